@@ -1,0 +1,25 @@
+"""Prune tree ensembles to a feature budget, provably optimally."""
+
+from ipforest import datasets
+from ipforest.costs import FeatureCosts
+from ipforest.forest import Forest
+from ipforest.instance import PruningInstance
+from ipforest.pruning import BudgetResult, DualFlow, Pruning, PruningResult, Status
+from ipforest.solvers import available_solvers, solve, solve_budget
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BudgetResult",
+    "DualFlow",
+    "FeatureCosts",
+    "Forest",
+    "Pruning",
+    "PruningInstance",
+    "PruningResult",
+    "Status",
+    "available_solvers",
+    "datasets",
+    "solve",
+    "solve_budget",
+]

@@ -1,0 +1,219 @@
+"""What features cost: prices, and groups whose first feature pays a shared fee."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import lcm
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ipforest._arrays import read_only
+from ipforest.rational import nonnegative_fraction
+
+NO_GROUP = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
+class FeatureCosts:
+    """The price list of the features.
+
+    An example that needs feature f pays ``prices[f]`` once, and, with the first feature of
+    a group, the group's fee. So Turney's discounts (a blood test is cheaper once blood is
+    taken) are prices within the group plus the collection fee, and a sensor whose features
+    come free after the first is price 0 for each feature and a fee of the sensor's cost.
+
+    What is bought is called a *unit*: each feature that has a price of its own or no group,
+    and each group. A feature needs one or two units.
+
+    Parameters
+    ----------
+    prices : sequence of int, float, str, Decimal or Fraction, shape (n_features,)
+        What each feature itself costs, >= 0. A float means its shortest decimal.
+    groups : sequence of int, shape (n_features,), optional
+        The group of each feature, -1 for none.
+    group_fees : sequence of numbers, shape (n_groups,), optional
+        The fee of each group, >= 0.
+
+    Attributes
+    ----------
+    unit_costs : tuple of Fraction, shape (n_units,)
+        The c_k of the papers.
+    unit_indptr, unit_indices : ndarray of int32
+        The units of feature f are ``unit_indices[unit_indptr[f]:unit_indptr[f + 1]]``.
+
+    Raises
+    ------
+    ValueError
+        A price or fee is negative, NaN or infinite; lengths differ; a group has no fee.
+    TypeError
+        A price is no number, or groups are not integers.
+
+    Notes
+    -----
+    Group discounts: Turney, "Cost-Sensitive Classification", JAIR 2 (1995); sensors: BudgetPrune,
+    section 5 (Scene15).
+    """
+
+    prices: tuple[Fraction, ...]
+    groups: npt.NDArray[np.int32]
+    group_fees: tuple[Fraction, ...]
+    unit_costs: tuple[Fraction, ...] = field(init=False)
+    unit_indptr: npt.NDArray[np.int32] = field(init=False)
+    unit_indices: npt.NDArray[np.int32] = field(init=False)
+
+    def __init__(
+        self,
+        prices: Sequence[object] | npt.ArrayLike,
+        groups: Sequence[int] | npt.ArrayLike | None = None,
+        group_fees: Sequence[object] | npt.ArrayLike | None = None,
+    ) -> None:
+        exact_prices = _exact_list(prices, "prices")
+        if not exact_prices:
+            raise ValueError("prices: expected at least one price, got none")
+        group_of = _group_array(groups, len(exact_prices))
+        fees = _exact_list(() if group_fees is None else group_fees, "group_fees")
+        _check_groups(group_of, len(fees))
+        object.__setattr__(self, "prices", exact_prices)
+        object.__setattr__(self, "groups", read_only(group_of))
+        object.__setattr__(self, "group_fees", fees)
+        self._number_units()
+
+    def _number_units(self) -> None:
+        """Number the units: features that are bought themselves in order, then the groups."""
+        own = [price > 0 or group == NO_GROUP for price, group in zip(self.prices, self.groups, strict=True)]
+        own_costs = [price for price, bought in zip(self.prices, own, strict=True) if bought]
+        indptr, indices, next_own = [0], [], 0
+        for bought, group in zip(own, self.groups, strict=True):
+            if bought:
+                indices.append(next_own)
+                next_own += 1
+            if group != NO_GROUP:
+                indices.append(len(own_costs) + int(group))
+            indptr.append(len(indices))
+        object.__setattr__(self, "unit_costs", (*own_costs, *self.group_fees))
+        object.__setattr__(self, "unit_indptr", read_only(np.array(indptr, dtype=np.int32)))
+        object.__setattr__(self, "unit_indices", read_only(np.array(indices, dtype=np.int32)))
+
+    @classmethod
+    def uniform(cls, n_features: int) -> Self:
+        """Price 1 for each feature: cost is the number of distinct features used."""
+        return cls([1] * n_features)
+
+    @classmethod
+    def from_discounts(
+        cls,
+        alone: Sequence[object] | npt.ArrayLike,
+        in_group: Sequence[object] | npt.ArrayLike,
+        groups: Sequence[int] | npt.ArrayLike,
+    ) -> Self:
+        """Read a price list in Turney's form: full price, and price once the group's fee is paid.
+
+        Parameters
+        ----------
+        alone, in_group : sequence of numbers, shape (n_features,)
+            The price of a feature bought first in its group, and bought later.
+        groups : sequence of int, shape (n_features,)
+            The group of each feature, -1 for none.
+
+        Raises
+        ------
+        ValueError
+            The discount differs within a group, is negative, or a feature without a group has one.
+        """
+        full, later = _exact_list(alone, "alone"), _exact_list(in_group, "in_group")
+        if len(full) != len(later):
+            raise ValueError(f"in_group: expected {len(full)} prices as in alone, got {len(later)}")
+        group_of = _group_array(groups, len(full))
+        fees: dict[int, Fraction] = {}
+        for feature, group in enumerate(group_of.tolist()):
+            discount = full[feature] - later[feature]
+            expected = Fraction(0) if group == NO_GROUP else fees.setdefault(group, discount)
+            if discount != expected:
+                where = "without a group" if group == NO_GROUP else f"of group {group}"
+                raise ValueError(
+                    f"in_group: expected a discount of {expected} for feature {feature} {where}, got {discount}"
+                )
+        n_groups = max(fees, default=NO_GROUP) + 1
+        return cls(later, group_of, [fees.get(group, Fraction(0)) for group in range(n_groups)])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features on the list."""
+        return len(self.prices)
+
+    @property
+    def n_units(self) -> int:
+        """Number of things that can be bought: K of the papers."""
+        return len(self.unit_costs)
+
+    @property
+    def denominator(self) -> int:
+        """The least common denominator of the unit costs."""
+        return lcm(*(cost.denominator for cost in self.unit_costs))
+
+    def of_usage(self, usage: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """What examples pay for the features they use.
+
+        Parameters
+        ----------
+        usage : array of bool or counts, shape (n_samples, n_features)
+            Nonzero where the example uses the feature.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples,)
+        """
+        used = np.asarray(usage) != 0
+        if used.ndim != 2 or used.shape[1] != self.n_features:
+            raise ValueError(f"usage: expected shape (n_samples, {self.n_features}), got {used.shape}")
+        paid = used @ np.array([float(price) for price in self.prices])
+        for group, fee in enumerate(self.group_fees):
+            paid += float(fee) * used[:, self.groups == group].any(axis=1)
+        return paid
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FeatureCosts):
+            return NotImplemented
+        return (
+            self.prices == other.prices
+            and self.group_fees == other.group_fees
+            and np.array_equal(self.groups, other.groups)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.prices, self.group_fees, self.groups.tobytes()))
+
+    def __repr__(self) -> str:
+        return (
+            f"FeatureCosts({self.n_features} features, {len(self.group_fees)} groups, {self.n_units} units)"
+        )
+
+
+def _exact_list(values: Sequence[object] | npt.ArrayLike, name: str) -> tuple[Fraction, ...]:
+    if isinstance(values, str) or not hasattr(values, "__iter__"):
+        raise TypeError(f"{name}: expected a sequence of numbers, got {values!r}")
+    return tuple(nonnegative_fraction(value, f"{name}[{position}]") for position, value in enumerate(values))
+
+
+def _group_array(groups: Sequence[int] | npt.ArrayLike | None, n_features: int) -> npt.NDArray[np.int32]:
+    if groups is None:
+        return np.full(n_features, NO_GROUP, dtype=np.int32)
+    raw = np.asarray(groups)
+    if raw.shape != (n_features,):
+        raise ValueError(
+            f"groups: expected one group a feature, shape ({n_features},), got shape {raw.shape}"
+        )
+    if raw.size and not np.issubdtype(raw.dtype, np.integer):
+        raise TypeError(f"groups: expected integers, -1 for no group, got dtype {raw.dtype}")
+    return raw.astype(np.int32)
+
+
+def _check_groups(groups: npt.NDArray[np.int32], n_fees: int) -> None:
+    if groups.min() < NO_GROUP:
+        raise ValueError(f"groups: expected -1 or a group index >= 0, got {groups.min()}")
+    if groups.max() >= n_fees:
+        raise ValueError(
+            f"group_fees: expected a fee for each of the groups 0..{groups.max()}, got {n_fees} fees"
+        )

@@ -1,0 +1,136 @@
+"""Data sets with prices: scikit-learn's bundled ones, and those of the data folder."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+import numpy.typing as npt
+
+from ipforest.costs import FeatureCosts
+
+DATA_VARIABLE = "IPFOREST_DATA"
+BUNDLED = ("breast_cancer", "digits", "iris", "wine")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Dataset:
+    """Examples, labels and prices.
+
+    Parameters
+    ----------
+    name : str
+    X : ndarray, shape (n_samples, n_features)
+        NaN where a value is missing.
+    y : ndarray of int, shape (n_samples,)
+        Class index into ``class_names``.
+    feature_names, class_names : tuple of str
+    costs : FeatureCosts
+        Published test costs where there are any, else 1 for each feature.
+    cost_unit : str
+        "Canadian dollars" or "features".
+    split : ndarray of int or None
+        0 train, 1 validation, 2 test, where the source has a split.
+    """
+
+    name: str
+    X: npt.NDArray[Any]
+    y: npt.NDArray[np.int64]
+    feature_names: tuple[str, ...]
+    class_names: tuple[str, ...]
+    costs: FeatureCosts
+    cost_unit: str
+    split: npt.NDArray[np.uint8] | None
+
+    def __repr__(self) -> str:
+        return (
+            f"Dataset({self.name!r}, {self.X.shape[0]} x {self.X.shape[1]}, {len(self.class_names)} classes, "
+            f"costs in {self.cost_unit})"
+        )
+
+
+def names() -> list[str]:
+    """Data sets that can be loaded here: the bundled ones, then those of the data folder."""
+    folder = _folder()
+    stored = [] if folder is None else sorted(path.stem for path in folder.glob("*.npz"))
+    return [*BUNDLED, *stored]
+
+
+def load(name: str) -> Dataset:
+    """Load a data set by name.
+
+    Parameters
+    ----------
+    name : str
+        "breast_cancer", "digits", "iris" or "wine" from scikit-learn, else the name of a ``.npz`` file in the folder
+        that the environment variable IPFOREST_DATA names.
+
+    Raises
+    ------
+    FileNotFoundError
+        No such data set, or no data folder.
+    ValueError
+        The file is truncated or lacks an array.
+    """
+    return _load_bundled(name) if name in BUNDLED else _load_stored(name)
+
+
+def _folder() -> Path | None:
+    value = os.environ.get(DATA_VARIABLE)
+    return Path(value) if value else None
+
+
+def _load_bundled(name: str) -> Dataset:
+    from sklearn import datasets
+
+    bunch = getattr(datasets, f"load_{name}")()
+    return Dataset(
+        name=name,
+        X=bunch.data,
+        y=bunch.target.astype(np.int64),
+        feature_names=tuple(map(str, bunch.feature_names)),
+        class_names=tuple(map(str, bunch.target_names)),
+        costs=FeatureCosts.uniform(bunch.data.shape[1]),
+        cost_unit="features",
+        split=None,
+    )
+
+
+def _load_stored(name: str) -> Dataset:
+    folder = _folder()
+    if folder is None:
+        raise FileNotFoundError(
+            f"data: expected one of {', '.join(BUNDLED)}, or {DATA_VARIABLE} to name the data folder, got {name!r}"
+        )
+    path = folder / f"{name}.npz"
+    if not path.is_file():
+        raise FileNotFoundError(f"data: expected one of {', '.join(names())}, got {name!r} (no file {path})")
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {key: archive[key] for key in archive.files}
+    except (BadZipFile, EOFError, ValueError, OSError) as problem:
+        raise ValueError(f"{path}: expected a complete .npz data set, got: {problem}") from None
+    absent = {"X", "y", "feature_names", "class_names"} - set(arrays)
+    if absent:
+        raise ValueError(
+            f"{path}: expected the arrays X, y, feature_names, class_names, got none of {sorted(absent)}"
+        )
+    priced = "costs" in arrays
+    return Dataset(
+        name=name,
+        X=arrays["X"],
+        y=arrays["y"].astype(np.int64),
+        feature_names=tuple(map(str, arrays["feature_names"])),
+        class_names=tuple(map(str, arrays["class_names"])),
+        costs=_stored_costs(arrays) if priced else FeatureCosts.uniform(arrays["X"].shape[1]),
+        cost_unit="Canadian dollars" if priced else "features",
+        split=arrays.get("split"),
+    )
+
+
+def _stored_costs(arrays: dict[str, npt.NDArray[Any]]) -> FeatureCosts:
+    return FeatureCosts.from_discounts(arrays["costs"], arrays["costs_in_group"], arrays["cost_group"])

@@ -1,0 +1,478 @@
+"""PruningInstance: the data of the integer program, in integers only."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from math import lcm
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+import numpy.typing as npt
+
+from ipforest import routing
+from ipforest._arrays import checked_array, read_only
+from ipforest.costs import FeatureCosts
+from ipforest.forest import Forest
+from ipforest.losses import ErrorData, node_errors
+from ipforest.pruning import Pruning
+from ipforest.rational import INT64_SAFE, exact_sum, nonnegative_fraction
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PruningInstance:
+    r"""A forest, routed examples and costs, as the integer program sees them.
+
+    The programme (optimal-pruning paper, IP3; BudgetPrune, IP) is to choose the nodes h that become leaves, z_h, and
+    the acquisitions w_{k,i} so as to minimise
+
+    .. math:: \frac{1}{N_e T} \sum_h e_h z_h + \lambda \Big[ \frac{1}{N_c} \sum_{k,i} c_k w_{k,i}
+              + \frac{\mathrm{split\_cost}}{N_c} \sum_h |S_h| d_h z_h \Big].
+
+    Nodes of all trees are numbered tree by tree, each parent before its children. An *acquisition* is a pair (unit k,
+    example i) that some tree needs; a *triple* (tree, unit, example) is its first use u_{t,k,i} in one tree.
+
+    Parameters
+    ----------
+    tree_offsets : ndarray of int64, shape (n_trees + 1,)
+        The nodes of tree t are ``tree_offsets[t]:tree_offsets[t + 1]``, its root first.
+    node_parent : ndarray of int32, shape (n_nodes,)
+        Parent over all nodes, -1 for a root.
+    errors : ndarray of int64, shape (n_nodes,)
+        e_h >= 0 in units of ``error_unit``.
+    indptr, indices : ndarray of int64 (n_internal + 1,) and int32 (n_triples,)
+        CSR rows over the internal nodes: the acquisitions first needed there, ascending.
+    acquisition_unit, acquisition_example : ndarray of int32, shape (n_acquisitions,)
+    acquisition_cost : ndarray of int64, shape (n_acquisitions,)
+        c_k >= 0 in units of ``cost_unit``.
+    split_cost : ndarray of int64, shape (n_internal,)
+        ``split_cost * |S_h|`` in units of ``cost_unit``: summed over the kept ancestors of a leaf this is the term
+        |S_h| d_h of BudgetPrune's IP.
+    error_unit, cost_unit : Fraction
+        1 / (N_e T) and 1 / N_c, times the steps that make errors and costs integers.
+    n_units, n_examples : int
+        K and N_c.
+
+    Attributes
+    ----------
+    internal_nodes : ndarray of int32, shape (n_internal,)
+        Nodes that have children.
+    parent : ndarray of int32, shape (n_internal,)
+        Parent among the internal nodes, -1 for a root.
+    gain : ndarray of int64, shape (n_internal,)
+        e_h minus the errors of the children: what keeping h saves. Negative gains come from held-out errors.
+    node_depth : ndarray of int32, shape (n_nodes,)
+
+    Raises
+    ------
+    TypeError, ValueError
+        A field of the wrong kind, shape or range; the message names it.
+    OverflowError
+        Total errors or costs reach 2^62 units.
+    """
+
+    tree_offsets: npt.NDArray[np.int64]
+    node_parent: npt.NDArray[np.int32]
+    errors: npt.NDArray[np.int64]
+    indptr: npt.NDArray[np.int64]
+    indices: npt.NDArray[np.int32]
+    acquisition_unit: npt.NDArray[np.int32]
+    acquisition_example: npt.NDArray[np.int32]
+    acquisition_cost: npt.NDArray[np.int64]
+    split_cost: npt.NDArray[np.int64]
+    error_unit: Fraction
+    cost_unit: Fraction
+    n_units: int
+    n_examples: int
+    internal_nodes: npt.NDArray[np.int32] = field(init=False)
+    parent: npt.NDArray[np.int32] = field(init=False)
+    gain: npt.NDArray[np.int64] = field(init=False)
+    node_depth: npt.NDArray[np.int32] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._check_units()
+        self._check_trees()
+        self._derive()
+        self._check_incidence()
+        for name in ("errors", "acquisition_cost", "split_cost"):
+            values = getattr(self, name)
+            if values.size and values.min() < 0:
+                raise ValueError(f"{name}: expected integers >= 0, got {values.min()}")
+            if exact_sum(values) >= INT64_SAFE:
+                raise OverflowError(
+                    f"{name}: expected a total below 2^62 units, got {exact_sum(values)}; "
+                    "round the prices or coarsen the resolution"
+                )
+
+    def _check_units(self) -> None:
+        for name in ("error_unit", "cost_unit"):
+            value = getattr(self, name)
+            if not isinstance(value, Fraction) or value <= 0:
+                raise ValueError(f"{name}: expected a Fraction > 0, got {value!r}")
+        for name in ("n_units", "n_examples"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, np.integer)) or value < 0:
+                raise ValueError(f"{name}: expected an integer >= 0, got {value!r}")
+
+    def _check_trees(self) -> None:
+        offsets = np.asarray(self.tree_offsets)
+        if offsets.ndim != 1 or offsets.size < 2 or offsets[0] != 0 or np.any(np.diff(offsets) < 1):
+            raise ValueError(
+                "tree_offsets: expected 0 and then the ascending ends of one or more trees, got "
+                f"{np.array2string(offsets, threshold=6)}"
+            )
+        object.__setattr__(
+            self, "tree_offsets", checked_array(offsets, "tree_offsets", np.int64, offsets.shape)
+        )
+        shape = (int(offsets[-1]),)
+        for name, dtype in (("node_parent", np.int32), ("errors", np.int64)):
+            object.__setattr__(self, name, checked_array(getattr(self, name), name, dtype, shape))
+        roots = self.tree_offsets[:-1]
+        root_of = np.repeat(roots, np.diff(self.tree_offsets))
+        is_root = np.zeros(shape, dtype=bool)
+        is_root[roots] = True
+        inside = (self.node_parent >= root_of) & (self.node_parent < np.arange(shape[0]))
+        if np.any(self.node_parent[roots] != -1) or not np.all(inside | is_root):
+            raise ValueError(
+                "node_parent: expected -1 at the first node of a tree, else an earlier node of that tree, "
+                "got another index"
+            )
+
+    def _derive(self) -> None:
+        has_parent = self.node_parent >= 0
+        is_internal = np.zeros(self.n_nodes, dtype=bool)
+        is_internal[self.node_parent[has_parent]] = True
+        internal = np.flatnonzero(is_internal).astype(np.int32)
+        number = np.full(self.n_nodes + 1, -1, dtype=np.int32)
+        number[internal] = np.arange(internal.size, dtype=np.int32)
+        children_errors = np.zeros(self.n_nodes, dtype=np.int64)
+        np.add.at(children_errors, self.node_parent[has_parent], self.errors[has_parent])
+        object.__setattr__(self, "internal_nodes", read_only(internal))
+        object.__setattr__(self, "parent", read_only(number[self.node_parent[internal]]))
+        object.__setattr__(self, "gain", read_only(self.errors[internal] - children_errors[internal]))
+        object.__setattr__(self, "node_depth", read_only(_depths(self.node_parent)))
+
+    def _check_incidence(self) -> None:
+        indptr = checked_array(self.indptr, "indptr", np.int64, (self.n_internal + 1,))
+        indices = np.asarray(self.indices)
+        if indptr[0] != 0 or np.any(np.diff(indptr) < 0) or indptr[-1] != indices.size:
+            raise ValueError(
+                f"indptr: expected to rise from 0 to the {indices.size} triples, got {indptr[0]}..{indptr[-1]}"
+            )
+        n_acquisitions = np.asarray(self.acquisition_unit).size
+        for name, dtype, size in (
+            ("indptr", np.int64, self.n_internal + 1),
+            ("indices", np.int32, indices.size),
+            ("acquisition_unit", np.int32, n_acquisitions),
+            ("acquisition_example", np.int32, n_acquisitions),
+            ("acquisition_cost", np.int64, n_acquisitions),
+            ("split_cost", np.int64, self.n_internal),
+        ):
+            object.__setattr__(self, name, checked_array(getattr(self, name), name, dtype, (size,)))
+        for name, limit in (
+            ("indices", n_acquisitions),
+            ("acquisition_unit", self.n_units),
+            ("acquisition_example", self.n_examples),
+        ):
+            values = getattr(self, name)
+            if values.size and (values.min() < 0 or values.max() >= limit):
+                raise ValueError(f"{name}: expected 0..{limit - 1}, got {values.min()}..{values.max()}")
+        descends = np.diff(self.indices) <= 0
+        row_ends = self.indptr[1:-1]
+        descends[row_ends[(row_ends > 0) & (row_ends < self.indices.size)] - 1] = False
+        if descends.any():
+            raise ValueError("indices: expected ascending acquisitions in each row, got a row out of order")
+
+    @classmethod
+    def from_forest(
+        cls,
+        forest: Forest,
+        X_cost: npt.ArrayLike,
+        costs: FeatureCosts,
+        loss: str = "misclassification",
+        error_data: ErrorData | None = None,
+        split_cost: object = 0,
+        resolution: object | None = None,
+    ) -> PruningInstance:
+        """Build the instance: errors from in-bag counts (or `error_data`), costs from routed examples.
+
+        Parameters
+        ----------
+        forest : Forest
+        X_cost : array, shape (n_examples, n_features)
+            Examples whose acquisitions are paid: the validation data of the papers.
+        costs : FeatureCosts
+        loss : str
+            "misclassification", "gini", "entropy" or, for regression, "squared_error".
+        error_data : tuple (X, y), optional
+            Count errors on these examples in place of the in-bag ones.
+        split_cost : number, optional
+            What one test costs (the |S_h| d_h term of BudgetPrune's IP).
+        resolution : number, optional
+            Rounding step of real-valued losses; exactness is claimed for the rounded instance.
+
+        Returns
+        -------
+        PruningInstance
+
+        Raises
+        ------
+        TypeError, ValueError, OverflowError
+            Bad examples, prices for another number of features, an unknown loss, numbers too large.
+        """
+        forest.check_costs(costs)
+        examples = forest.checked_examples(X_cost)
+        price_of_split = nonnegative_fraction(split_cost, "split_cost")
+        errors = node_errors(forest, loss, error_data, resolution)
+        denominator = lcm(costs.denominator, price_of_split.denominator)
+        unit_costs = np.array([_int64(cost * denominator) for cost in costs.unit_costs], dtype=np.int64)
+        indptr, indices, used = _first_uses(forest, examples, costs)
+        example, unit = np.nonzero(used)
+        return cls(
+            tree_offsets=forest.tree_offsets,
+            node_parent=forest.parent,
+            errors=errors.errors,
+            indptr=indptr,
+            indices=indices,
+            acquisition_unit=unit.astype(np.int32),
+            acquisition_example=example.astype(np.int32),
+            acquisition_cost=unit_costs[unit],
+            split_cost=_split_costs(forest, examples, price_of_split * denominator),
+            error_unit=errors.unit,
+            cost_unit=Fraction(1, examples.shape[0] * denominator),
+            n_units=costs.n_units,
+            n_examples=examples.shape[0],
+        )
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees, T."""
+        return self.tree_offsets.size - 1
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all trees."""
+        return int(self.tree_offsets[-1])
+
+    @property
+    def n_internal(self) -> int:
+        """Number of nodes that have children."""
+        return self.internal_nodes.size
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves of all trees."""
+        return self.n_nodes - self.n_internal
+
+    @property
+    def n_acquisitions(self) -> int:
+        """Number of variables w_{k,i}."""
+        return self.acquisition_unit.size
+
+    @property
+    def n_triples(self) -> int:
+        """Number of variables w^(t)_{k,i}."""
+        return self.indices.size
+
+    @property
+    def internal_offsets(self) -> npt.NDArray[np.int64]:
+        """Offsets of the trees in the internal nodes, shape (n_trees + 1,)."""
+        return np.searchsorted(self.internal_nodes, self.tree_offsets)
+
+    @property
+    def triple_node(self) -> npt.NDArray[np.int32]:
+        """Internal node of each triple, shape (n_triples,)."""
+        return np.repeat(np.arange(self.n_internal, dtype=np.int32), np.diff(self.indptr))
+
+    def leaves(self, pruning: Pruning) -> npt.NDArray[np.bool_]:
+        """Mark the leaves of the pruned trees: z_h, shape (n_nodes,)."""
+        self.check_pruning(pruning)
+        splits = np.zeros(self.n_nodes + 1, dtype=bool)
+        splits[self.internal_nodes] = pruning.kept
+        reachable = splits[self.node_parent]
+        reachable[self.tree_offsets[:-1]] = True
+        return reachable & ~splits[:-1]
+
+    def acquired(self, pruning: Pruning) -> npt.NDArray[np.bool_]:
+        """Mark the acquisitions that the pruned forest makes: w_{k,i}, shape (n_acquisitions,)."""
+        self.check_pruning(pruning)
+        used = np.zeros(self.n_acquisitions, dtype=bool)
+        used[self.indices[np.repeat(pruning.kept, np.diff(self.indptr))]] = True
+        return used
+
+    def integer_error(self, pruning: Pruning) -> int:
+        """Sum e_h over the leaves of the pruned trees, in error units."""
+        return exact_sum(self.errors[self.leaves(pruning)])
+
+    def integer_cost(self, pruning: Pruning) -> int:
+        """Sum acquisition and split costs, in cost units."""
+        acquisitions = exact_sum(self.acquisition_cost[self.acquired(pruning)])
+        return acquisitions + exact_sum(self.split_cost[pruning.kept])
+
+    def evaluate(self, pruning: Pruning) -> tuple[Fraction, Fraction]:
+        """Error and average cost of a pruning, exactly.
+
+        Raises
+        ------
+        ValueError
+            The pruning has another size, or keeps a node whose parent it does not keep.
+        """
+        return (
+            self.error_unit * self.integer_error(pruning),
+            self.cost_unit * self.integer_cost(pruning),
+        )
+
+    def objective(self, pruning: Pruning, lam: object) -> Fraction:
+        """``error + lam * cost`` of a pruning, exactly."""
+        error, cost = self.evaluate(pruning)
+        return error + nonnegative_fraction(lam, "lam") * cost
+
+    def scaled_lambda(self, lam: object) -> tuple[int, int]:
+        """Lambda in integer units: p, q coprime with p / q = lam * cost_unit / error_unit."""
+        ratio = nonnegative_fraction(lam, "lam") * self.cost_unit / self.error_unit
+        return ratio.numerator, ratio.denominator
+
+    def check_pruning(self, pruning: Pruning) -> None:
+        """Require that a pruning fits and is closed under parents.
+
+        Raises
+        ------
+        ValueError
+            It has another size, or keeps a node whose parent it does not keep.
+        """
+        kept = pruning.kept
+        if kept.size != self.n_internal:
+            raise ValueError(f"pruning: expected {self.n_internal} internal nodes, got {kept.size}")
+        below = self.parent >= 0
+        orphan = kept[below] & ~kept[self.parent[below]]
+        if orphan.any():
+            node = int(self.internal_nodes[np.flatnonzero(below)[np.argmax(orphan)]])
+            raise ValueError(
+                f"pruning: expected the parent of each kept node to be kept, not so at node {node}"
+            )
+
+    @property
+    def unpruned(self) -> Pruning:
+        """The pruning that keeps every node."""
+        return Pruning(np.ones(self.n_internal, dtype=bool))
+
+    @property
+    def stumps(self) -> Pruning:
+        """The pruning that keeps none: every tree is its root."""
+        return Pruning(np.zeros(self.n_internal, dtype=bool))
+
+    def fingerprint(self) -> str:
+        """SHA-256 of all fields in a canonical byte order, as 64 hexadecimal digits."""
+        digest = hashlib.sha256(f"ipforest instance {FORMAT_VERSION}\n".encode())
+        for name, value in self._stored():
+            if isinstance(value, np.ndarray):
+                little = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
+                digest.update(f"{name} {value.dtype.name} {value.size}\n".encode())
+                digest.update(little.data)
+            else:
+                digest.update(f"{name} {value}\n".encode())
+        return digest.hexdigest()
+
+    def save(self, path: str | Path) -> None:
+        """Write the instance as ``.npz`` (no pickles)."""
+        stored = {
+            name: value if isinstance(value, np.ndarray) else np.array(str(value))
+            for name, value in self._stored()
+        }
+        with Path(path).open("wb") as file:
+            np.savez_compressed(file, format_version=np.array(FORMAT_VERSION), **stored)
+
+    @classmethod
+    def load(cls, path: str | Path) -> PruningInstance:
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        ValueError
+            The file is no instance, is truncated, or has another version.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as archive:
+                data = {name: archive[name] for name in archive.files}
+        except (BadZipFile, EOFError, ValueError, OSError) as problem:
+            if isinstance(problem, FileNotFoundError):
+                raise
+            raise ValueError(f"{path}: expected a complete instance file (.npz), got: {problem}") from None
+        version = data.pop("format_version", None)
+        if version is None or int(version) != FORMAT_VERSION:
+            raise ValueError(
+                f"{path}: expected an instance of format version {FORMAT_VERSION}, got {version}"
+            )
+        if set(data) != set(_STORED_FIELDS):
+            raise ValueError(f"{path}: expected the fields {sorted(_STORED_FIELDS)}, got {sorted(data)}")
+        readers: dict[str, Any] = {
+            "error_unit": Fraction,
+            "cost_unit": Fraction,
+            "n_units": int,
+            "n_examples": int,
+        }
+        return cls(
+            **{name: readers[name](str(value)) if name in readers else value for name, value in data.items()}
+        )
+
+    def _stored(self) -> Iterator[tuple[str, Any]]:
+        return ((name, getattr(self, name)) for name in _STORED_FIELDS)
+
+    def __repr__(self) -> str:
+        return (
+            f"PruningInstance({self.n_trees} trees, {self.n_internal} internal nodes, {self.n_examples} examples, "
+            f"{self.n_units} units, {self.n_triples} triples)"
+        )
+
+
+_STORED_FIELDS = tuple(item.name for item in fields(PruningInstance) if item.init)
+
+
+def _depths(parent: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """Depth of each node, by jumping to ancestors twice as far in each round."""
+    depth = (parent >= 0).astype(np.int32)
+    ancestor = np.append(parent, np.int32(-1))
+    while np.any(ancestor[:-1] >= 0):
+        depth += np.append(depth, np.int32(0))[ancestor[:-1]]
+        ancestor[:-1] = ancestor[ancestor[:-1]]
+    return depth
+
+
+def _int64(value: Fraction) -> int:
+    if value >= INT64_SAFE:
+        raise OverflowError(
+            f"prices: expected prices that are integers below 2^62 over a common denominator, got {value}; "
+            "round the prices to fewer decimals"
+        )
+    return int(value)
+
+
+def _first_uses(
+    forest: Forest, examples: npt.NDArray[np.float32], costs: FeatureCosts
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
+    """Route the examples; give the CSR of first uses over internal nodes and the needed (example, unit) pairs."""
+    arrays = (examples, *forest.routing_arrays, costs.unit_indptr, costs.unit_indices, costs.n_units)
+    counts = np.zeros(forest.n_nodes, dtype=np.int64)
+    used = np.zeros((examples.shape[0], costs.n_units), dtype=np.uint8)
+    routing.count_first_uses(*arrays, counts, used)
+    ends = np.cumsum(counts)
+    pair_index = np.cumsum(used, dtype=np.int32).reshape(used.shape) - np.int32(1)
+    indices = np.empty(int(ends[-1]), dtype=np.int32)
+    routing.fill_first_uses(*arrays, pair_index, ends - counts, indices)
+    return np.concatenate([[0], ends[forest.internal_nodes]]), indices, used
+
+
+def _split_costs(forest: Forest, examples: npt.NDArray[np.float32], price: Fraction) -> npt.NDArray[np.int64]:
+    if price == 0:
+        return np.zeros(forest.n_internal, dtype=np.int64)
+    passing = forest.reach_counts(examples, np.zeros(examples.shape[0], dtype=np.int64), 1)[:, 0]
+    integer_price = _int64(price)
+    if integer_price * examples.shape[0] * forest.n_trees >= INT64_SAFE:
+        raise OverflowError(f"split_cost: expected a total below 2^62 cost units, got {integer_price} a test")
+    return passing[forest.internal_nodes] * integer_price

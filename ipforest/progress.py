@@ -1,0 +1,34 @@
+"""Progress of long work: one callback type, and the bar that the command line shows."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+ProgressCallback: TypeAlias = Callable[[float, str], None]
+"""Called with the share of the work that is done (0 to 1) and a short message."""
+
+
+def silent(share: float, message: str) -> None:
+    """Report nothing."""
+
+
+@contextmanager
+def progress_bar(description: str, *, visible: bool = True) -> Iterator[ProgressCallback]:
+    """Show a bar on standard error while the block runs; yield its callback."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[message]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), disable=not visible) as bar:
+        task = bar.add_task(description, total=1.0, message="")
+
+        def report(share: float, message: str) -> None:
+            bar.update(task, completed=share, message=message)
+
+        yield report

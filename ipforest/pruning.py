@@ -1,0 +1,257 @@
+"""What solvers return: a pruning, its exact objective, a bound, and, where there is one, the dual flow."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ipforest._arrays import checked_array
+
+
+class Status(StrEnum):
+    """How a solve ended."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    TIME_LIMIT = "time limit"
+    ITERATION_LIMIT = "iteration limit"
+    GAP_REACHED = "gap reached"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pruning:
+    """The internal nodes that stay internal; every other one becomes a leaf or disappears.
+
+    Parameters
+    ----------
+    kept : array of bool, shape (n_internal,)
+        x_h = 1: node h keeps its test. Indexed like ``instance.internal_nodes``.
+    """
+
+    kept: npt.NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        kept = np.asarray(self.kept)
+        if kept.ndim != 1 or (kept.size and kept.dtype != np.bool_):
+            raise ValueError(
+                f"kept: expected a 1-dimensional array of bool, got {kept.ndim} dimensions of {kept.dtype}"
+            )
+        object.__setattr__(self, "kept", checked_array(kept, "kept", np.bool_, kept.shape))
+
+    @property
+    def n_kept(self) -> int:
+        """Number of internal nodes that stay."""
+        return int(np.count_nonzero(self.kept))
+
+    def __eq__(self, other: object) -> bool:
+        return np.array_equal(self.kept, other.kept) if isinstance(other, Pruning) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.kept.tobytes())
+
+    def __repr__(self) -> str:
+        return f"Pruning({self.n_kept} of {self.kept.size} internal nodes kept)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the pruning as JSON types."""
+        return {"n_internal": self.kept.size, "kept": np.flatnonzero(self.kept).tolist()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Pruning:
+        """Read what `to_dict` gave."""
+        kept = np.zeros(int(data["n_internal"]), dtype=bool)
+        kept[data["kept"]] = True
+        return cls(kept)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DualFlow:
+    """An integer flow in the closure network at scaled lambda p/q; its value bounds every pruning's objective.
+
+    The network: source -> h with capacity q gain_h where the gain is positive, h -> sink with q (-gain_h) where it is
+    negative, h -> sink with p split_cost_h, h -> parent(h) and h -> its acquisitions without bound,
+    acquisition j -> sink with p acquisition_cost_j.
+
+    Parameters
+    ----------
+    p, q : int
+        p / q = ``lam * cost_unit / error_unit``.
+    triple : ndarray of int64, shape (n_triples,)
+        Flow from node to acquisition, aligned with ``instance.indices``.
+    up : ndarray of int64, shape (n_internal,)
+        Flow from node to parent, 0 at roots.
+    gain : ndarray of int64, shape (n_internal,)
+        Flow on the source arc (positive gain) or on the fixed sink arc (negative gain).
+    split : ndarray of int64, shape (n_internal,)
+        Flow on the split-cost arc.
+    """
+
+    p: int
+    q: int
+    triple: npt.NDArray[np.int64]
+    up: npt.NDArray[np.int64]
+    gain: npt.NDArray[np.int64]
+    split: npt.NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        n_internal, n_triples = np.asarray(self.up).size, np.asarray(self.triple).size
+        for name, size in (
+            ("triple", n_triples),
+            ("up", n_internal),
+            ("gain", n_internal),
+            ("split", n_internal),
+        ):
+            object.__setattr__(self, name, checked_array(getattr(self, name), name, np.int64, (size,)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PruningResult:
+    """A pruning at one lambda with its exact objective and a proven lower bound.
+
+    Parameters
+    ----------
+    status : Status
+    pruning : Pruning
+    lam : Fraction
+    objective, bound : Fraction
+        ``error + lam * cost``, and a number that no pruning goes below.
+    error, cost : Fraction
+        Error rate (or scaled loss) and average cost an example, on the instance's data.
+    runtime_s : float
+    method : str
+    flow : DualFlow, optional
+        The certificate of the bound, where the method has one.
+    iterations : int
+    """
+
+    status: Status
+    pruning: Pruning
+    lam: Fraction
+    objective: Fraction
+    bound: Fraction
+    error: Fraction
+    cost: Fraction
+    runtime_s: float
+    method: str
+    flow: DualFlow | None = None
+    iterations: int = 0
+
+    def __post_init__(self) -> None:
+        if self.bound > self.objective:
+            raise ValueError(
+                f"bound: expected at most the objective {float(self.objective)!r}, got {float(self.bound)!r}"
+            )
+
+    @property
+    def gap(self) -> Fraction:
+        """Objective minus bound; 0 proves optimality."""
+        return self.objective - self.bound
+
+    def summary(self) -> str:
+        """Describe the result in a few lines."""
+        return (
+            f"{self.method}: {self.status} in {self.runtime_s:.3g} s at lambda {self.lam}\n"
+            f"  objective {float(self.objective):.6g}, bound {float(self.bound):.6g}, gap {float(self.gap):.2g}\n"
+            f"  error {float(self.error):.6g}, cost {float(self.cost):.6g}, "
+            f"{self.pruning.n_kept} of {self.pruning.kept.size} internal nodes kept"
+        )
+
+    __str__ = summary
+
+    def to_json(self) -> str:
+        """Give the result as JSON, exact numbers as "p/q"; the flow stays out (see `proofs` for certificates)."""
+        exact = {name: str(getattr(self, name)) for name in ("lam", "objective", "bound", "error", "cost")}
+        return json.dumps(
+            {
+                "status": str(self.status),
+                "method": self.method,
+                **exact,
+                "runtime_s": self.runtime_s,
+                "iterations": self.iterations,
+                "pruning": self.pruning.to_dict(),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> PruningResult:
+        """Read what `to_json` gave."""
+        data = json.loads(text)
+        exact = {name: Fraction(data[name]) for name in ("lam", "objective", "bound", "error", "cost")}
+        return cls(
+            status=Status(data["status"]),
+            pruning=Pruning.from_dict(data["pruning"]),
+            runtime_s=data["runtime_s"],
+            method=data["method"],
+            iterations=data["iterations"],
+            **exact,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BudgetResult:
+    """The best pruning found within a budget, a bound, and the mixture that meets the budget in expectation.
+
+    Parameters
+    ----------
+    status : Status
+    budget : Fraction
+        What an example may cost on average.
+    pruning : Pruning
+        Costs at most the budget.
+    error, cost : Fraction
+        Of the pruning.
+    bound : Fraction
+        No pruning within the budget errs less.
+    mixture : tuple of (Fraction, Pruning)
+        Weights (> 0, sum 1) and prunings of the relaxation's optimum: one pruning at a breakpoint, two between
+        breakpoints. Drawing one of them for each example errs ``mixture_error`` at ``mixture_cost`` on average.
+    mixture_error, mixture_cost : Fraction
+    runtime_s : float
+    method : str
+    """
+
+    status: Status
+    budget: Fraction
+    pruning: Pruning
+    error: Fraction
+    cost: Fraction
+    bound: Fraction
+    mixture: tuple[tuple[Fraction, Pruning], ...]
+    mixture_error: Fraction
+    mixture_cost: Fraction
+    runtime_s: float
+    method: str
+
+    def __post_init__(self) -> None:
+        if self.cost > self.budget:
+            raise ValueError(f"cost: expected at most the budget {self.budget}, got {self.cost}")
+        if self.bound > self.error:
+            raise ValueError(
+                f"bound: expected at most the error {float(self.error)!r}, got {float(self.bound)!r}"
+            )
+
+    @property
+    def gap(self) -> Fraction:
+        """Error minus bound; 0 proves that no pruning within the budget errs less."""
+        return self.error - self.bound
+
+    def summary(self) -> str:
+        """Describe the result in a few lines."""
+        parts = ", ".join(
+            f"{float(weight):.4g} of {pruning.n_kept} nodes" for weight, pruning in self.mixture
+        )
+        return (
+            f"{self.method}: {self.status} in {self.runtime_s:.3g} s within budget {float(self.budget):.6g}\n"
+            f"  error {float(self.error):.6g}, bound {float(self.bound):.6g}, gap {float(self.gap):.2g}, "
+            f"cost {float(self.cost):.6g}, {self.pruning.n_kept} of {self.pruning.kept.size} internal nodes kept\n"
+            f"  relaxation: error {float(self.mixture_error):.6g} at cost {float(self.mixture_cost):.6g} ({parts})"
+        )
+
+    __str__ = summary

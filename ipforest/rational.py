@@ -1,0 +1,70 @@
+"""Exact numbers from what users type: the reading of prices, lambda and budgets."""
+
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Number: TypeAlias = int | float | str | Decimal | Fraction
+
+INT64_SAFE = 2**62
+
+
+def as_fraction(value: object, name: str) -> Fraction:
+    """Read a number exactly; a float stands for its shortest decimal.
+
+    Parameters
+    ----------
+    value : int, float, str, Decimal or Fraction
+        ``7.27`` is 727/100, ``"3/1000"`` and ``"0.003"`` are 3/1000.
+    name : str
+        What the number is, for the error message.
+
+    Raises
+    ------
+    TypeError
+        The value is no number.
+    ValueError
+        The value is NaN, infinite or a string that is no number.
+    """
+    expected = f"{name}: expected a finite number (int, float, Fraction, Decimal or str), got {value!r}"
+    if isinstance(value, (bool, np.bool_)):
+        raise TypeError(expected)
+    if isinstance(value, np.integer):
+        return Fraction(int(value))
+    if isinstance(value, Rational):
+        return Fraction(value)
+    try:
+        if isinstance(value, float):
+            return Fraction(float.__repr__(value))
+        if isinstance(value, (str, Decimal)):
+            return Fraction(value)
+        if isinstance(value, np.floating):
+            return Fraction(str(value))
+    except (ValueError, OverflowError, ZeroDivisionError):
+        raise ValueError(expected) from None
+    raise TypeError(expected)
+
+
+def nonnegative_fraction(value: object, name: str) -> Fraction:
+    """Read a number exactly and require that it is at least zero.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `as_fraction`; ValueError as well for a negative number.
+    """
+    number = as_fraction(value, name)
+    if number < 0:
+        raise ValueError(f"{name}: expected a number >= 0, got {value!r}")
+    return number
+
+
+def exact_sum(values: npt.NDArray[np.int64]) -> int:
+    """Sum int64 numbers without overflow, as a Python integer."""
+    high = int(np.sum(values >> 32, dtype=np.int64))
+    low = int(np.sum(values & 0xFFFFFFFF, dtype=np.int64))
+    return (high << 32) + low

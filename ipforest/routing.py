@@ -1,0 +1,152 @@
+"""Compiled walks of examples through trees: leaves reached, tests made, first uses of units.
+
+Every kernel is parallel over trees, so results do not depend on the number of threads.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ipforest._numba import njit, parallel_njit, prange
+
+Array = npt.NDArray[Any]
+
+
+@njit
+def _goes_left(x: float, threshold: float, missing_left: bool) -> bool:
+    if np.isnan(x):
+        return missing_left
+    return x <= threshold
+
+
+@parallel_njit
+def reached_leaves(
+    features_of: Array,
+    roots: Array,
+    left: Array,
+    right: Array,
+    feature: Array,
+    threshold: Array,
+    missing_left: Array,
+    leaves: Array,
+) -> None:
+    """Write the leaf that each example reaches in each tree into ``leaves`` (n_samples, n_trees)."""
+    for tree in prange(roots.size):
+        for i in range(features_of.shape[0]):
+            node = roots[tree]
+            while left[node] >= 0:
+                if _goes_left(features_of[i, feature[node]], threshold[node], missing_left[node]):
+                    node = left[node]
+                else:
+                    node = right[node]
+            leaves[i, tree] = node
+
+
+@njit
+def count_tests(
+    features_of: Array,
+    roots: Array,
+    left: Array,
+    right: Array,
+    feature: Array,
+    threshold: Array,
+    missing_left: Array,
+    tests: Array,
+) -> None:
+    """Count in ``tests`` (n_samples, n_features) how often each example's path asks for each feature."""
+    for i in range(features_of.shape[0]):
+        for tree in range(roots.size):
+            node = roots[tree]
+            while left[node] >= 0:
+                tests[i, feature[node]] += 1
+                if _goes_left(features_of[i, feature[node]], threshold[node], missing_left[node]):
+                    node = left[node]
+                else:
+                    node = right[node]
+
+
+@parallel_njit
+def count_first_uses(
+    features_of: Array,
+    roots: Array,
+    left: Array,
+    right: Array,
+    feature: Array,
+    threshold: Array,
+    missing_left: Array,
+    unit_indptr: Array,
+    unit_indices: Array,
+    n_units: int,
+    counts: Array,
+    used: Array,
+) -> None:
+    """Count the (unit, example) pairs first needed at each node, and mark the pairs that are ever needed.
+
+    ``counts`` (n_nodes,) is filled, ``used`` (n_samples, n_units) gets 1 where any tree needs the pair.
+    """
+    for tree in prange(roots.size):
+        seen = np.full(n_units, -1, np.int32)
+        for i in range(features_of.shape[0]):
+            node = roots[tree]
+            while left[node] >= 0:
+                asked = feature[node]
+                for position in range(unit_indptr[asked], unit_indptr[asked + 1]):
+                    unit = unit_indices[position]
+                    if seen[unit] != i:
+                        seen[unit] = i
+                        counts[node] += 1
+                        used[i, unit] = 1
+                if _goes_left(features_of[i, asked], threshold[node], missing_left[node]):
+                    node = left[node]
+                else:
+                    node = right[node]
+
+
+@parallel_njit
+def fill_first_uses(
+    features_of: Array,
+    roots: Array,
+    left: Array,
+    right: Array,
+    feature: Array,
+    threshold: Array,
+    missing_left: Array,
+    unit_indptr: Array,
+    unit_indices: Array,
+    n_units: int,
+    pair_index: Array,
+    next_position: Array,
+    indices: Array,
+) -> None:
+    """Write the pairs of `count_first_uses` into CSR ``indices``, rows ascending.
+
+    ``pair_index`` (n_samples, n_units) numbers the pairs; ``next_position`` (n_nodes,) holds where each
+    node's row starts and is moved to its end.
+    """
+    for tree in prange(roots.size):
+        seen = np.full(n_units, -1, np.int32)
+        for i in range(features_of.shape[0]):
+            node = roots[tree]
+            while left[node] >= 0:
+                asked = feature[node]
+                for position in range(unit_indptr[asked], unit_indptr[asked + 1]):
+                    unit = unit_indices[position]
+                    if seen[unit] != i:
+                        seen[unit] = i
+                        indices[next_position[node]] = pair_index[i, unit]
+                        next_position[node] += 1
+                if _goes_left(features_of[i, asked], threshold[node], missing_left[node]):
+                    node = left[node]
+                else:
+                    node = right[node]
+
+
+@njit
+def accumulate_to_ancestors(parent: Array, totals: Array) -> None:
+    """Add each row of ``totals`` (n_nodes, k) to its parent's, children first; parents stand before children."""
+    for node in range(parent.size - 1, -1, -1):
+        above = parent[node]
+        if above >= 0:
+            for column in range(totals.shape[1]):
+                totals[above, column] += totals[node, column]

@@ -1,0 +1,109 @@
+"""Small random instances that visit the corners: ties, zero costs, groups, held-out errors, single leaves."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+
+from ipforest.instance import PruningInstance
+
+IntegerSource: TypeAlias = Callable[[int, int], int]
+"""Gives an integer between two bounds, both included."""
+
+
+def random_instance(rng: np.random.Generator, max_internal: int = 9) -> PruningInstance:
+    """Draw an instance; see `draw_instance`."""
+    return draw_instance(lambda low, high: int(rng.integers(low, high + 1)), max_internal)
+
+
+def draw_instance(integer: IntegerSource, max_internal: int = 9) -> PruningInstance:
+    """Build an instance from a source of integers (a generator, or Hypothesis).
+
+    One to three trees of at most `max_internal` internal nodes in all, up to four examples and four units of cost
+    0..3, nodes that need one or two units (a group's fee), errors that need not fall from parent to children, split
+    costs in some instances.
+
+    Parameters
+    ----------
+    integer : callable
+        ``integer(low, high)`` gives an integer, bounds included.
+    max_internal : int
+
+    Returns
+    -------
+    PruningInstance
+    """
+    n_trees, n_examples, n_units = integer(1, 3), integer(1, 4), integer(1, 4)
+    unit_costs = [integer(0, 3) for _ in range(n_units)]
+    split_price = integer(0, 1) * integer(0, 2)
+    left_over = max_internal
+    offsets, parents, errors, rows, split_costs = [0], [], [], [], []
+    for _ in range(n_trees):
+        parent, internal = _draw_tree(integer, integer(0, left_over))
+        left_over -= len(internal)
+        errors += _draw_errors(integer, parent)
+        uses, passing = _route(integer, parent, internal, n_examples, n_units)
+        rows += [uses[node] for node in internal]
+        split_costs += [split_price * passing[node] for node in internal]
+        parents += [above + offsets[-1] if above >= 0 else -1 for above in parent]
+        offsets.append(len(parents))
+    pairs = sorted({pair for row in rows for pair in row})
+    number = {pair: index for index, pair in enumerate(pairs)}
+    return PruningInstance(
+        tree_offsets=np.array(offsets),
+        node_parent=np.array(parents),
+        errors=np.array(errors),
+        indptr=np.cumsum([0] + [len(row) for row in rows]),
+        indices=np.array([number[pair] for row in rows for pair in sorted(row)], dtype=np.int32),
+        acquisition_unit=np.array([unit for _, unit in pairs], dtype=np.int32),
+        acquisition_example=np.array([example for example, _ in pairs], dtype=np.int32),
+        acquisition_cost=np.array([unit_costs[unit] for _, unit in pairs], dtype=np.int64),
+        split_cost=np.array(split_costs, dtype=np.int64),
+        error_unit=Fraction(1, integer(1, 5) * n_trees),
+        cost_unit=Fraction(1, n_examples * integer(1, 3)),
+        n_units=n_units,
+        n_examples=n_examples,
+    )
+
+
+def _draw_tree(integer: IntegerSource, n_internal: int) -> tuple[list[int], list[int]]:
+    """Grow a tree of two or three children a node; give parents and internal nodes, both in node order."""
+    parent, internal, leaves = [-1], [], [0]
+    for _ in range(n_internal):
+        node = leaves.pop(integer(0, len(leaves) - 1))
+        internal.append(node)
+        for _ in range(2 + (integer(0, 9) == 0)):
+            leaves.append(len(parent))
+            parent.append(node)
+    return parent, sorted(internal)
+
+
+def _draw_errors(integer: IntegerSource, parent: list[int]) -> list[int]:
+    """Errors as in-bag counts have them (children err less in sum), or free as on held-out data."""
+    errors = [integer(0, 4) for _ in parent]
+    if integer(0, 3) > 0:
+        for node in range(len(parent) - 1, 0, -1):
+            if node in parent:
+                errors[node] = sum(errors[child] for child, above in enumerate(parent) if above == node)
+                errors[node] += integer(0, 3)
+        errors[0] = sum(errors[child] for child, above in enumerate(parent) if above == 0) + integer(0, 3)
+    return errors
+
+
+def _route(
+    integer: IntegerSource, parent: list[int], internal: list[int], n_examples: int, n_units: int
+) -> tuple[dict[int, set[tuple[int, int]]], dict[int, int]]:
+    """Send the examples down; give the (example, unit) pairs first used and the examples passing at each node."""
+    needs = {node: {integer(0, n_units - 1) for _ in range(integer(1, 2))} for node in internal}
+    uses: dict[int, set[tuple[int, int]]] = {node: set() for node in internal}
+    passing = dict.fromkeys(internal, 0)
+    for example in range(n_examples):
+        node, bought = 0, set()
+        while node in needs:
+            passing[node] += 1
+            uses[node] |= {(example, unit) for unit in needs[node] - bought}
+            bought |= needs[node]
+            children = [child for child, above in enumerate(parent) if above == node]
+            node = children[integer(0, len(children) - 1)]
+    return uses, passing
