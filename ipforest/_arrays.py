@@ -15,9 +15,7 @@ def read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
     return view
 
 
-def checked_array(
-    value: npt.ArrayLike, name: str, dtype: type[Scalar], shape: tuple[int, ...]
-) -> npt.NDArray[Scalar]:
+def checked_array(value: npt.ArrayLike, name: str, dtype: type[Scalar], shape: tuple[int, ...]) -> npt.NDArray[Scalar]:
     """Take an array of a given shape whose values fit the dtype, read-only and contiguous.
 
     Raises

@@ -1,10 +1,10 @@
 """What features cost: prices, and groups whose first feature pays a shared fee."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import lcm
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -81,7 +81,7 @@ class FeatureCosts:
         self._number_units()
 
     def _number_units(self) -> None:
-        """Number the units: features that are bought themselves in order, then the groups."""
+        """Give numbers to the units: the features that are bought themselves, then the groups."""
         own = [price > 0 or group == NO_GROUP for price, group in zip(self.prices, self.groups, strict=True)]
         own_costs = [price for price, bought in zip(self.prices, own, strict=True) if bought]
         indptr, indices, next_own = [0], [], 0
@@ -154,7 +154,7 @@ class FeatureCosts:
         return lcm(*(cost.denominator for cost in self.unit_costs))
 
     def of_usage(self, usage: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """What examples pay for the features they use.
+        """Compute what examples pay for the features they use.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class FeatureCosts:
         used = np.asarray(usage) != 0
         if used.ndim != 2 or used.shape[1] != self.n_features:
             raise ValueError(f"usage: expected shape (n_samples, {self.n_features}), got {used.shape}")
-        paid = used @ np.array([float(price) for price in self.prices])
+        paid: npt.NDArray[np.float64] = used @ np.array([float(price) for price in self.prices])
         for group, fee in enumerate(self.group_fees):
             paid += float(fee) * used[:, self.groups == group].any(axis=1)
         return paid
@@ -186,15 +186,14 @@ class FeatureCosts:
         return hash((self.prices, self.group_fees, self.groups.tobytes()))
 
     def __repr__(self) -> str:
-        return (
-            f"FeatureCosts({self.n_features} features, {len(self.group_fees)} groups, {self.n_units} units)"
-        )
+        return f"FeatureCosts({self.n_features} features, {len(self.group_fees)} groups, {self.n_units} units)"
 
 
 def _exact_list(values: Sequence[object] | npt.ArrayLike, name: str) -> tuple[Fraction, ...]:
     if isinstance(values, str) or not hasattr(values, "__iter__"):
         raise TypeError(f"{name}: expected a sequence of numbers, got {values!r}")
-    return tuple(nonnegative_fraction(value, f"{name}[{position}]") for position, value in enumerate(values))
+    items = enumerate(cast("Iterable[object]", values))
+    return tuple(nonnegative_fraction(value, f"{name}[{position}]") for position, value in items)
 
 
 def _group_array(groups: Sequence[int] | npt.ArrayLike | None, n_features: int) -> npt.NDArray[np.int32]:
@@ -202,9 +201,7 @@ def _group_array(groups: Sequence[int] | npt.ArrayLike | None, n_features: int) 
         return np.full(n_features, NO_GROUP, dtype=np.int32)
     raw = np.asarray(groups)
     if raw.shape != (n_features,):
-        raise ValueError(
-            f"groups: expected one group a feature, shape ({n_features},), got shape {raw.shape}"
-        )
+        raise ValueError(f"groups: expected one group a feature, shape ({n_features},), got shape {raw.shape}")
     if raw.size and not np.issubdtype(raw.dtype, np.integer):
         raise TypeError(f"groups: expected integers, -1 for no group, got dtype {raw.dtype}")
     return raw.astype(np.int32)
@@ -214,6 +211,4 @@ def _check_groups(groups: npt.NDArray[np.int32], n_fees: int) -> None:
     if groups.min() < NO_GROUP:
         raise ValueError(f"groups: expected -1 or a group index >= 0, got {groups.min()}")
     if groups.max() >= n_fees:
-        raise ValueError(
-            f"group_fees: expected a fee for each of the groups 0..{groups.max()}, got {n_fees} fees"
-        )
+        raise ValueError(f"group_fees: expected a fee for each of the groups 0..{groups.max()}, got {n_fees} fees")

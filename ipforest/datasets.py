@@ -54,7 +54,7 @@ class Dataset:
 
 
 def names() -> list[str]:
-    """Data sets that can be loaded here: the bundled ones, then those of the data folder."""
+    """List the data sets that can be loaded here: the bundled ones, then those of the data folder."""
     folder = _folder()
     stored = [] if folder is None else sorted(path.stem for path in folder.glob("*.npz"))
     return [*BUNDLED, *stored]
@@ -116,9 +116,7 @@ def _load_stored(name: str) -> Dataset:
         raise ValueError(f"{path}: expected a complete .npz data set, got: {problem}") from None
     absent = {"X", "y", "feature_names", "class_names"} - set(arrays)
     if absent:
-        raise ValueError(
-            f"{path}: expected the arrays X, y, feature_names, class_names, got none of {sorted(absent)}"
-        )
+        raise ValueError(f"{path}: expected the arrays X, y, feature_names, class_names, got none of {sorted(absent)}")
     priced = "costs" in arrays
     return Dataset(
         name=name,

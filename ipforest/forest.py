@@ -107,8 +107,7 @@ class Forest:
         tested = self.feature[internal]
         if tested.size and (tested.min() < 0 or tested.max() >= self.n_features):
             raise ValueError(
-                f"feature: expected 0..{self.n_features - 1} at internal nodes, "
-                f"got {tested.min()}..{tested.max()}"
+                f"feature: expected 0..{self.n_features - 1} at internal nodes, got {tested.min()}..{tested.max()}"
             )
         if np.any((self.right != LEAF) != (self.left != LEAF)):
             raise ValueError("right: expected a right child exactly where there is a left one, got one alone")
@@ -228,7 +227,7 @@ class Forest:
         return tests
 
     def cost(self, X: npt.ArrayLike, costs: FeatureCosts) -> npt.NDArray[np.float64]:
-        """What each example pays for the features that it uses in any tree, each bought once.
+        """Compute what each example pays for the features that it uses in any tree, each bought once.
 
         Returns
         -------
@@ -248,8 +247,7 @@ class Forest:
         """
         if pruning.kept.size != self.n_internal:
             raise ValueError(
-                f"pruning: expected {self.n_internal} internal nodes, one a test of the forest, "
-                f"got {pruning.kept.size}"
+                f"pruning: expected {self.n_internal} internal nodes, one a test of the forest, got {pruning.kept.size}"
             )
         splits = np.zeros(self.n_nodes, dtype=bool)
         splits[self.internal_nodes] = pruning.kept
@@ -258,9 +256,7 @@ class Forest:
         stays[has_parent] = splits[self.parent[has_parent]]
         if np.any(splits & ~stays):
             orphan = int(np.flatnonzero(splits & ~stays)[0])
-            raise ValueError(
-                f"pruning: expected the parent of each kept node to be kept, not so at node {orphan}"
-            )
+            raise ValueError(f"pruning: expected the parent of each kept node to be kept, not so at node {orphan}")
         return self._restrict(stays, splits)
 
     def _restrict(self, stays: npt.NDArray[np.bool_], splits: npt.NDArray[np.bool_]) -> Forest:
@@ -287,9 +283,7 @@ class Forest:
             criterion=self.criterion,
         )
 
-    def reach_counts(
-        self, X: npt.ArrayLike, groups: npt.NDArray[np.int64], n_groups: int
-    ) -> npt.NDArray[np.int64]:
+    def reach_counts(self, X: npt.ArrayLike, groups: npt.NDArray[np.int64], n_groups: int) -> npt.NDArray[np.int64]:
         """Count the examples of each group that pass each node.
 
         Parameters
@@ -304,8 +298,8 @@ class Forest:
         ndarray of int64, shape (n_nodes, n_groups)
         """
         cells = self._leaves(X) * n_groups + groups[:, None]
-        counts = np.bincount(cells.ravel(), minlength=self.n_nodes * n_groups)
-        counts = counts.reshape(self.n_nodes, n_groups)
+        flat: npt.NDArray[np.int64] = np.bincount(cells.ravel(), minlength=self.n_nodes * n_groups)
+        counts = flat.reshape(self.n_nodes, n_groups)
         routing.accumulate_to_ancestors(self.parent, counts)
         return counts
 
@@ -322,7 +316,7 @@ class Forest:
         ndarray of float64, shape (n_nodes, k)
         """
         leaves = self._leaves(X).ravel()
-        sums = np.column_stack(
+        sums: npt.NDArray[np.float64] = np.column_stack(
             [
                 np.bincount(leaves, weights=np.repeat(column, self.n_trees), minlength=self.n_nodes)
                 for column in amounts.T
@@ -374,9 +368,7 @@ class Forest:
             The price list is for another number of features.
         """
         if costs.n_features != self.n_features:
-            raise ValueError(
-                f"costs: expected {self.n_features} prices, one a feature, got {costs.n_features}"
-            )
+            raise ValueError(f"costs: expected {self.n_features} prices, one a feature, got {costs.n_features}")
 
     def _leaves(self, X: npt.ArrayLike) -> npt.NDArray[np.int64]:
         examples = self.checked_examples(X)

@@ -127,9 +127,7 @@ class PruningInstance:
                 "tree_offsets: expected 0 and then the ascending ends of one or more trees, got "
                 f"{np.array2string(offsets, threshold=6)}"
             )
-        object.__setattr__(
-            self, "tree_offsets", checked_array(offsets, "tree_offsets", np.int64, offsets.shape)
-        )
+        object.__setattr__(self, "tree_offsets", checked_array(offsets, "tree_offsets", np.int64, offsets.shape))
         shape = (int(offsets[-1]),)
         for name, dtype in (("node_parent", np.int32), ("errors", np.int64)):
             object.__setattr__(self, name, checked_array(getattr(self, name), name, dtype, shape))
@@ -353,9 +351,7 @@ class PruningInstance:
         orphan = kept[below] & ~kept[self.parent[below]]
         if orphan.any():
             node = int(self.internal_nodes[np.flatnonzero(below)[np.argmax(orphan)]])
-            raise ValueError(
-                f"pruning: expected the parent of each kept node to be kept, not so at node {node}"
-            )
+            raise ValueError(f"pruning: expected the parent of each kept node to be kept, not so at node {node}")
 
     @property
     def unpruned(self) -> Pruning:
@@ -381,9 +377,8 @@ class PruningInstance:
 
     def save(self, path: str | Path) -> None:
         """Write the instance as ``.npz`` (no pickles)."""
-        stored = {
-            name: value if isinstance(value, np.ndarray) else np.array(str(value))
-            for name, value in self._stored()
+        stored: dict[str, Any] = {
+            name: value if isinstance(value, np.ndarray) else np.array(str(value)) for name, value in self._stored()
         }
         with Path(path).open("wb") as file:
             np.savez_compressed(file, format_version=np.array(FORMAT_VERSION), **stored)
@@ -406,9 +401,7 @@ class PruningInstance:
             raise ValueError(f"{path}: expected a complete instance file (.npz), got: {problem}") from None
         version = data.pop("format_version", None)
         if version is None or int(version) != FORMAT_VERSION:
-            raise ValueError(
-                f"{path}: expected an instance of format version {FORMAT_VERSION}, got {version}"
-            )
+            raise ValueError(f"{path}: expected an instance of format version {FORMAT_VERSION}, got {version}")
         if set(data) != set(_STORED_FIELDS):
             raise ValueError(f"{path}: expected the fields {sorted(_STORED_FIELDS)}, got {sorted(data)}")
         readers: dict[str, Any] = {
@@ -417,9 +410,7 @@ class PruningInstance:
             "n_units": int,
             "n_examples": int,
         }
-        return cls(
-            **{name: readers[name](str(value)) if name in readers else value for name, value in data.items()}
-        )
+        return cls(**{name: readers[name](str(value)) if name in readers else value for name, value in data.items()})
 
     def _stored(self) -> Iterator[tuple[str, Any]]:
         return ((name, getattr(self, name)) for name in _STORED_FIELDS)

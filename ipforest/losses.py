@@ -42,9 +42,7 @@ class NodeErrors:
     resolution: Fraction
 
 
-def node_errors(
-    forest: Forest, loss: str, error_data: ErrorData | None, resolution: object | None
-) -> NodeErrors:
+def node_errors(forest: Forest, loss: str, error_data: ErrorData | None, resolution: object | None) -> NodeErrors:
     """Compute e_h of every node.
 
     Parameters
@@ -87,15 +85,14 @@ def _in_bag(forest: Forest, loss: str) -> FloatArray:
             )
         return forest.impurity * forest.weight
     counts = _tidy(forest.value * forest.weight[:, None])
-    totals = counts.sum(axis=1)
+    totals: FloatArray = counts.sum(axis=1)
     if loss == "misclassification":
-        return totals - counts.max(axis=1)
+        return _nonnegative(totals - counts.max(axis=1))
     if loss == "gini":
-        squares: FloatArray = (counts * counts).sum(axis=1)
-        return np.maximum(totals - squares / totals, 0.0)
+        return _nonnegative(totals - (counts * counts).sum(axis=1) / totals)
     with np.errstate(divide="ignore", invalid="ignore"):
         bits = np.where(counts > 0, counts * np.log2(totals[:, None] / counts), 0.0)
-    return np.maximum(bits.sum(axis=1), 0.0)
+    return _nonnegative(bits.sum(axis=1))
 
 
 def _held_out(forest: Forest, loss: str, X: npt.ArrayLike, y: npt.NDArray[Any]) -> FloatArray:
@@ -103,20 +100,19 @@ def _held_out(forest: Forest, loss: str, X: npt.ArrayLike, y: npt.NDArray[Any]) 
         target = y.astype(np.float64)
         n, total, squares = forest.reach_sums(X, np.column_stack([np.ones_like(target), target, target**2])).T
         prediction = forest.value[:, 0]
-        return np.maximum(squares - 2 * prediction * total + n * prediction**2, 0.0)
+        return _nonnegative(squares - 2 * prediction * total + n * prediction**2)
     assert forest.classes is not None
     encoded = np.searchsorted(forest.classes, y)
     counts = forest.reach_counts(X, encoded, len(forest.classes)).astype(np.float64)
-    totals = counts.sum(axis=1)
+    totals: FloatArray = counts.sum(axis=1)
     if loss == "misclassification":
         predicted = np.argmax(forest.value, axis=1)
-        return totals - counts[np.arange(forest.n_nodes), predicted]
+        return _nonnegative(totals - counts[np.arange(forest.n_nodes), predicted])
     if loss == "gini":
         norms = (forest.value**2).sum(axis=1)
-        return totals * (1 + norms) - 2 * (counts * forest.value).sum(axis=1)
+        return _nonnegative(totals * (1 + norms) - 2 * (counts * forest.value).sum(axis=1))
     floor = 0.5 / np.maximum(forest.weight, 1.0)
-    bits: FloatArray = -(counts * np.log2(np.maximum(forest.value, floor[:, None]))).sum(axis=1)
-    return np.maximum(bits, 0.0)
+    return _nonnegative(-(counts * np.log2(np.maximum(forest.value, floor[:, None]))).sum(axis=1))
 
 
 def _checked_error_data(forest: Forest, error_data: ErrorData) -> tuple[npt.ArrayLike, npt.NDArray[Any]]:
@@ -129,12 +125,15 @@ def _checked_error_data(forest: Forest, error_data: ErrorData) -> tuple[npt.Arra
     if forest.classes is not None:
         unknown = y[~np.isin(y, forest.classes)]
         if unknown.size:
-            raise ValueError(
-                f"error_data: expected classes among {forest.classes.tolist()}, got {unknown[0]!r}"
-            )
+            raise ValueError(f"error_data: expected classes among {forest.classes.tolist()}, got {unknown[0]!r}")
     elif not np.issubdtype(y.dtype, np.number) or not np.isfinite(y).all():
         raise ValueError("error_data: expected finite numbers as targets, got others")
     return X, y
+
+
+def _nonnegative(losses: FloatArray) -> FloatArray:
+    """Clear the rounding errors of losses that cannot be negative."""
+    return np.maximum(losses, 0.0)
 
 
 def _tidy(values: FloatArray) -> FloatArray:
@@ -143,9 +142,7 @@ def _tidy(values: FloatArray) -> FloatArray:
     return rounded if np.allclose(values, rounded, rtol=1e-9, atol=1e-6) else values
 
 
-def _as_integers(
-    losses: FloatArray, total_weight: float, forest: Forest, resolution: object | None
-) -> NodeErrors:
+def _as_integers(losses: FloatArray, total_weight: float, forest: Forest, resolution: object | None) -> NodeErrors:
     rounded = _tidy(losses)
     is_counts = bool(np.all(rounded == np.rint(rounded))) and total_weight == round(total_weight)
     if resolution is not None:

@@ -183,14 +183,17 @@ class PruningResult:
     def from_json(cls, text: str) -> PruningResult:
         """Read what `to_json` gave."""
         data = json.loads(text)
-        exact = {name: Fraction(data[name]) for name in ("lam", "objective", "bound", "error", "cost")}
         return cls(
             status=Status(data["status"]),
             pruning=Pruning.from_dict(data["pruning"]),
+            lam=Fraction(data["lam"]),
+            objective=Fraction(data["objective"]),
+            bound=Fraction(data["bound"]),
+            error=Fraction(data["error"]),
+            cost=Fraction(data["cost"]),
             runtime_s=data["runtime_s"],
             method=data["method"],
             iterations=data["iterations"],
-            **exact,
         )
 
 
@@ -233,9 +236,7 @@ class BudgetResult:
         if self.cost > self.budget:
             raise ValueError(f"cost: expected at most the budget {self.budget}, got {self.cost}")
         if self.bound > self.error:
-            raise ValueError(
-                f"bound: expected at most the error {float(self.error)!r}, got {float(self.bound)!r}"
-            )
+            raise ValueError(f"bound: expected at most the error {float(self.error)!r}, got {float(self.bound)!r}")
 
     @property
     def gap(self) -> Fraction:
@@ -244,9 +245,7 @@ class BudgetResult:
 
     def summary(self) -> str:
         """Describe the result in a few lines."""
-        parts = ", ".join(
-            f"{float(weight):.4g} of {pruning.n_kept} nodes" for weight, pruning in self.mixture
-        )
+        parts = ", ".join(f"{float(weight):.4g} of {pruning.n_kept} nodes" for weight, pruning in self.mixture)
         return (
             f"{self.method}: {self.status} in {self.runtime_s:.3g} s within budget {float(self.budget):.6g}\n"
             f"  error {float(self.error):.6g}, bound {float(self.bound):.6g}, gap {float(self.gap):.2g}, "

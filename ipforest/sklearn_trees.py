@@ -29,9 +29,7 @@ SUPPORTED = "RandomForest*, ExtraTrees*, Bagging* of trees, DecisionTree* or Ext
 def forest_from_sklearn(estimator: Any) -> Forest:
     """Read a fitted estimator; see `Forest.from_sklearn`."""
     if isinstance(estimator, type) or not isinstance(estimator, (*SINGLE_TREES, *FORESTS, *BAGGINGS)):
-        raise TypeError(
-            f"estimator: expected an ensemble that averages trees ({SUPPORTED}), got {_name_of(estimator)}"
-        )
+        raise TypeError(f"estimator: expected an ensemble that averages trees ({SUPPORTED}), got {_name_of(estimator)}")
     check_is_fitted(estimator)
     trees, features = _members(estimator)
     if getattr(estimator, "n_outputs_", 1) != 1:
@@ -148,9 +146,7 @@ def _fitted_tree(forest: Forest, kind: type, start: int, stop: int) -> Any:
 def _tree_state(forest: Forest, start: int, stop: int) -> dict[str, Any]:
     part = slice(start, stop)
     is_leaf = forest.left[part] == LEAF
-    layout = (
-        DecisionTreeClassifier(max_depth=1).fit([[0.0], [1.0]], [0, 1]).tree_.__getstate__()["nodes"].dtype
-    )
+    layout = DecisionTreeClassifier(max_depth=1).fit([[0.0], [1.0]], [0, 1]).tree_.__getstate__()["nodes"].dtype
     nodes = np.zeros(stop - start, dtype=layout)
     nodes["left_child"] = np.where(is_leaf, LEAF, forest.left[part] - start)
     nodes["right_child"] = np.where(is_leaf, LEAF, forest.right[part] - start)

@@ -13,7 +13,7 @@ MAX_PRUNINGS = 1_000_000
 
 
 def count_prunings(instance: PruningInstance) -> int:
-    """Number of prunings of the forest: 1 + the product over the children, at each internal node."""
+    """Count the prunings of the forest: at each internal node 1 + the product over its children."""
     ways = [1] * instance.n_nodes
     internal = set(instance.internal_nodes.tolist())
     total = 1

@@ -99,7 +99,8 @@ def _route(
     uses: dict[int, set[tuple[int, int]]] = {node: set() for node in internal}
     passing = dict.fromkeys(internal, 0)
     for example in range(n_examples):
-        node, bought = 0, set()
+        node = 0
+        bought: set[int] = set()
         while node in needs:
             passing[node] += 1
             uses[node] |= {(example, unit) for unit in needs[node] - bought}

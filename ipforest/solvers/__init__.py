@@ -73,12 +73,8 @@ def _registry(*infos: SolverInfo) -> Mapping[str, SolverInfo]:
 
 
 SOLVERS = _registry(
-    SolverInfo(
-        "min-cut", "ipforest.solvers.min_cut:solve_min_cut", True, (), "minimum cut of the closure graph"
-    ),
-    SolverInfo(
-        "tree-dp", "ipforest.solvers.tree_dp:solve_tree_dp", False, (), "each tree by itself, bottom up"
-    ),
+    SolverInfo("min-cut", "ipforest.solvers.min_cut:solve_min_cut", True, (), "minimum cut of the closure graph"),
+    SolverInfo("tree-dp", "ipforest.solvers.tree_dp:solve_tree_dp", False, (), "each tree by itself, bottom up"),
     SolverInfo(
         "primal-dual",
         "ipforest.solvers.primal_dual:solve_primal_dual",
@@ -100,20 +96,14 @@ SOLVERS = _registry(
         ("networkx",),
         "networkx minimum cut",
     ),
-    SolverInfo(
-        "highs-lp", "formulations.highs:solve_lp", True, ("highspy",), "relaxation of a formulation by HiGHS"
-    ),
+    SolverInfo("highs-lp", "formulations.highs:solve_lp", True, ("highspy",), "relaxation of a formulation by HiGHS"),
     SolverInfo("highs-mip", "formulations.highs:solve_mip", True, ("highspy",), "0-1 formulation by HiGHS"),
 )
 
 BUDGET_SOLVERS = _registry(
     SolverInfo("path", "ipforest.path:solve_budget_path", False, (), "best breakpoint of the whole path"),
-    SolverInfo(
-        "lp1", "formulations.budget:solve_budget_lp1", False, ("highspy",), "LP1: mixture of two prunings"
-    ),
-    SolverInfo(
-        "mip", "formulations.budget:solve_budget_mip", True, ("highspy",), "0-1 programme with a budget row"
-    ),
+    SolverInfo("lp1", "formulations.budget:solve_budget_lp1", False, ("highspy",), "LP1: mixture of two prunings"),
+    SolverInfo("mip", "formulations.budget:solve_budget_mip", True, ("highspy",), "0-1 programme with a budget row"),
 )
 
 
@@ -151,9 +141,7 @@ def solve(instance: PruningInstance, lam: object, method: str = "min-cut", **opt
     return result
 
 
-def solve_budget(
-    instance: PruningInstance, budget: object, method: str = "path", **options: Any
-) -> BudgetResult:
+def solve_budget(instance: PruningInstance, budget: object, method: str = "path", **options: Any) -> BudgetResult:
     """Find the pruning of least error whose average cost stays within a budget.
 
     Parameters

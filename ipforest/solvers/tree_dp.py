@@ -46,9 +46,7 @@ def _close(parent: Array, kept: Array) -> None:
             kept[node] = False
 
 
-def tree_prunings(
-    instance: PruningInstance, q: int, charges: IntArray
-) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+def tree_prunings(instance: PruningInstance, q: int, charges: IntArray) -> tuple[IntArray, npt.NDArray[np.bool_]]:
     """Prune each tree by itself where keeping an internal node costs its charge.
 
     Parameters
