@@ -1,9 +1,11 @@
 """What features cost: prices, and groups whose first feature pays a shared fee."""
 
+import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import lcm
+from pathlib import Path
 from typing import Self, cast
 
 import numpy as np
@@ -137,6 +139,35 @@ class FeatureCosts:
                 )
         n_groups = max(fees, default=NO_GROUP) + 1
         return cls(later, group_of, [fees.get(group, Fraction(0)) for group in range(n_groups)])
+
+    @classmethod
+    def from_csv(cls, path: str | Path) -> Self:
+        """Read a price list: a header with ``cost``, and, for discounts, ``cost_in_group`` and ``group``.
+
+        One row a feature, in the order of the columns of X. ``group`` is any name, empty for none; other columns
+        (``feature``, ``delayed``) are passed over.
+
+        Raises
+        ------
+        ValueError
+            No ``cost`` column, a row that is cut short, a price that is no number >= 0, or only one of
+            ``cost_in_group`` and ``group``.
+        """
+        with Path(path).open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        columns = set(rows[0]) if rows else set()
+        if "cost" not in columns:
+            raise ValueError(f"{path}: expected a header with the column cost and one row a feature, got none")
+        if any(value is None for row in rows for value in row.values()):
+            raise ValueError(f"{path}: expected as many values as columns in each row, got a row cut short")
+        alone = [row["cost"] for row in rows]
+        if not columns & {"cost_in_group", "group"}:
+            return cls(alone)
+        if not columns >= {"cost_in_group", "group"}:
+            raise ValueError(f"{path}: expected both columns cost_in_group and group, got one")
+        labels = sorted({row["group"] for row in rows} - {""})
+        groups = [labels.index(row["group"]) if row["group"] else NO_GROUP for row in rows]
+        return cls.from_discounts(alone, [row["cost_in_group"] for row in rows], groups)
 
     @property
     def n_features(self) -> int:

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from ipforest import routing
 from ipforest._arrays import checked_array, read_only
+from ipforest.costs import FeatureCosts
 
 if TYPE_CHECKING:
-    from ipforest.costs import FeatureCosts
     from ipforest.pruning import Pruning
 
 LEAF = -1
@@ -114,13 +114,17 @@ class Forest:
 
     def _parents(self, internal: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         parent = np.full(self.n_nodes, -1, dtype=np.int32)
+        tree_end = np.repeat(self.tree_offsets[1:], np.diff(self.tree_offsets))[internal]
         for children in (self.left, self.right):
             below = children[internal]
-            if np.any(below <= internal) or np.any(below >= self.n_nodes) or np.any(parent[below] != -1):
-                raise ValueError("left, right: expected each child after its parent and with one parent only")
+            if np.any(below <= internal) or np.any(below >= tree_end) or np.any(parent[below] != -1):
+                raise ValueError(
+                    "left, right: expected each child after its parent, in the same tree, with one parent only, "
+                    "got another index"
+                )
             parent[below] = internal
         if not np.array_equal(np.flatnonzero(parent == -1), self.tree_offsets[:-1]):
-            raise ValueError("left, right: expected every node but the first of a tree to have a parent")
+            raise ValueError("left, right: expected every node but the first of a tree to have a parent, got one without")
         return parent
 
     @classmethod
@@ -350,6 +354,8 @@ class Forest:
             raise ValueError(f"X: expected {self.n_features} columns as in training, got {raw.shape[1]}")
         if raw.shape[0] == 0:
             raise ValueError("X: expected at least one example, got none")
+        if np.iscomplexobj(raw):
+            raise TypeError(f"X: expected real numbers, got dtype {raw.dtype}")
         try:
             with np.errstate(over="ignore"):
                 examples = np.ascontiguousarray(raw, dtype=np.float32)
@@ -360,13 +366,17 @@ class Forest:
         return examples
 
     def check_costs(self, costs: FeatureCosts) -> None:
-        """Require one price a feature.
+        """Require a price list with one price a feature.
 
         Raises
         ------
+        TypeError
+            It is no FeatureCosts.
         ValueError
-            The price list is for another number of features.
+            It is for another number of features.
         """
+        if not isinstance(costs, FeatureCosts):
+            raise TypeError(f"costs: expected FeatureCosts(prices), got {type(costs).__name__}")
         if costs.n_features != self.n_features:
             raise ValueError(f"costs: expected {self.n_features} prices, one a feature, got {costs.n_features}")
 
