@@ -7,7 +7,7 @@ of regular matroids" (1980); Oxley, "Matroid Theory", appendix.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,7 +100,6 @@ def signed_support(support: Matrix) -> Matrix:
     with entries signed before; on a shortest such cycle (a chordless one, an Eulerian submatrix with two
     entries a line) the sum must be divisible by four, which fixes the sign.
     """
-    m, n = support.shape
     signed = np.zeros_like(support)
     left = [(int(i), int(j)) for i, j in np.argwhere(support)]
     while left:
@@ -136,7 +135,7 @@ def _signed_path(signed: Matrix, row: int, column: int) -> list[tuple[int, int]]
     chain = [m + column]
     while came[chain[-1]] != -1:
         chain.append(came[chain[-1]])
-    return [(min(a, b), max(a, b) - m) for a, b in zip(chain, chain[1:], strict=False)]
+    return [(min(a, b), max(a, b) - m) for a, b in pairwise(chain)]
 
 
 def graphic_matrix(edges: list[tuple[int, int]], tree: list[tuple[int, int]]) -> Matrix:
@@ -185,4 +184,5 @@ def random_network_matrix(rng: np.random.Generator, rows: int, columns: int) -> 
         steps[vertex] = steps[min(tail, head)]
         steps[vertex, place] = 1 if head == vertex else -1
     tails, heads = rng.integers(rows + 1, size=(2, columns))
-    return (steps[heads] - steps[tails]).T
+    matrix: Matrix = (steps[heads] - steps[tails]).T
+    return matrix

@@ -5,9 +5,9 @@ for each arc, holding +1 / -1 where the path from tail to head runs along / agai
 is the transpose of a network matrix (Tutte 1965; Schrijver, section 19.3, example 4). So a directed tree whose arcs are
 the columns, with one pair for each row, proves total unimodularity, and more than that: it names the network.
 
-**The trees of the pruning programmes.** One vertex :math:`\rho`; for every forest node h a vertex :math:`v_h` and the arc
-:math:`z_h: v_{parent(h)} \to v_h` (from :math:`\rho` for a root), away from :math:`\rho`; for every other variable one
-vertex and one arc into :math:`\rho`.
+**The trees of the pruning programmes.** One vertex :math:`\rho`; for every forest node h a vertex :math:`v_h` and the
+arc :math:`z_h: v_{parent(h)} \to v_h` (from :math:`\rho` for a root), away from :math:`\rho`; for every other variable
+one vertex and one arc into :math:`\rho`.
 
 ============  =====================================================  ============================================
 programme     row                                                    path
@@ -24,9 +24,10 @@ closure       :math:`x_u - w_{k,i} \le 0`                            the same
 ============  =====================================================  ============================================
 
 The z_h have laminar row sets (subtrees), the w_{k,i} of the compact form disjoint ones: pivoting the
-:math:`w^{(t)}_{k,i}` out of IP3's coupling rows (which keeps total unimodularity) gives the compact rows; the tree above
-carries both without pivoting. This proves Theorem 4.2 of the optimal-pruning paper and Theorem 3.2 of BudgetPrune: with
-an integral right-hand side and bounds, every vertex of the relaxation is integral (Hoffman and Kruskal 1956).
+:math:`w^{(t)}_{k,i}` out of IP3's coupling rows (which keeps total unimodularity) gives the compact rows; the tree
+above carries both without pivoting. This proves Theorem 4.2 of the optimal-pruning paper and Theorem 3.2 of
+BudgetPrune: with an integral right-hand side and integral bounds, every vertex of the relaxation is integral (Hoffman
+and Kruskal 1956).
 
 **Why one product checks it.** The incidence vectors (head minus tail) of a tree's arcs are linearly independent, so the
 only way to write head - tail of a row as a combination of them is the path. The matrix A is the path matrix iff
@@ -232,8 +233,9 @@ def _path_rows(node_parent: NDArray[np.int32]) -> sparse.csr_array:
     """Row h marks p(h), the nodes from the root to h."""
     n_nodes = node_parent.size
     rows, columns = [np.arange(n_nodes)], [np.arange(n_nodes)]
+    parent = node_parent.astype(np.int64)
     while rows[-1].size:
-        above = node_parent[columns[-1]]
+        above = parent[columns[-1]]
         rows.append(rows[-1][above >= 0])
         columns.append(above[above >= 0])
     entries = np.concatenate(rows), np.concatenate(columns)

@@ -1,15 +1,15 @@
 r"""Is a pruning optimal? A checker that needs integers, numpy and ten minutes of reading.
 
-What is proved. With p/q = lambda * cost_unit / error_unit, the objective of a set S of kept internal nodes, closed under
-parents, is a positive constant times (a constant minus V(S)), where
+What is proved. With p/q = lambda * cost_unit / error_unit, the objective of a set S of kept internal nodes, closed
+under parents, is a positive constant times (a constant minus V(S)), where
 
 .. math:: V(S) = q \sum_{h \in S} gain_h - p \Big( \sum_{h \in S} split_h + \sum_{j \text{ used by } S} cost_j \Big).
 
 Take non-negative numbers on the arcs of the closure network (`ipforest.pruning.DualFlow`): source -> h at most q gain_h
 where the gain is positive, h -> sink at most q (-gain_h) where it is negative, h -> sink at most p split_h,
 h -> parent(h) and h -> acquisition without bound, acquisition j -> sink at most p cost_j; at each h as much goes in as
-comes out. Let F leave the source. For every closed S the arcs that leave S lead only to the sink or to acquisitions that
-S uses, so, writing f for the flow from the source into S,
+comes out. Let F leave the source. For every closed S the arcs that leave S lead only to the sink or to acquisitions
+that S uses, so, writing f for the flow from the source into S,
 
 .. math:: f \le p \sum_{j \text{ used}} cost_j + p \sum_{h \in S} split_h + q \sum_{h \in S, gain < 0} (-gain_h), \qquad
           f \ge F - q \sum_{h \notin S, gain > 0} gain_h ,
