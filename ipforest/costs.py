@@ -11,7 +11,7 @@ from typing import Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import read_only
+from ipforest._arrays import checked_array, read_only
 from ipforest.rational import nonnegative_fraction
 
 NO_GROUP = -1
@@ -76,9 +76,9 @@ class FeatureCosts:
             raise ValueError("prices: expected at least one price, got none")
         group_of = _group_array(groups, len(exact_prices))
         fees = _exact_list(() if group_fees is None else group_fees, "group_fees")
-        _check_groups(group_of, len(fees))
+        _check_fees(group_of, len(fees))
         object.__setattr__(self, "prices", exact_prices)
-        object.__setattr__(self, "groups", read_only(group_of))
+        object.__setattr__(self, "groups", group_of)
         object.__setattr__(self, "group_fees", fees)
         self._number_units()
 
@@ -131,6 +131,10 @@ class FeatureCosts:
         fees: dict[int, Fraction] = {}
         for feature, group in enumerate(group_of.tolist()):
             discount = full[feature] - later[feature]
+            if discount < 0:
+                raise ValueError(
+                    f"in_group: expected at most the price alone for feature {feature}, got {-discount} more"
+                )
             expected = Fraction(0) if group == NO_GROUP else fees.setdefault(group, discount)
             if discount != expected:
                 where = "without a group" if group == NO_GROUP else f"of group {group}"
@@ -150,16 +154,16 @@ class FeatureCosts:
         Raises
         ------
         ValueError
-            No ``cost`` column, a row that is cut short, a price that is no number >= 0, or only one of
+            No ``cost`` column, a row of another length, a price that is no number >= 0, or only one of
             ``cost_in_group`` and ``group``.
         """
-        with Path(path).open(newline="") as file:
+        with Path(path).open(newline="", encoding="utf-8-sig") as file:
             rows = list(csv.DictReader(file))
         columns = set(rows[0]) if rows else set()
         if "cost" not in columns:
             raise ValueError(f"{path}: expected a header with the column cost and one row a feature, got none")
-        if any(value is None for row in rows for value in row.values()):
-            raise ValueError(f"{path}: expected as many values as columns in each row, got a row cut short")
+        if any(None in row or None in row.values() for row in rows):
+            raise ValueError(f"{path}: expected as many values as columns in each row, got a longer or shorter one")
         alone = [row["cost"] for row in rows]
         if not columns & {"cost_in_group", "group"}:
             return cls(alone)
@@ -229,17 +233,17 @@ def _exact_list(values: Sequence[object] | npt.ArrayLike, name: str) -> tuple[Fr
 
 def _group_array(groups: Sequence[int] | npt.ArrayLike | None, n_features: int) -> npt.NDArray[np.int32]:
     if groups is None:
-        return np.full(n_features, NO_GROUP, dtype=np.int32)
+        return read_only(np.full(n_features, NO_GROUP, dtype=np.int32))
     raw = np.asarray(groups)
     if raw.shape != (n_features,):
         raise ValueError(f"groups: expected one group a feature, shape ({n_features},), got shape {raw.shape}")
     if raw.size and not np.issubdtype(raw.dtype, np.integer):
         raise TypeError(f"groups: expected integers, -1 for no group, got dtype {raw.dtype}")
-    return raw.astype(np.int32)
+    if raw.size and raw.min() < NO_GROUP:
+        raise ValueError(f"groups: expected -1 or a group index >= 0, got {raw.min()}")
+    return checked_array(raw, "groups", np.int32, (n_features,))
 
 
-def _check_groups(groups: npt.NDArray[np.int32], n_fees: int) -> None:
-    if groups.min() < NO_GROUP:
-        raise ValueError(f"groups: expected -1 or a group index >= 0, got {groups.min()}")
+def _check_fees(groups: npt.NDArray[np.int32], n_fees: int) -> None:
     if groups.max() >= n_fees:
         raise ValueError(f"group_fees: expected a fee for each of the groups 0..{groups.max()}, got {n_fees} fees")

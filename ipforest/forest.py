@@ -124,7 +124,7 @@ class Forest:
                 )
             parent[below] = internal
         if not np.array_equal(np.flatnonzero(parent == -1), self.tree_offsets[:-1]):
-            raise ValueError("left, right: expected every node but the first of a tree to have a parent, got one without")
+            raise ValueError("left, right: expected every node but the first of a tree to have a parent, one has none")
         return parent
 
     @classmethod

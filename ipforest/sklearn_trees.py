@@ -14,7 +14,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.tree._tree import Tree
+from sklearn.tree._tree import NODE_DTYPE, Tree
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest.forest import LEAF, Forest
@@ -146,8 +146,7 @@ def _fitted_tree(forest: Forest, kind: type, start: int, stop: int) -> Any:
 def _tree_state(forest: Forest, start: int, stop: int) -> dict[str, Any]:
     part = slice(start, stop)
     is_leaf = forest.left[part] == LEAF
-    layout = DecisionTreeClassifier(max_depth=1).fit([[0.0], [1.0]], [0, 1]).tree_.__getstate__()["nodes"].dtype
-    nodes = np.zeros(stop - start, dtype=layout)
+    nodes = np.zeros(stop - start, dtype=NODE_DTYPE)
     nodes["left_child"] = np.where(is_leaf, LEAF, forest.left[part] - start)
     nodes["right_child"] = np.where(is_leaf, LEAF, forest.right[part] - start)
     nodes["feature"] = np.where(is_leaf, -2, forest.feature[part])

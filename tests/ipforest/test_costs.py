@@ -1,0 +1,205 @@
+"""Prices, groups and their fees, against sums done by hand."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ipforest import FeatureCosts
+
+HEART = ["age", "sex", "cp", "trestbps", "chol", "fbs", "restecg", "thalach", "exang", "oldpeak", "slope", "ca", "thal"]
+HEART_ALONE = [1, 1, 1, 1, 7.27, 5.20, 15.50, 102.90, 87.30, 87.30, 87.30, 100.90, 102.90]
+HEART_IN_GROUP = [1, 1, 1, 1, 5.17, 3.10, 15.50, 1, 1, 1, 1, 100.90, 1]
+HEART_GROUPS = [-1, -1, -1, -1, 0, 0, -1, 1, 2, 2, 2, -1, 1]
+
+
+def usage(*names: str) -> np.ndarray:
+    return np.array([[name in names for name in HEART]])
+
+
+@pytest.mark.parametrize(
+    ("tests", "dollars"),
+    [
+        ((), "0"),
+        (("age",), "1.00"),
+        (("chol",), "7.27"),
+        (("fbs",), "5.20"),
+        (("chol", "fbs"), "10.37"),  # 7.27 + 3.10
+        (("thalach", "thal"), "103.90"),
+        (("exang", "slope", "oldpeak"), "89.30"),
+        (("age", "chol", "fbs", "ca", "thal"), "215.17"),  # 1 + 10.37 + 100.90 + 102.90
+        (tuple(HEART), "323.97"),  # 4 + 10.37 + 15.50 + 103.90 + 89.30 + 100.90
+    ],
+)
+def test_heart_disease_tests_cost_what_turney_printed(tests: tuple[str, ...], dollars: str) -> None:
+    costs = FeatureCosts.from_discounts(HEART_ALONE, HEART_IN_GROUP, HEART_GROUPS)
+    np.testing.assert_allclose(costs.of_usage(usage(*tests)), [float(dollars)], rtol=1e-14, atol=0)
+    assert exact_cost(costs, usage(*tests)[0]) == Fraction(dollars)
+
+
+def exact_cost(costs: FeatureCosts, used: np.ndarray) -> Fraction:
+    """Sum of the units that the used features need."""
+    units = set()
+    for feature in np.flatnonzero(used):
+        units.update(costs.unit_indices[costs.unit_indptr[feature] : costs.unit_indptr[feature + 1]].tolist())
+    return sum((costs.unit_costs[unit] for unit in units), Fraction(0))
+
+
+def test_heart_units() -> None:
+    costs = FeatureCosts.from_discounts(HEART_ALONE, HEART_IN_GROUP, HEART_GROUPS)
+    assert costs.n_units == 13 + 3
+    assert costs.group_fees == (Fraction("2.10"), Fraction("101.90"), Fraction("86.30"))
+    assert costs.prices[4] == Fraction("5.17")
+    assert costs.denominator == 100
+    assert repr(costs) == "FeatureCosts(13 features, 3 groups, 16 units)"
+
+
+def test_units_of_a_sensor() -> None:
+    """Features that come free with their sensor need the sensor only; a free feature alone is a unit of cost 0."""
+    costs = FeatureCosts([0, 0, 0, 5], groups=[0, 0, -1, 0], group_fees=[3])
+    assert costs.unit_costs == (0, 5, 3)
+    assert [units.tolist() for units in np.split(costs.unit_indices, costs.unit_indptr[1:-1])] == [
+        [2],
+        [2],
+        [0],
+        [1, 2],
+    ]
+    paid = costs.of_usage([[1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [4, 0, 0, 2]])
+    np.testing.assert_array_equal(paid, [3, 0, 8, 8])
+
+
+def test_uniform_prices_count_features() -> None:
+    costs = FeatureCosts.uniform(4)
+    np.testing.assert_array_equal(costs.of_usage([[0, 3, 1, 0], [1, 1, 1, 1]]), [2, 4])
+    assert costs.denominator == 1
+
+
+def test_everything_free() -> None:
+    costs = FeatureCosts([0, 0])
+    assert costs.n_units == 2
+    np.testing.assert_array_equal(costs.of_usage([[1, 1]]), [0])
+
+
+def test_prices_are_exact_however_they_are_written() -> None:
+    written = [0.1, "0.1", Decimal("0.1"), Fraction(1, 10), "1/10", np.float32(0.1)]
+    assert set(FeatureCosts(written).prices) == {Fraction(1, 10)}
+    assert FeatureCosts(np.array([0.1, 7.27])).prices == (Fraction(1, 10), Fraction(727, 100))
+    assert FeatureCosts([Fraction(1, 3), "1/4"]).denominator == 12
+
+
+def test_equality_and_hash() -> None:
+    one = FeatureCosts([1, 2], groups=[0, -1], group_fees=[3])
+    same = FeatureCosts(["1", 2.0], groups=np.array([0, -1]), group_fees=(3,))
+    assert one == same
+    assert hash(one) == hash(same)
+    others = [FeatureCosts([1, 2]), FeatureCosts([1, 2], [0, -1], [4]), FeatureCosts([1, 2], [-1, 0], [3])]
+    assert all(one != other for other in others)
+    assert one != "prices"
+
+
+def test_prices_cannot_be_changed() -> None:
+    costs = FeatureCosts([1, 2])
+    with pytest.raises(ValueError, match="read-only"):
+        costs.groups[0] = 1
+    with pytest.raises(AttributeError):
+        costs.prices = ()
+
+
+prices = st.fractions(min_value=0, max_value=20, max_denominator=50)
+
+
+@given(st.data())
+def test_cost_of_usage_is_the_sum_of_units(data) -> None:
+    n = data.draw(st.integers(1, 6))
+    n_groups = data.draw(st.integers(0, 3))
+    costs = FeatureCosts(
+        data.draw(st.lists(prices, min_size=n, max_size=n)),
+        data.draw(st.lists(st.integers(-1, n_groups - 1), min_size=n, max_size=n)),
+        data.draw(st.lists(prices, min_size=n_groups, max_size=n_groups)),
+    )
+    used = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
+    np.testing.assert_allclose(costs.of_usage(used[None]), float(exact_cost(costs, used)), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        (([1, float("nan")],), ValueError, r"prices\[1\]: expected a finite number .*, got nan"),
+        (([1, -0.5],), ValueError, r"prices\[1\]: expected a number >= 0, got -0.5"),
+        (([np.inf],), ValueError, r"prices\[0\]: expected a finite number .*, got inf"),
+        ((["cheap"],), ValueError, r"prices\[0\]: expected a finite number .*, got 'cheap'"),
+        (([None],), TypeError, r"prices\[0\]: expected a finite number .*, got None"),
+        (([],), ValueError, "prices: expected at least one price, got none"),
+        ((3.5,), TypeError, "prices: expected a sequence of numbers, got 3.5"),
+        (("12",), TypeError, "prices: expected a sequence of numbers, got '12'"),
+        (([[1, 2]],), TypeError, r"prices\[0\]: expected a finite number"),
+        (([1, 2], [0]), ValueError, r"groups: expected one group a feature, shape \(2,\), got shape \(1,\)"),
+        (([1, 2], [0.0, 1.0], [1, 1]), TypeError, "groups: expected integers, -1 for no group, got dtype float64"),
+        (([1, 2], [0, -2], [1]), ValueError, "groups: expected -1 or a group index >= 0, got -2"),
+        (([1, 2], [0, 1], [1]), ValueError, r"group_fees: expected a fee for each of the groups 0..1, got 1"),
+        (([1, 2], [0, 1]), ValueError, r"group_fees: expected a fee for each of the groups 0..1, got 0"),
+        (([1, 2], [0, 0], [-1]), ValueError, r"group_fees\[0\]: expected a number >= 0, got -1"),
+        (([1, 2], [0, 2**40], [1]), ValueError, "groups: expected values that fit int32"),
+        (([1], [True], [1]), TypeError, "groups: expected integers"),
+    ],
+)
+def test_bad_price_lists_are_refused(arguments, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text) as caught:
+        FeatureCosts(*arguments)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("alone", "in_group", "groups", "text"),
+    [
+        ([5, 6], [3, 3], [0, 0], "in_group: expected a discount of 2 for feature 1 of group 0, got 3"),
+        ([5, 6], [5, 5], [0, -1], "in_group: expected a discount of 0 for feature 1 without a group, got 1"),
+        ([5, 6], [7, 6], [0, -1], "in_group: expected at most the price alone for feature 0, got 2 more"),
+        ([5, 6], [5], [0, 0], "in_group: expected 2 prices as in alone, got 1"),
+    ],
+)
+def test_bad_discounts_are_refused(alone, in_group, groups, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        FeatureCosts.from_discounts(alone, in_group, groups)
+
+
+HEART_CSV = "feature,cost,cost_in_group,group,delayed\n" + "\n".join(
+    f"{name},{alone},{later},{'' if group < 0 else 'ABC'[group]},0"
+    for name, alone, later, group in zip(HEART, HEART_ALONE, HEART_IN_GROUP, HEART_GROUPS, strict=True)
+)
+
+
+def test_price_lists_are_read_from_files(tmp_path) -> None:
+    path = tmp_path / "costs.csv"
+    path.write_text(HEART_CSV)
+    assert FeatureCosts.from_csv(path) == FeatureCosts.from_discounts(HEART_ALONE, HEART_IN_GROUP, HEART_GROUPS)
+    path.write_text("\ufeffcost,feature\n1.10,a\n1/3,b\n", encoding="utf-8")
+    assert FeatureCosts.from_csv(str(path)) == FeatureCosts(["1.1", Fraction(1, 3)])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "expected a header with the column cost and one row a feature, got none"),
+        ("cost\n", "expected a header with the column cost and one row a feature, got none"),
+        ("price\n3\n", "expected a header with the column cost"),
+        ("cost,group\n3,A\n", "expected both columns cost_in_group and group, got one"),
+        ("feature,cost\na,1\nb\n", "expected as many values as columns in each row, got a longer or shorter one"),
+        ("feature,cost\na,1\nb,2,3\n", "expected as many values as columns in each row, got a longer or shorter one"),
+        ("cost\n3\nfree\n", r"prices\[1\]: expected a finite number .*, got 'free'"),
+    ],
+)
+def test_bad_price_files_are_refused(tmp_path, text: str, message: str) -> None:
+    path = tmp_path / "costs.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        FeatureCosts.from_csv(path)
+
+
+@pytest.mark.parametrize("shape", [(2,), (3, 4)])
+def test_usage_of_another_shape_is_refused(shape) -> None:
+    with pytest.raises(ValueError, match=r"usage: expected shape \(n_samples, 2\), got"):
+        FeatureCosts([1, 2]).of_usage(np.ones(shape))
