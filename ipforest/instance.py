@@ -58,6 +58,9 @@ class PruningInstance:
         1 / (N_e T) and 1 / N_c, times the steps that make errors and costs integers.
     n_units, n_examples : int
         K and N_c.
+    example_leaf : ndarray of int32, shape (n_trees, n_examples), optional
+        The leaf, over all nodes, that each example reaches in each tree. Only IP1 reads it (see `formulations`), so it
+        takes no part in `fingerprint`.
 
     Attributes
     ----------
@@ -90,6 +93,7 @@ class PruningInstance:
     cost_unit: Fraction
     n_units: int
     n_examples: int
+    example_leaf: npt.NDArray[np.int32] | None = None
     internal_nodes: npt.NDArray[np.int32] = field(init=False)
     parent: npt.NDArray[np.int32] = field(init=False)
     gain: npt.NDArray[np.int64] = field(init=False)
@@ -100,6 +104,7 @@ class PruningInstance:
         self._check_trees()
         self._derive()
         self._check_incidence()
+        self._check_routing()
         for name in ("errors", "acquisition_cost", "split_cost"):
             values = getattr(self, name)
             if values.size and values.min() < 0:
@@ -187,6 +192,26 @@ class PruningInstance:
         if descends.any():
             raise ValueError("indices: expected ascending acquisitions in each row, got a row out of order")
 
+    def _check_routing(self) -> None:
+        if self.example_leaf is None:
+            return
+        leaves = checked_array(self.example_leaf, "example_leaf", np.int32, (self.n_trees, self.n_examples))
+        object.__setattr__(self, "example_leaf", leaves)
+        first, last = self.tree_offsets[:-1, None], self.tree_offsets[1:, None]
+        is_leaf = np.ones(self.n_nodes, dtype=bool)
+        is_leaf[self.internal_nodes] = False
+        if not np.all((leaves >= first) & (leaves < last)) or not np.all(is_leaf[leaves]):
+            raise ValueError("example_leaf: expected leaves of tree t in row t, got another node")
+        node = self.internal_nodes[self.triple_node]
+        tree = np.searchsorted(self.tree_offsets, node, side="right") - 1
+        example = self.acquisition_example[self.indices]
+        stray = routing.first_off_path(self.node_parent, node, leaves[tree, example])
+        if stray >= 0:
+            raise ValueError(
+                f"example_leaf: expected node {node[stray]}, where example {example[stray]} first needs a unit, "
+                "on the path to its leaf, got a leaf elsewhere"
+            )
+
     @classmethod
     def from_forest(
         cls,
@@ -246,6 +271,7 @@ class PruningInstance:
             cost_unit=Fraction(1, examples.shape[0] * denominator),
             n_units=costs.n_units,
             n_examples=examples.shape[0],
+            example_leaf=(forest.apply(examples) + forest.tree_offsets[:-1]).T.astype(np.int32),
         )
 
     @property
@@ -364,9 +390,9 @@ class PruningInstance:
         return Pruning(np.zeros(self.n_internal, dtype=bool))
 
     def fingerprint(self) -> str:
-        """SHA-256 of all fields in a canonical byte order, as 64 hexadecimal digits."""
+        """SHA-256 of the programme's data (all but the routing) in a canonical byte order, as 64 hexadecimal digits."""
         digest = hashlib.sha256(f"ipforest instance {FORMAT_VERSION}\n".encode())
-        for name, value in self._stored():
+        for name, value in self._data():
             if isinstance(value, np.ndarray):
                 little = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
                 digest.update(f"{name} {value.dtype.name} {value.size}\n".encode())
@@ -378,8 +404,10 @@ class PruningInstance:
     def save(self, path: str | Path) -> None:
         """Write the instance as ``.npz`` (no pickles)."""
         stored: dict[str, Any] = {
-            name: value if isinstance(value, np.ndarray) else np.array(str(value)) for name, value in self._stored()
+            name: value if isinstance(value, np.ndarray) else np.array(str(value)) for name, value in self._data()
         }
+        if self.example_leaf is not None:
+            stored["example_leaf"] = self.example_leaf
         with Path(path).open("wb") as file:
             np.savez_compressed(file, format_version=np.array(FORMAT_VERSION), **stored)
 
@@ -402,8 +430,8 @@ class PruningInstance:
         version = data.pop("format_version", None)
         if version is None or int(version) != FORMAT_VERSION:
             raise ValueError(f"{path}: expected an instance of format version {FORMAT_VERSION}, got {version}")
-        if set(data) != set(_STORED_FIELDS):
-            raise ValueError(f"{path}: expected the fields {sorted(_STORED_FIELDS)}, got {sorted(data)}")
+        if set(data) - {"example_leaf"} != set(_DATA_FIELDS):
+            raise ValueError(f"{path}: expected the fields {sorted(_DATA_FIELDS)}, got {sorted(data)}")
         readers: dict[str, Any] = {
             "error_unit": Fraction,
             "cost_unit": Fraction,
@@ -412,8 +440,8 @@ class PruningInstance:
         }
         return cls(**{name: readers[name](str(value)) if name in readers else value for name, value in data.items()})
 
-    def _stored(self) -> Iterator[tuple[str, Any]]:
-        return ((name, getattr(self, name)) for name in _STORED_FIELDS)
+    def _data(self) -> Iterator[tuple[str, Any]]:
+        return ((name, getattr(self, name)) for name in _DATA_FIELDS)
 
     def __repr__(self) -> str:
         return (
@@ -422,7 +450,7 @@ class PruningInstance:
         )
 
 
-_STORED_FIELDS = tuple(item.name for item in fields(PruningInstance) if item.init)
+_DATA_FIELDS = tuple(item.name for item in fields(PruningInstance) if item.init and item.name != "example_leaf")
 
 
 def _depths(parent: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:

@@ -143,6 +143,18 @@ def fill_first_uses(
 
 
 @njit
+def first_off_path(parent: Array, above: Array, below: Array) -> int:
+    """Give the first position whose node ``above`` is no ancestor of its node ``below``, or -1 without one."""
+    for position in range(above.size):
+        node = below[position]
+        while node > above[position]:
+            node = parent[node]
+        if node != above[position]:
+            return position
+    return -1
+
+
+@njit
 def accumulate_to_ancestors(parent: Array, totals: Array) -> None:
     """Add each row of ``totals`` (n_nodes, k) to its parent's, children first; parents stand before children."""
     for node in range(parent.size - 1, -1, -1):

@@ -38,14 +38,15 @@ def draw_instance(integer: IntegerSource, max_internal: int = 9) -> PruningInsta
     unit_costs = [integer(0, 3) for _ in range(n_units)]
     split_price = integer(0, 1) * integer(0, 2)
     left_over = max_internal
-    offsets, parents, errors, rows, split_costs = [0], [], [], [], []
+    offsets, parents, errors, rows, split_costs, leaves = [0], [], [], [], [], []
     for _ in range(n_trees):
         parent, internal = _draw_tree(integer, integer(0, left_over))
         left_over -= len(internal)
         errors += _draw_errors(integer, parent)
-        uses, passing = _route(integer, parent, internal, n_examples, n_units)
+        uses, passing, reached = _route(integer, parent, internal, n_examples, n_units)
         rows += [uses[node] for node in internal]
         split_costs += [split_price * passing[node] for node in internal]
+        leaves.append([leaf + offsets[-1] for leaf in reached])
         parents += [above + offsets[-1] if above >= 0 else -1 for above in parent]
         offsets.append(len(parents))
     pairs = sorted({pair for row in rows for pair in row})
@@ -64,6 +65,7 @@ def draw_instance(integer: IntegerSource, max_internal: int = 9) -> PruningInsta
         cost_unit=Fraction(1, n_examples * integer(1, 3)),
         n_units=n_units,
         n_examples=n_examples,
+        example_leaf=np.array(leaves),
     )
 
 
@@ -93,11 +95,15 @@ def _draw_errors(integer: IntegerSource, parent: list[int]) -> list[int]:
 
 def _route(
     integer: IntegerSource, parent: list[int], internal: list[int], n_examples: int, n_units: int
-) -> tuple[dict[int, set[tuple[int, int]]], dict[int, int]]:
-    """Send the examples down; give the (example, unit) pairs first used and the examples passing at each node."""
+) -> tuple[dict[int, set[tuple[int, int]]], dict[int, int], list[int]]:
+    """Send the examples down; give at each node the (example, unit) pairs first used and the examples passing.
+
+    Last come the leaves that the examples reach.
+    """
     needs = {node: {integer(0, n_units - 1) for _ in range(integer(1, 2))} for node in internal}
     uses: dict[int, set[tuple[int, int]]] = {node: set() for node in internal}
     passing = dict.fromkeys(internal, 0)
+    reached = []
     for example in range(n_examples):
         node = 0
         bought: set[int] = set()
@@ -107,4 +113,5 @@ def _route(
             bought |= needs[node]
             children = [child for child, above in enumerate(parent) if above == node]
             node = children[integer(0, len(children) - 1)]
-    return uses, passing
+        reached.append(node)
+    return uses, passing, reached
