@@ -7,6 +7,7 @@ With multipliers beta on the triples each tree is a shortest path in the network
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from time import perf_counter
 from typing import Any
@@ -21,11 +22,12 @@ from ipforest.rational import INT64_SAFE, exact_sum
 
 Array = npt.NDArray[Any]
 IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 
 
 @njit
 def _recurse(node_parent: Array, internal_nodes: Array, stop_value: Array, value: Array, kept: Array) -> None:
-    """Fill node values bottom up, then keep top down; ``value`` starts as the charges of the internal nodes."""
+    """Fill node values bottom up; ``value`` starts as the charges of the internal nodes."""
     position = internal_nodes.size - 1
     for node in range(node_parent.size - 1, -1, -1):
         if position >= 0 and internal_nodes[position] == node:
@@ -41,13 +43,94 @@ def _recurse(node_parent: Array, internal_nodes: Array, stop_value: Array, value
 
 @njit
 def _close(parent: Array, kept: Array) -> None:
+    """Drop what stands below a node that is not kept."""
     for node in range(parent.size):
         if parent[node] >= 0 and not kept[parent[node]]:
             kept[node] = False
 
 
-def tree_prunings(instance: PruningInstance, q: int, charges: IntArray) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-    """Prune each tree by itself where keeping an internal node costs its charge.
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeBatch:
+    """Consecutive trees, with all that the recursion needs to prune them under changing charges.
+
+    Parameters
+    ----------
+    roots : ndarray of int64, shape (n_trees,)
+        Positions in the batch's nodes.
+    node_parent : ndarray of int32, shape (n_nodes,)
+    internal_nodes, parent : ndarray of int32, shape (n_internal,)
+    stop_value : ndarray of int64, shape (n_nodes,)
+        What the tree pays when a node becomes a leaf: ``q * errors``.
+    """
+
+    roots: IntArray
+    node_parent: npt.NDArray[np.int32]
+    internal_nodes: npt.NDArray[np.int32]
+    parent: npt.NDArray[np.int32]
+    stop_value: IntArray
+
+    @classmethod
+    def of(cls, instance: PruningInstance, q: int, first_tree: int, end_tree: int) -> TreeBatch:
+        """Take the trees ``first_tree:end_tree``, an error unit weighing q.
+
+        Raises
+        ------
+        OverflowError
+            The errors could reach 2^62 at that weight.
+        """
+        if q * exact_sum(instance.errors) >= INT64_SAFE:
+            raise OverflowError(f"lam: expected q * errors below 2^62, got q = {q}; use a lambda with fewer digits")
+        first, end = (int(instance.tree_offsets[tree]) for tree in (first_tree, end_tree))
+        inner = slice(*(int(instance.internal_offsets[tree]) for tree in (first_tree, end_tree)))
+        return cls(
+            roots=instance.tree_offsets[first_tree:end_tree] - first,
+            node_parent=_shifted(instance.node_parent[first:end], first),
+            internal_nodes=_shifted(instance.internal_nodes[inner], first),
+            parent=_shifted(instance.parent[inner], inner.start),
+            stop_value=q * instance.errors[first:end],
+        )
+
+    def prune(self, charges: IntArray) -> tuple[IntArray, BoolArray]:
+        """Prune each tree by itself where keeping an internal node costs its charge.
+
+        Parameters
+        ----------
+        charges : ndarray of int64, shape (n_internal,)
+
+        Returns
+        -------
+        values : ndarray of int64, shape (n_trees,)
+            The least ``stop values + charges`` of each tree.
+        kept : ndarray of bool, shape (n_internal,)
+            The smallest set of kept nodes that attains it.
+        """
+        value = np.zeros(self.node_parent.size, dtype=np.int64)
+        value[self.internal_nodes] = charges
+        kept = np.zeros(self.internal_nodes.size, dtype=np.bool_)
+        _recurse(self.node_parent, self.internal_nodes, self.stop_value, value, kept)
+        _close(self.parent, kept)
+        return value[self.roots], kept
+
+
+def _shifted(index: npt.NDArray[np.int32], start: int) -> npt.NDArray[np.int32]:
+    """Renumber from a start, -1 staying -1."""
+    return np.where(index < 0, index, index - np.int32(start)).astype(np.int32)
+
+
+def check_charges(instance: PruningInstance, q: int, charges: IntArray) -> None:
+    """Require that no sum in the recursion can leave int64.
+
+    Raises
+    ------
+    OverflowError
+        ``q * errors + charges`` could reach 2^62.
+    """
+    if q * exact_sum(instance.errors) + exact_sum(np.abs(charges)) >= INT64_SAFE:
+        raise OverflowError("lam: expected q * errors + charges below 2^62, got more; use a lambda with fewer digits")
+
+
+def tree_prunings(instance: PruningInstance, q: int, charges: IntArray) -> tuple[IntArray, BoolArray]:
+    """Prune every tree by itself where keeping an internal node costs its charge.
 
     Parameters
     ----------
@@ -69,20 +152,44 @@ def tree_prunings(instance: PruningInstance, q: int, charges: IntArray) -> tuple
     OverflowError
         The numbers could reach 2^62.
     """
-    if q * exact_sum(instance.errors) + exact_sum(np.abs(charges)) >= INT64_SAFE:
-        raise OverflowError("lam: expected q * errors + charges below 2^62, got more; use a coarser lambda")
-    value = np.zeros(instance.n_nodes, dtype=np.int64)
-    value[instance.internal_nodes] = charges
-    kept = np.zeros(instance.n_internal, dtype=bool)
-    _recurse(instance.node_parent, instance.internal_nodes, q * instance.errors, value, kept)
-    _close(instance.parent, kept)
-    return value[instance.tree_offsets[:-1]], kept
+    check_charges(instance, q, charges)
+    return TreeBatch.of(instance, q, 0, instance.n_trees).prune(charges)
 
 
 def node_charges(instance: PruningInstance, p: int, beta: IntArray) -> IntArray:
-    """Sum the multipliers first met at each node, and its split cost; shape (n_internal,)."""
+    """Sum the multipliers first met at each node, and its split cost; shape (n_internal,).
+
+    Raises
+    ------
+    OverflowError
+        The sums could reach 2^62.
+    """
+    if exact_sum(np.abs(beta)) + p * exact_sum(instance.split_cost) >= INT64_SAFE:
+        raise OverflowError(
+            "lam: expected multipliers and p * split costs below 2^62, got more; use a lambda with fewer digits"
+        )
     cumulated = np.concatenate([[0], np.cumsum(beta)])
     return np.diff(cumulated[instance.indptr]) + p * instance.split_cost
+
+
+def scaled_prices(instance: PruningInstance, p: int) -> IntArray:
+    """Price of each acquisition in objective units, ``p * acquisition_cost``; shape (n_acquisitions,).
+
+    Raises
+    ------
+    OverflowError
+        The total could reach 2^62.
+    """
+    if p * exact_sum(instance.acquisition_cost) >= INT64_SAFE:
+        raise OverflowError(f"lam: expected p * costs below 2^62, got p = {p}; use a lambda with fewer digits")
+    return p * instance.acquisition_cost
+
+
+def loads(instance: PruningInstance, beta: IntArray) -> IntArray:
+    """Sum the multipliers of each acquisition's triples; shape (n_acquisitions,)."""
+    load = np.zeros(instance.n_acquisitions, dtype=np.int64)
+    np.add.at(load, instance.indices, beta)
+    return load
 
 
 def lagrangian_bound(instance: PruningInstance, p: int, q: int, beta: IntArray) -> tuple[int, Pruning]:
@@ -107,10 +214,10 @@ def lagrangian_bound(instance: PruningInstance, p: int, q: int, beta: IntArray) 
     ------
     ValueError
         beta is negative, or exceeds what an acquisition costs.
+    OverflowError
+        The numbers could reach 2^62.
     """
-    load = np.zeros(instance.n_acquisitions, dtype=np.int64)
-    np.add.at(load, instance.indices, beta)
-    if beta.size and (beta.min() < 0 or np.any(load > p * instance.acquisition_cost)):
+    if beta.size and (beta.min() < 0 or np.any(loads(instance, beta) > scaled_prices(instance, p))):
         raise ValueError("beta: expected multipliers >= 0 within the acquisitions' costs, got others")
     values, kept = tree_prunings(instance, q, node_charges(instance, p, beta))
     return exact_sum(values), Pruning(kept)
@@ -118,28 +225,43 @@ def lagrangian_bound(instance: PruningInstance, p: int, q: int, beta: IntArray) 
 
 def equal_shares(instance: PruningInstance, p: int) -> IntArray:
     """Split the price of each acquisition evenly over its triples, in integers; shape (n_triples,)."""
-    price = p * instance.acquisition_cost
     count = np.bincount(instance.indices, minlength=instance.n_acquisitions)
-    return (price // np.maximum(count, 1))[instance.indices]
+    return (scaled_prices(instance, p) // np.maximum(count, 1))[instance.indices]
 
 
 def solve_tree_dp(instance: PruningInstance, lam: Fraction) -> PruningResult:
     """Prune each tree by itself, as if it paid for all its features (the "ind. pru." of the papers).
 
     Optimal for one tree (IP2), and without costs (IP0); for several trees the status is "feasible" and the bound
-    comes from sharing each price evenly.
+    comes from sharing each price evenly. Of the prunings that are best for each tree it is the smallest.
 
+    Parameters
+    ----------
+    instance : PruningInstance
+    lam : Fraction
+
+    Returns
+    -------
+    PruningResult
+
+    Raises
+    ------
+    OverflowError
+        At this lambda the scaled integers could reach 2^62.
+
+    Notes
+    -----
     Source: optimal-pruning paper, sections 3, 4 and 6.
     """
     started = perf_counter()
     p, q = instance.scaled_lambda(lam)
-    own_price = p * instance.acquisition_cost[instance.indices]
+    own_price = scaled_prices(instance, p)[instance.indices]
     _, kept = tree_prunings(instance, q, node_charges(instance, p, own_price))
     pruning = Pruning(kept)
     bound_units, _ = lagrangian_bound(instance, p, q, equal_shares(instance, p))
-    objective = instance.objective(pruning, lam)
-    bound = min(objective, bound_units * instance.error_unit / q)
     error, cost = instance.evaluate(pruning)
+    objective = error + lam * cost
+    bound = min(objective, bound_units * instance.error_unit / q)
     return PruningResult(
         status=Status.OPTIMAL if bound == objective else Status.FEASIBLE,
         pruning=pruning,
