@@ -1,11 +1,31 @@
 """Small helpers for the read-only arrays that the frozen dataclasses hold."""
 
+import struct
+import zlib
+from pathlib import Path
 from typing import Any, TypeVar
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 
 Scalar = TypeVar("Scalar", bound=np.generic)
+
+DAMAGED = (
+    ArithmeticError,
+    BadZipFile,
+    EOFError,
+    LookupError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    struct.error,
+    zlib.error,
+)
+"""What numpy and zipfile raise over the bytes of a damaged ``.npz`` file."""
 
 
 def read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
@@ -36,3 +56,30 @@ def checked_array(value: npt.ArrayLike, name: str, dtype: type[Scalar], shape: t
     if np.issubdtype(dtype, np.integer) and raw.dtype != converted.dtype and np.any(converted != raw):
         raise ValueError(f"{name}: expected values that fit {np.dtype(dtype)}, got some that do not")
     return read_only(converted)
+
+
+def load_arrays(path: str | Path, content: str) -> dict[str, npt.NDArray[Any]]:
+    """Read all arrays of an ``.npz`` file, without pickles.
+
+    Parameters
+    ----------
+    path : str or Path
+    content : str
+        What the file should hold, for the error message.
+
+    Raises
+    ------
+    OSError
+        The file cannot be opened.
+    ValueError
+        It is no ``.npz`` file, or is truncated or damaged.
+    """
+    with Path(path).open("rb") as file:
+        try:
+            archive = np.load(file, allow_pickle=False)
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise ValueError("a single array")
+            return {name: archive[name] for name in archive.files}
+        except DAMAGED as problem:
+            reason = " ".join(str(problem).split()) or type(problem).__name__
+            raise ValueError(f"{path}: expected a complete {content} file (.npz), got: {reason}") from None

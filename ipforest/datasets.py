@@ -6,11 +6,11 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 
+from ipforest._arrays import load_arrays
 from ipforest.costs import FeatureCosts
 
 DATA_VARIABLE = "IPFOREST_DATA"
@@ -109,11 +109,7 @@ def _load_stored(name: str) -> Dataset:
     path = folder / f"{name}.npz"
     if not path.is_file():
         raise FileNotFoundError(f"data: expected one of {', '.join(names())}, got {name!r} (no file {path})")
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {key: archive[key] for key in archive.files}
-    except (BadZipFile, EOFError, ValueError, OSError) as problem:
-        raise ValueError(f"{path}: expected a complete .npz data set, got: {problem}") from None
+    arrays = load_arrays(path, "data set")
     absent = {"X", "y", "feature_names", "class_names"} - set(arrays)
     if absent:
         raise ValueError(f"{path}: expected the arrays X, y, feature_names, class_names, got none of {sorted(absent)}")

@@ -335,8 +335,14 @@ class Forest:
         roots = self.tree_offsets[:-1]
         return (roots, self.left, self.right, self.feature, self.threshold, self.missing_left)
 
-    def checked_examples(self, X: npt.ArrayLike) -> npt.NDArray[np.float32]:
+    def checked_examples(self, X: npt.ArrayLike, name: str = "X") -> npt.NDArray[np.float32]:
         """Take examples as the float32 matrix that the trees compare; NaN is a missing value.
+
+        Parameters
+        ----------
+        X : array, shape (n_samples, n_features)
+        name : str
+            What the examples are, for the error message.
 
         Raises
         ------
@@ -346,23 +352,23 @@ class Forest:
             X is not 2-dimensional, empty, has another number of columns, or infinite (or too large) values.
         """
         if hasattr(X, "tocsr"):
-            raise TypeError("X: expected a dense array, got a sparse matrix; call X.toarray()")
+            raise TypeError(f"{name}: expected a dense array, got a sparse matrix; call its toarray()")
         raw = np.asarray(X)
         if raw.ndim != 2:
-            raise ValueError(f"X: expected 2 dimensions (n_samples, n_features), got {raw.ndim}")
+            raise ValueError(f"{name}: expected 2 dimensions (n_samples, n_features), got {raw.ndim}")
         if raw.shape[1] != self.n_features:
-            raise ValueError(f"X: expected {self.n_features} columns as in training, got {raw.shape[1]}")
+            raise ValueError(f"{name}: expected {self.n_features} columns as in training, got {raw.shape[1]}")
         if raw.shape[0] == 0:
-            raise ValueError("X: expected at least one example, got none")
+            raise ValueError(f"{name}: expected at least one example, got none")
         if np.iscomplexobj(raw):
-            raise TypeError(f"X: expected real numbers, got dtype {raw.dtype}")
+            raise TypeError(f"{name}: expected real numbers, got dtype {raw.dtype}")
         try:
             with np.errstate(over="ignore"):
                 examples = np.ascontiguousarray(raw, dtype=np.float32)
         except (TypeError, ValueError):
-            raise TypeError(f"X: expected numbers, got dtype {raw.dtype}") from None
+            raise TypeError(f"{name}: expected numbers, got dtype {raw.dtype}") from None
         if np.isinf(examples).any():
-            raise ValueError("X: expected finite float32 values or NaN, got an infinite or too large one")
+            raise ValueError(f"{name}: expected finite float32 values or NaN, got an infinite or too large one")
         return examples
 
     def check_costs(self, costs: FeatureCosts) -> None:

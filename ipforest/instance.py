@@ -9,13 +9,12 @@ from fractions import Fraction
 from math import lcm
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 
 from ipforest import routing
-from ipforest._arrays import checked_array, read_only
+from ipforest._arrays import checked_array, load_arrays, read_only
 from ipforest.costs import FeatureCosts
 from ipforest.forest import Forest
 from ipforest.losses import ErrorData, node_errors
@@ -191,6 +190,12 @@ class PruningInstance:
         descends[row_ends[(row_ends > 0) & (row_ends < self.indices.size)] - 1] = False
         if descends.any():
             raise ValueError("indices: expected ascending acquisitions in each row, got a row out of order")
+        repeat = routing.first_repeat(self.indptr[self.internal_offsets], self.indices, n_acquisitions)
+        if repeat >= 0:
+            raise ValueError(
+                "indices: expected each acquisition once in a tree, where its example first needs it, "
+                f"got {self.indices[repeat]} again"
+            )
 
     def _check_routing(self) -> None:
         if self.example_leaf is None:
@@ -250,7 +255,7 @@ class PruningInstance:
             Bad examples, prices for another number of features, an unknown loss, numbers too large.
         """
         forest.check_costs(costs)
-        examples = forest.checked_examples(X_cost)
+        examples = forest.checked_examples(X_cost, "X_cost")
         price_of_split = nonnegative_fraction(split_cost, "split_cost")
         errors = node_errors(forest, loss, error_data, resolution)
         denominator = lcm(costs.denominator, price_of_split.denominator)
@@ -417,28 +422,28 @@ class PruningInstance:
 
         Raises
         ------
+        OSError
+            The file cannot be opened.
         ValueError
-            The file is no instance, is truncated, or has another version.
+            It is no instance, is truncated or damaged, or has another version.
         """
-        try:
-            with np.load(path, allow_pickle=False) as archive:
-                data = {name: archive[name] for name in archive.files}
-        except (BadZipFile, EOFError, ValueError, OSError) as problem:
-            if isinstance(problem, FileNotFoundError):
-                raise
-            raise ValueError(f"{path}: expected a complete instance file (.npz), got: {problem}") from None
+        data = load_arrays(path, "instance")
         version = data.pop("format_version", None)
-        if version is None or int(version) != FORMAT_VERSION:
+        if str(version) != str(FORMAT_VERSION):
             raise ValueError(f"{path}: expected an instance of format version {FORMAT_VERSION}, got {version}")
         if set(data) - {"example_leaf"} != set(_DATA_FIELDS):
             raise ValueError(f"{path}: expected the fields {sorted(_DATA_FIELDS)}, got {sorted(data)}")
-        readers: dict[str, Any] = {
+        exact: dict[str, Any] = {
             "error_unit": Fraction,
             "cost_unit": Fraction,
             "n_units": int,
             "n_examples": int,
         }
-        return cls(**{name: readers[name](str(value)) if name in readers else value for name, value in data.items()})
+        try:
+            arguments: dict[str, Any] = {**data, **{name: read(str(data[name])) for name, read in exact.items()}}
+            return cls(**arguments)
+        except (TypeError, ValueError, OverflowError) as problem:
+            raise ValueError(f"{path}: expected a valid instance, got one that fails: {problem}") from None
 
     def _data(self) -> Iterator[tuple[str, Any]]:
         return ((name, getattr(self, name)) for name in _DATA_FIELDS)

@@ -118,14 +118,16 @@ def _held_out(forest: Forest, loss: str, X: npt.ArrayLike, y: npt.NDArray[Any]) 
 def _checked_error_data(forest: Forest, error_data: ErrorData) -> tuple[npt.ArrayLike, npt.NDArray[Any]]:
     if not isinstance(error_data, tuple) or len(error_data) != 2:
         raise ValueError(f"error_data: expected a pair (X, y), got {type(error_data).__name__}")
-    X = forest.checked_examples(error_data[0])
+    X = forest.checked_examples(error_data[0], "error_data X")
     y = np.asarray(error_data[1])
     if y.shape != (X.shape[0],):
         raise ValueError(f"error_data: expected one target an example, shape ({X.shape[0]},), got {y.shape}")
     if forest.classes is not None:
         unknown = y[~np.isin(y, forest.classes)]
         if unknown.size:
-            raise ValueError(f"error_data: expected classes among {forest.classes.tolist()}, got {unknown[0]!r}")
+            raise ValueError(
+                f"error_data: expected classes among {forest.classes.tolist()}, got {unknown.tolist()[0]!r}"
+            )
     elif not np.issubdtype(y.dtype, np.number) or not np.isfinite(y).all():
         raise ValueError("error_data: expected finite numbers as targets, got others")
     return X, y

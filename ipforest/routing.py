@@ -155,6 +155,21 @@ def first_off_path(parent: Array, above: Array, below: Array) -> int:
 
 
 @njit
+def first_repeat(tree_starts: Array, indices: Array, n_acquisitions: int) -> int:
+    """Give the first triple whose acquisition the same tree has already, or -1 without one.
+
+    The triples of tree t are ``tree_starts[t]:tree_starts[t + 1]``.
+    """
+    met_in = np.full(n_acquisitions, -1, np.int32)
+    for tree in range(tree_starts.size - 1):
+        for triple in range(tree_starts[tree], tree_starts[tree + 1]):
+            if met_in[indices[triple]] == tree:
+                return triple
+            met_in[indices[triple]] = tree
+    return -1
+
+
+@njit
 def accumulate_to_ancestors(parent: Array, totals: Array) -> None:
     """Add each row of ``totals`` (n_nodes, k) to its parent's, children first; parents stand before children."""
     for node in range(parent.size - 1, -1, -1):

@@ -323,7 +323,7 @@ FOREST = Forest.from_sklearn(fitted("classifier", "forest"))
         (X_NEW[0], ValueError, r"X: expected 2 dimensions \(n_samples, n_features\), got 1"),
         (np.where(X_NEW > 1, np.inf, X_NEW), ValueError, "X: expected finite float32 values or NaN, got an infinite"),
         (X_NEW * 1e39, ValueError, "too large"),
-        (csr_array(X_NEW), TypeError, r"X: expected a dense array, got a sparse matrix; call X.toarray\(\)"),
+        (csr_array(X_NEW), TypeError, r"X: expected a dense array, got a sparse matrix; call its toarray\(\)"),
         (np.full((3, 7), "a"), TypeError, "X: expected numbers, got dtype <U1"),
         (X_NEW + 1j, TypeError, "X: expected real numbers, got dtype complex128"),
     ],
