@@ -3,9 +3,9 @@
 Optimal-pruning paper, Figure 1 (BudgetPrune, Figures 1 and 4). Tree 1 has the nodes 1..5: node 1 tests feature 1 and
 has the children 2 and 3, node 3 tests feature 2 and has the children 4 and 5; the example goes to leaf 4. Tree 2 has
 the nodes 6..12; the text names neither its arcs nor its features, but its printed network matrix does: -r1 =
--(z6 + z7 + z8), r1-r2 = z8 - z9, r2-r3 = z7 + z9 - z10 - z11 and r3-r4 = z11 - z12 put 8, 9 below 7 and 11, 12 below 10;
-r4-r5 = z12 - w_{3,1} puts feature 3 at node 10, so feature 2 is at node 6 (`network_form` checks this). Which feature
-node 7 tests is not determined: the example, which goes to leaf 11, never meets it.
+-(z6 + z7 + z8), r1-r2 = z8 - z9, r2-r3 = z7 + z9 - z10 - z11 and r3-r4 = z11 - z12 put 8, 9 below 7 and 11, 12 below
+10; r4-r5 = z12 - w_{3,1} puts feature 3 at node 10, so feature 2 is at node 6 (`network_form` checks this). Which
+feature node 7 tests is not determined: the example, which goes to leaf 11, never meets it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ipforest.instance import PruningInstance
 NODES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
 """The papers' node numbers, tree 1 then tree 2."""
 
-_PARENT = (-1, 0, 0, 2, 2, -1, 0, 1, 1, 0, 4, 4)
-_ERRORS = (4, 1, 2, 0, 1, 5, 2, 0, 1, 2, 0, 1)  # the papers give none; any numbers do
+_PARENTS = ((-1, 0, 0, 2, 2), (-1, 0, 1, 1, 0, 4, 4))
+_ERRORS = ((5, 1, 2, 0, 1), (6, 2, 0, 1, 3, 0, 1))  # the papers give none; any numbers do
 _LEAF = (3, 5)  # nodes 4 and 11, counted within the tree
 _USES = ({0: 1, 2: 2}, {0: 2, 4: 3})  # node within the tree -> feature, on the example's path
 
@@ -40,26 +40,17 @@ def figure_instance(*trees: int) -> PruningInstance:
         Units 1, 2, 3 are the papers' features; unit 0 is unused, so that the numbers agree.
     """
     chosen = trees or (1, 2)
-    parts = [slice(0, 5) if tree == 1 else slice(5, 12) for tree in chosen]
-    sizes = [part.stop - part.start for part in parts]
-    offsets = [sum(sizes[:tree]) for tree in range(len(chosen) + 1)]
-    parents = [
-        above + start if above >= 0 else -1
-        for part, start in zip(parts, offsets, strict=False)
-        for above in _PARENT[part]
-    ]
+    offsets = np.cumsum([0] + [len(_PARENTS[tree - 1]) for tree in chosen]).tolist()
+    starts = list(zip(chosen, offsets, strict=False))
+    parents = [above + start if above >= 0 else -1 for tree, start in starts for above in _PARENTS[tree - 1]]
     internal = sorted({above for above in parents if above >= 0})
-    uses = {
-        node + start: feature
-        for tree, start in zip(chosen, offsets, strict=False)
-        for node, feature in _USES[tree - 1].items()
-    }
+    uses = {node + start: feature for tree, start in starts for node, feature in _USES[tree - 1].items()}
     features = sorted(set(uses.values()))
     rows = [[features.index(uses[node])] if node in uses else [] for node in internal]
     return PruningInstance(
         tree_offsets=np.array(offsets),
         node_parent=np.array(parents),
-        errors=np.concatenate([np.array(_ERRORS[part]) for part in parts]),
+        errors=np.concatenate([_ERRORS[tree - 1] for tree in chosen]),
         indptr=np.cumsum([0] + [len(row) for row in rows]),
         indices=np.array([index for row in rows for index in row]),
         acquisition_unit=np.array(features),
@@ -76,5 +67,5 @@ def figure_instance(*trees: int) -> PruningInstance:
 def figure_leaves(*trees: int) -> NDArray[np.int64]:
     """Leaf of the example in each tree of `figure_instance(*trees)`, as (n_trees, 1) node indices."""
     chosen = trees or (1, 2)
-    starts = np.cumsum([0] + [5 if tree == 1 else 7 for tree in chosen])[:-1]
+    starts = np.cumsum([0] + [len(_PARENTS[tree - 1]) for tree in chosen])[:-1]
     return np.array([[start + _LEAF[tree - 1]] for tree, start in zip(chosen, starts, strict=True)])
