@@ -177,7 +177,7 @@ def printed_partition_fails(rng: np.random.Generator) -> tuple[Ruling, str]:
     J1 is taken as the papers take it: in the network form of Lemma 3.1 / 4.1.
     """
     instance = figure_instance(1)
-    network = network_form(instance, 0).network[:-1]
+    network = network_form(instance, 0).network
     coupling = formulation_matrix(instance, "ip3").toarray()[instance.n_leaves + instance.n_triples :]
     padding = np.zeros((network.shape[0], instance.n_acquisitions), dtype=np.int64)
     matrix = np.vstack([np.hstack([network, padding]), coupling])
@@ -192,9 +192,9 @@ def printed_partition_fails(rng: np.random.Generator) -> tuple[Ruling, str]:
     opposite = int(np.abs(np.array([1, -1]) @ matrix[chosen]).max())
     found = printed == 2 and opposite == 1 and bool(by_colouring(matrix))
     return (Ruling.REPAIRED if found else Ruling.INCONSISTENT), (
-        f"the rule fails for {failing} of the {len(sets)} sets of rows on tree 1: for J1's row with +1 in the column of "
-        f"w^(t), and that variable's first row of J2, the column sums to {printed}; opposite colours do, and every set "
-        "has some colouring. A network certificate, rows as paths in one tree, proves the theorem for all forests"
+        f"the rule fails for {failing} of the {len(sets)} sets of rows on tree 1: for J1's row with +1 in the column "
+        f"of w^(t), and that variable's first row of J2, the column sums to {printed}; opposite colours do, and every "
+        "set has some colouring. A network certificate, rows as paths in one tree, proves the theorem for all forests"
     )
 
 
@@ -388,7 +388,7 @@ def counts_are_bounded(rng: np.random.Generator) -> tuple[Ruling, str]:
     rows, columns = formulation_matrix(figure_instance(1), "ip3").shape
     return Ruling.TRUE, (
         f"{compared} instances within T|T_max| + N T K_max + N min(T K_max, K) variables and T|leaves_max| + "
-        f"2 N T K_max constraints; both are reached by one tree whose examples all use K_max features, as tree 1: {columns}, {rows}"
+        f"2 N T K_max constraints; tree 1 reaches both: {columns} and {rows}"
     )
 
 
