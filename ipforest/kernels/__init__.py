@@ -1,0 +1,1 @@
+"""Compiled kernels: presolve, exact closure cut, slicing of the whole path."""

@@ -1,0 +1,432 @@
+"""Exact maximum flow in the closure network, by waves over exact distance labels.
+
+The network (see `ipforest.pruning.DualFlow`) has few tree nodes, many acquisitions and very many triples, and the
+kernel reads the triples row by row only. Two facts shape it. Arcs ``h -> parent(h)`` and ``h -> acquisition`` have
+no capacity, so distance counts only the arcs that undo flow: an acquisition that can still be paid has label 0, a node
+has label k + 1 where k is the least label among the acquisitions of its own and its ancestors, and a full acquisition
+inherits the least label of the nodes that pay for it. And excess may wait at nodes. One round is
+
+1. `_label`: exact labels, level by level. Labels never fall, so each round resumes where the last one stopped;
+2. `_sweep`: nodes by falling label push their excess one label down. What a full acquisition takes in excess, the nodes
+   one label lower take back from it when their turn comes in the same sweep.
+
+Nodes that no longer reach a payable acquisition never will again and leave the problem. The rounds end when the
+remaining excess sits in such nodes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ipforest._numba import njit
+
+Array = npt.NDArray[Any]
+
+DEAD = -(2**30)
+KEPT = 2**30
+LABEL_LIMIT = 250
+WIDE_LABEL_LIMIT = 2**29
+
+
+class Network(NamedTuple):
+    """The arrays of a closure problem and of the flow in it, cut into disjoint pieces that are solved one by one.
+
+    A piece is a set of nodes and a set of acquisitions with a number; ``piece`` tells the number of each node. The live
+    triples of node h are ``row_start[h]:row_end[h]`` of ``indices``; rows only shrink.
+
+    Attributes
+    ----------
+    parent, first_child, next_sibling : int32 (n,)
+        ``parent`` becomes -1 when the parent moves to another piece.
+    row_start, row_end : int64 (n,)
+    indices : int32 (n_triples,)
+    gain, split_cost : int64 (n,)
+    cost : int64 (m,)
+    piece, level : int32 (n,)
+    flow : int64 (n_triples,)
+    up, excess, own_room : int64 (n,)
+        Flow to the parent, flow that waits, what the node's own sink arcs can still take.
+    room, available, overload : int64 (m,)
+        What an acquisition can still take; what nodes of its label pay for it; what it took too much.
+    """
+
+    parent: Array
+    first_child: Array
+    next_sibling: Array
+    row_start: Array
+    row_end: Array
+    indices: Array
+    gain: Array
+    split_cost: Array
+    cost: Array
+    piece: Array
+    level: Array
+    flow: Array
+    up: Array
+    excess: Array
+    own_room: Array
+    room: Array
+    available: Array
+    overload: Array
+
+
+@njit
+def _children_lists(parent: Array, first_child: Array, next_sibling: Array) -> None:
+    for node in range(parent.size - 1, -1, -1):
+        above = parent[node]
+        if above >= 0:
+            next_sibling[node] = first_child[above]
+            first_child[above] = node
+
+
+def build_network(parent: Array, gain: Array, split_cost: Array, indptr: Array, indices: Array, cost: Array) -> Network:
+    """Allocate a network with one piece, number 0, and no flow."""
+    n, m = parent.size, cost.size
+    first_child = np.full(n, -1, dtype=np.int32)
+    next_sibling = np.full(n, -1, dtype=np.int32)
+    _children_lists(parent, first_child, next_sibling)
+    return Network(
+        parent=parent.astype(np.int32),
+        first_child=first_child,
+        next_sibling=next_sibling,
+        row_start=indptr[:-1].astype(np.int64),
+        row_end=indptr[1:].astype(np.int64),
+        indices=indices.astype(np.int32),
+        gain=gain.astype(np.int64),
+        split_cost=split_cost.astype(np.int64),
+        cost=cost.astype(np.int64),
+        piece=np.zeros(n, dtype=np.int32),
+        level=np.zeros(n, dtype=np.int32),
+        flow=np.zeros(indices.size, dtype=np.int64),
+        up=np.zeros(n, dtype=np.int64),
+        excess=np.zeros(n, dtype=np.int64),
+        own_room=np.zeros(n, dtype=np.int64),
+        room=np.zeros(m, dtype=np.int64),
+        available=np.zeros(m, dtype=np.int64),
+        overload=np.zeros(m, dtype=np.int64),
+    )
+
+
+@njit
+def load_start(network: Network, nodes: Array, acquisitions: Array, p: int, q: int, scale: float) -> None:
+    """Set capacities for lambda p / q and turn the flow in the arrays, times `scale`, into a feasible one.
+
+    What an acquisition would take beyond its price is cut in proportion; what a node cannot send stays as its excess.
+    """
+    flow, room, available = network.flow, network.room, network.available
+    indices, row_start, row_end = network.indices, network.row_start, network.row_end
+    for i in range(acquisitions.size):
+        j = acquisitions[i]
+        room[j] = p * network.cost[j]
+        available[j] = 0
+    for i in range(nodes.size):
+        h = nodes[i]
+        network.level[h] = 1
+        network.own_room[h] = p * network.split_cost[h] + q * max(-network.gain[h], 0)
+        network.excess[h] = q * max(network.gain[h], 0)
+        if scale > 0.0:
+            for x in range(row_start[h], row_end[h]):
+                available[indices[x]] += flow[x]
+    for i in range(nodes.size - 1, -1, -1):
+        h = nodes[i]
+        left = network.excess[h]
+        taken = min(left, network.own_room[h])
+        network.own_room[h] -= taken
+        left -= taken
+        for x in range(row_start[h], row_end[h]):
+            if flow[x] > 0:
+                if scale > 0.0 and left > 0:
+                    j = indices[x]
+                    share = min(scale, p * network.cost[j] / available[j])
+                    taken = min(np.int64(flow[x] * share), left, room[j])
+                    flow[x] = taken
+                    room[j] -= taken
+                    left -= taken
+                else:
+                    flow[x] = 0
+        above = network.parent[h]
+        taken = np.int64(0)
+        if above >= 0:
+            taken = min(np.int64(network.up[h] * scale), left)
+            network.excess[above] += taken
+        network.up[h] = taken
+        network.excess[h] = left - taken
+
+
+@njit
+def _by_level(level: Array, nodes: Array) -> tuple[Array, Array]:
+    """Sort nodes by level, stably: those of level k >= 1 are ``order[start[k]:start[k + 1]]``."""
+    top = 0
+    for i in range(nodes.size):
+        top = max(top, level[nodes[i]])
+    start = np.zeros(top + 2, np.int64)
+    for i in range(nodes.size):
+        start[max(level[nodes[i]], 0) + 1] += 1
+    for k in range(top + 1):
+        start[k + 1] += start[k]
+    fill = start.copy()
+    order = np.empty(nodes.size, np.int32)
+    for i in range(nodes.size):
+        k = max(level[nodes[i]], 0)
+        order[fill[k]] = nodes[i]
+        fill[k] += 1
+    return start, order
+
+
+@njit
+def _merge(left: Array, n_left: int, right: Array, merged: Array) -> int:
+    """Merge two ascending lists of nodes; return the size."""
+    a, b, n = 0, 0, 0
+    while a < n_left or b < right.size:
+        if b == right.size or (a < n_left and left[a] < right[b]):
+            merged[n] = left[a]
+            a += 1
+        else:
+            merged[n] = right[b]
+            b += 1
+        n += 1
+    return n
+
+
+@njit
+def _label(network: Network, label: Array, limit: int, nodes: Array, acquisitions: Array) -> tuple[int, int, bool]:
+    """Label nodes and acquisitions; return one more than the top level, the excess that can move, and complete?.
+
+    Levels never fall from one round to the next, so a node's row is scanned from its old level on only.
+    """
+    parent, level, up = network.parent, network.level, network.up
+    row_start, row_end, indices, flow = network.row_start, network.row_end, network.indices, network.flow
+    available, own_room = network.available, network.own_room
+    for i in range(acquisitions.size):
+        j = acquisitions[i]
+        available[j] = 0
+        label[j] = 0 if network.room[j] > 0 else limit
+    start, order = _by_level(level, nodes)
+    top = start.size - 2
+    for i in range(nodes.size):
+        if level[nodes[i]] > 0:
+            level[nodes[i]] = 0
+    todo, merged, found = np.empty(nodes.size, np.int32), np.empty(nodes.size, np.int32), np.empty(nodes.size, np.int32)
+    left, n_found, k = 0, 1, 1
+    while k < limit and (n_found > 0 or k <= top):
+        if k <= top:
+            left = _merge(todo, left, order[start[k] : start[k + 1]], merged)
+            todo, merged = merged, todo
+        count, left, n_found = left, 0, 0
+        for i in range(count):
+            h = todo[i]
+            above = parent[h]
+            yes = (above >= 0 and level[above] == k) or level[h] == -k or (k == 1 and own_room[h] > 0)
+            if not yes:
+                for x in range(row_start[h], row_end[h]):
+                    if label[indices[x]] == k - 1:
+                        yes = True
+                        break
+            if yes:
+                level[h] = k
+                found[n_found] = h
+                n_found += 1
+                if above >= 0 and level[above] == 0 and up[h] > 0:
+                    level[above] = -(k + 1)
+            else:
+                todo[left] = h
+                left += 1
+        for i in range(n_found):
+            h = found[i]
+            for x in range(row_start[h], row_end[h]):
+                j = indices[x]
+                if label[j] == limit:
+                    if flow[x] > 0:
+                        label[j] = k
+                        available[j] = flow[x]
+                elif label[j] == k:
+                    available[j] += flow[x]
+        k += 1
+    complete = k < limit
+    live = np.int64(0)
+    for i in range(nodes.size):
+        h = nodes[i]
+        if level[h] > 0:
+            live += network.excess[h]
+        elif level[h] != DEAD:
+            level[h] = DEAD if complete else limit
+    return k, live, complete
+
+
+@njit
+def _sweep(network: Network, label: Array, nodes: Array) -> None:
+    """Push excess down the labels once, highest label first."""
+    parent, level, up, excess = network.parent, network.level, network.up, network.excess
+    row_start, row_end, indices, flow = network.row_start, network.row_end, network.indices, network.flow
+    room, available, overload, own_room = network.room, network.available, network.overload, network.own_room
+    start, order = _by_level(level, nodes)
+    waiting = np.int64(0)
+    for k in range(start.size - 2, 0, -1):
+        handed_down = np.int64(0)
+        for i in range(start[k + 1] - 1, start[k] - 1, -1):
+            h = order[i]
+            above = parent[h]
+            left = excess[h]
+            if above >= 0 and level[above] == k + 1 and up[h] > 0 and excess[above] > 0:
+                taken = min(excess[above], up[h])
+                excess[above] -= taken
+                up[h] -= taken
+                left += taken
+            if waiting > 0:
+                for x in range(row_start[h], row_end[h]):
+                    j = indices[x]
+                    if label[j] == k and overload[j] > 0:
+                        taken = min(overload[j], flow[x])
+                        flow[x] -= taken
+                        overload[j] -= taken
+                        waiting -= taken
+                        left += taken
+            if left > 0:
+                if k == 1:
+                    taken = min(left, own_room[h])
+                    own_room[h] -= taken
+                    left -= taken
+                    if left > 0:
+                        for x in range(row_start[h], row_end[h]):
+                            j = indices[x]
+                            if room[j] > 0:
+                                taken = min(left, room[j])
+                                room[j] -= taken
+                                flow[x] += taken
+                                left -= taken
+                                if left == 0:
+                                    break
+                else:
+                    for x in range(row_start[h], row_end[h]):
+                        j = indices[x]
+                        if label[j] == k - 1 and available[j] > 0:
+                            taken = min(left, available[j])
+                            available[j] -= taken
+                            overload[j] += taken
+                            flow[x] += taken
+                            handed_down += taken
+                            left -= taken
+                            if left == 0:
+                                break
+                if left > 0 and above >= 0 and level[above] == k:
+                    up[h] += left
+                    excess[above] += left
+                    left = 0
+            excess[h] = left
+        waiting = handed_down
+
+
+@njit
+def push_waves(network: Network, label: Array, limit: int, nodes: Array, acquisitions: Array) -> tuple[int, bool]:
+    """Run rounds until no excess can move.
+
+    Returns
+    -------
+    rounds : int
+    complete : bool
+        False: excess is left beyond label `limit`; call again with wider labels.
+    """
+    rounds = 0
+    while True:
+        _, live, complete = _label(network, label, limit, nodes, acquisitions)
+        if live == 0:
+            return rounds, complete
+        _sweep(network, label, nodes)
+        rounds += 1
+
+
+@njit
+def mark_kept(network: Network, label: Array, nodes: Array, acquisitions: Array, q: int) -> int:
+    """Find the smallest source side of the minimum cut; mark it by ``level == KEPT`` and its acquisitions by label 1.
+
+    First the excess goes back to the sources it came from, which makes the preflow a flow; ``excess`` is then what each
+    source arc does not carry. Then everything that is reachable from these sources in the residual network is marked.
+
+    Returns
+    -------
+    int
+        Number of nodes kept.
+    """
+    parent, level, up, excess = network.parent, network.level, network.up, network.excess
+    row_start, row_end, indices, flow = network.row_start, network.row_end, network.indices, network.flow
+    for i in range(acquisitions.size):
+        label[acquisitions[i]] = 0
+    waiting = 0
+    for i in range(nodes.size):
+        h = nodes[i]
+        over = excess[h] - q * max(network.gain[h], 0)
+        if over > 0:
+            excess[h] -= over
+            child = network.first_child[h]
+            while child >= 0 and over > 0:
+                if parent[child] == h:
+                    taken = min(over, up[child])
+                    up[child] -= taken
+                    excess[child] += taken
+                    over -= taken
+                child = network.next_sibling[child]
+        waiting += excess[h] > 0
+    if waiting == 0:
+        return 0
+    kept = 0
+    changed = True
+    while changed:
+        changed = False
+        for i in range(nodes.size - 1, -1, -1):
+            h = nodes[i]
+            if level[h] != DEAD:
+                continue
+            above = parent[h]
+            yes = excess[h] > 0 or (up[h] > 0 and level[above] == KEPT)
+            if not yes:
+                child = network.first_child[h]
+                while child >= 0:
+                    if parent[child] == h and level[child] == KEPT:
+                        yes = True
+                        break
+                    child = network.next_sibling[child]
+            if not yes:
+                for x in range(row_start[h], row_end[h]):
+                    if label[indices[x]] == 1 and flow[x] > 0:
+                        yes = True
+                        break
+            if yes:
+                changed = True
+                level[h] = KEPT
+                kept += 1
+                for x in range(row_start[h], row_end[h]):
+                    label[indices[x]] = 1
+    return kept
+
+
+def maximum_flow(network: Network, p: int, q: int, scale: float = 0.0) -> tuple[npt.NDArray[np.bool_], int]:
+    """Solve a network that is one piece, at lambda p / q.
+
+    Parameters
+    ----------
+    network : Network
+        Ends with the maximum flow in its arrays; ``excess`` is what each source arc does not carry.
+    p, q : int
+    scale : float
+        Start from the flow in the arrays times this; 0 starts from nothing.
+
+    Returns
+    -------
+    kept : ndarray of bool, shape (n,)
+        The smallest source side of the minimum cut.
+    rounds : int
+    """
+    nodes = np.arange(network.parent.size, dtype=np.int32)
+    acquisitions = np.arange(network.cost.size, dtype=np.int32)
+    load_start(network, nodes, acquisitions, p, q, scale)
+    label: Array = np.zeros(acquisitions.size, dtype=np.uint8)
+    rounds, complete = push_waves(network, label, LABEL_LIMIT, nodes, acquisitions)
+    if not complete:
+        label = np.zeros(acquisitions.size, dtype=np.int32)
+        more, _ = push_waves(network, label, WIDE_LABEL_LIMIT, nodes, acquisitions)
+        rounds += more
+    mark_kept(network, label, nodes, acquisitions, q)
+    return network.level == KEPT, rounds

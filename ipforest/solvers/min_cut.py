@@ -1,0 +1,111 @@
+"""The default solver: one exact minimum cut of the closure network, by the package's own compiled kernel."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from time import perf_counter
+
+import numpy as np
+
+from ipforest.instance import PruningInstance
+from ipforest.kernels.closure_cut import Network, build_network, maximum_flow
+from ipforest.kernels.presolve import (
+    ReducedProblem,
+    first_members,
+    presolve,
+    reduce_flow,
+    restore_nodes,
+    restore_triples,
+)
+from ipforest.pruning import DualFlow, Pruning, PruningResult, Status
+from ipforest.rational import INT64_SAFE, exact_sum
+
+
+def solve_min_cut(instance: PruningInstance, lam: Fraction, start: DualFlow | None = None) -> PruningResult:
+    """Find the smallest optimal set of kept nodes as the source side of a minimum cut.
+
+    Presolve (`ipforest.kernels.presolve`), then the wave method (`ipforest.kernels.closure_cut`) on 64-bit integers.
+
+    Parameters
+    ----------
+    instance : PruningInstance
+    lam : Fraction
+        At least 0.
+    start : DualFlow, optional
+        Flow at another lambda to start from; it need not be feasible at this one.
+
+    Returns
+    -------
+    PruningResult
+        With the maximum flow on the arcs of the instance as certificate.
+
+    Raises
+    ------
+    OverflowError
+        Gains or costs at this lambda reach 2^62 in integer units.
+    """
+    started = perf_counter()
+    p, q = instance.scaled_lambda(lam)
+    check_scale(instance, p, q)
+    reduced = presolve(instance)
+    network = build_network(
+        reduced.parent, reduced.gain, reduced.split_cost, reduced.indptr, reduced.indices, reduced.cost
+    )
+    scale = 0.0
+    if start is not None:
+        network.flow[:], network.up[:] = reduce_flow(instance, reduced, start)
+        scale = q / start.q
+    kept_reduced, rounds = maximum_flow(network, p, q, scale)
+    pruning = Pruning(np.append(kept_reduced, True)[reduced.node])
+    flow = original_flow(instance, reduced, network, p, q)
+    error, cost = instance.evaluate(pruning)
+    return PruningResult(
+        status=Status.OPTIMAL,
+        pruning=pruning,
+        lam=lam,
+        objective=error + lam * cost,
+        bound=dual_bound(instance, flow),
+        error=error,
+        cost=cost,
+        runtime_s=perf_counter() - started,
+        method="min-cut",
+        flow=flow,
+        iterations=rounds,
+    )
+
+
+def check_scale(instance: PruningInstance, p: int, q: int) -> None:
+    """Require that all flows at lambda p / q fit 64 bits.
+
+    Raises
+    ------
+    OverflowError
+        They may not.
+    """
+    gains = q * exact_sum(np.abs(instance.gain))
+    costs = p * (exact_sum(instance.acquisition_cost) + exact_sum(instance.split_cost))
+    if gains + costs >= INT64_SAFE:
+        raise OverflowError(
+            f"lam: expected gains and costs below 2^62 in integer units, got {gains:.3g} and {costs:.3g} at the scaled "
+            f"lambda {p}/{q}; use a lambda, prices or a resolution of fewer digits"
+        )
+
+
+def original_flow(instance: PruningInstance, reduced: ReducedProblem, network: Network, p: int, q: int) -> DualFlow:
+    """Carry the flow of the reduced network back to the arcs of the instance."""
+    own_flow = p * reduced.split_cost + q * np.maximum(-reduced.gain, 0) - network.own_room
+    split_flow = np.minimum(own_flow, p * reduced.split_cost)
+    split = np.zeros(instance.n_internal, dtype=np.int64)
+    split[first_members(reduced.node)] = split_flow
+    scale = np.full(reduced.gain.size, q, dtype=np.int64)
+    gain, up = restore_nodes(instance, reduced, scale, network.excess, own_flow - split_flow, network.up)
+    price = np.full(reduced.cost.size, p, dtype=np.int64)
+    return DualFlow(p, q, restore_triples(instance, reduced, price, network.flow), up, gain, split)
+
+
+def dual_bound(instance: PruningInstance, flow: DualFlow) -> Fraction:
+    """Bound the objective of every pruning from below by the value of a flow (weak duality)."""
+    positive = instance.gain > 0
+    surplus = flow.q * exact_sum(instance.gain[positive]) - exact_sum(flow.gain[positive])
+    at_the_roots = flow.q * exact_sum(instance.errors[instance.tree_offsets[:-1]])
+    return instance.error_unit * Fraction(at_the_roots - surplus, flow.q)
