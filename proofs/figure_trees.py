@@ -13,7 +13,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ipforest.instance import PruningInstance
 
@@ -61,11 +60,5 @@ def figure_instance(*trees: int) -> PruningInstance:
         cost_unit=Fraction(1),
         n_units=4,
         n_examples=1,
+        example_leaf=np.array([[start + _LEAF[tree - 1]] for tree, start in starts]),
     )
-
-
-def figure_leaves(*trees: int) -> NDArray[np.int64]:
-    """Leaf of the example in each tree of `figure_instance(*trees)`, as (n_trees, 1) node indices."""
-    chosen = trees or (1, 2)
-    starts = np.cumsum([0] + [len(_PARENTS[tree - 1]) for tree in chosen])[:-1]
-    return np.array([[start + _LEAF[tree - 1]] for tree, start in zip(chosen, starts, strict=True)])

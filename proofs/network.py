@@ -13,11 +13,11 @@ one vertex and one arc into :math:`\rho`.
 programme     row                                                    path
 ============  =====================================================  ============================================
 IP0           sum of z over p(h) = 1, leaf h                         :math:`\rho \to v_h`
-IP2, IP3/IP   :math:`w^{(t)}_{k,i}` + sum of z over p(u) = 1         from the tail of :math:`w^{(t)}_{k,i}` through
+IP3/IP        :math:`w^{(t)}_{k,i}` + sum of z over p(u) = 1         from the tail of :math:`w^{(t)}_{k,i}` through
                                                                      :math:`\rho` down to :math:`v_u`
 IP3/IP        :math:`w^{(t)}_{k,i} - w_{k,i} \le 0`                  along :math:`w^{(t)}_{k,i}` into :math:`\rho`,
                                                                      back against :math:`w_{k,i}`
-compact       :math:`w_{k,i}` + sum of z over p(u) >= 1              from the tail of :math:`w_{k,i}` down to
+IP2, compact  :math:`w_{k,i}` + sum of z over p(u) = 1, >= 1         from the tail of :math:`w_{k,i}` down to
                                                                      :math:`v_u`
 closure       :math:`x_h - x_{parent(h)} \le 0`                      along one arc of a star, back against another
 closure       :math:`x_u - w_{k,i} \le 0`                            the same
@@ -155,7 +155,7 @@ def network_certificate(instance: PruningInstance, formulation: str) -> NetworkC
     Raises
     ------
     ValueError
-        For a programme that has no network matrix, or an unknown name.
+        For a programme that has no network matrix, an unknown name, or IP2 with several trees.
     """
     n_nodes, n_internal = instance.n_nodes, instance.n_internal
     n_triples, n_acquisitions = instance.n_triples, instance.n_acquisitions
@@ -164,7 +164,7 @@ def network_certificate(instance: PruningInstance, formulation: str) -> NetworkC
     is_leaf[instance.internal_nodes] = False
     leaf_vertex = node_vertex[is_leaf]
     needed_at = node_vertex[instance.internal_nodes][instance.triple_node]
-    name = "ip3" if formulation == "ip" else formulation
+    name = _known_name(instance, formulation)
     if name == "closure":
         below = np.flatnonzero(instance.parent >= 0)
         tails = np.concatenate([below, instance.triple_node]) + 1
@@ -174,31 +174,27 @@ def network_certificate(instance: PruningInstance, formulation: str) -> NetworkC
     triple = n_nodes + 1 + np.arange(n_triples)
     if name == "ip0":
         return _forest_with_star(instance.node_parent, 0, root, leaf_vertex)
-    if name == "ip2":
-        tails, heads = np.concatenate([root, triple]), np.concatenate([leaf_vertex, needed_at])
-        return _forest_with_star(instance.node_parent, n_triples, tails, heads)
     if name == "ip3":
         coupled = n_nodes + 1 + n_triples + instance.indices.astype(np.int64)
         tails, heads = np.concatenate([root, triple, triple]), np.concatenate([leaf_vertex, needed_at, coupled])
         return _forest_with_star(instance.node_parent, n_triples + n_acquisitions, tails, heads)
-    if name == "compact":
-        acquisition = n_nodes + 1 + instance.indices.astype(np.int64)
-        tails, heads = np.concatenate([root, acquisition]), np.concatenate([leaf_vertex, needed_at])
-        return _forest_with_star(instance.node_parent, n_acquisitions, tails, heads)
-    raise ValueError(f"formulation: expected one of {', '.join(FORMULATIONS)}, got {formulation!r}")
+    acquisition = n_nodes + 1 + instance.indices.astype(np.int64)
+    tails, heads = np.concatenate([root, acquisition]), np.concatenate([leaf_vertex, needed_at])
+    return _forest_with_star(instance.node_parent, n_acquisitions, tails, heads)
 
 
 def formulation_matrix(instance: PruningInstance, formulation: str) -> sparse.csr_array:
     """Write down a programme's constraint matrix row by row from its definition, without any tree of arcs.
 
-    Columns: z by node (or x by internal node for the closure form), then w^(t) by triple (IP2, IP3), then w by
-    acquisition (IP3, compact, closure). Rows: leaves, then triples, then for IP3 the coupling rows; for the closure
-    form the parent rows, then the triples. Bounds are left out: unit rows keep total unimodularity.
+    Columns: z by node (or x by internal node for the closure form), then w^(t) by triple (IP3), then w by acquisition
+    (all but IP0); IP2, stated for one tree, has one triple for each acquisition. Rows: leaves, then triples, then for
+    IP3 the coupling rows; for the closure form the parent rows, then the triples. Bounds are left out: unit rows keep
+    total unimodularity.
 
     Raises
     ------
     ValueError
-        For an unknown name.
+        For an unknown name, or IP2 with several trees.
     """
     n_internal, n_triples = instance.n_internal, instance.n_triples
     picks = sparse.eye_array(n_triples, dtype=np.int64, format="csr")
@@ -206,7 +202,7 @@ def formulation_matrix(instance: PruningInstance, formulation: str) -> sparse.cs
         (np.ones(n_triples, dtype=np.int64), instance.indices, np.arange(n_triples + 1)),
         shape=(n_triples, instance.n_acquisitions),
     )
-    name = "ip3" if formulation == "ip" else formulation
+    name = _known_name(instance, formulation)
     if name == "closure":
         below = np.flatnonzero(instance.parent >= 0)
         identity = sparse.eye_array(n_internal, dtype=np.int64, format="csr")
@@ -220,13 +216,20 @@ def formulation_matrix(instance: PruningInstance, formulation: str) -> sparse.cs
     use_rows = paths[instance.internal_nodes[instance.triple_node]]
     layouts: dict[str, list[list[Any]]] = {
         "ip0": [[leaf_rows]],
-        "ip2": [[leaf_rows, None], [use_rows, picks]],
+        "ip2": [[leaf_rows, None], [use_rows, needs]],
         "ip3": [[leaf_rows, None, None], [use_rows, picks, None], [None, picks, -needs]],
         "compact": [[leaf_rows, None], [use_rows, needs]],
     }
-    if name not in layouts:
-        raise ValueError(f"formulation: expected one of {', '.join(FORMULATIONS)}, got {formulation!r}")
     return sparse.csr_array(sparse.block_array(layouts[name], format="csr"))
+
+
+def _known_name(instance: PruningInstance, formulation: str) -> str:
+    name = "ip3" if formulation == "ip" else formulation
+    if name not in FORMULATIONS:
+        raise ValueError(f"formulation: expected one of {', '.join(FORMULATIONS)}, got {formulation!r}")
+    if name == "ip2" and instance.n_trees > 1:
+        raise ValueError(f"instance: expected one tree for ip2, got {instance.n_trees}; ip3 states an ensemble")
+    return name
 
 
 def _path_rows(node_parent: NDArray[np.int32]) -> sparse.csr_array:

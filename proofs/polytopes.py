@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ipforest.instance import PruningInstance
 from proofs.exact import Number
@@ -54,11 +53,11 @@ def variable_names(instance: PruningInstance, formulation: str) -> tuple[str, ..
     ]
     if formulation == "closure":
         return (*(f"x[{node}]" for node in instance.internal_nodes), *acquisitions)
-    parts = {"ip0": [], "ip2": triples, "compact": acquisitions, "ip1": acquisitions}
+    parts = {"ip0": [], "ip2": acquisitions, "compact": acquisitions, "ip1": acquisitions}
     return (*nodes, *parts.get(formulation, triples + acquisitions))
 
 
-def naive_polytope(instance: PruningInstance, leaves: NDArray[np.int64]) -> Polytope:
+def naive_polytope(instance: PruningInstance) -> Polytope:
     """Build the relaxation of IP1, the formulation with fractional vertices.
 
     Rows: path sums of z for every leaf; then w_{k,i} - z_h >= 0 for every node h below u_{t,k,i} on the way of example
@@ -67,27 +66,31 @@ def naive_polytope(instance: PruningInstance, leaves: NDArray[np.int64]) -> Poly
     Parameters
     ----------
     instance : PruningInstance
-    leaves : (n_trees, n_examples) int64 ndarray
-        Node at which each example ends in each tree; an instance does not hold it.
+        With its `example_leaf`.
 
     Returns
     -------
     Polytope
         Columns z by node, then w by acquisition.
+
+    Raises
+    ------
+    ValueError
+        If the instance does not hold the examples' leaves.
     """
+    if instance.example_leaf is None:
+        raise ValueError("instance: expected example_leaf, the leaf of each example in each tree, got None")
     path_rows = formulation_matrix(instance, "ip0").toarray().tolist()
     rows: list[list[Number]] = [[*row, *(0,) * instance.n_acquisitions] for row in path_rows]
     for triple, acquisition in enumerate(instance.indices):
         top = int(instance.internal_nodes[instance.triple_node[triple]])
         tree = int(np.searchsorted(instance.tree_offsets, top, side="right")) - 1
-        node = int(leaves[tree, instance.acquisition_example[acquisition]])
+        node = int(instance.example_leaf[tree, instance.acquisition_example[acquisition]])
         while node > top:
             row = [0] * (instance.n_nodes + instance.n_acquisitions)
             row[node], row[instance.n_nodes + int(acquisition)] = -1, 1
             rows.append(list(row))
             node = int(instance.node_parent[node])
-        if node != top:
-            raise ValueError(f"leaves: expected the example of triple {triple} to pass node {top}, its path does not")
     uses = len(rows) - len(path_rows)
     senses, right = ["="] * len(path_rows) + [">="] * uses, [1] * len(path_rows) + [0] * uses
     return Polytope(rows, senses, right, variable_names(instance, "ip1"))
