@@ -33,8 +33,13 @@ class Dataset:
         Published test costs where there are any, else 1 for each feature.
     cost_unit : str
         "Canadian dollars" or "features".
-    split : ndarray of int or None
+    split : ndarray of int, shape (n_samples,), or None
         0 train, 1 validation, 2 test, where the source has a split.
+
+    Raises
+    ------
+    ValueError
+        Shapes do not go together, or a label is no index of a class.
     """
 
     name: str
@@ -45,6 +50,24 @@ class Dataset:
     costs: FeatureCosts
     cost_unit: str
     split: npt.NDArray[np.uint8] | None
+
+    def __post_init__(self) -> None:
+        if self.X.ndim != 2:
+            raise ValueError(f"{self.name}: expected X with 2 dimensions, got {self.X.ndim}")
+        n_samples, n_features = self.X.shape
+        if self.y.shape != (n_samples,):
+            raise ValueError(f"{self.name}: expected {n_samples} labels, one a row of X, got shape {self.y.shape}")
+        if self.split is not None and self.split.shape != (n_samples,):
+            raise ValueError(f"{self.name}: expected split with one entry a row of X, got shape {self.split.shape}")
+        for what, count in (("feature names", len(self.feature_names)), ("prices", self.costs.n_features)):
+            if count != n_features:
+                raise ValueError(f"{self.name}: expected {n_features} {what}, one a column of X, got {count}")
+        n_classes = len(self.class_names)
+        if self.y.size and not 0 <= self.y.min() <= self.y.max() < n_classes:
+            raise ValueError(
+                f"{self.name}: expected labels 0..{n_classes - 1}, one of {n_classes} classes, "
+                f"got {self.y.min()}..{self.y.max()}"
+            )
 
     def __repr__(self) -> str:
         return (
@@ -74,7 +97,7 @@ def load(name: str) -> Dataset:
     FileNotFoundError
         No such data set, or no data folder.
     ValueError
-        The file is truncated or lacks an array.
+        The file is truncated, lacks an array, or its arrays do not go together.
     """
     return _load_bundled(name) if name in BUNDLED else _load_stored(name)
 
@@ -110,17 +133,18 @@ def _load_stored(name: str) -> Dataset:
     if not path.is_file():
         raise FileNotFoundError(f"data: expected one of {', '.join(names())}, got {name!r} (no file {path})")
     arrays = load_arrays(path, "data set")
-    absent = {"X", "y", "feature_names", "class_names"} - set(arrays)
-    if absent:
-        raise ValueError(f"{path}: expected the arrays X, y, feature_names, class_names, got none of {sorted(absent)}")
     priced = "costs" in arrays
+    needed = ["X", "y", "feature_names", "class_names", *(("costs_in_group", "cost_group") if priced else ())]
+    absent = [name for name in needed if name not in arrays]
+    if absent:
+        raise ValueError(f"{path}: expected the arrays {', '.join(needed)}, got none called {' or '.join(absent)}")
     return Dataset(
         name=name,
         X=arrays["X"],
         y=arrays["y"].astype(np.int64),
         feature_names=tuple(map(str, arrays["feature_names"])),
         class_names=tuple(map(str, arrays["class_names"])),
-        costs=_stored_costs(arrays) if priced else FeatureCosts.uniform(arrays["X"].shape[1]),
+        costs=_stored_costs(arrays) if priced else FeatureCosts.uniform(arrays["feature_names"].size),
         cost_unit="Canadian dollars" if priced else "features",
         split=arrays.get("split"),
     )

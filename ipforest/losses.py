@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import floor, log2
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -53,9 +54,10 @@ def node_errors(forest: Forest, loss: str, error_data: ErrorData | None, resolut
     error_data : tuple (X, y), optional
         Examples to count errors on; without them the in-bag examples of each tree. On other data a node predicts what
         it learnt: gini becomes the Brier score of its in-bag distribution, entropy its log loss with probabilities
-        below 1 / (2 in-bag weight) raised to that.
+        below 1 / (2 examples at the node) raised to that.
     resolution : number, optional
-        Rounding step of a real-valued loss; by default 2^-16 of the mean loss at the roots, as a power of two.
+        Rounding step of a real-valued loss; by default 1 for counts, else about 2^-16 of an
+        example's mean loss at the roots, as a power of two.
 
     Raises
     ------
@@ -66,14 +68,17 @@ def node_errors(forest: Forest, loss: str, error_data: ErrorData | None, resolut
     if loss not in expected:
         task = "classification" if forest.is_classifier else "regression"
         raise ValueError(f"loss: expected {' or '.join(map(repr, expected))} for {task}, got {loss!r}")
+    roots = forest.tree_offsets[:-1]
     if error_data is None:
-        losses, weights = _in_bag(forest, loss), forest.weight[forest.tree_offsets[:-1]]
-        total_weight = float(weights.sum())
+        losses = _in_bag(forest, loss)
+        total_weight, n_examples = float(forest.weight[roots].sum()), int(forest.n_samples[roots].sum())
     else:
         X, y = _checked_error_data(forest, error_data)
         losses = _held_out(forest, loss, X, y)
-        total_weight = float(y.shape[0]) * forest.n_trees
-    return _as_integers(losses, total_weight, forest, resolution)
+        n_examples = y.shape[0] * forest.n_trees
+        total_weight = float(n_examples)
+    step = _step(losses, float(losses[roots].sum()) / n_examples, resolution)
+    return _as_integers(losses, step, total_weight, forest.n_trees)
 
 
 def _in_bag(forest: Forest, loss: str) -> FloatArray:
@@ -84,7 +89,7 @@ def _in_bag(forest: Forest, loss: str) -> FloatArray:
                 f"{forest.criterion!r} does not store its squared errors, got None"
             )
         return forest.impurity * forest.weight
-    counts = _tidy(forest.value * forest.weight[:, None])
+    counts = _in_bag_counts(forest)
     totals: FloatArray = counts.sum(axis=1)
     if loss == "misclassification":
         return _nonnegative(totals - counts.max(axis=1))
@@ -95,11 +100,25 @@ def _in_bag(forest: Forest, loss: str) -> FloatArray:
     return _nonnegative(bits.sum(axis=1))
 
 
+def _in_bag_counts(forest: Forest) -> FloatArray:
+    """Weight of each class at each node, shape (n_nodes, n_classes): scikit-learn stores fractions of the total."""
+    counts = forest.value * forest.weight[:, None]
+    inner = forest.internal_nodes
+    below = counts[forest.left[inner]] + counts[forest.right[inner]]
+    if not np.allclose(counts[inner], below, rtol=1e-6, atol=1e-9 * forest.weight.max()):
+        raise ValueError(
+            "error_data: expected (X, y), since the values of this forest's nodes are no in-bag class fractions "
+            "(as under monotonic constraints), got None"
+        )
+    rounded = np.rint(counts)
+    return rounded if np.allclose(counts, rounded, rtol=1e-9, atol=0) else counts
+
+
 def _held_out(forest: Forest, loss: str, X: npt.ArrayLike, y: npt.NDArray[Any]) -> FloatArray:
     if loss == "squared_error":
-        target = y.astype(np.float64)
+        centre = float(y.mean())
+        target, prediction = y - centre, forest.value[:, 0] - centre
         n, total, squares = forest.reach_sums(X, np.column_stack([np.ones_like(target), target, target**2])).T
-        prediction = forest.value[:, 0]
         return _nonnegative(squares - 2 * prediction * total + n * prediction**2)
     assert forest.classes is not None
     encoded = np.searchsorted(forest.classes, y)
@@ -111,8 +130,8 @@ def _held_out(forest: Forest, loss: str, X: npt.ArrayLike, y: npt.NDArray[Any]) 
     if loss == "gini":
         norms = (forest.value**2).sum(axis=1)
         return _nonnegative(totals * (1 + norms) - 2 * (counts * forest.value).sum(axis=1))
-    floor = 0.5 / np.maximum(forest.weight, 1.0)
-    return _nonnegative(-(counts * np.log2(np.maximum(forest.value, floor[:, None]))).sum(axis=1))
+    least = 0.5 / forest.n_samples
+    return _nonnegative(-(counts * np.log2(np.maximum(forest.value, least[:, None]))).sum(axis=1))
 
 
 def _checked_error_data(forest: Forest, error_data: ErrorData) -> tuple[npt.ArrayLike, npt.NDArray[Any]]:
@@ -138,34 +157,22 @@ def _nonnegative(losses: FloatArray) -> FloatArray:
     return np.maximum(losses, 0.0)
 
 
-def _tidy(values: FloatArray) -> FloatArray:
-    """Restore integers that scikit-learn stores as fraction times weight."""
-    rounded = np.rint(values)
-    return rounded if np.allclose(values, rounded, rtol=1e-9, atol=1e-6) else values
-
-
-def _as_integers(losses: FloatArray, total_weight: float, forest: Forest, resolution: object | None) -> NodeErrors:
-    rounded = _tidy(losses)
-    is_counts = bool(np.all(rounded == np.rint(rounded))) and total_weight == round(total_weight)
+def _step(losses: FloatArray, mean_loss: float, resolution: object | None) -> Fraction:
+    """Choose what one integer unit of loss is worth."""
     if resolution is not None:
         step = as_fraction(resolution, "resolution")
         if step <= 0:
             raise ValueError(f"resolution: expected a number > 0, got {resolution!r}")
-    elif is_counts:
-        step = Fraction(1)
-    else:
-        step = _default_resolution(losses[forest.tree_offsets[:-1]].sum() / total_weight)
-    if step == 1 and is_counts:
-        return NodeErrors(rounded.astype(np.int64), 1 / Fraction(round(total_weight)), step)
+        return step
+    if not np.isfinite(losses).all():
+        raise ValueError("loss: expected finite losses at all nodes, got an infinite one")
+    if mean_loss == 0 or np.all(losses == np.rint(losses)):
+        return Fraction(1)
+    return Fraction(2) ** (floor(log2(mean_loss)) - RESOLUTION_BITS)
+
+
+def _as_integers(losses: FloatArray, step: Fraction, total_weight: float, n_trees: int) -> NodeErrors:
     scaled = losses / float(step)
-    if not scaled.max(initial=0.0) * forest.n_trees < INT64_SAFE:
+    if not scaled.max() * n_trees < INT64_SAFE:
         raise ValueError(f"resolution: expected a step that keeps losses below 2^62 units, got {step}")
-    unit = step / Fraction(total_weight)
-    return NodeErrors(np.rint(scaled).astype(np.int64), unit, step)
-
-
-def _default_resolution(mean_loss: float) -> Fraction:
-    if not np.isfinite(mean_loss):
-        raise ValueError(f"loss: expected finite node losses, got {mean_loss!r}")
-    exponent = int(np.floor(np.log2(mean_loss))) if mean_loss > 0 else 0
-    return Fraction(2) ** (exponent - RESOLUTION_BITS)
+    return NodeErrors(np.rint(scaled).astype(np.int64), step / Fraction(total_weight), step)

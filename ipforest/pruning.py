@@ -65,9 +65,18 @@ class Pruning:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Pruning:
-        """Read what `to_dict` gave."""
-        kept = np.zeros(int(data["n_internal"]), dtype=bool)
-        kept[data["kept"]] = True
+        """Read what `to_dict` gave.
+
+        Raises
+        ------
+        ValueError
+            It keeps a node that does not exist.
+        """
+        size, nodes = int(data["n_internal"]), data["kept"]
+        if nodes and not 0 <= min(nodes) <= max(nodes) < size:
+            raise ValueError(f"kept: expected nodes 0..{size - 1}, got {min(nodes)}..{max(nodes)}")
+        kept = np.zeros(size, dtype=bool)
+        kept[nodes] = True
         return cls(kept)
 
 

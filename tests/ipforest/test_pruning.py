@@ -1,0 +1,145 @@
+"""Prunings and results: what they refuse, and that they survive JSON."""
+
+import json
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ipforest import BudgetResult, DualFlow, Pruning, PruningResult, Status
+
+
+def result(**changes) -> PruningResult:
+    fields = {
+        "status": Status.OPTIMAL,
+        "pruning": Pruning(np.array([True, False, True])),
+        "lam": Fraction(3, 1000),
+        "objective": Fraction(1, 3),
+        "bound": Fraction(1, 3),
+        "error": Fraction(1, 4),
+        "cost": Fraction(250, 9),
+        "runtime_s": 0.25,
+        "method": "min-cut",
+    }
+    return PruningResult(**{**fields, **changes})
+
+
+def budget_result(**changes) -> BudgetResult:
+    pruning, other = Pruning(np.array([True, False])), Pruning(np.array([True, True]))
+    fields = {
+        "status": Status.FEASIBLE,
+        "budget": Fraction(5),
+        "pruning": pruning,
+        "error": Fraction(1, 4),
+        "cost": Fraction(9, 2),
+        "bound": Fraction(1, 5),
+        "mixture": ((Fraction(1, 2), pruning), (Fraction(1, 2), other)),
+        "mixture_error": Fraction(1, 5),
+        "mixture_cost": Fraction(5),
+        "runtime_s": 0.5,
+        "method": "path",
+    }
+    return BudgetResult(**{**fields, **changes})
+
+
+@given(st.lists(st.booleans(), max_size=40))
+def test_a_pruning_survives_json(kept: list[bool]) -> None:
+    pruning = Pruning(np.array(kept, dtype=bool))
+    assert Pruning.from_dict(json.loads(json.dumps(pruning.to_dict()))) == pruning
+    assert pickle.loads(pickle.dumps(pruning)) == pruning
+    assert pruning.n_kept == sum(kept)
+
+
+def test_prunings_compare_by_value() -> None:
+    one, same, other = (Pruning(np.array(kept)) for kept in ([True, False], [True, False], [True, True]))
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != other
+    assert one != [True, False]
+    assert repr(one) == "Pruning(1 of 2 internal nodes kept)"
+
+
+def test_a_pruning_cannot_be_changed() -> None:
+    pruning = Pruning(np.array([True, False]))
+    with pytest.raises(ValueError, match="read-only"):
+        pruning.kept[0] = False
+
+
+@pytest.mark.parametrize("kept", [np.ones((2, 2), dtype=bool), np.array([1, 0]), np.array([1.0]), True])
+def test_a_pruning_is_a_row_of_bools(kept) -> None:
+    with pytest.raises(ValueError, match="kept: expected a 1-dimensional array of bool, got"):
+        Pruning(kept)
+
+
+@pytest.mark.parametrize("data", [{"n_internal": 2, "kept": [2]}, {"n_internal": 2, "kept": [-1]}])
+def test_a_pruning_of_nodes_that_do_not_exist_is_refused(data) -> None:
+    with pytest.raises(ValueError, match=r"kept: expected nodes 0\.\.1, got"):
+        Pruning.from_dict(data)
+
+
+def test_a_result_survives_json() -> None:
+    first = result(status=Status.TIME_LIMIT, bound=Fraction(1, 4), iterations=7)
+    again = PruningResult.from_json(first.to_json())
+    for name in PruningResult.__dataclass_fields__:
+        assert getattr(again, name) == getattr(first, name)
+    assert again.status is Status.TIME_LIMIT
+    assert again.gap == Fraction(1, 12)
+
+
+def test_a_result_describes_itself() -> None:
+    assert str(result(bound=Fraction(1, 4))) == (
+        "min-cut: optimal in 0.25 s at lambda 3/1000\n"
+        "  objective 0.333333, bound 0.25, gap 0.083\n"
+        "  error 0.25, cost 27.7778, 2 of 3 internal nodes kept"
+    )
+
+
+def test_a_bound_above_the_objective_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"bound: expected at most the objective 0\.333.*, got 0\.5"):
+        result(bound=Fraction(1, 2))
+
+
+def test_a_budget_result_describes_itself() -> None:
+    found = budget_result()
+    assert found.gap == Fraction(1, 20)
+    assert str(found) == (
+        "path: feasible in 0.5 s within budget 5\n"
+        "  error 0.25, bound 0.2, gap 0.05, cost 4.5, 1 of 2 internal nodes kept\n"
+        "  relaxation: error 0.2 at cost 5 (0.5 of 1 nodes, 0.5 of 2 nodes)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"cost": Fraction(11, 2)}, "cost: expected at most the budget 5, got 11/2"),
+        ({"bound": Fraction(1, 3)}, r"bound: expected at most the error 0.25, got 0.333"),
+    ],
+)
+def test_budget_results_that_contradict_themselves_are_refused(changes, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        budget_result(**changes)
+
+
+def flow(**changes) -> DualFlow:
+    fields = {"p": 1, "q": 2, "triple": [3, 0], "up": [0, 1, 0], "gain": [2, 1, 0], "split": [0, 0, 0]}
+    return DualFlow(**{**fields, **changes})
+
+
+def test_flows_are_read_only_integers() -> None:
+    assert flow().triple.dtype == np.int64
+    with pytest.raises(ValueError, match="read-only"):
+        flow().up[0] = 1
+    with pytest.raises(ValueError, match=r"gain: expected shape \(3,\), got \(2,\)"):
+        flow(gain=[1, 2])
+    with pytest.raises(TypeError, match="split: expected integers, got dtype float64"):
+        flow(split=[0.5, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("status", Status)
+def test_statuses_are_words(status: Status) -> None:
+    assert Status(str(status)) is status
+    assert str(status).replace(" ", "").isalpha()
