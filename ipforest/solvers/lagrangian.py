@@ -186,3 +186,43 @@ class Incumbent:
     def with_bound(self, bound: int) -> Incumbent:
         """Take a bound if it is higher."""
         return replace(self, bound=max(bound, self.bound))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """How value and bound moved, iteration by iteration.
+
+    Parameters
+    ----------
+    unit : Fraction
+        ``error_unit / q``: what one unit of the integers below is worth.
+    value : tuple of int
+        Objective of the best pruning after each iteration.
+    bound : tuple of int
+        The best bound after each iteration.
+    dual_value : tuple of int
+        The bound that the iteration itself gave.
+    """
+
+    unit: Fraction
+    value: tuple[int, ...] = ()
+    bound: tuple[int, ...] = ()
+    dual_value: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def then(self, incumbent: Incumbent, dual_value: int) -> Trace:
+        """Add an iteration."""
+        return replace(
+            self,
+            value=(*self.value, incumbent.value),
+            bound=(*self.bound, incumbent.bound),
+            dual_value=(*self.dual_value, dual_value),
+        )
+
+    @property
+    def gap(self) -> FloatArray:
+        """Value less bound after each iteration, as error rates; shape (n_iterations,)."""
+        differences = [above - below for above, below in zip(self.value, self.bound, strict=True)]
+        return np.array([float(units * self.unit) for units in differences])

@@ -7,6 +7,7 @@ integers and shares no code with the package's own kernels.
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
@@ -180,10 +181,7 @@ def shortest_pruning(network: nx.MultiDiGraph) -> tuple[int, set[tuple[str, int]
     """
     source, sink = network.graph["source"], network.graph["sink"]
     path = nx.bellman_ford_path(network, source, sink, weight="cost")
-    arcs = [
-        min(network[tail][head].values(), key=lambda arc: arc["cost"])
-        for tail, head in zip(path, path[1:], strict=False)
-    ]
+    arcs = [min(network[tail][head].values(), key=lambda arc: arc["cost"]) for tail, head in pairwise(path)]
     return sum(arc["cost"] for arc in arcs), {arc["variable"] for arc in arcs}
 
 

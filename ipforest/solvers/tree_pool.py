@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
+from itertools import pairwise
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -43,14 +44,12 @@ class TreePool:
         self._parallel = joblib.Parallel(n_jobs=n_jobs, batch_size=1, pre_dispatch="all")
         n_workers = joblib.effective_n_jobs(n_jobs)
         n_batches = 1 if n_workers == 1 else min(instance.n_trees, _TASKS_PER_WORKER * n_workers)
-        bounds = _even_bounds(instance, n_batches)
-        self._batches = [TreeBatch.of(instance, q, first, end) for first, end in zip(bounds, bounds[1:], strict=False)]
+        spans = list(pairwise(_even_bounds(instance, n_batches)))
         name = instance.fingerprint()
-        self._keys = [f"{name} {q} {first}:{end}" for first, end in zip(bounds, bounds[1:], strict=False)]
+        self._keys = [f"{name} {q} {first}:{end}" for first, end in spans]
+        self._batches = [TreeBatch.of(instance, q, first, end) for first, end in spans]
         inner = instance.internal_offsets
-        self._slices = [
-            slice(int(inner[first]), int(inner[end])) for first, end in zip(bounds, bounds[1:], strict=False)
-        ]
+        self._slices = [slice(int(inner[first]), int(inner[end])) for first, end in spans]
 
     def __enter__(self) -> TreePool:
         if len(self._batches) > 1:
@@ -107,4 +106,4 @@ def _even_bounds(instance: PruningInstance, n_batches: int) -> list[int]:
     """Cut the trees into consecutive batches of about as many nodes each."""
     size = math.ceil(instance.n_nodes / n_batches)
     cuts = np.searchsorted(instance.tree_offsets, np.arange(1, n_batches) * size)
-    return np.unique(np.concatenate([[0], cuts, [instance.n_trees]])).tolist()
+    return sorted({0, *map(int, cuts), instance.n_trees})
