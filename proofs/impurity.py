@@ -95,21 +95,21 @@ def check_admissible(impurity: Impurity, limits: Counts) -> AdmissibilityReport:
             return AdmissibilityReport(comparisons, f"not zero on the pure set {larger}")
         if worth > sum(larger) ** 2:
             return AdmissibilityReport(comparisons, f"above n^2 on {larger}")
-        for smaller in product(*(range(count + 1) for count in larger)):
+    nested = [(larger, smaller) for larger in value for smaller in product(*(range(count + 1) for count in larger))]
+    for larger, smaller in nested:
+        comparisons += 1
+        if value[larger] < value[smaller]:
+            values = f"{value[larger]} on {larger} < {value[smaller]} on {smaller}"
+            return AdmissibilityReport(comparisons, f"not monotone: {values}")
+    for larger, smaller in nested:
+        for place in range(len(limits)):
+            more, less = _one_more(larger, place), _one_more(smaller, place)
+            if more not in value:
+                continue
             comparisons += 1
-            if worth < value[smaller]:
-                return AdmissibilityReport(
-                    comparisons, f"not monotone: {worth} on {larger} < {value[smaller]} on {smaller}"
-                )
-            for place in range(len(larger)):
-                more, less = _one_more(larger, place), _one_more(smaller, place)
-                if more not in value:
-                    continue
-                comparisons += 1
-                if value[more] - worth < value[less] - value[smaller]:
-                    return AdmissibilityReport(
-                        comparisons, f"not supermodular: class {place} added to {larger} and to {smaller}"
-                    )
+            if value[more] - value[larger] < value[less] - value[smaller]:
+                where = f"class {place} added to {larger} and to {smaller}"
+                return AdmissibilityReport(comparisons, f"not supermodular: {where}")
     return AdmissibilityReport(comparisons, "")
 
 

@@ -67,12 +67,13 @@ class NetworkForm:
         ValueError
             If the columns do not form one path, that is, are no pruning.
         """
-        following = {tail: head for (tail, head), used in zip(self.arcs, active, strict=True) if used}
+        used = [arc for arc, is_used in zip(self.arcs, active, strict=True) if is_used]
+        following = dict(used)
         vertices = [1]
         while vertices[-1] in following:
-            vertices.append(following.pop(vertices[-1]))
-        if following or vertices[-1] != self.network.shape[0]:
-            raise ValueError(f"active: expected the arcs of a path from 1 to {self.network.shape[0]}, got {vertices}")
+            vertices.append(following[vertices[-1]])
+        if len(vertices) != len(used) + 1 or vertices[-1] != self.network.shape[0]:
+            raise ValueError(f"active: expected the arcs of a path from 1 to {self.network.shape[0]}, got {used}")
         return vertices
 
     def check(self) -> Verdict:
