@@ -1,1 +1,117 @@
-""""""
+r"""The papers' programmes as Pyomo models, the same programmes as plain arrays, and HiGHS behind both.
+
+>>> model = formulations.build("ip3", instance, lam="1/100")
+>>> result = formulations.solve(model)
+>>> programme = formulations.matrix(model)
+
+Glossary
+--------
+
+==============  =====================================  =================  ===============================
+symbol          name in the code                       shape              unit, meaning
+==============  =====================================  =================  ===============================
+T, K, N         ``n_trees, n_units, n_examples``       integers           N counts the examples that cost
+h, u            node                                   0 .. n_nodes - 1   numbered tree by tree
+leaves          ``ModelData.leaves``                   (n_leaves,)        nodes without children
+p(h)            ``ModelData.path``                     a list a node      root to h, h included
+S_h             ``split_cost``                         (n_internal,)      examples passing h, priced
+e_h             ``errors``, ``ModelData.e``            (n_nodes,)         ``error_unit``
+c_k             ``acquisition_cost``, ``ModelData.c``  (n_acquisitions,)  ``cost_unit``
+(k, i)          acquisition, pair                      (n_acquisitions,)  unit k for example i
+(t, k, i)       triple                                 (n_triples,)       first use of k by i in tree t
+u_{t,k,i}       ``ModelData.first_use``                (n_triples,)       node of first use
+lambda          ``lam``                                Fraction           error per cost
+p / q           ``Statement.weights``                  integers           lambda in integer units
+B               ``budget``                             Fraction           average cost of an example
+z_h             ``model.z``                            (n_nodes,)         1: h is a leaf when pruned
+x_h             ``model.x``, ``Pruning.kept``          (n_internal,)      1: h keeps its test
+w^(t)_{k,i}     ``model.w_tree``                       (n_triples,)       1: tree t uses k for i
+w_{k,i}         ``model.w``                            (n_acquisitions,)  1: k is acquired for i
+beta^(t)_{k,i}  ``outcome.multipliers``                (n_triples,)       dual of w^(t) <= w
+==============  =====================================  =================  ===============================
+
+The optimal-pruning paper leaves h out of p(h) and writes z_h apart; the models follow BudgetPrune, p(h) includes h.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from formulations.linear import LinearProgramme
+from formulations.outcome import FractionalOptimumError
+from formulations.registry import FORMULATIONS, Formulation, formulation
+from formulations.sizes import Size, papers_bound, size
+from formulations.statement import Statement, state
+from ipforest.instance import PruningInstance
+
+if TYPE_CHECKING:
+    from ipforest.pruning import BudgetResult, PruningResult
+
+__all__ = [
+    "FORMULATIONS",
+    "Formulation",
+    "FractionalOptimumError",
+    "LinearProgramme",
+    "Size",
+    "Statement",
+    "build",
+    "export",
+    "formulation",
+    "matrix",
+    "papers_bound",
+    "size",
+    "solve",
+    "state",
+]
+
+
+def build(
+    name: str, instance: PruningInstance, lam: object = None, budget: object = None, relaxed: bool = False
+) -> Any:
+    """Build a formulation as a Pyomo model.
+
+    Parameters
+    ----------
+    name : str
+        A name in `FORMULATIONS`.
+    instance : PruningInstance
+    lam, budget : number, optional
+        The one that the formulation takes, >= 0: int, Fraction, Decimal, str, or float as its shortest decimal.
+    relaxed : bool
+        Let variables range over [0, 1] in place of {0, 1}.
+
+    Returns
+    -------
+    pyomo.environ.ConcreteModel
+
+    Raises
+    ------
+    ValueError
+        Unknown name, a missing, needless or negative number, or an instance that does not fit.
+    OverflowError
+        A coefficient that is no exact float.
+    """
+    statement = state(name, instance, lam, budget, relaxed)
+    return formulation(name).load()(statement)
+
+
+def solve(model: Any, time_limit: float | None = None, gap: float = 0.0) -> PruningResult | BudgetResult:
+    """Solve a Pyomo model with HiGHS; see `formulations.models.solve`."""
+    from formulations import models  # Pyomo takes a second to import
+
+    return models.solve(model, time_limit, gap)
+
+
+def matrix(model: Any) -> LinearProgramme:
+    """Take a Pyomo model apart into a sparse matrix with labels; see `formulations.models.matrix`."""
+    from formulations import models
+
+    return models.matrix(model)
+
+
+def export(model: Any, path: str | Path) -> Path:
+    """Write a Pyomo model as ``.lp`` or ``.mps``; see `formulations.models.export`."""
+    from formulations import models
+
+    return models.export(model, path)

@@ -1,0 +1,61 @@
+"""What the Pyomo models share: an empty model over its data, the terms of the objective, the path constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyomo.environ as pyo
+
+from formulations.model_data import ModelData
+from formulations.statement import Statement
+
+
+def empty_model(statement: Statement) -> pyo.ConcreteModel:
+    """Start a model that carries its statement and its data."""
+    model = pyo.ConcreteModel(name=statement.formulation)
+    model.statement = statement
+    model.data = ModelData.of(statement)
+    return model
+
+
+def variables(model: pyo.ConcreteModel, index: Sequence[Any]) -> pyo.Var:
+    """Declare variables over {0, 1}, or over [0, 1] in a relaxed model."""
+    return pyo.Var(index, domain=pyo.UnitInterval if model.statement.relaxed else pyo.Binary)
+
+
+def errors(model: pyo.ConcreteModel) -> Any:
+    """Errors of the pruned trees, sum e_h z_h: optimal-pruning paper, (1)."""
+    return pyo.quicksum(model.data.e[h] * model.z[h] for h in model.data.nodes)
+
+
+def acquisition_costs(model: pyo.ConcreteModel) -> Any:
+    """Sum c_k w_{k,i}: each unit is paid once an example, in whatever trees it is used."""
+    return pyo.quicksum(model.data.c[pair] * model.w[pair] for pair in model.data.pairs)
+
+
+def test_costs(model: pyo.ConcreteModel) -> Any:
+    r"""Sum |S_h| d_h z_h of BudgetPrune's (IP), node by node.
+
+    An example that stops at depth d has passed d tests, so the sum is that of |S_u| over the nodes u that keep their
+    test, those with no z = 1 on p(u). The instance knows |S_u| of the internal nodes; no leaf is needed.
+    """
+    return pyo.quicksum(
+        cost * (1 - pyo.quicksum(model.z[h] for h in model.data.path[u])) for u, cost in model.data.s.items() if cost
+    )
+
+
+def one_leaf_per_path(model: pyo.ConcreteModel, leaf: int) -> Any:
+    """Sum of z over p(h) is 1 at each leaf h: optimal-pruning paper, first row of (IP0) to (IP3)."""
+    return pyo.quicksum(model.z[h] for h in model.data.path[leaf]) == 1
+
+
+def usage_in_tree(model: pyo.ConcreteModel, t: int, k: int, i: int) -> Any:
+    """w^(t)_{k,i} + sum of z over p(u_{t,k,i}) is 1: optimal-pruning paper, (IP3); BudgetPrune, (IP), second row."""
+    first_use = model.data.first_use[t, k, i]
+    return model.w_tree[t, k, i] + pyo.quicksum(model.z[h] for h in model.data.path[first_use]) == 1
+
+
+def usage_anywhere(model: pyo.ConcreteModel, t: int, k: int, i: int) -> Any:
+    """w^(t)_{k,i} <= w_{k,i}: optimal-pruning paper, (IP3); BudgetPrune, (IP), third row."""
+    return model.w_tree[t, k, i] <= model.w[k, i]

@@ -1,0 +1,211 @@
+"""HiGHS on plain arrays: `run` any linear programme; the methods ``highs-lp`` and ``highs-mip``."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from importlib.util import find_spec
+from time import perf_counter
+from typing import Any, Literal
+
+import numpy as np
+
+from formulations.arrays import programme
+from formulations.linear import LinearProgramme
+from formulations.outcome import Solution, pruning_result
+from formulations.statement import state
+from ipforest.instance import PruningInstance
+from ipforest.pruning import PruningResult, Status
+from ipforest.solvers import MissingSolverError
+
+__all__ = ["run", "solve_lp", "solve_mip"]
+
+LinearSolver = Literal["simplex", "ipm"]
+
+
+def run(
+    problem: LinearProgramme, *, solver: LinearSolver = "simplex", time_limit: float | None = None, gap: float = 0.0
+) -> Solution:
+    """Solve a programme with HiGHS.
+
+    Parameters
+    ----------
+    problem : LinearProgramme
+        0-1 where any column is integer.
+    solver : {"simplex", "ipm"}
+        For linear programmes. Both end in a vertex: the interior point method is always followed by crossover.
+    time_limit : float, optional
+        Seconds.
+    gap : float
+        Relative gap at which branch and bound may stop.
+
+    Returns
+    -------
+    Solution
+
+    Raises
+    ------
+    ValueError
+        An option that HiGHS does not take.
+    MissingSolverError
+        HiGHS is not installed.
+    RuntimeError
+        HiGHS ended neither with an optimum nor at the time limit.
+    """
+    highspy = import_highspy()
+    started = perf_counter()
+    highs = highspy.Highs()
+    set_options(highs, options(problem.is_integer, solver, time_limit, gap))
+    A = problem.A
+    status = highs.passModel(
+        problem.n_columns,
+        problem.n_rows,
+        A.nnz,
+        int(highspy.MatrixFormat.kRowwise),
+        int(highspy.ObjSense.kMinimize),
+        problem.constant,
+        problem.objective,
+        problem.lower,
+        problem.upper,
+        problem.row_lower,
+        problem.row_upper,
+        A.indptr.astype(np.int32),
+        A.indices.astype(np.int32),
+        A.data,
+        problem.integer.astype(np.int32),
+    )
+    if status == highspy.HighsStatus.kError:
+        raise RuntimeError(f"HiGHS: expected it to take {problem!r}, got {status}")
+    highs.run()
+    return _solution(highs, highspy, problem.is_integer, perf_counter() - started)
+
+
+def import_highspy() -> Any:
+    """Import HiGHS's Python package.
+
+    Raises
+    ------
+    MissingSolverError
+        It is not installed.
+    """
+    if find_spec("highspy") is None:
+        raise MissingSolverError("highspy: expected it to be installed for HiGHS, got none; run pip install highspy")
+    import highspy
+
+    return highspy
+
+
+def options(integer: bool, solver: LinearSolver, time_limit: float | None, gap: float) -> dict[str, Any]:
+    """Give HiGHS's options: vertices only, silence, limits.
+
+    Raises
+    ------
+    ValueError
+        Another solver, whose solutions need not be vertices.
+    """
+    if solver not in ("simplex", "ipm"):
+        raise ValueError(f"solver: expected simplex or ipm (with crossover), which end in a vertex, got {solver!r}")
+    wanted: dict[str, Any] = {"output_flag": False}
+    if integer:
+        wanted["mip_rel_gap"] = float(gap)
+    else:
+        wanted |= {"solver": solver, "run_crossover": "on"}
+    if time_limit is not None:
+        wanted["time_limit"] = float(time_limit)
+    return wanted
+
+
+def set_options(highs: Any, wanted: dict[str, Any]) -> None:
+    """Set options one by one, checking what HiGHS answers.
+
+    Raises
+    ------
+    ValueError
+        HiGHS refuses a name or a value.
+    """
+    ok = import_highspy().HighsStatus.kOk
+    for name, value in wanted.items():
+        if highs.setOptionValue(name, value) != ok:
+            raise ValueError(f"{name}: expected an option value that HiGHS takes, got {value!r}")
+
+
+def _solution(highs: Any, highspy: Any, integer: bool, runtime_s: float) -> Solution:
+    ending = highs.getModelStatus()
+    statuses = highspy.HighsModelStatus
+    if ending not in (statuses.kOptimal, statuses.kTimeLimit, statuses.kModelEmpty):
+        raise RuntimeError(f"HiGHS: expected an optimum or the time limit, got {highs.modelStatusToString(ending)}")
+    info, point = highs.getInfo(), highs.getSolution()
+    feasible = point.value_valid and info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    objective = float(info.objective_function_value) if feasible else np.inf
+    optimal = ending != statuses.kTimeLimit
+    linear_bound = objective if optimal else -np.inf
+    return Solution(
+        status=Status.OPTIMAL if optimal else Status.TIME_LIMIT,
+        values=np.array(point.col_value) if feasible else None,
+        row_duals=np.array(point.row_dual) if point.dual_valid and not integer else None,
+        objective=objective,
+        bound=float(info.mip_dual_bound) if integer else linear_bound,
+        runtime_s=runtime_s,
+        iterations=int(info.mip_node_count if integer else info.simplex_iteration_count),
+    )
+
+
+def solve_lp(
+    instance: PruningInstance,
+    lam: Fraction,
+    formulation: str = "closure",
+    solver: LinearSolver = "simplex",
+    time_limit: float | None = None,
+) -> PruningResult:
+    """Solve the relaxation of a formulation at a vertex: method ``highs-lp``.
+
+    The pruning is the vertex, which is 0-1 for every formulation but ``ip1``; the bound is exact, see
+    `formulations.outcome.pruning_result`.
+
+    Parameters
+    ----------
+    instance : PruningInstance
+    lam : Fraction
+    formulation : {"closure", "compact", "ip3", "ip2", "ip1"}
+    solver : {"simplex", "ipm"}
+    time_limit : float, optional
+        Seconds; a result that ends there holds the best pruning met and a valid bound.
+
+    Raises
+    ------
+    ValueError
+        A formulation that takes no lambda, or does not fit the instance.
+    FractionalOptimumError
+        The optimal vertex is no pruning (``ip1``).
+    """
+    statement = state(formulation, instance, lam, relaxed=True)
+    return pruning_result(statement, run(programme(statement), solver=solver, time_limit=time_limit), "highs-lp")
+
+
+def solve_mip(
+    instance: PruningInstance,
+    lam: Fraction,
+    formulation: str = "closure",
+    time_limit: float | None = None,
+    gap: float = 0.0,
+) -> PruningResult:
+    """Solve the 0-1 programme of a formulation by branch and bound: method ``highs-mip``.
+
+    The bound is HiGHS's own, a float trusted to 1e-6 (relative above 1); ``proofs`` certifies without that trust.
+
+    Parameters
+    ----------
+    instance : PruningInstance
+    lam : Fraction
+    formulation : {"closure", "compact", "ip3", "ip2", "ip1"}
+    time_limit : float, optional
+        Seconds.
+    gap : float
+        Relative gap at which the search may stop.
+
+    Raises
+    ------
+    ValueError
+        A formulation that takes no lambda, or does not fit the instance.
+    """
+    statement = state(formulation, instance, lam)
+    return pruning_result(statement, run(programme(statement), time_limit=time_limit, gap=gap), "highs-mip")

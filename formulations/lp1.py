@@ -1,0 +1,68 @@
+"""LP1: the least error within a budget."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyomo.environ as pyo
+
+from formulations.components import (
+    acquisition_costs,
+    empty_model,
+    errors,
+    one_leaf_per_path,
+    test_costs,
+    usage_anywhere,
+    usage_in_tree,
+    variables,
+)
+from formulations.statement import Statement
+
+
+def build_lp1(statement: Statement) -> pyo.ConcreteModel:
+    r"""State LP1, IP3's constraints Q with a budget: optimal-pruning paper, Corollary 4.3, (LP1).
+
+    .. math::
+        \min_{(z, w^{(t)}, w) \in Q} \quad & \frac{1}{N T} \sum_t \sum_{h \in \mathcal{T}_t} e_h z_h \\
+        \text{s.t.} \quad & \sum_k c_k \Big( \frac1N \sum_i w_{k,i} \Big)
+            + \frac{\mathrm{split\_cost}}{N} \sum_t \sum_{h \in \mathcal{T}_t} |S_h| d_h z_h \le B
+
+    where Q is
+
+    .. math::
+        & \sum_{u \in p(h)} z_u = 1 && \forall h \in \tilde{\mathcal{T}}_t, \forall t \\
+        & w^{(t)}_{k,i} + \sum_{h \in p(u_{t,k,i})} z_h = 1 && \forall k \in K_{t,i}, \forall i, \forall t \\
+        & w^{(t)}_{k,i} \le w_{k,i} && \forall k \in K_{t,i}, \forall i, \forall t \\
+        & z_h, \ w^{(t)}_{k,i}, \ w_{k,i} \in \{0, 1\}.
+
+    Corollary 4.3 says that the relaxation gives the best pruning within B. That holds where B is the cost of a
+    breakpoint of the path over lambda; between breakpoints a vertex of the relaxation mixes two nested prunings.
+
+    Parameters
+    ----------
+    statement : Statement
+        Within a budget B. If it is relaxed all variables range over [0, 1], the paper's LP1; otherwise it is the
+        0-1 programme.
+
+    Returns
+    -------
+    pyomo.environ.ConcreteModel
+        With ``model.z``, ``model.w_tree``, ``model.w``; ``model.objective`` in error units, ``model.spent`` and the
+        budget row in cost units.
+    """
+    model = empty_model(statement)
+    model.z = variables(model, model.data.nodes)
+    model.w_tree = variables(model, list(model.data.first_use))
+    model.w = variables(model, model.data.pairs)
+    model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
+    model.usage_in_tree = pyo.Constraint(list(model.data.first_use), rule=usage_in_tree)
+    model.usage_anywhere = pyo.Constraint(list(model.data.first_use), rule=usage_anywhere)
+    model.spent = pyo.Expression(expr=acquisition_costs(model) + test_costs(model))
+    model.within_budget = pyo.Constraint(rule=within_budget)
+    model.objective = pyo.Objective(expr=errors(model))
+    return model
+
+
+def within_budget(model: pyo.ConcreteModel) -> Any:
+    """Average cost of an example, times N, at most B N: optimal-pruning paper, (LP1)."""
+    return model.spent <= model.statement.budget_units

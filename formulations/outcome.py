@@ -1,0 +1,209 @@
+"""From a solver's floats to an exact result: the pruning evaluated in fractions, the duals rounded to a valid bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, gcd, isfinite
+
+import numpy as np
+import numpy.typing as npt
+
+from formulations import layout
+from formulations.statement import Statement
+from ipforest.instance import PruningInstance
+from ipforest.pruning import Pruning, PruningResult, Status
+from ipforest.solvers.tree_dp import equal_shares, lagrangian_bound
+
+__all__ = ["FractionalOptimumError", "Solution", "kept_shares", "multipliers", "pruning_result", "within_prices"]
+
+INTEGRALITY_TOLERANCE = 1e-6
+BOUND_TOLERANCE = 1e-6
+"""Taken off the bound of branch and bound before it is raised to the next possible objective; relative above 1."""
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+class FractionalOptimumError(ArithmeticError):
+    """A relaxation's optimum is fractional: it is no pruning, and is not rounded to one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """What a solver returned for a programme, in its floats.
+
+    Parameters
+    ----------
+    status : Status
+    values : ndarray of float64, shape (n_columns,), or None
+        A feasible point, the optimum if the status says so.
+    row_duals : ndarray of float64, shape (n_rows,), or None
+        Of a linear programme: what the objective gains when a right-hand side grows by 1 (<= 0 for "<=" rows).
+    objective : float
+        Of ``values``; infinite without them.
+    bound : float
+        The solver's lower bound; minus infinity without one.
+    runtime_s : float
+    iterations : int
+        Simplex iterations, or nodes of branch and bound.
+    """
+
+    status: Status
+    values: FloatArray | None
+    row_duals: FloatArray | None
+    objective: float
+    bound: float
+    runtime_s: float
+    iterations: int
+
+
+def kept_shares(statement: Statement, values: FloatArray) -> FloatArray:
+    """Read x_h, how far each internal node keeps its test, from a solution; shape (n_internal,)."""
+    instance = statement.instance
+    if statement.formulation == "closure":
+        return values[: instance.n_internal]
+    offsets, ancestors = layout.ancestor_lists(instance)
+    cumulated = np.concatenate([[0.0], np.cumsum(values[ancestors])])
+    node = instance.internal_nodes
+    shares: FloatArray = 1 - (cumulated[offsets[node + 1]] - cumulated[offsets[node]])
+    return shares
+
+
+def integral_pruning(statement: Statement, values: FloatArray) -> Pruning:
+    """Read the pruning of a 0-1 solution.
+
+    Raises
+    ------
+    FractionalOptimumError
+        Some node is kept by a fraction.
+    """
+    shares = kept_shares(statement, values)
+    off = np.abs(shares - np.rint(shares))
+    if off.size and off.max() > INTEGRALITY_TOLERANCE:
+        at = int(np.argmax(off))
+        raise FractionalOptimumError(
+            f"relaxed: expected a 0-1 optimum of {statement.formulation}, got node "
+            f"{statement.instance.internal_nodes[at]} kept by {shares[at]:.6g}; "
+            "solve the 0-1 programme (relaxed=False, method highs-mip), or relax ip3, compact or closure"
+        )
+    return Pruning(shares > 0.5)
+
+
+def multipliers(statement: Statement, row_duals: FloatArray, scale: int = 1) -> IntArray:
+    """Round the duals of the rows that join the trees to integer multipliers on the triples.
+
+    Relaxing those rows of ``ip3``, ``compact`` and ``closure`` leaves the trees' own programmes, so their duals are
+    the beta of BudgetPrune's Algorithm 1. Of ``ip1`` the duals of a triple's rows add up to a multiplier that is at
+    least as good. ``ip2`` has none: the one tree pays the whole price.
+
+    Parameters
+    ----------
+    statement : Statement
+    row_duals : ndarray of float64, shape (n_rows,)
+    scale : int
+        Multiplies the duals before they are rounded.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_triples,)
+        At least 0; see `within_prices`.
+    """
+    instance = statement.instance
+    position = {"ip1": 1, "ip3": 2, "lp1": 2, "compact": 1, "closure": 1}.get(statement.formulation)
+    if position is None:
+        p, _ = statement.weights
+        return p * instance.acquisition_cost[instance.indices]
+    sizes = [len(block) for block in layout.rows(statement)]
+    start = sum(sizes[:position])
+    duals = row_duals[start : start + sizes[position]]
+    if statement.formulation == "ip1":
+        triple, _ = layout.nodes_below_first_use(instance)
+        duals = np.bincount(triple, weights=duals, minlength=instance.n_triples).astype(np.float64)
+    sign = 1 if statement.formulation == "compact" else -1
+    return np.rint(np.maximum(sign * scale * duals, 0)).astype(np.int64)
+
+
+def within_prices(instance: PruningInstance, p: int, beta: IntArray) -> IntArray:
+    """Cut multipliers so that those of each acquisition add up to at most its price, ``p * acquisition_cost``.
+
+    Where a bound w <= 1 carried a dual the sum can exceed the price. A tree's value falls by at most what is cut, so
+    the Lagrangian bound loses nothing that was proven.
+    """
+    order = np.argsort(instance.indices, kind="stable")
+    acquisition = instance.indices[order]
+    price = (p * instance.acquisition_cost)[acquisition]
+    wanted = np.minimum(beta[order], price)
+    before = np.cumsum(wanted) - wanted
+    first = np.searchsorted(acquisition, acquisition, side="left")
+    left = price - (before - before[first])
+    cut = np.empty_like(beta)
+    cut[order] = np.clip(left, 0, wanted)
+    return cut
+
+
+def pruning_result(statement: Statement, solution: Solution, method: str) -> PruningResult:
+    """Turn a solution at one lambda into an exact result.
+
+    The objective is the pruning's, in fractions. The bound of a relaxation is the Lagrangian bound of its rounded
+    duals, exact and valid whatever the solver did. The bound of a 0-1 programme is the solver's own, trusted to 1e-6
+    (relative above 1), or that of evenly shared prices if it is better. Both are raised to the next value that an
+    objective can take; "optimal" means that this is the objective itself.
+
+    Raises
+    ------
+    FractionalOptimumError
+        The optimum of a relaxation is no pruning.
+    """
+    instance, lam = statement.instance, statement.lam
+    if lam is None:
+        raise ValueError(f"statement: expected one with a lambda, got {statement.formulation} within a budget")
+    p, q = statement.weights
+    bound, at_bound = lagrangian_bound(instance, p, q, _best_multipliers(statement, solution))
+    candidates = [at_bound]
+    if solution.values is not None:
+        candidates.insert(0, integral_pruning(statement, solution.values))
+    pruning = min(candidates, key=lambda candidate: instance.objective(candidate, lam))
+    if not statement.relaxed and isfinite(solution.bound):
+        bound = max(bound, ceil(solution.bound - BOUND_TOLERANCE * max(1.0, abs(solution.bound))))
+    objective = instance.objective(pruning, lam)
+    proven = _next_objective(statement, pruning, bound)
+    error, cost = instance.evaluate(pruning)
+    status = solution.status
+    if proven == objective:
+        status = Status.OPTIMAL
+    elif status is Status.OPTIMAL:
+        status = Status.FEASIBLE if statement.relaxed else Status.GAP_REACHED
+    return PruningResult(
+        status=status,
+        pruning=pruning,
+        lam=lam,
+        objective=objective,
+        bound=proven,
+        error=error,
+        cost=cost,
+        runtime_s=solution.runtime_s,
+        method=method,
+        iterations=solution.iterations,
+    )
+
+
+def _best_multipliers(statement: Statement, solution: Solution) -> IntArray:
+    p, _ = statement.weights
+    if solution.row_duals is None:
+        return equal_shares(statement.instance, p)
+    return within_prices(statement.instance, p, multipliers(statement, solution.row_duals))
+
+
+def _next_objective(statement: Statement, pruning: Pruning, bound: int) -> Fraction:
+    """Raise a bound in integer units to the least value on the objectives' lattice that is not below it."""
+    instance, (p, q) = statement.instance, statement.weights
+    objective = q * instance.integer_error(pruning) + p * instance.integer_cost(pruning)
+    step = gcd(
+        q * int(np.gcd.reduce(instance.gain, initial=0)),
+        p * int(np.gcd.reduce(instance.acquisition_cost, initial=0)),
+        p * int(np.gcd.reduce(instance.split_cost, initial=0)),
+    )
+    gap = max(objective - bound, 0)
+    lattice_gap = gap // step * step if step else 0
+    return (objective - lattice_gap) * statement.objective_unit
