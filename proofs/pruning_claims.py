@@ -12,8 +12,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.highs import run
+from ipforest.datasets import load
+from ipforest.forest import Forest
 from ipforest.instance import PruningInstance
 from ipforest.pruning import Pruning
+from ipforest.solvers import MissingSolverError, solve
 from proofs.brute_force import prunings
 from proofs.claims import Question, Ruling
 from proofs.figure_trees import NODES, figure_instance
@@ -27,8 +31,10 @@ from proofs.integrality import (
 )
 from proofs.network import FORMULATIONS, formulation_matrix, network_certificate
 from proofs.network_form import compare_with_print, network_form
+from proofs.optimality import verify_optimality
 from proofs.polytopes import budget_polytope, cost_row, error_row, naive_polytope, polytope, value
 from proofs.random_instances import random_instance
+from proofs.simplex import random_objectives, relaxation, survey_vertices
 from proofs.unimodularity import Counterexample, by_colouring, by_eulerian_submatrices, is_totally_unimodular
 
 HALF = Fraction(1, 2)
@@ -144,6 +150,80 @@ def naive_bound_is_weak(rng: np.random.Generator) -> tuple[Ruling, str]:
     )
 
 
+def naive_bound_on_a_forest(rng: np.random.Generator) -> tuple[Ruling, str]:
+    """Solve IP1's relaxation on a fitted forest over a grid of lambdas; compare with the proven optimum."""
+    instance = fitted_instance(int(rng.integers(1 << 31)))
+    lams = ("1/10000", "1/1000", "3/1000", "1/100", "3/100", "1/10", "3/10")
+    ratios, fractional = [], 0
+    for lam in lams:
+        problem = relaxation(instance, "ip1", lam)
+        try:
+            solution = run(problem)
+        except MissingSolverError as missing:
+            return Ruling.NOT_RUN, str(missing)
+        if solution.values is None:
+            return Ruling.INCONSISTENT, f"no optimum at lambda {lam}"
+        fractional += bool(np.abs(solution.values - np.rint(solution.values)).max() > 1e-6)
+        unit = instance.error_unit / instance.scaled_lambda(lam)[1]
+        ratios.append(float(solution.objective * float(unit) / solve(instance, lam).objective))
+    weak = min(ratios) < 1 - 1e-6
+    return (Ruling.TRUE if weak and fractional else Ruling.FALSE), (
+        f"5 trees of depth 5 on breast_cancer, {problem.n_columns} variables: fractional at {fractional} of "
+        f"{len(lams)} lambdas; bound / optimum between {min(ratios):.3f} and {max(ratios):.3f}"
+    )
+
+
+def simplex_vertices_are_integral(rng: np.random.Generator) -> tuple[Ruling, str]:
+    """Minimise random objectives over relaxations of a fitted forest by simplex."""
+    instance = fitted_instance(int(rng.integers(1 << 31)))
+    surveys = []
+    for name in ("ip0", "ip3", "compact", "closure"):
+        problem = relaxation(instance, name)
+        try:
+            surveys.append(survey_vertices(problem, name, random_objectives(rng, problem.n_columns, 25)))
+        except MissingSolverError as missing:
+            return Ruling.NOT_RUN, str(missing)
+    ruling = Ruling.TRUE if not any(survey.fractional for survey in surveys) else Ruling.FALSE
+    sizes = ", ".join(f"{survey.formulation} {survey.rows} x {survey.columns}" for survey in surveys)
+    visited = sum(survey.visited for survey in surveys)
+    fractional = sum(survey.fractional for survey in surveys)
+    return ruling, f"{sizes}: {visited} random objectives, {fractional} fractional vertices"
+
+
+def fitted_instance(seed: int, n_trees: int = 5, depth: int = 5, n_examples: int = 40) -> PruningInstance:
+    """Fit a small random forest on breast_cancer and price further examples of it."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    data = load("breast_cancer")
+    order = np.random.default_rng(seed).permutation(data.y.size)
+    fitting, pricing = order[:300], order[300 : 300 + n_examples]
+    model = RandomForestClassifier(n_trees, max_depth=depth, random_state=seed).fit(data.X[fitting], data.y[fitting])
+    return PruningInstance.from_forest(Forest.from_sklearn(model), data.X[pricing], data.costs)
+
+
+def flows_prove_optimality(rng: np.random.Generator) -> tuple[Ruling, str]:
+    """Verify min cuts with the checker, on random instances against all prunings and on a fitted forest."""
+    verified = 0
+    for _ in range(100):
+        instance = random_instance(rng, 6)
+        lam = Fraction(int(rng.integers(0, 20)), int(rng.integers(1, 10)))
+        result = solve(instance, lam)
+        verdict = verify_optimality(instance, result)
+        if not verdict or result.objective != min(instance.objective(pruning, lam) for pruning in prunings(instance)):
+            return Ruling.FALSE, verdict.reason
+        verified += 1
+    forest = fitted_instance(int(rng.integers(1 << 31)), 20, 8, 200)
+    for lam in (Fraction(1, 1000), Fraction(1, 100), Fraction(1, 10)):
+        verdict = verify_optimality(forest, solve(forest, lam))
+        if not verdict:
+            return Ruling.FALSE, verdict.reason
+        verified += 1
+    return Ruling.TRUE, (
+        f"{verified} prunings verified by integer flows without a solver, 100 of them also against all prunings; "
+        f"largest instance {forest.n_triples} triples"
+    )
+
+
 def programmes_are_totally_unimodular(rng: np.random.Generator) -> tuple[Ruling, str]:
     """Check network certificates against the matrices, and both exact tests on the small ones."""
     certified = tested = 0
@@ -254,11 +334,12 @@ def ties_have_fractional_optima(rng: np.random.Generator) -> tuple[Ruling, str]:
             ends = [_point(instance, pruning) for pruning in (first, second)]
             middle = [(a + b) / 2 for a, b in zip(*ends, strict=True)]
             worth = _objective(instance, "ip3", lam, middle)
-            if relaxation.contains(middle) and worth == best and not is_integral(middle):
+            optimal = relaxation.contains(middle) and worth == best
+            if optimal and not is_integral(middle) and not relaxation.is_vertex(middle):
                 return Ruling.FALSE, (
                     f"tree 1 at lambda = {lam}: prunings with {first.n_kept} and {second.n_kept} kept nodes tie, and "
-                    f"their average (1/2 in {sum(number == HALF for number in middle)} coordinates) is optimal too; "
-                    f"true of all optimal vertices: {not relaxation.is_vertex(middle)}"
+                    f"their average (1/2 in {sum(number == HALF for number in middle)} coordinates) is optimal too, "
+                    "though no vertex; BudgetPrune's Theorem 3.2 says 'has integral optimal solutions', which is true"
                 )
     return Ruling.TRUE, "no tie found"
 
@@ -517,6 +598,7 @@ QUESTIONS = [
         printed_partition_fails,
     ),
     Question("the relaxation's vertices are integral", THEOREM, Ruling.TRUE, all_vertices_are_integral),
+    Question("simplex ends in integral vertices", THEOREM, Ruling.TRUE, simplex_vertices_are_integral),
     Question(
         "the relaxation solves the integer programme (and so do its compact and closure forms)",
         THEOREM,
@@ -534,6 +616,12 @@ QUESTIONS = [
         "an elementary proof of Theorem 3.2 / 4.2",
         Ruling.TRUE,
         thresholds_round_fractional_points,
+    ),
+    Question(
+        "one s-t minimum cut prunes the whole forest optimally, and its flow proves it",
+        "this project (closure form of IP3)",
+        Ruling.TRUE,
+        flows_prove_optimality,
     ),
     Question(
         "the relaxation gives an optimally pruned forest for any budget",

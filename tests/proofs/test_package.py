@@ -1,0 +1,41 @@
+"""What importing the checkers brings in."""
+
+import subprocess
+import sys
+
+import pytest
+
+import proofs
+
+FORBIDDEN = ("numba", "highspy", "pyomo", "ortools", "networkx", "ipforest", "formulations")
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "proofs",
+        "proofs.optimality",
+        "proofs.certificate_file",
+        "proofs.unimodularity",
+        "proofs.exact",
+        "proofs.verdict",
+    ],
+)
+def test_checkers_import_no_solver(module):
+    program = f"import sys, {module}; print([m for m in {FORBIDDEN!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_network_checker_imports_no_solver():
+    program = f"import sys, proofs.network; print([m for m in {FORBIDDEN[:4]!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_public_names_are_there():
+    for name in proofs.__all__:
+        assert getattr(proofs, name) is not None
+    assert set(proofs.__all__) <= set(dir(proofs))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        proofs.nothing  # noqa: B018
