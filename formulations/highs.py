@@ -55,6 +55,8 @@ def run(
     started = perf_counter()
     highs = highspy.Highs()
     set_options(highs, options(problem.is_integer, solver, time_limit, gap))
+    if not problem.n_columns:
+        return Solution.of_nothing(problem.constant)
     A = problem.A
     status = highs.passModel(
         problem.n_columns,
@@ -131,7 +133,7 @@ def set_options(highs: Any, wanted: dict[str, Any]) -> None:
 def _solution(highs: Any, highspy: Any, integer: bool, runtime_s: float) -> Solution:
     ending = highs.getModelStatus()
     statuses = highspy.HighsModelStatus
-    if ending not in (statuses.kOptimal, statuses.kTimeLimit, statuses.kModelEmpty):
+    if ending not in (statuses.kOptimal, statuses.kTimeLimit):
         raise RuntimeError(f"HiGHS: expected an optimum or the time limit, got {highs.modelStatusToString(ending)}")
     info, point = highs.getInfo(), highs.getSolution()
     feasible = point.value_valid and info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible

@@ -57,7 +57,10 @@ def solve(model: pyo.ConcreteModel, time_limit: float | None = None, gap: float 
 def _run(model: pyo.ConcreteModel, time_limit: float | None, gap: float) -> Solution:
     relaxed = model.statement.relaxed
     wanted = options(not relaxed, "simplex", time_limit, gap)
-    set_options(import_highspy().Highs(), {"output_flag": False} | wanted)
+    set_options(import_highspy().Highs(), wanted)
+    variables = list(model.component_data_objects(pyo.Var))
+    if not variables:
+        return Solution.of_nothing(float(pyo.value(model.objective)))
     solver = Highs()
     solver.config.load_solution = False
     solver.highs_options = wanted
@@ -68,14 +71,12 @@ def _run(model: pyo.ConcreteModel, time_limit: float | None, gap: float) -> Solu
         raise RuntimeError(f"HiGHS: expected an optimum or the time limit, got {ending}")
     optimal = ending == TerminationCondition.optimal
     objective, bound = results.best_feasible_objective, results.best_objective_bound
-    values = None
+    values = duals = None
     if objective is not None:
         primals = results.solution_loader.get_primals()
-        variables = list(model.component_data_objects(pyo.Var))
         for variable in variables:
-            variable.set_value(primals[variable], skip_validation=True)
+            variable.set_value(primals.get(variable, variable.lb), skip_validation=True)  # those in no row are absent
         values = np.array([variable.value for variable in variables])
-    duals = None
     if relaxed and optimal:
         found = results.solution_loader.get_duals()
         duals = np.array([found[row] for row in model.component_data_objects(pyo.Constraint)])

@@ -57,6 +57,12 @@ class Solution:
     runtime_s: float
     iterations: int
 
+    @classmethod
+    def of_nothing(cls, constant: float) -> Solution:
+        """Solve the programme without variables: the closure of bare roots, which HiGHS calls empty."""
+        nothing = np.zeros(0)
+        return cls(Status.OPTIMAL, nothing, nothing, constant, constant, 0.0, 0)
+
 
 def kept_shares(statement: Statement, values: FloatArray) -> FloatArray:
     """Read x_h, how far each internal node keeps its test, from a solution; shape (n_internal,)."""

@@ -1,0 +1,141 @@
+"""LP1 and the 0-1 programme within a budget, against every pruning."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import load_reference
+from strategies import instances
+
+import formulations
+from formulations.budget import nested_prunings, solve_budget_lp1, solve_budget_mip
+from ipforest import Pruning, Status, solve_budget
+from proofs.brute_force import prunings
+
+budgets = st.fractions(min_value=0, max_value=6, max_denominator=40)
+
+
+def points(instance):
+    return [instance.evaluate(pruning) for pruning in prunings(instance)]
+
+
+def lower_hull(instance, budget):
+    """Least expected error of all mixtures of two prunings within the budget: the relaxation's value."""
+    within = [(error, cost) for error, cost in points(instance) if cost <= budget]
+    beyond = [(error, cost) for error, cost in points(instance) if cost > budget]
+    mixed = [low + (high - low) * (budget - cost) / (dear - cost) for low, cost in within for high, dear in beyond]
+    return min(mixed + [error for error, _ in within])
+
+
+def assert_sound(result, instance, budget):
+    weights = [weight for weight, _ in result.mixture]
+    assert sum(weights) == 1
+    assert min(weights) > 0
+    assert len(weights) <= 2
+    values = [instance.evaluate(pruning) for _, pruning in result.mixture]
+    assert result.mixture_error == sum(w * error for w, (error, _) in zip(weights, values, strict=True))
+    assert result.mixture_cost == sum(w * cost for w, (_, cost) in zip(weights, values, strict=True)) <= budget
+    if len(weights) == 2:
+        small, large = (pruning.kept for _, pruning in result.mixture)
+        assert np.all(small <= large)
+        assert result.mixture_cost == budget
+    assert instance.evaluate(result.pruning) == (result.error, result.cost)
+    assert result.cost <= budget == result.budget
+
+
+@settings(max_examples=100, deadline=None)
+@given(instance=instances(), budget=budgets)
+def test_lp1_is_the_lower_hull_of_all_prunings(instance, budget):
+    result = solve_budget_lp1(instance, budget)
+    assert_sound(result, instance, budget)
+    assert result.mixture_error == result.bound == lower_hull(instance, budget)
+    assert (result.status is Status.OPTIMAL) == (result.bound == result.error)
+
+
+@settings(max_examples=60, deadline=None)
+@given(instance=instances(), budget=budgets)
+def test_branch_and_bound_is_the_best_pruning_within_the_budget(instance, budget):
+    result = solve_budget_mip(instance, budget)
+    assert_sound(result, instance, budget)
+    assert result.error == result.bound == min(error for error, cost in points(instance) if cost <= budget)
+    assert result.status is Status.OPTIMAL
+
+
+@settings(max_examples=40, deadline=None)
+@given(instance=instances(), which=st.integers(0, 1000))
+def test_at_the_cost_of_a_pruning_the_budget_is_met_exactly(instance, which):
+    """Corollary 4.3 where it holds: budgets that breakpoints hit need no mixture."""
+    candidates = points(instance)
+    _, budget = candidates[which % len(candidates)]
+    result = solve_budget_lp1(instance, budget)
+    assert result.mixture_error == lower_hull(instance, budget)
+    if len(result.mixture) == 1:
+        assert result.error == result.bound
+        assert result.status is Status.OPTIMAL
+
+
+@settings(max_examples=10, deadline=None)
+@pytest.mark.parametrize("relaxed", [False, True])
+@given(instance=instances(max_internal=6), budget=budgets)
+def test_pyomo_models_of_lp1(relaxed, instance, budget):
+    result = formulations.solve(formulations.build("lp1", instance, budget=budget, relaxed=relaxed))
+    assert_sound(result, instance, budget)
+    if relaxed:
+        assert result.bound == lower_hull(instance, budget)
+    else:
+        assert result.error == result.bound == min(error for error, cost in points(instance) if cost <= budget)
+
+
+def test_between_breakpoints_the_integer_optimum_is_worse_than_the_mixture():
+    """Corollary 4.3 fails: the relaxation's value 3/2 belongs to no pruning within the budget 4."""
+    instance = load_reference("figure_1_ensemble").instance
+    result = solve_budget(instance, 4, "lp1")
+    assert [weight for weight, _ in result.mixture] == [Fraction(1, 2), Fraction(1, 2)]
+    assert (result.bound, result.mixture_error, result.error) == (Fraction(3, 2), Fraction(3, 2), 2)
+    assert result.status is Status.FEASIBLE
+    assert "relaxation: error 1.5 at cost 4 (0.5 of 4 nodes, 0.5 of 5 nodes)" in result.summary()
+
+
+def test_levels_of_a_fractional_point_are_nested_prunings():
+    instance = load_reference("figure_1_ensemble").instance
+    statement = formulations.state("closure", instance, 1, relaxed=True)
+    levels = nested_prunings(statement, np.array([0.75, 0.25, 0.75, 1e-9, 0.75 + 1e-9, 0, 0, 0]))
+    kept = [np.flatnonzero(pruning.kept).tolist() for pruning in levels]
+    assert kept == [[], [0, 2, 4], [0, 1, 2, 4]]
+
+
+def test_a_budget_a_hair_below_a_pruning_is_kept_exactly():
+    """Closer to the cost than the solver's tolerance: the pruning may cost no more than the budget all the same."""
+    instance = load_reference("figure_1_ensemble").instance
+    budget = 3 - Fraction(1, 10**12)
+    for method, least in (("lp1", Fraction(11, 2)), ("mip", 4)):
+        result = solve_budget(instance, budget, method)
+        assert_sound(result, instance, budget)
+        assert result.error == least
+        assert 2 < result.mixture_error <= 2 + Fraction(1, 10**9)
+        assert result.bound == (4 if method == "mip" else result.mixture_error)
+
+
+def test_no_time_leaves_an_honest_bound():
+    instance = load_reference("figure_1_ensemble").instance
+    for method in ("lp1", "mip"):
+        result = solve_budget(instance, 4, method, time_limit=0)
+        assert_sound(result, instance, 4)
+        assert result.bound <= Fraction(3, 2)
+        assert result.pruning == Pruning(result.pruning.kept)
+        assert result.status in (Status.TIME_LIMIT, Status.OPTIMAL, Status.FEASIBLE)
+
+
+def test_a_gap_stops_the_search_and_is_reported():
+    instance = load_reference("figure_1_ensemble").instance
+    result = solve_budget(instance, 4, "mip", gap=1.0)
+    assert_sound(result, instance, 4)
+    assert result.bound <= 2 <= result.error
+
+
+@pytest.mark.parametrize("method", ["lp1", "mip"])
+def test_a_negative_budget_is_refused(method):
+    with pytest.raises(ValueError, match="budget: expected a number >= 0, got -1"):
+        solve_budget(load_reference("figure_1_tree").instance, -1, method)

@@ -1,0 +1,172 @@
+"""HiGHS's options, endings and duals; what is refused and how it is said."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from fractions import Fraction
+
+import highspy
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import load_reference
+from strategies import instances, lambdas
+
+import formulations
+from formulations import FORMULATIONS
+from formulations import highs as highs_module
+from formulations.arrays import programme
+from formulations.highs import options, run, set_options, solve_lp, solve_mip
+from formulations.outcome import Solution, pruning_result, within_prices
+from ipforest import Status, solve
+from ipforest.solvers import MissingSolverError
+from ipforest.solvers.tree_dp import lagrangian_bound
+from proofs.brute_force import brute_force
+
+TREE = load_reference("figure_1_tree").instance
+
+
+@pytest.fixture
+def random_instance():
+    from proofs.random_instances import random_instance
+
+    return random_instance(np.random.default_rng(7))
+
+
+def test_every_builder_states_its_programme():
+    for name, info in FORMULATIONS.items():
+        text = info.load().__doc__
+        assert ".. math::" in text, name
+        assert "\\min" in text, name
+        assert info.reason, name
+
+
+@settings(max_examples=40, deadline=None)
+@given(instance=instances(), lam=lambdas, data=st.data())
+def test_any_duals_give_a_valid_bound(instance, lam, data):
+    """Whatever floats a solver returns, the bound built from them stays below the optimum."""
+    best = brute_force(instance, lam)
+    p, _ = instance.scaled_lambda(lam)
+    for name in ("ip1", "ip3", "compact", "closure"):
+        statement = formulations.state(name, instance, lam, relaxed=True)
+        size = programme(statement).n_rows
+        noise = data.draw(st.lists(st.floats(-2.0 * p, 2.0 * p), min_size=size, max_size=size))
+        result = pruning_result(
+            statement, Solution(Status.TIME_LIMIT, None, np.array(noise), np.inf, -np.inf, 0.0, 0), "noise"
+        )
+        assert result.bound <= best.objective <= result.objective
+        assert result.status in (Status.TIME_LIMIT, Status.OPTIMAL)
+        assert (result.status is Status.OPTIMAL) == (result.gap == 0)
+
+
+@settings(max_examples=100, deadline=None)
+@given(instance=instances(), p=st.integers(0, 9), data=st.data())
+def test_cut_multipliers_keep_within_prices(instance, p, data):
+    size = instance.n_triples
+    beta = np.array(data.draw(st.lists(st.integers(0, 40), min_size=size, max_size=size)), dtype=np.int64)
+    cut = within_prices(instance, p, beta)
+    assert np.all((cut >= 0) & (cut <= beta))
+    load = np.bincount(instance.indices, weights=cut, minlength=instance.n_acquisitions)
+    wanted = np.bincount(instance.indices, weights=beta, minlength=instance.n_acquisitions)
+    assert np.array_equal(load, np.minimum(wanted, p * instance.acquisition_cost))
+    lagrangian_bound(instance, p, 1, cut)
+
+
+def test_no_time_leaves_a_pruning_and_an_honest_bound(random_instance):
+    for solver in (solve_lp, solve_mip):
+        result = solver(random_instance, Fraction(1, 7), time_limit=0)
+        best = brute_force(random_instance, Fraction(1, 7)).objective
+        assert result.bound <= best <= result.objective
+        assert result.status in (Status.TIME_LIMIT, Status.OPTIMAL)
+
+
+def test_a_gap_reached_is_no_optimum():
+    """A solver that stops above its bound is reported so; its bound is raised to what an objective can be."""
+    ensemble = load_reference("figure_1_ensemble").instance
+    statement = formulations.state("closure", ensemble, "1/4")
+    stopped = Solution(Status.OPTIMAL, np.ones(8), None, 9.0, 2.3, 0.1, 1)
+    result = pruning_result(statement, stopped, "stopped")
+    assert (result.status, result.objective, result.bound) == (Status.GAP_REACHED, Fraction(9, 4), 2)
+    ended = pruning_result(statement, replace(stopped, status=Status.TIME_LIMIT), "stopped")
+    assert (ended.status, ended.bound) == (Status.TIME_LIMIT, 2)
+    closed = pruning_result(statement, replace(stopped, bound=8.5), "stopped")
+    assert (closed.status, closed.bound) == (Status.OPTIMAL, Fraction(9, 4))
+
+
+def test_wrong_floats_of_a_solver_do_not_become_a_proof():
+    """A claimed optimum that is none, with the duals of another problem, comes back as feasible only."""
+    statement = formulations.state("closure", TREE, 1, relaxed=True)
+    wrong = Solution(Status.OPTIMAL, np.array([1.0, 0, 1, 0]), np.zeros(3), 4.0, 4.0, 0.1, 1)
+    result = pruning_result(statement, wrong, "wrong")
+    assert (result.status, result.objective, result.bound) == (Status.FEASIBLE, 3, 0)
+
+
+def test_options_are_checked():
+    with pytest.raises(ValueError, match=r"solver: expected simplex or ipm .*, got 'pdlp'"):
+        solve_lp(TREE, Fraction(1), solver="pdlp")
+    with pytest.raises(ValueError, match="nonsense: expected an option value that HiGHS takes, got 1"):
+        set_options(highspy.Highs(), {"nonsense": 1})
+    with pytest.raises(ValueError, match=r"time_limit: expected .*, got -1\.0"):
+        solve_lp(TREE, Fraction(1), time_limit=-1)
+    with pytest.raises(ValueError, match=r"mip_rel_gap: expected .*, got -0\.5"):
+        formulations.solve(formulations.build("ip3", TREE, 1), gap=-0.5)
+    assert options(False, "ipm", None, 0.0)["run_crossover"] == "on"
+    assert "solver" not in options(True, "simplex", 5, 0.1)
+
+
+def test_an_infeasible_programme_is_an_error():
+    built = programme(formulations.state("ip0", TREE))
+    with pytest.raises(RuntimeError, match="HiGHS: expected an optimum or the time limit, got Infeasible"):
+        run(replace(built, rhs=np.array([1.0, 1.0, 9.0])))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("ip4", TREE, 1), "formulation: expected one of ip0, ip1, ip2, ip3, compact, closure, lp1, got 'ip4'"),
+        (("ip3", TREE), r"lam: expected a number >= 0 for ip3 \(which takes lam\), got None"),
+        (("ip3", TREE, -1), "lam: expected a number >= 0, got -1"),
+        (("ip3", TREE, "a lot"), "lam: expected a finite number .*, got 'a lot'"),
+        (("ip3", TREE, 1, 2), r"budget: expected None for ip3 \(which takes lam\), got 2"),
+        (("ip0", TREE, 1), r"lam: expected None for ip0 \(which takes nothing\), got 1"),
+        (("lp1", TREE, 1), r"lam: expected None for lp1 \(which takes budget\), got 1"),
+        (("lp1", TREE, None, -2), "budget: expected a number >= 0, got -2"),
+        (("ip2", load_reference("figure_1_ensemble").instance, 1), "instance: expected one tree for ip2, got 2; ip3"),
+        (("ip1", replace(TREE, example_leaf=None), 1), "instance: expected example_leaf, .* for ip1, got None"),
+    ],
+)
+def test_bad_statements_are_refused_in_one_line(arguments, message):
+    with pytest.raises(ValueError, match=message) as problem:
+        formulations.build(*arguments)
+    assert "\n" not in str(problem.value)
+
+
+def test_coefficients_that_floats_would_round_are_refused():
+    with pytest.raises(OverflowError, match=r"lam: expected coefficients below 2\^53, got \d+; use a lambda"):
+        formulations.build("ip3", TREE, Fraction(1, 2**52 + 1))
+    with pytest.raises(OverflowError, match=r"lam: expected sums below 2\^62 units, got \d+; use a lambda"):
+        solve(TREE, Fraction(10**30, 10**30 + 1), method="highs-lp")
+
+
+def test_missing_highs_is_named(monkeypatch):
+    monkeypatch.setattr(highs_module, "find_spec", lambda name: None)
+    message = "highspy: expected it to be installed for HiGHS, got none; run pip install highspy"
+    with pytest.raises(MissingSolverError, match=message):
+        solve_lp(TREE, Fraction(1))
+    with pytest.raises(MissingSolverError, match=message):
+        formulations.solve(formulations.build("ip3", TREE, 1))
+
+
+def test_importing_formulations_loads_no_solver():
+    code = "import sys, formulations, formulations.highs; sys.exit('pyomo' in sys.modules or 'highspy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_pyomo_variables_hold_the_solution():
+    model = formulations.build("ip3", TREE, 1)
+    result = formulations.solve(model)
+    assert result.method == "pyomo ip3"
+    assert [model.z[node].value for node in model.data.nodes] == [0, 1, 0, 1, 1]
+    assert [model.w[pair].value for pair in model.data.pairs] == [1, 1]
+    assert model.statement.objective_unit * 3 == result.objective

@@ -1,0 +1,128 @@
+"""Arrays and Pyomo state the same programme, of the size that the papers count."""
+
+import highspy
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from reference import load_reference
+from strategies import instances, lambdas
+
+import formulations
+from formulations import FORMULATIONS, Size
+from formulations.arrays import programme
+from ipforest import PruningInstance
+
+
+def arguments(name, lam):
+    return {"lam": {"lam": lam}, "budget": {"budget": lam}, "nothing": {}}[FORMULATIONS[name].takes]
+
+
+def assert_same(one, other):
+    assert one.A.shape == other.A.shape
+    assert (one.A != other.A).nnz == 0
+    assert one.constant == other.constant
+    for field in ("senses", "rhs", "objective", "lower", "upper", "integer"):
+        assert np.array_equal(getattr(one, field), getattr(other, field)), field
+    assert list(one.row_labels) == list(other.row_labels)
+    assert list(one.column_labels) == list(other.column_labels)
+
+
+@settings(max_examples=15, deadline=None)
+@pytest.mark.parametrize("name", FORMULATIONS)
+@given(instance=instances(), lam=lambdas)
+def test_arrays_equal_pyomo(name, instance, lam):
+    if FORMULATIONS[name].one_tree and instance.n_trees > 1:
+        with pytest.raises(ValueError, match="instance: expected one tree for ip2, got"):
+            formulations.build(name, instance, lam)
+        return
+    for relaxed in (False, True):
+        model = formulations.build(name, instance, relaxed=relaxed, **arguments(name, lam))
+        assert_same(formulations.matrix(model), programme(model.statement))
+
+
+@settings(max_examples=50, deadline=None)
+@given(instance=instances(), lam=lambdas)
+def test_sizes_in_closed_form(instance, lam):
+    for name, info in FORMULATIONS.items():
+        if info.one_tree and instance.n_trees > 1:
+            continue
+        built = programme(formulations.state(name, instance, **arguments(name, lam)))
+        assert formulations.size(name, instance) == Size(built.n_columns, built.n_rows)
+    ours, papers = formulations.size("ip3", instance), formulations.papers_bound(instance)
+    assert ours.variables <= papers.variables
+    assert ours.constraints <= papers.constraints
+
+
+def test_the_papers_count_is_exact_where_all_trees_and_examples_are_alike():
+    """Two copies of one tree, every example through both tests: the bounds of section 4 are met with equality."""
+    one = load_reference("figure_1_tree").instance
+    twice = PruningInstance(
+        tree_offsets=[0, 5, 10],
+        node_parent=[*one.node_parent, *(above + 5 if above >= 0 else -1 for above in one.node_parent)],
+        errors=[*one.errors, *one.errors],
+        indptr=[0, 1, 2, 3, 4],
+        indices=[0, 1, 0, 1],
+        acquisition_unit=one.acquisition_unit,
+        acquisition_example=one.acquisition_example,
+        acquisition_cost=one.acquisition_cost,
+        split_cost=[0, 0, 0, 0],
+        error_unit=one.error_unit,
+        cost_unit=one.cost_unit,
+        n_units=2,
+        n_examples=1,
+    )
+    assert formulations.size("ip3", twice) == formulations.papers_bound(twice) == Size(10 + 4 + 2, 6 + 8)
+
+
+def test_entries_of_the_tree_relations_are_units():
+    instance = load_reference("figure_1_ensemble").instance
+    for name in ("ip1", "ip3", "compact", "closure"):
+        A = programme(formulations.state(name, instance, 1)).A
+        assert set(A.data.tolist()) <= {1.0, -1.0}
+    closure = programme(formulations.state("closure", instance, 1)).A.toarray()
+    assert np.array_equal(np.sort(closure, axis=1)[:, [0, -1]], np.tile([-1, 1], (closure.shape[0], 1)))
+    assert np.array_equal(np.abs(closure).sum(axis=1), np.full(closure.shape[0], 2))
+
+
+def test_labels_name_rows_and_columns():
+    built = programme(formulations.state("lp1", load_reference("figure_1_tree").instance, budget=1))
+    assert list(built.column_labels) == [
+        *(f"z[{node}]" for node in range(5)), "w_tree[0,0,0]", "w_tree[0,1,0]", "w[0,0]", "w[1,0]",
+    ]  # fmt: skip
+    assert built.row_labels[-1] == "within_budget"
+    assert built.row_labels[:3] == [f"one_leaf_per_path[{leaf}]" for leaf in (1, 3, 4)]
+    assert built.row_labels.slice_of("usage_anywhere") == slice(5, 7)
+    with pytest.raises(IndexError):
+        built.row_labels[8]
+    with pytest.raises(KeyError, match="usage"):
+        built.row_labels.slice_of("usage")
+    assert repr(built) == "LinearProgramme(0-1, 8 rows, 9 columns, 19 nonzeros)"
+
+
+@pytest.mark.parametrize("suffix", [".lp", ".mps"])
+@pytest.mark.parametrize("name", FORMULATIONS)
+def test_exported_files_hold_the_programme(tmp_path, name, suffix):
+    reference = load_reference("figure_1_tree")
+    model = formulations.build(name, reference.instance, **arguments(name, 1))
+    path = formulations.export(model, tmp_path / f"model{suffix}")
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    assert highs.readModel(str(path)) == highspy.HighsStatus.kOk
+    highs.run()
+    value = highs.getInfo().objective_function_value * float(model.statement.objective_unit)
+    expected = {"ip0": 0, "lp1": 5}.get(name, 3)
+    assert value == pytest.approx(expected)
+    assert "one_leaf_per_path" in path.read_text() or name == "closure"
+
+
+def test_export_refuses_other_formats(tmp_path):
+    model = formulations.build("ip0", load_reference("figure_1_tree").instance)
+    with pytest.raises(ValueError, match=r"path: expected a name that ends in .lp or .mps, got 'model.txt'"):
+        formulations.export(model, tmp_path / "model.txt")
+
+
+def test_matrix_refuses_what_is_not_linear():
+    model = formulations.build("ip0", load_reference("figure_1_tree").instance)
+    model.objective.expr = model.z[0] * model.z[1]
+    with pytest.raises(ValueError, match="objective: expected a linear expression"):
+        formulations.matrix(model)
