@@ -12,13 +12,13 @@ import numpy as np
 from formulations.arrays import programme
 from formulations.highs import LinearSolver, run
 from formulations.outcome import (
-    BOUND_TOLERANCE,
     INTEGRALITY_TOLERANCE,
     FloatArray,
     Solution,
     integral_pruning,
     kept_shares,
     multipliers,
+    trusted_units,
     within_prices,
 )
 from formulations.statement import Statement, state
@@ -81,7 +81,8 @@ def solve_budget_mip(
     Returns
     -------
     BudgetResult
-        ``bound`` is the better of the relaxation's, which is exact, and HiGHS's own, a float trusted to 1e-6.
+        ``bound`` is the better of the relaxation's, which is exact, and HiGHS's own, trusted as in
+        `formulations.outcome.pruning_result`.
 
     Raises
     ------
@@ -164,8 +165,8 @@ def _integer_result(statement: Statement, solution: Solution, method: str, time_
     error, cost = instance.evaluate(pruning)
     bound = relaxation.bound
     if isfinite(solution.bound):
-        units = ceil(solution.bound - BOUND_TOLERANCE * max(1.0, abs(solution.bound)))
-        bound = max(bound, min(error, _next_error(instance, units * instance.error_unit)))
+        trusted = trusted_units(solution) * instance.error_unit
+        bound = max(bound, min(error, _next_error(instance, trusted)))
     return BudgetResult(
         status=_status(solution, bound == error),
         budget=budget,

@@ -21,6 +21,9 @@ __all__ = ["run", "solve_lp", "solve_mip"]
 
 LinearSolver = Literal["simplex", "ipm"]
 
+GAP_TOLERANCE = 1e-6
+"""A relative gap that branch and bound leaves below it is rounding, above it what was asked for."""
+
 
 def run(
     problem: LinearProgramme, *, solver: LinearSolver = "simplex", time_limit: float | None = None, gap: float = 0.0
@@ -141,7 +144,7 @@ def _solution(highs: Any, highspy: Any, integer: bool, runtime_s: float) -> Solu
     optimal = ending != statuses.kTimeLimit
     linear_bound = objective if optimal else -np.inf
     return Solution(
-        status=Status.OPTIMAL if optimal else Status.TIME_LIMIT,
+        status=_status(optimal, integer and info.mip_gap > GAP_TOLERANCE),
         values=np.array(point.col_value) if feasible else None,
         row_duals=np.array(point.row_dual) if point.dual_valid and not integer else None,
         objective=objective,
@@ -149,6 +152,12 @@ def _solution(highs: Any, highspy: Any, integer: bool, runtime_s: float) -> Solu
         runtime_s=runtime_s,
         iterations=int(info.mip_node_count if integer else info.simplex_iteration_count),
     )
+
+
+def _status(optimal: bool, gap_left: bool) -> Status:
+    if not optimal:
+        return Status.TIME_LIMIT
+    return Status.GAP_REACHED if gap_left else Status.OPTIMAL
 
 
 def solve_lp(
@@ -192,7 +201,7 @@ def solve_mip(
 ) -> PruningResult:
     """Solve the 0-1 programme of a formulation by branch and bound: method ``highs-mip``.
 
-    The bound is HiGHS's own, a float trusted to 1e-6 (relative above 1); ``proofs`` certifies without that trust.
+    The bound is HiGHS's own, a float trusted to 1e-6 units plus 1e-9 of itself; ``proofs`` certifies without it.
 
     Parameters
     ----------

@@ -19,7 +19,8 @@ __all__ = ["FractionalOptimumError", "Solution", "kept_shares", "multipliers", "
 
 INTEGRALITY_TOLERANCE = 1e-6
 BOUND_TOLERANCE = 1e-6
-"""Taken off the bound of branch and bound before it is raised to the next possible objective; relative above 1."""
+RELATIVE_BOUND_TOLERANCE = 1e-9
+"""Both are taken off the bound of branch and bound before it is raised to the next possible objective."""
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -153,8 +154,8 @@ def pruning_result(statement: Statement, solution: Solution, method: str) -> Pru
 
     The objective is the pruning's, in fractions. The bound of a relaxation is the Lagrangian bound of its rounded
     duals, exact and valid whatever the solver did. The bound of a 0-1 programme is the solver's own, trusted to 1e-6
-    (relative above 1), or that of evenly shared prices if it is better. Both are raised to the next value that an
-    objective can take; "optimal" means that this is the objective itself.
+    units plus 1e-9 of itself, or that of evenly shared prices if it is better. Both are raised to the next value that
+    an objective can take; "optimal" means that this is the objective itself.
 
     Raises
     ------
@@ -171,7 +172,7 @@ def pruning_result(statement: Statement, solution: Solution, method: str) -> Pru
         candidates.insert(0, integral_pruning(statement, solution.values))
     pruning = min(candidates, key=lambda candidate: instance.objective(candidate, lam))
     if not statement.relaxed and isfinite(solution.bound):
-        bound = max(bound, ceil(solution.bound - BOUND_TOLERANCE * max(1.0, abs(solution.bound))))
+        bound = max(bound, trusted_units(solution))
     objective = instance.objective(pruning, lam)
     proven = _next_objective(statement, pruning, bound)
     error, cost = instance.evaluate(pruning)
@@ -179,7 +180,7 @@ def pruning_result(statement: Statement, solution: Solution, method: str) -> Pru
     if proven == objective:
         status = Status.OPTIMAL
     elif status is Status.OPTIMAL:
-        status = Status.FEASIBLE if statement.relaxed else Status.GAP_REACHED
+        status = Status.FEASIBLE
     return PruningResult(
         status=status,
         pruning=pruning,
@@ -192,6 +193,11 @@ def pruning_result(statement: Statement, solution: Solution, method: str) -> Pru
         method=method,
         iterations=solution.iterations,
     )
+
+
+def trusted_units(solution: Solution) -> int:
+    """Round a finite bound of branch and bound up to integer units, after taking off the error allowed to its floats."""
+    return ceil(solution.bound - BOUND_TOLERANCE - RELATIVE_BOUND_TOLERANCE * abs(solution.bound))
 
 
 def _best_multipliers(statement: Statement, solution: Solution) -> IntArray:

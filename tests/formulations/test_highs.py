@@ -85,11 +85,13 @@ def test_a_gap_reached_is_no_optimum():
     """A solver that stops above its bound is reported so; its bound is raised to what an objective can be."""
     ensemble = load_reference("figure_1_ensemble").instance
     statement = formulations.state("closure", ensemble, "1/4")
-    stopped = Solution(Status.OPTIMAL, np.ones(8), None, 9.0, 2.3, 0.1, 1)
+    stopped = Solution(Status.GAP_REACHED, np.ones(8), None, 9.0, 2.3, 0.1, 1)
     result = pruning_result(statement, stopped, "stopped")
     assert (result.status, result.objective, result.bound) == (Status.GAP_REACHED, Fraction(9, 4), 2)
     ended = pruning_result(statement, replace(stopped, status=Status.TIME_LIMIT), "stopped")
     assert (ended.status, ended.bound) == (Status.TIME_LIMIT, 2)
+    unproven = pruning_result(statement, replace(stopped, status=Status.OPTIMAL), "stopped")
+    assert (unproven.status, unproven.bound) == (Status.FEASIBLE, 2)
     closed = pruning_result(statement, replace(stopped, bound=8.5), "stopped")
     assert (closed.status, closed.bound) == (Status.OPTIMAL, Fraction(9, 4))
 
