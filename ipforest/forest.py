@@ -134,7 +134,7 @@ class Forest:
         Parameters
         ----------
         estimator : fitted estimator
-            RandomForest*, ExtraTrees*, Bagging* of trees, DecisionTree* or ExtraTree*.
+            RandomForest*, ExtraTrees*, Bagging* of trees, DecisionTree* or ExtraTree*; also in a FrozenEstimator.
 
         Raises
         ------

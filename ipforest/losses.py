@@ -85,8 +85,8 @@ def _in_bag(forest: Forest, loss: str) -> FloatArray:
     if loss == "squared_error":
         if forest.criterion not in ("squared_error", "friedman_mse"):
             raise ValueError(
-                "error_data: expected (X, y), since a forest trained with criterion "
-                f"{forest.criterion!r} does not store its squared errors, got None"
+                "estimator: expected criterion 'squared_error', which stores the in-bag errors, or error_data = (X, y) "
+                f"beside it, got criterion {forest.criterion!r} alone"
             )
         return forest.impurity * forest.weight
     counts = _in_bag_counts(forest)
@@ -107,8 +107,8 @@ def _in_bag_counts(forest: Forest) -> FloatArray:
     below = counts[forest.left[inner]] + counts[forest.right[inner]]
     if not np.allclose(counts[inner], below, rtol=1e-6, atol=1e-9 * forest.weight.max()):
         raise ValueError(
-            "error_data: expected (X, y), since the values of this forest's nodes are no in-bag class fractions "
-            "(as under monotonic constraints), got None"
+            "estimator: expected in-bag class fractions at the nodes, or error_data = (X, y) beside it, "
+            "got other values (as under monotonic constraints) alone"
         )
     rounded = np.rint(counts)
     return rounded if np.allclose(counts, rounded, rtol=1e-9, atol=0) else counts

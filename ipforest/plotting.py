@@ -2,17 +2,156 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from ipforest.rational import nonnegative_fraction
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from ipforest.forest import LEAF, Forest
+from ipforest.rational import as_fraction, nonnegative_fraction
 
 if TYPE_CHECKING:
+    from ipforest.estimator import BudgetPrune
+    from ipforest.path import Path
     from ipforest.tradeoff import Tradeoff
 
 Axes: TypeAlias = Any
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+Point: TypeAlias = tuple[float, float]
 
-OPTIMISED, HELD_OUT, BUDGET = "tab:blue", "tab:orange", "tab:red"
+OPTIMISED, HELD_OUT, BUDGET, FADED = "tab:blue", "tab:orange", "tab:red", "0.85"
+DOTS_UP_TO = 80
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """Prunings of one forest as points.
+
+    Parameters
+    ----------
+    costs, errors : ndarray of float64, shape (n_points,)
+    label : str
+    chosen : tuple (cost, error), optional
+        The pruning that was taken.
+    """
+
+    costs: FloatArray
+    errors: FloatArray
+    label: str
+    chosen: Point | None = None
+
+
+class TradeoffDisplay:
+    """Error against cost along the path of optimal prunings.
+
+    Make it by `from_estimator` or `from_path`.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+        The optimised one, then, perhaps, the same prunings on other data.
+    budget : float, optional
+    error_name : str, optional
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : list of matplotlib Line2D
+        One a curve.
+    budget_line_ : matplotlib Line2D or None
+    """
+
+    def __init__(self, curves: Sequence[Curve], budget: float | None = None, error_name: str = "error") -> None:
+        self.curves = curves
+        self.budget = budget
+        self.error_name = error_name
+
+    @classmethod
+    def from_path(cls, path: Path, *, budget: object | None = None, ax: Axes | None = None) -> Self:
+        """Draw a path as `ipforest.prune_path` gives it.
+
+        Parameters
+        ----------
+        path : Path
+        budget : number, optional
+            Drawn as a vertical line; the best pruning of the path within it is ringed.
+        ax : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+
+        Returns
+        -------
+        TradeoffDisplay
+        """
+        chosen = None
+        if budget is not None:
+            best = path.at_budget(budget)
+            chosen = (float(best.cost), float(best.error))
+        curve = _path_curve(path, "optimal prunings", chosen)
+        return cls([curve], _budget(budget)).plot(ax)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: BudgetPrune,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        *,
+        max_points: int = 50,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw the path of a fitted `BudgetPrune`, and its prunings on other data.
+
+        Parameters
+        ----------
+        estimator : BudgetPrune
+        X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
+            Test data.
+        max_points : int, default=50
+            So many prunings of the path are tried on the test data, evenly spread over cost.
+        ax : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+
+        Returns
+        -------
+        TradeoffDisplay
+        """
+        check_is_fitted(estimator)
+        instance, path = estimator.instance_, estimator.path_
+        error, cost = instance.evaluate(estimator.pruning_)
+        optimised = _path_curve(path, "what was optimised: in-bag error, cost data", (float(cost), float(error)))
+        tried = _evaluated_curve(estimator, X, y, _spread(optimised.costs, max_points))
+        error_name = "error rate" if is_classifier(estimator) else "mean squared error"
+        return cls([optimised, tried], _budget(estimator.budget), error_name).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the curves, the budget line and the prunings taken.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+
+        Returns
+        -------
+        TradeoffDisplay
+        """
+        axes = _axes(ax)
+        self.lines_ = [
+            _line(axes, curve.costs, curve.errors, colour, curve.label)
+            for curve, colour in zip(self.curves, (OPTIMISED, HELD_OUT), strict=False)
+        ]
+        self.budget_line_ = None if self.budget is None else _budget_line(axes, self.budget)
+        _rings(axes, [curve.chosen for curve in self.curves if curve.chosen is not None], "pruning taken")
+        _finish(axes, "cost an example", self.error_name)
+        self.ax_, self.figure_ = axes, axes.figure
+        return self
 
 
 def plot_tradeoff(tradeoff: Tradeoff, budget: object | None = None, *, ax: Axes | None = None) -> Axes:
@@ -31,26 +170,225 @@ def plot_tradeoff(tradeoff: Tradeoff, budget: object | None = None, *, ax: Axes 
     matplotlib Axes
     """
     axes = _axes(ax)
-    points, whole = tradeoff.points, tradeoff.unpruned
     series = (
         ("training error, validation cost", OPTIMISED, "training_error", "validation_cost"),
         ("test error, test cost", HELD_OUT, "test_error", "test_cost"),
     )
     for label, colour, error_of, cost_of in series:
-        errors = [float(getattr(point, error_of)) for point in points]
-        costs = [float(getattr(point, cost_of)) for point in points]
-        axes.plot(costs, errors, "o-", color=colour, markersize=4, linewidth=1.2, clip_on=False, label=label)
-        ends = float(getattr(whole, cost_of)), float(getattr(whole, error_of))
-        axes.plot(*ends, "*", color=colour, markersize=11, clip_on=False)
+        costs, errors = (
+            np.array([float(getattr(point, name)) for point in (*tradeoff.points, tradeoff.unpruned)])
+            for name in (cost_of, error_of)
+        )
+        _line(axes, costs[:-1], errors[:-1], colour, label)
+        axes.plot(costs[-1], errors[-1], "*", color=colour, markersize=11, clip_on=False)
     axes.plot([], [], "*", color="0.4", markersize=11, linestyle="none", label="unpruned forest")
     if budget is not None:
-        limit = nonnegative_fraction(budget, "budget")
-        _budget_line(axes, limit, tradeoff.cost_unit)
-        chosen = tradeoff.within(limit)
-        _ring(axes, float(chosen.validation_cost), float(chosen.training_error))
-        _ring(axes, chosen.test_cost, chosen.test_error, label=None)
+        _budget_line(axes, float(nonnegative_fraction(budget, "budget")))
+        chosen = tradeoff.within(budget)
+        taken = (
+            (float(chosen.validation_cost), float(chosen.training_error)),
+            (chosen.test_cost, chosen.test_error),
+        )
+        _rings(axes, taken, "best within the budget")
     _finish(axes, f"cost an example ({tradeoff.cost_unit})", "error")
     return axes
+
+
+def draw_tree(
+    forest: Forest,
+    tree: int,
+    node_lambda: Sequence[Any] | npt.NDArray[Any],
+    *,
+    lam: object | None = None,
+    feature_names: Sequence[str] | None = None,
+    colorbar: bool = True,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw one tree with all its optimal prunings: the colour of a test is the lambda at which it goes.
+
+    Prunings are nested, so this one picture holds them all: at lambda, the tests of larger ``node_lambda`` stay. White
+    are those that no lambda > 0 keeps. Squares are leaves.
+
+    Parameters
+    ----------
+    forest : Forest
+    tree : int
+        Which tree of the forest, from 0.
+    node_lambda : sequence of numbers, shape (n_internal,)
+        Largest lambda at which each internal node of the forest is kept; ``path.node_lambda``.
+    lam : number, optional
+        Fade what is pruned at this lambda.
+    feature_names : sequence of str, optional
+        Written at the tests of the three upper levels.
+    colorbar : bool, default=True
+    ax : matplotlib Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    values = np.array([float(value) for value in node_lambda])
+    if values.shape != (forest.n_internal,):
+        raise ValueError(f"node_lambda: expected {forest.n_internal} numbers, one an internal node, got {values.size}")
+    if not 0 <= tree < forest.n_trees:
+        raise ValueError(f"tree: expected 0..{forest.n_trees - 1}, got {tree}")
+    axes = _axes(ax)
+    start, stop = forest.tree_offsets[tree : tree + 2]
+    lambda_of = np.full(forest.n_nodes, np.nan)
+    lambda_of[forest.internal_nodes] = values
+    picture = _TreePicture(
+        places=_places(forest, int(start), int(stop)),
+        parent=forest.parent[start:stop] - start,
+        feature=forest.feature[start:stop],
+        node_lambda=lambda_of[start:stop],
+        level=-1.0 if lam is None else float(as_fraction(lam, "lam")),
+    )
+    _draw_edges(axes, picture)
+    _draw_nodes(axes, picture, _lambda_scale(values), colorbar)
+    if feature_names is not None:
+        _label_tests(axes, picture, feature_names)
+    axes.set_axis_off()
+    return axes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _TreePicture:
+    """One tree on paper: nodes numbered within the tree.
+
+    `places` (n_nodes, 2), `parent`, `feature`, `node_lambda` (n_nodes,), NaN at leaves; nodes of `node_lambda` up to
+    `level` are pruned.
+    """
+
+    places: FloatArray
+    parent: npt.NDArray[np.int32]
+    feature: npt.NDArray[np.int32]
+    node_lambda: FloatArray
+    level: float
+
+    @property
+    def is_internal(self) -> npt.NDArray[np.bool_]:
+        return np.not_equal(self.feature, LEAF, dtype=bool)
+
+    @property
+    def splits(self) -> npt.NDArray[np.bool_]:
+        """Nodes that test a feature in the pruned tree."""
+        return self.is_internal & (self.node_lambda > self.level)
+
+    @property
+    def stays(self) -> npt.NDArray[np.bool_]:
+        """Nodes of the pruned tree, its leaves included."""
+        return np.concatenate([[True], self.splits[self.parent[1:]]])
+
+
+def _places(forest: Forest, start: int, stop: int) -> FloatArray:
+    """Put leaves side by side from left to right, parents over the middle of their children, deeper nodes lower."""
+    places, n_leaves = np.zeros((stop - start, 2)), 0
+    stack = [(start, 0, False)]
+    while stack:
+        node, depth, children_done = stack.pop()
+        left, right = int(forest.left[node]), int(forest.right[node])
+        if left == LEAF:
+            places[node - start] = n_leaves, -depth
+            n_leaves += 1
+        elif children_done:
+            places[node - start] = places[[left - start, right - start], 0].mean(), -depth
+        else:
+            stack += [(node, depth, True), (right, depth + 1, False), (left, depth + 1, False)]
+    return places
+
+
+def _draw_edges(axes: Axes, picture: _TreePicture) -> None:
+    from matplotlib.collections import LineCollection
+
+    below = np.arange(1, picture.parent.size)
+    segments = np.stack([picture.places[picture.parent[below]], picture.places[below]], axis=1)
+    stays = picture.stays[below]
+    for chosen, colour, width in ((~stays, FADED, 0.6), (stays, "0.45", 1.0)):
+        axes.add_collection(LineCollection(list(segments[chosen]), colors=colour, linewidths=width, zorder=1))
+
+
+def _draw_nodes(axes: Axes, picture: _TreePicture, scale: Any, colorbar: bool) -> None:
+    from matplotlib import colormaps
+
+    places, splits = picture.places, picture.splits
+    values = picture.node_lambda[splits]
+    colours = np.where(values > 0, np.clip(values, scale.vmin, scale.vmax), np.nan)
+    size = float(np.clip(2500 / picture.parent.size, 12, 90))
+    cut = picture.stays & ~splits
+    gone = ~picture.stays & picture.is_internal
+    axes.scatter(*places[gone].T, s=size / 2, color=FADED, zorder=2)
+    axes.scatter(*places[cut].T, s=size / 3, color="0.45", marker="s", zorder=2, label="leaf")
+    shown = axes.scatter(
+        *places[splits].T,
+        s=size,
+        c=colours,
+        norm=scale,
+        cmap=colormaps["viridis_r"].with_extremes(bad="white"),
+        plotnonfinite=True,
+        edgecolors="0.2",
+        linewidths=0.5,
+        zorder=3,
+    )
+    if colorbar:
+        axes.figure.colorbar(shown, ax=axes, label="$\\lambda$ up to which a test is kept", shrink=0.8)
+
+
+def _lambda_scale(values: FloatArray) -> Any:
+    """Logarithmic scale over all nodes of the forest that are kept at some lambda but not at all."""
+    from matplotlib.colors import LogNorm
+
+    proper = values[(values > 0) & np.isfinite(values)]
+    low, high = (proper.min(), proper.max()) if proper.size else (0.5, 2.0)
+    return LogNorm(low, high if high > low else 2 * low)
+
+
+def _label_tests(axes: Axes, picture: _TreePicture, feature_names: Sequence[str]) -> None:
+    for node in np.flatnonzero(picture.is_internal & (picture.places[:, 1] >= -2)):
+        axes.annotate(
+            fill(str(feature_names[picture.feature[node]]), width=12),
+            picture.places[node],
+            xytext=(0, 6),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            fontsize=7.5,
+            linespacing=0.95,
+            color="black" if picture.splits[node] else "0.6",
+            bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"},
+            zorder=2.5,
+        )
+    axes.margins(y=0.12)
+
+
+def _path_curve(path: Path, label: str, chosen: Point | None) -> Curve:
+    costs, errors = (np.array([float(value) for value in values]) for values in (path.costs, path.errors))
+    return Curve(costs, errors, label, chosen)
+
+
+def _spread(costs: FloatArray, max_points: int) -> list[int]:
+    """Choose indices of points about evenly spread over cost."""
+    if costs.size <= max_points:
+        return list(range(costs.size))
+    wanted = np.linspace(costs.min(), costs.max(), max_points)
+    return sorted({int(np.argmin(np.abs(costs - cost))) for cost in wanted})
+
+
+def _evaluated_curve(estimator: BudgetPrune, X: npt.ArrayLike, y: npt.ArrayLike, indices: Iterable[int]) -> Curve:
+    """Try prunings of the path, by their place in it, on data."""
+    starts = [Fraction(0), *estimator.path_.breakpoints]
+    points = np.array([_on_data(estimator.at_lambda(starts[index]), X, y) for index in indices])
+    return Curve(points[:, 0], points[:, 1], "the same prunings on test data", _on_data(estimator, X, y))
+
+
+def _on_data(estimator: BudgetPrune, X: npt.ArrayLike, y: npt.ArrayLike) -> Point:
+    predicted, target = estimator.predict(X), np.asarray(y)
+    error = np.mean(predicted != target) if is_classifier(estimator) else np.mean((predicted - target) ** 2)
+    return float(estimator.cost(X).mean()), float(error)
+
+
+def _budget(budget: object | None) -> float | None:
+    return None if budget is None else float(nonnegative_fraction(budget, "budget"))
 
 
 def _axes(ax: Axes | None) -> Axes:
@@ -61,14 +399,21 @@ def _axes(ax: Axes | None) -> Axes:
     return plt.subplots(figsize=(6.4, 4.2), layout="constrained")[1]
 
 
-def _budget_line(axes: Axes, budget: Fraction, unit: str) -> None:
-    axes.axvline(float(budget), color=BUDGET, linestyle="--", linewidth=1.2, label=f"budget {float(budget):.4g} {unit}")
+def _line(axes: Axes, costs: FloatArray, errors: FloatArray, colour: str, label: str) -> Any:
+    marker = "o" if costs.size <= DOTS_UP_TO else None
+    style = {"color": colour, "linewidth": 1.2, "clip_on": False, "label": label}
+    return axes.plot(costs, errors, marker=marker, markersize=3.5, **style)[0]
 
 
-def _ring(axes: Axes, cost: float, error: float, label: str | None = "within the budget") -> None:
-    axes.plot(
-        cost, error, "o", markersize=12, markerfacecolor="none", markeredgecolor="black", linestyle="none", label=label
-    )
+def _budget_line(axes: Axes, budget: float) -> Any:
+    return axes.axvline(budget, color=BUDGET, linestyle="--", linewidth=1.2, label=f"budget {budget:.4g}")
+
+
+def _rings(axes: Axes, points: Sequence[Point], label: str) -> None:
+    if not points:
+        return
+    costs, errors = zip(*points, strict=True)
+    axes.plot(costs, errors, "o", markersize=11, markerfacecolor="none", markeredgecolor="black", label=label)
 
 
 def _finish(axes: Axes, xlabel: str, ylabel: str) -> None:

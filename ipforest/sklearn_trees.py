@@ -13,6 +13,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.tree._tree import NODE_DTYPE, Tree
 from sklearn.utils.validation import check_is_fitted
@@ -28,14 +29,27 @@ SUPPORTED = "RandomForest*, ExtraTrees*, Bagging* of trees, DecisionTree* or Ext
 
 def forest_from_sklearn(estimator: Any) -> Forest:
     """Read a fitted estimator; see `Forest.from_sklearn`."""
-    if isinstance(estimator, type) or not isinstance(estimator, (*SINGLE_TREES, *FORESTS, *BAGGINGS)):
-        raise TypeError(f"estimator: expected an ensemble that averages trees ({SUPPORTED}), got {_name_of(estimator)}")
+    estimator = averaging_trees(estimator)
     check_is_fitted(estimator)
     trees, features = _members(estimator)
     if getattr(estimator, "n_outputs_", 1) != 1:
         raise ValueError(f"estimator: expected one output, got {estimator.n_outputs_}")
     classes = getattr(estimator, "classes_", None)
     return _assemble(trees, features, classes, int(estimator.n_features_in_))
+
+
+def averaging_trees(estimator: Any) -> Any:
+    """Take an estimator, fitted or not, out of its FrozenEstimator if it has one, and require that it averages trees.
+
+    Raises
+    ------
+    TypeError
+        It is another kind of estimator.
+    """
+    inner = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
+    if isinstance(inner, type) or not isinstance(inner, (*SINGLE_TREES, *FORESTS, *BAGGINGS)):
+        raise TypeError(f"estimator: expected an ensemble that averages trees ({SUPPORTED}), got {_name_of(inner)}")
+    return inner
 
 
 def _name_of(estimator: object) -> str:

@@ -214,7 +214,9 @@ def test_bad_losses_are_refused(forest, loss, error_data, resolution, text: str)
 
 def test_a_criterion_without_squared_errors_needs_error_data() -> None:
     forest = Forest.from_sklearn(fitted("regressor", "forest absolute error"))
-    with pytest.raises(ValueError, match=r"error_data: expected \(X, y\), .* criterion 'absolute_error'"):
+    with pytest.raises(
+        ValueError, match=r"estimator: .* or error_data = \(X, y\) .* got criterion 'absolute_error' alone"
+    ):
         node_errors(forest, "squared_error", None, None)
     assert node_errors(forest, "squared_error", (X_HELD, TARGET_HELD), None).errors.min() >= 0
 
@@ -226,7 +228,9 @@ def test_monotonic_constraints_need_error_data() -> None:
     estimator = RandomForestClassifier(3, monotonic_cst=constraints, random_state=0).fit(X_TRAIN, y)
     forest = Forest.from_sklearn(estimator)
     np.testing.assert_array_equal(forest.predict(X_HELD), estimator.predict(X_HELD))
-    with pytest.raises(ValueError, match=r"error_data: expected \(X, y\), .*monotonic constraints\), got None"):
+    with pytest.raises(
+        ValueError, match=r"estimator: expected in-bag class fractions .* monotonic constraints\) alone"
+    ):
         node_errors(forest, "gini", None, None)
     assert node_errors(forest, "gini", (X_HELD, np.where(LABELS_HELD == "ant", "ant", "bee")), None).errors.any()
 
