@@ -246,7 +246,7 @@ def _label(network: Network, label: Array, limit: int, nodes: Array, acquisition
                     available[j] += flow[x]
         k += 1
     complete = k < limit
-    live = np.int64(0)
+    live = 0
     for i in range(nodes.size):
         h = nodes[i]
         if level[h] > 0:

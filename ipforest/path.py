@@ -1,0 +1,620 @@
+"""The whole path: every lambda at which the optimal pruning changes, exactly, with one flow that proves all of them.
+
+Optimal prunings are nested: a node once dropped, as lambda rises, stays dropped. So one number per node, lam_h, is the
+whole tradeoff. The method is slicing with contraction (`ipforest.kernels.slicing`) on integers.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import inf
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ipforest._arrays import checked_array, read_only
+from ipforest.instance import PruningInstance
+from ipforest.kernels.closure_cut import LABEL_LIMIT, WIDE_LABEL_LIMIT, Network, build_network
+from ipforest.kernels.presolve import ReducedProblem, first_members, presolve, restore_nodes, restore_triples
+from ipforest.kernels.slicing import (
+    classify_ends,
+    cut,
+    part,
+    piece_lambda,
+    piece_totals,
+    restore_row_order,
+    settle_ends,
+    slice_all,
+)
+from ipforest.progress import ProgressCallback, silent
+from ipforest.pruning import BudgetResult, Pruning, Status
+from ipforest.rational import INT64_SAFE, exact_sum, nonnegative_fraction
+
+logger = logging.getLogger(__name__)
+
+Array = npt.NDArray[Any]
+
+NEVER_KEPT = -1
+SMALL_PIECE = 200_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PathFlow:
+    r"""One integer flow that proves every breakpoint of a path (a balanced flow).
+
+    Node h belongs to piece ``node_breakpoint[h]`` of its path: b for the b-th breakpoint, -1 for nodes that are kept
+    for no lambda > 0, k for nodes that are never dropped. An acquisition belongs to the largest piece among the nodes
+    that meet it. Flow in piece b is counted in units of ``error_unit / q[b]``; the arcs are those of `DualFlow`.
+
+    **How to check it, in linear time and integers.** Let P_b / Q_b = ``p[b] / q[b]`` for a breakpoint, 0 / 1 for piece
+    -1, and let piece k have scale 1. The path is proved when
+
+    1. lambdas: ``breakpoints[b] == p[b] / q[b] * error_unit / cost_unit``, strictly ascending in b, p, q > 0;
+    2. order: ``node_breakpoint[h] <= node_breakpoint[parent(h)]``; acquisitions of cost > 0 that are met in piece k do
+       not exist, nor do nodes of split cost > 0 in it;
+    3. flow stays in its piece: ``triple[x] > 0`` only if node and acquisition are of the same piece b in 0..k-1,
+       ``up[h] > 0`` only if h and its parent are of the same piece; all flow >= 0;
+    4. conservation at every node: source + ups of its children = triples + up + split + fixed sink;
+    5. in a piece b of 0..k-1 everything is saturated: source arcs carry q[b] gain_h, fixed sinks q[b] (-gain_h), split
+       arcs p[b] split_cost_h, and the flow into each acquisition is p[b] cost_j;
+    6. in piece -1 source arcs are saturated, fixed sinks carry at most -gain_h; in piece k fixed sinks are saturated,
+       source arcs carry at most gain_h; no other arcs of these pieces carry flow.
+
+    Why this suffices: split the flow of piece b into paths from a source to a sink. At lambda >= lambda_b the flow
+    itself is feasible and absorbs all gains of the piece; at lambda < lambda_b the paths that end in acquisitions and
+    split arcs, times lambda / lambda_b, fill all sinks of the piece. Over all pieces this is a flow whose value equals
+    the cut that keeps exactly the pieces with lambda_b > lambda, so that pruning is optimal.
+
+    Parameters
+    ----------
+    p, q : tuple of int, length k
+        Lambda of the breakpoints in integer units.
+    node_breakpoint : ndarray of int32, shape (n_internal,)
+    triple : ndarray of int64, shape (n_triples,)
+    up, gain, split : ndarray of int64, shape (n_internal,)
+    """
+
+    p: tuple[int, ...]
+    q: tuple[int, ...]
+    node_breakpoint: npt.NDArray[np.int32]
+    triple: npt.NDArray[np.int64]
+    up: npt.NDArray[np.int64]
+    gain: npt.NDArray[np.int64]
+    split: npt.NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        n_internal = np.asarray(self.node_breakpoint).size
+        object.__setattr__(
+            self,
+            "node_breakpoint",
+            checked_array(self.node_breakpoint, "node_breakpoint", np.int32, (n_internal,)),
+        )
+        for name in ("up", "gain", "split"):
+            object.__setattr__(self, name, checked_array(getattr(self, name), name, np.int64, (n_internal,)))
+        object.__setattr__(
+            self, "triple", checked_array(self.triple, "triple", np.int64, (np.asarray(self.triple).size,))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedInterval:
+    """A part of the path that was not resolved.
+
+    Parameters
+    ----------
+    breakpoint : int
+        Index of the one entry of ``Path.breakpoints`` that stands for all breakpoints of this part.
+    lam_low, lam_high : Fraction or float
+        They lie in ``lam_low <= lam <= lam_high``; `lam_high` may be infinite.
+    n_nodes : int
+        How many nodes are dropped in it.
+    """
+
+    breakpoint: int
+    lam_low: Fraction
+    lam_high: Fraction | float
+    n_nodes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Path:
+    """Error and cost of all optimal prunings.
+
+    Parameters
+    ----------
+    instance : PruningInstance
+    breakpoints : tuple of Fraction, length k
+        Ascending lambdas > 0 at which the smallest optimal pruning changes.
+    errors, costs : tuple of Fraction, length k + 1
+        Of the prunings between them: entry i is optimal for lam in ``[breakpoints[i - 1], breakpoints[i]]``.
+    node_breakpoint : ndarray of int32, shape (n_internal,)
+        Index of the breakpoint at which a node is dropped; -1 for nodes that are kept for no lambda > 0, k for nodes
+        that are never dropped (they cost nothing and gain something).
+    flow : PathFlow, optional
+        The proof; None where something was skipped.
+    skipped : tuple of SkippedInterval
+        Empty for a whole path. A skipped interval shows as one breakpoint, where the prunings on its two sides, both
+        optimal, are equally good.
+    status : Status
+        "optimal" for a whole path, "feasible" for one that was asked to be coarser, "interrupted".
+    runtime_s : float
+    """
+
+    instance: PruningInstance = field(repr=False)
+    breakpoints: tuple[Fraction, ...]
+    errors: tuple[Fraction, ...]
+    costs: tuple[Fraction, ...]
+    node_breakpoint: npt.NDArray[np.int32]
+    flow: PathFlow | None
+    skipped: tuple[SkippedInterval, ...]
+    status: Status
+    runtime_s: float
+
+    def __post_init__(self) -> None:
+        k = len(self.breakpoints)
+        for name in ("errors", "costs"):
+            if len(getattr(self, name)) != k + 1:
+                raise ValueError(f"{name}: expected {k + 1} values for {k} breakpoints, got {len(getattr(self, name))}")
+        object.__setattr__(
+            self,
+            "node_breakpoint",
+            checked_array(self.node_breakpoint, "node_breakpoint", np.int32, (self.instance.n_internal,)),
+        )
+
+    @property
+    def node_lambda(self) -> Array:
+        """Largest lambda at which a node is kept (it is kept iff lam < lam_h), shape (n_internal,), dtype object.
+
+        0 for nodes that are kept for no lambda > 0, infinity for nodes that are never dropped, Fractions in between.
+        """
+        values = np.empty(len(self.breakpoints) + 2, dtype=object)
+        values[:] = [*self.breakpoints, inf, Fraction(0)]
+        return read_only(values[self.node_breakpoint])
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing was skipped."""
+        return not self.skipped
+
+    def pruning_at(self, index: int) -> Pruning:
+        """Give the pruning whose error and cost are ``errors[index]`` and ``costs[index]``.
+
+        Raises
+        ------
+        IndexError
+            The index is not in 0..k.
+        """
+        if not 0 <= index <= len(self.breakpoints):
+            raise IndexError(f"index: expected 0..{len(self.breakpoints)}, got {index}")
+        return Pruning(self.node_breakpoint >= index)
+
+    def pruning(self, lam: object) -> Pruning:
+        """Give the smallest optimal pruning at a lambda.
+
+        Raises
+        ------
+        ValueError
+            Lambda is negative, or lies in an interval that was skipped.
+        """
+        exact = nonnegative_fraction(lam, "lam")
+        for gap in self.skipped:
+            if gap.lam_low < exact < gap.lam_high:
+                raise ValueError(
+                    f"lam: expected a lambda outside the skipped interval {float(gap.lam_low):.6g}.."
+                    f"{float(gap.lam_high):.6g} of this coarse path, got {exact}; compute a finer path or solve for it"
+                )
+        return self.pruning_at(bisect_right(self.breakpoints, exact))
+
+    def at_budget(self, budget: object) -> BudgetResult:
+        """Find the best pruning of the path within a budget, a bound, and the mixture that spends it in expectation.
+
+        Parameters
+        ----------
+        budget : int, float, str, Decimal or Fraction
+            What an example may cost on average.
+
+        Returns
+        -------
+        BudgetResult
+            Status "optimal" when the pruning meets the bound. The bound is the lower hull of all prunings at the
+            budget; where the path is coarse it is what the nearest known prunings prove.
+
+        Raises
+        ------
+        ValueError
+            The budget is negative, or below the cheapest pruning's cost.
+        """
+        started = perf_counter()
+        limit = nonnegative_fraction(budget, "budget")
+        index = next((i for i, cost in enumerate(self.costs) if cost <= limit), None)
+        if index is None:
+            raise ValueError(
+                f"budget: expected at least {float(self.costs[-1]):.6g}, the cost of the cheapest pruning, got {limit}"
+            )
+        error, cost = self.errors[index], self.costs[index]
+        mixture: tuple[tuple[Fraction, Pruning], ...] = ((Fraction(1), self.pruning_at(index)),)
+        mixture_error, mixture_cost, bound = error, cost, error
+        if index > 0 and cost < limit:
+            weight = (limit - cost) / (self.costs[index - 1] - cost)
+            mixture = ((weight, self.pruning_at(index - 1)), (1 - weight, self.pruning_at(index)))
+            mixture_error = weight * self.errors[index - 1] + (1 - weight) * error
+            mixture_cost = limit
+            bound = max(
+                neighbour + slope * (value - limit)
+                for slope, neighbour, value in self._supports(index, error, cost)
+                if slope != inf
+            )
+        return BudgetResult(
+            status=Status.OPTIMAL if bound == error else Status.FEASIBLE,
+            budget=limit,
+            pruning=self.pruning_at(index),
+            error=error,
+            cost=cost,
+            bound=bound,
+            mixture=mixture,
+            mixture_error=mixture_error,
+            mixture_cost=mixture_cost,
+            runtime_s=perf_counter() - started,
+            method="path",
+        )
+
+    def _supports(self, index: int, error: Fraction, cost: Fraction) -> list[tuple[Any, Fraction, Fraction]]:
+        """Lines below all prunings between the points index - 1 and index: slope, error, cost."""
+        for gap in self.skipped:
+            if gap.breakpoint == index - 1:
+                return [
+                    (gap.lam_low, self.errors[index - 1], self.costs[index - 1]),
+                    (gap.lam_high, error, cost),
+                    (Fraction(0), self.errors[0], self.costs[0]),
+                ]
+        return [(self.breakpoints[index - 1], error, cost)]
+
+    def summary(self) -> str:
+        """Describe the path in a few lines."""
+        text = (
+            f"path: {self.status} in {self.runtime_s:.3g} s, {len(self.breakpoints)} breakpoints\n"
+            f"  error {float(self.errors[0]):.6g} at cost {float(self.costs[0]):.6g} down to "
+            f"error {float(self.errors[-1]):.6g} at cost {float(self.costs[-1]):.6g}"
+        )
+        for gap in self.skipped:
+            text += f"\n  skipped: lambda {float(gap.lam_low):.6g}..{float(gap.lam_high):.6g}, {gap.n_nodes} nodes"
+        return text
+
+    __str__ = summary
+
+
+def solve_budget_path(instance: PruningInstance, budget: Fraction) -> BudgetResult:
+    """Solve for a budget by the whole path: the best breakpoint within it, its gap, and the mixture."""
+    started = perf_counter()
+    result = prune_path(instance).at_budget(budget)
+    return replace(result, runtime_s=perf_counter() - started)
+
+
+@dataclass(slots=True)
+class _Piece:
+    """Segments of the permutations, scale of the flow in them, and what bounds the breakpoints within."""
+
+    nodes: slice
+    acquisitions: slice
+    q_of_flow: int
+    lam_low: Fraction
+    lam_high: Fraction | float
+    resolved: tuple[int, int] | None = None
+
+    @property
+    def n_nodes(self) -> int:
+        return int(self.nodes.stop - self.nodes.start)
+
+
+class _Slicer:
+    """The state of one path computation: a network, permutations cut into pieces, pieces done and to do.
+
+    Lambdas in here are scaled to integer units of gain over integer units of cost.
+    """
+
+    def __init__(self, reduced: ReducedProblem) -> None:
+        n, m = reduced.parent.size, reduced.cost.size
+        self.network: Network = build_network(
+            reduced.parent, reduced.gain, reduced.split_cost, reduced.indptr, reduced.indices, reduced.cost
+        )
+        self.label: Array = np.zeros(m, dtype=np.uint8)
+        self.limit = LABEL_LIMIT
+        self.never = np.zeros(n, dtype=bool)
+        self.always = np.zeros(n, dtype=bool)
+        needed = np.zeros(m, dtype=bool)
+        classify_ends(self.network, self.never, self.always)
+        settle_ends(self.network, self.never, self.always, needed)
+        self.node_order = np.flatnonzero(~(self.never | self.always)).astype(np.int32)
+        self.acquisition_order = np.flatnonzero(needed).astype(np.int32)
+        self.done: list[_Piece] = []
+        self.open: list[_Piece] = []
+        if self.node_order.size:
+            everything = slice(0, self.node_order.size), slice(0, self.acquisition_order.size)
+            self.open.append(_Piece(*everything, 0, Fraction(0), inf))
+
+    def segments(self, piece: _Piece) -> tuple[Array, Array]:
+        return self.node_order[piece.nodes], self.acquisition_order[piece.acquisitions]
+
+    def n_triples(self, piece: _Piece) -> int:
+        nodes, _ = self.segments(piece)
+        return int(np.sum(self.network.row_end[nodes] - self.network.row_start[nodes]))
+
+    def totals(self, piece: _Piece) -> tuple[int, int]:
+        gain, cost, _ = piece_totals(self.network, *self.segments(piece))
+        return int(gain), int(cost)
+
+    def cut_at(self, piece: _Piece, p: int, q: int) -> tuple[_Piece | None, _Piece | None]:
+        """Solve a piece at lambda p / q; give the kept part and the rest, None for an empty one."""
+        nodes, acquisitions = self.segments(piece)
+        scale = q / piece.q_of_flow if piece.q_of_flow else 0.0
+        label, limit = self.label, self.limit
+        n_kept, _, complete = cut(self.network, label, limit, nodes, acquisitions, p, q, scale)
+        if not complete:
+            label, limit = self.widen_labels()
+            n_kept, _, _ = cut(self.network, label, limit, nodes, acquisitions, p, q, 0.0)
+        lam = Fraction(p, q)
+        if n_kept == 0:
+            return None, replace(piece, q_of_flow=q, lam_high=min(lam, piece.lam_high))
+        n_kept, n_paid = part(self.network, label, nodes, acquisitions)
+        if n_kept == nodes.size:
+            return replace(piece, q_of_flow=q, lam_low=max(lam, piece.lam_low)), None
+        node, acquisition = piece.nodes.start + n_kept, piece.acquisitions.start + n_paid
+        upper = slice(piece.nodes.start, node), slice(piece.acquisitions.start, acquisition)
+        lower = slice(node, piece.nodes.stop), slice(acquisition, piece.acquisitions.stop)
+        return _Piece(*upper, q, lam, piece.lam_high), _Piece(*lower, q, piece.lam_low, lam)
+
+    def cut_at_checked(self, piece: _Piece, p: int, q: int) -> tuple[_Piece | None, _Piece | None]:
+        """As `cut_at`, at a lambda given by the user.
+
+        Raises
+        ------
+        OverflowError
+            Flows at this lambda may not fit 64 bits.
+        """
+        _, cost, positive = piece_totals(self.network, *self.segments(piece))
+        if q * int(positive) + p * int(cost) >= INT64_SAFE:
+            raise OverflowError(
+                f"lam_range: expected gains and costs below 2^62 in integer units, got {q} x {positive} and {p} x "
+                f"{cost}; use bounds of fewer digits"
+            )
+        return self.cut_at(piece, p, q)
+
+    def importance(self, piece: _Piece) -> float:
+        """Area between the known chord of a piece and its known tangents: how far the curve may lie below."""
+        gain, cost = self.totals(piece)
+        chord, low, high = gain / cost, float(piece.lam_low), float(piece.lam_high)
+        upper = (high - chord) / (high - low) if high < inf else 1.0
+        return cost * cost * (chord - low) * upper
+
+    def widen_labels(self) -> tuple[Array, int]:
+        """Go over to wider distance labels, for networks with extremely long augmenting paths."""
+        self.label = np.zeros(self.label.size, dtype=np.int32)
+        self.limit = WIDE_LABEL_LIMIT
+        return self.label, self.limit
+
+    def own_lambda(self, piece: _Piece) -> tuple[int, int]:
+        """Lambda at which the piece as a whole is worth its price.
+
+        Raises
+        ------
+        OverflowError
+            Flows at this lambda may not fit 64 bits.
+        """
+        p, q, fits = piece_lambda(self.network, *self.segments(piece))
+        if not fits:
+            gain, cost = self.totals(piece)
+            raise OverflowError(
+                f"instance: expected gain x cost of every piece of the path below 2^62 in integer units, got "
+                f"{gain} x {cost}; use prices or a resolution of fewer digits"
+            )
+        return int(p), int(q)
+
+    def slice_once(self, piece: _Piece) -> tuple[list[_Piece], list[_Piece]]:
+        """Cut a piece at its own lambda; give resolved pieces and open ones."""
+        p, q = self.own_lambda(piece)
+        upper, lower = self.cut_at(piece, p, q)
+        if lower is None:
+            raise AssertionError("a piece at its own lambda is never kept as a whole")
+        return ([replace(lower, resolved=(p, q))], []) if upper is None else ([], [upper, lower])
+
+    def slice_fully(self, piece: _Piece) -> tuple[list[_Piece], list[_Piece]]:
+        """Slice a small piece to the end in one call, a large one once; give resolved pieces and open ones."""
+        if self.n_triples(piece) > SMALL_PIECE:
+            return self.slice_once(piece)
+        nodes, acquisitions = self.segments(piece)
+        found = np.empty((nodes.size, 6), dtype=np.int64)
+        n_found, n_left = slice_all(self.network, self.label, self.limit, nodes, acquisitions, piece.q_of_flow, found)
+        pieces = [
+            replace(
+                piece,
+                nodes=slice(piece.nodes.start + a, piece.nodes.start + b),
+                acquisitions=slice(piece.acquisitions.start + c, piece.acquisitions.start + d),
+                q_of_flow=q,
+                resolved=(p, q) if p else None,
+            )
+            for a, b, c, d, p, q in found[: n_found + n_left].tolist()
+        ]
+        if n_left:
+            self.own_lambda(pieces[n_found])
+            self.widen_labels()
+        return pieces[:n_found], pieces[n_found:]
+
+
+def prune_path(
+    instance: PruningInstance,
+    max_points: int | None = None,
+    lam_range: tuple[object, object] | None = None,
+    progress: ProgressCallback | None = None,
+) -> Path:
+    """Find every optimal pruning at once.
+
+    Parameters
+    ----------
+    instance : PruningInstance
+    max_points : int, optional
+        Stop at so many breakpoints, those that matter most for the curve found first; the path then says which
+        intervals of lambda it skipped.
+    lam_range : tuple of two numbers, optional
+        Resolve only breakpoints with ``low < lam <= high``; the rest is skipped.
+    progress : callable, optional
+        Called with the share of nodes whose breakpoint is known and a message. An interrupt (KeyboardInterrupt) ends
+        the work and keeps what was found.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    OverflowError
+        Gain times cost of a piece of the path reaches 2^62 in integer units.
+    TypeError, ValueError
+        Bad `max_points` or `lam_range`.
+    """
+    started = perf_counter()
+    report = progress or silent
+    if max_points is not None and (not isinstance(max_points, (int, np.integer)) or max_points < 1):
+        raise ValueError(f"max_points: expected an integer >= 1, got {max_points!r}")
+    reduced = presolve(instance)
+    slicer = _Slicer(reduced)
+    skipped: list[_Piece] = []
+    if lam_range is not None and slicer.open:
+        skipped = _restrict(slicer, instance, lam_range)
+    status = Status.OPTIMAL
+    try:
+        _work(slicer, max_points, report, len(skipped))
+        if slicer.open or skipped:
+            status = Status.FEASIBLE
+    except KeyboardInterrupt:
+        logger.info("path interrupted with %d pieces open", len(slicer.open))
+        status = Status.INTERRUPTED
+    pieces = sorted([*slicer.done, *slicer.open, *skipped], key=lambda piece: -piece.nodes.start)
+    return _assemble(instance, reduced, slicer, pieces, status, started)
+
+
+def _restrict(slicer: _Slicer, instance: PruningInstance, lam_range: tuple[object, object]) -> list[_Piece]:
+    """Cut off what lies outside a range of lambda; return it."""
+    if len(lam_range) != 2:
+        raise ValueError(f"lam_range: expected two numbers, got {lam_range!r}")
+    low, high = (nonnegative_fraction(bound, "lam_range") for bound in lam_range)
+    if low > high:
+        raise ValueError(f"lam_range: expected low <= high, got {lam_range!r}")
+    whole = slicer.open.pop()
+    above, below = slicer.cut_at_checked(whole, *instance.scaled_lambda(high))
+    inside, rest = (None, None) if below is None else slicer.cut_at_checked(below, *instance.scaled_lambda(low))
+    slicer.open += [inside] if inside is not None else []
+    return [piece for piece in (above, rest) if piece is not None]
+
+
+def _work(slicer: _Slicer, max_points: int | None, report: ProgressCallback, n_skipped: int) -> None:
+    """Slice open pieces, largest first, on all cores, until none is left or there are `max_points` pieces."""
+    n_threads = os.cpu_count() or 1
+    step = slicer.slice_fully if max_points is None else slicer.slice_once
+    running: dict[Future[tuple[list[_Piece], list[_Piece]]], _Piece] = {}
+    settled = 0
+
+    def collect(finished: Iterable[Future[tuple[list[_Piece], list[_Piece]]]]) -> None:
+        nonlocal settled
+        for future in finished:
+            piece = running.pop(future)
+            if future.exception() is not None:
+                slicer.open.append(piece)
+            resolved, still_open = future.result()
+            slicer.done += resolved
+            slicer.open += still_open
+            settled += sum(piece.n_nodes for piece in resolved)
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        try:
+            while slicer.open or running:
+                slicer.open.sort(key=slicer.n_triples if max_points is None else slicer.importance)
+                while slicer.open and len(running) < n_threads:
+                    n_pieces = len(slicer.done) + len(slicer.open) + len(running) + n_skipped
+                    if max_points is not None and n_pieces + len(running) >= max_points:
+                        break
+                    piece = slicer.open.pop()
+                    running[pool.submit(step, piece)] = piece
+                if not running:
+                    break
+                collect(wait(running, return_when=FIRST_COMPLETED).done)
+                report(settled / slicer.node_order.size, f"{len(slicer.done)} breakpoints")
+        finally:
+            collect(wait(running).done)
+
+
+def _assemble(
+    instance: PruningInstance,
+    reduced: ReducedProblem,
+    slicer: _Slicer,
+    pieces: Sequence[_Piece],
+    status: Status,
+    started: float,
+) -> Path:
+    """Turn pieces, by ascending lambda, into a Path on the instance."""
+    k = len(pieces)
+    unit = instance.error_unit / instance.cost_unit
+    totals = [slicer.totals(piece) for piece in pieces]
+    ratios = [Fraction(gain, cost) for gain, cost in totals]
+    reduced_breakpoint = np.where(slicer.never, NEVER_KEPT, k).astype(np.int32)
+    for index, piece in enumerate(pieces):
+        reduced_breakpoint[slicer.node_order[piece.nodes]] = index
+    node_breakpoint = np.append(reduced_breakpoint, np.int32(k))[reduced.node]
+    error = exact_sum(instance.errors[instance.tree_offsets[:-1]]) - exact_sum(instance.gain[node_breakpoint == k])
+    cost = 0
+    errors, costs = [error], [cost]
+    for gain, price in reversed(totals):
+        errors.append(errors[-1] - gain)
+        costs.append(costs[-1] + price)
+    skipped = tuple(
+        SkippedInterval(
+            index, piece.lam_low * unit, piece.lam_high * unit if piece.lam_high != inf else inf, piece.n_nodes
+        )
+        for index, piece in enumerate(pieces)
+        if piece.resolved is None
+    )
+    flow = None if skipped else _path_flow(instance, reduced, slicer, pieces, node_breakpoint)
+    return Path(
+        instance=instance,
+        breakpoints=tuple(ratio * unit for ratio in ratios),
+        errors=tuple(instance.error_unit * value for value in reversed(errors)),
+        costs=tuple(instance.cost_unit * value for value in reversed(costs)),
+        node_breakpoint=node_breakpoint,
+        flow=flow,
+        skipped=skipped,
+        status=status,
+        runtime_s=perf_counter() - started,
+    )
+
+
+def _path_flow(
+    instance: PruningInstance,
+    reduced: ReducedProblem,
+    slicer: _Slicer,
+    pieces: Sequence[_Piece],
+    node_breakpoint: npt.NDArray[np.int32],
+) -> PathFlow:
+    network = slicer.network
+    lambdas = [piece.resolved for piece in pieces if piece.resolved is not None]
+    node_p, node_q = np.zeros(reduced.gain.size, dtype=np.int64), np.ones(reduced.gain.size, dtype=np.int64)
+    price = np.zeros(reduced.cost.size, dtype=np.int64)
+    for piece, (p, q) in zip(pieces, lambdas, strict=True):
+        nodes, acquisitions = slicer.segments(piece)
+        node_p[nodes], node_q[nodes], price[acquisitions] = p, q, p
+    own_flow = node_p * reduced.split_cost + node_q * np.maximum(-reduced.gain, 0) - network.own_room
+    split_flow = np.minimum(own_flow, node_p * reduced.split_cost)
+    split = np.zeros(instance.n_internal, dtype=np.int64)
+    split[first_members(reduced.node)] = split_flow
+    gain, up = restore_nodes(instance, reduced, node_q, network.excess, own_flow - split_flow, network.up)
+    restore_row_order(reduced.indptr, reduced.indices, network.indices, network.flow, network.room)
+    triple = restore_triples(instance, reduced, price, network.flow)
+    return PathFlow(
+        tuple(p for p, _ in lambdas), tuple(q for _, q in lambdas), node_breakpoint, triple, up, gain, split
+    )
