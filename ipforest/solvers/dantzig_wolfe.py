@@ -29,6 +29,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any
@@ -184,7 +185,7 @@ class _Search:
         bounds = self.problem.instance.internal_offsets
         return all(
             any(np.array_equal(kept[first:end], column[first:end]) for column in self._columns[:n_columns])
-            for first, end in zip(bounds[:-1], bounds[1:], strict=True)
+            for first, end in pairwise(bounds)
         )
 
     def _solve_master(self) -> None:
@@ -259,7 +260,7 @@ class _Coupling:
         np.add.at(met, instance.indices, labels[triple_cell])
         unit_prices = problem.prices
         _, group = np.unique(met, return_inverse=True)
-        group_price = np.bincount(group, weights=unit_prices)
+        group_price = np.bincount(group, weights=unit_prices).astype(np.float64)
         charged = np.flatnonzero(unit_prices[instance.indices] > 0)
         triple_group = group[instance.indices[charged]]
         pairs = np.stack([triple_group, triple_cell[charged]]).astype(np.int64)
@@ -279,7 +280,7 @@ def _cell_weights(problem: ScaledProblem, cells: Index) -> FloatArray:
     """Objective of keeping each cell's nodes, in error units; shape (n_cells,)."""
     instance = problem.instance
     weights = instance.split_cost * (problem.p / problem.q) - instance.gain
-    return np.bincount(cells, weights=weights)
+    return np.bincount(cells, weights=weights).astype(np.float64)
 
 
 def _partition_master(
