@@ -12,6 +12,7 @@ first use, so that a checker brings in no solver:
 `integrality`                 exact vertices of small polytopes; rounding by a threshold
 `optimality`                  an integer flow proves a pruning optimal: the checker
 `certificate_file`            optimality certificates on disk
+`machine_checked`             the Coq proofs in `proofs/coq`, compiled; what each theorem assumes
 `claims`                      the papers' claims, each verdict computed
 `crosscheck`                  every method against every other
 ============================  =====================================================================================
