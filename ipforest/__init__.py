@@ -2,14 +2,17 @@
 
 from ipforest import datasets
 from ipforest.costs import FeatureCosts
+from ipforest.estimator import BudgetPrune
 from ipforest.forest import Forest
 from ipforest.instance import PruningInstance
+from ipforest.path import prune_path
 from ipforest.pruning import BudgetResult, DualFlow, Pruning, PruningResult, Status
 from ipforest.solvers import available_solvers, solve, solve_budget
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "BudgetPrune",
     "BudgetResult",
     "DualFlow",
     "FeatureCosts",
@@ -20,6 +23,7 @@ __all__ = [
     "Status",
     "available_solvers",
     "datasets",
+    "prune_path",
     "solve",
     "solve_budget",
 ]

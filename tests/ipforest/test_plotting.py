@@ -1,0 +1,216 @@
+"""Pictures hold the numbers they claim to show."""
+
+from fractions import Fraction
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from fitted_forests import N_FEATURES, examples
+from matplotlib.collections import LineCollection, PathCollection
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.exceptions import NotFittedError
+
+from ipforest import BudgetPrune, FeatureCosts
+from ipforest.plotting import TradeoffDisplay, draw_tree, plot_tradeoff
+from ipforest.solvers import solve
+from ipforest.tradeoff import lambda_grid, solve_tradeoff
+
+X, LABELS_X, TARGET = examples(240, seed=41)
+X_TEST, LABELS_TEST, TARGET_TEST = examples(100, seed=43)
+COSTS = [1, 1, 1, 5, 5, 5, 5]
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def model() -> BudgetPrune:
+    forest = RandomForestClassifier(8, max_depth=6, random_state=0)
+    return BudgetPrune(forest, feature_costs=COSTS, budget=3, random_state=0).fit(X, LABELS_X)
+
+
+def points(line) -> list[tuple[float, float]]:
+    return list(zip(*(values.tolist() for values in line.get_data()), strict=True))
+
+
+def texts(axes) -> list[str]:
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def test_the_path_is_drawn_point_by_point(model) -> None:
+    display = TradeoffDisplay.from_path(model.path_, budget="2.5")
+    (line,) = display.lines_
+    expected = [(float(cost), float(error)) for cost, error in zip(model.path_.costs, model.path_.errors, strict=True)]
+    assert points(line) == expected
+    assert display.budget_line_.get_xdata() == [2.5, 2.5]
+    assert display.figure_ is display.ax_.figure
+    assert texts(display.ax_) == ["optimal prunings", "budget 2.5", "pruning taken"]
+    best = model.path_.at_budget("2.5")
+    assert points(display.ax_.lines[-1]) == [(float(best.cost), float(best.error))]
+
+
+def test_a_path_without_a_budget(model) -> None:
+    display = TradeoffDisplay.from_path(model.path_)
+    assert display.budget_line_ is None
+    assert texts(display.ax_) == ["optimal prunings"]
+
+
+def test_an_estimator_is_drawn_with_its_test_errors(model) -> None:
+    display = TradeoffDisplay.from_estimator(model, X_TEST, LABELS_TEST)
+    optimised, tried = display.lines_
+    path = model.path_
+    assert len(points(optimised)) == len(path.costs)
+    for index, (cost, error) in enumerate(points(tried)):
+        pruned = model.forest_.prune(path.pruning_at(index))
+        assert cost == pruned.cost(X_TEST, model.costs_).mean()
+        assert error == np.mean(pruned.predict(X_TEST) != LABELS_TEST)
+    assert display.ax_.get_ylabel() == "error rate"
+    assert display.ax_.get_xlabel() == "cost an example"
+    error, cost = model.instance_.evaluate(model.pruning_)
+    expected = [(float(cost), float(error)), (model.cost(X_TEST).mean(), 1 - model.score(X_TEST, LABELS_TEST))]
+    np.testing.assert_allclose(points(display.ax_.lines[-1]), expected)
+
+
+def test_a_long_path_is_tried_at_some_points(model) -> None:
+    display = TradeoffDisplay.from_estimator(model, X_TEST, LABELS_TEST, max_points=4)
+    optimised, tried = display.lines_
+    assert len(points(optimised)) == len(model.path_.costs) > 4
+    assert 2 <= len(points(tried)) <= 4
+    costs = [cost for cost, _ in points(tried)]
+    assert (max(costs), min(costs)) == (model.at_lambda(0).cost(X_TEST).mean(), 0)
+
+
+def test_regression_shows_squared_errors() -> None:
+    forest = RandomForestRegressor(4, max_depth=4, random_state=0)
+    regressor = BudgetPrune(forest, feature_costs=COSTS, lam="0.05", random_state=0).fit(X, TARGET)
+    display = TradeoffDisplay.from_estimator(regressor, X_TEST, TARGET_TEST, max_points=5)
+    assert display.ax_.get_ylabel() == "mean squared error"
+    assert display.budget_line_ is None
+    expected = np.mean((regressor.predict(X_TEST) - TARGET_TEST) ** 2)
+    np.testing.assert_allclose(points(display.ax_.lines[-1])[1][1], expected)
+
+
+def test_an_unfitted_estimator_is_refused() -> None:
+    with pytest.raises(NotFittedError):
+        TradeoffDisplay.from_estimator(BudgetPrune(RandomForestClassifier()), X_TEST, LABELS_TEST)
+
+
+def test_axes_can_be_given(model) -> None:
+    _, (left, right) = plt.subplots(1, 2)
+    assert TradeoffDisplay.from_path(model.path_, ax=left).ax_ is left
+    assert draw_tree(model.forest_, 0, model.path_.node_lambda, colorbar=False, ax=right) is right
+    assert len(plt.get_fignums()) == 1
+
+
+def test_a_display_can_be_drawn_again(model) -> None:
+    display = TradeoffDisplay.from_estimator(model, X_TEST, LABELS_TEST, max_points=3)
+    first = [points(line) for line in display.lines_]
+    _, axes = plt.subplots()
+    assert display.plot(axes) is display
+    assert display.ax_ is axes
+    assert [points(line) for line in display.lines_] == first
+
+
+def test_the_tradeoff_of_the_demo(model) -> None:
+    costs, lambdas = FeatureCosts(COSTS), lambda_grid(model.instance_, 5)
+    tradeoff = solve_tradeoff(model.forest_, model.instance_, costs, X_TEST, LABELS_TEST, lambdas, solve, "dollars")
+    axes = plot_tradeoff(tradeoff, Fraction(5, 2))
+    assert texts(axes) == [
+        "training error, validation cost",
+        "test error, test cost",
+        "unpruned forest",
+        "budget 2.5",
+        "best within the budget",
+    ]
+    assert axes.get_xlabel() == "cost an example (dollars)"
+    training, test = axes.lines[0], axes.lines[2]
+    assert points(training) == [(float(p.validation_cost), float(p.training_error)) for p in tradeoff.points]
+    assert points(test) == [(p.test_cost, p.test_error) for p in tradeoff.points]
+    chosen = tradeoff.within(Fraction(5, 2))
+    assert points(axes.lines[-1])[1] == (chosen.test_cost, chosen.test_error)
+    assert len(plot_tradeoff(tradeoff).lines) == 5
+
+
+def drawn_nodes(axes) -> list[PathCollection]:
+    return [item for item in axes.collections if isinstance(item, PathCollection)]
+
+
+def test_a_tree_shows_every_node_once(model) -> None:
+    forest, tree = model.forest_, 3
+    axes = draw_tree(forest, tree, model.path_.node_lambda)
+    n_nodes = forest.tree_offsets[tree + 1] - forest.tree_offsets[tree]
+    places = np.concatenate([item.get_offsets() for item in drawn_nodes(axes)])
+    assert len(places) == len(np.unique(places, axis=0)) == n_nodes
+    edges = [item for item in axes.collections if isinstance(item, LineCollection)]
+    assert sum(len(item.get_segments()) for item in edges) == n_nodes - 1
+    for segment in np.concatenate([item.get_segments() for item in edges if item.get_segments()]):
+        (_, upper), (_, lower) = segment
+        assert lower == upper - 1
+    plt.close("all")
+
+
+@pytest.mark.parametrize("position", [0, 1, 2, -1])
+def test_a_tree_shows_what_lambda_keeps(model, position: int) -> None:
+    """Coloured are the tests of the pruned tree, squares its leaves, faded the rest."""
+    forest, tree = model.forest_, 2
+    lam = model.path_.breakpoints[position]
+    axes = draw_tree(forest, tree, model.path_.node_lambda, lam=lam, colorbar=False)
+    start, stop = forest.tree_offsets[tree : tree + 2]
+    inside = (forest.internal_nodes >= start) & (forest.internal_nodes < stop)
+    kept = int(model.path_.pruning(lam).kept[inside].sum())
+    gone, leaves, tests = drawn_nodes(axes)
+    assert len(tests.get_offsets()) == kept
+    assert len(leaves.get_offsets()) == kept + 1
+    assert len(gone.get_offsets()) <= inside.sum() - kept
+
+
+def test_colours_are_the_lambdas(model) -> None:
+    axes = draw_tree(model.forest_, 0, model.path_.node_lambda)
+    tests = drawn_nodes(axes)[-1]
+    inside = model.forest_.internal_nodes < model.forest_.tree_offsets[1]
+    expected = sorted(float(value) for value in model.path_.node_lambda[inside] if value > 0)
+    shown = np.asarray(tests.get_array().filled(np.nan))
+    np.testing.assert_allclose(sorted(shown[np.isfinite(shown)]), expected)
+    assert np.isnan(shown).sum() == inside.sum() - len(expected)
+    assert len(axes.figure.axes) == 2
+
+
+def test_tests_are_named(model) -> None:
+    names = [f"feature number {number}" for number in range(N_FEATURES)]
+    axes = draw_tree(model.forest_, 1, model.path_.node_lambda, feature_names=names)
+    root = int(model.forest_.tree_offsets[1])
+    written = [text.get_text().replace("\n", " ") for text in axes.texts]
+    assert written[0] == names[model.forest_.feature[root]]
+    assert 1 <= len(written) <= 7
+    axes.figure.canvas.draw()
+
+
+def test_a_tree_of_one_leaf_and_free_nodes_can_be_drawn() -> None:
+    stumps = RandomForestClassifier(2, min_samples_split=1000, random_state=0)
+    single = BudgetPrune(stumps, random_state=0).fit(X, LABELS_X)
+    draw_tree(single.forest_, 0, single.path_.node_lambda).figure.canvas.draw()
+    free = BudgetPrune(RandomForestClassifier(2, max_depth=3), feature_costs=[0] * 7, random_state=0).fit(X, LABELS_X)
+    assert np.isinf(free.path_.node_lambda.astype(float)).any()
+    draw_tree(free.forest_, 1, free.path_.node_lambda).figure.canvas.draw()
+    TradeoffDisplay.from_path(free.path_).figure_.canvas.draw()
+
+
+@pytest.mark.parametrize(
+    ("tree", "drop", "text"),
+    [
+        (8, 0, r"tree: expected 0\.\.7, got 8"),
+        (-1, 0, r"tree: expected 0\.\.7, got -1"),
+        (0, 1, "node_lambda: expected .* numbers, one an internal node, got"),
+    ],
+)
+def test_bad_requests_are_refused(model, tree: int, drop: int, text: str) -> None:
+    values = model.path_.node_lambda
+    with pytest.raises(ValueError, match=text):
+        draw_tree(model.forest_, tree, values[: values.size - drop])
