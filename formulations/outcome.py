@@ -196,7 +196,7 @@ def pruning_result(statement: Statement, solution: Solution, method: str) -> Pru
 
 
 def trusted_units(solution: Solution) -> int:
-    """Round a finite bound of branch and bound up to integer units, after taking off the error allowed to its floats."""
+    """Round a finite bound of branch and bound up to integer units, less the error allowed to its floats."""
     return ceil(solution.bound - BOUND_TOLERANCE - RELATIVE_BOUND_TOLERANCE * abs(solution.bound))
 
 
