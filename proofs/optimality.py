@@ -17,14 +17,14 @@ that S uses, so, writing f for the flow from the source into S,
 hence V(S) <= q * (sum of the positive gains) - F. A pruning whose V reaches this number is optimal. That is all: the
 checker verifies the flow's conditions, the closure of the pruning, and the equality. No solver is involved.
 
-Exactness. All sums are over non-negative int64 numbers whose exact total is first shown to stay below 2^62; where one
-does not, the same lines run on Python integers (numpy's object arrays).
+Exactness. A sum of non-negative int64 numbers runs in int64 once its exact total is known to stay below 2^62; where it
+does not, high and low halves are summed apart and joined as Python integers (numpy's object arrays).
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,13 +33,20 @@ from proofs.verdict import Verdict, accept, refuse
 
 if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
+    from ipforest.path import PathFlow
     from ipforest.pruning import DualFlow, PruningResult
-    from proofs.certificate_file import StoredFlow, StoredInstance
+    from proofs.certificate_archive import StoredInstance
+    from proofs.certificate_file import StoredFlow
+    from proofs.path_certificate_file import StoredPathFlow
 
-_LIMIT = 1 << 62
+    Instance: TypeAlias = PruningInstance | StoredInstance
+    Flow: TypeAlias = DualFlow | StoredFlow
+    AnyFlow: TypeAlias = Flow | PathFlow | StoredPathFlow
+
+LIMIT = 1 << 62
 
 
-def verify_optimality(instance: PruningInstance | StoredInstance, result: PruningResult) -> Verdict:
+def verify_optimality(instance: Instance, result: PruningResult) -> Verdict:
     """Verify that a result is an optimal pruning of the instance, and every number it states.
 
     Parameters
@@ -63,10 +70,10 @@ def verify_optimality(instance: PruningInstance | StoredInstance, result: Prunin
 
 
 def verify_claim(
-    instance: PruningInstance | StoredInstance,
+    instance: Instance,
     lam: Fraction,
     kept: NDArray[np.bool_],
-    flow: DualFlow | StoredFlow,
+    flow: Flow,
     claims: dict[str, Fraction],
 ) -> Verdict:
     """Verify a kept set against an integer flow, and the stated error, cost, objective and bound.
@@ -85,10 +92,10 @@ def verify_claim(
     -------
     Verdict
     """
-    fault = _instance_fault(instance)
+    fault = instance_fault(instance)
     if fault:
         return refuse(f"instance: {fault}")
-    network = _Network(instance)
+    network = Network(instance)
     fault = (
         _lambda_fault(instance, lam, flow.p, flow.q)
         or _pruning_fault(network, kept)
@@ -98,14 +105,14 @@ def verify_claim(
         return refuse(fault)
     used = np.zeros(instance.acquisition_cost.size, dtype=bool)
     used[instance.indices[np.repeat(kept, np.diff(instance.indptr))]] = True
-    gain = _total(network.gain[kept])
-    cost = _total(instance.acquisition_cost[used]) + _total(instance.split_cost[kept])
+    gain = total(network.gain[kept])
+    cost = total(instance.acquisition_cost[used]) + total(instance.split_cost[kept])
     positive = network.gain > 0
-    upper = flow.q * _total(network.gain[positive]) - _total(flow.gain[positive])
+    upper = flow.q * total(network.gain[positive]) - total(flow.gain[positive])
     value = flow.q * gain - flow.p * cost
     if value != upper:
         return refuse(f"the pruning is worth {value} scaled units, the flow only proves that none exceeds {upper}")
-    error_rate = instance.error_unit * (_total(instance.errors[instance.tree_offsets[:-1]]) - gain)
+    error_rate = instance.error_unit * (total(instance.errors[instance.tree_offsets[:-1]]) - gain)
     cost_rate = instance.cost_unit * cost
     objective = error_rate + lam * cost_rate
     found = {"error": error_rate, "cost": cost_rate, "objective": objective, "bound": objective}
@@ -118,15 +125,15 @@ def verify_claim(
     )
 
 
-class _Network:
+class Network:
     """The closure network's nodes, derived from the forest's parent pointers alone."""
 
-    def __init__(self, instance: PruningInstance | StoredInstance) -> None:
+    def __init__(self, instance: Instance) -> None:
         children = np.flatnonzero(instance.node_parent >= 0)
         above = instance.node_parent[children]
         is_internal = np.zeros(instance.node_parent.size, dtype=bool)
         is_internal[above] = True
-        self.internal = np.flatnonzero(is_internal)
+        self.internal = np.flatnonzero(is_internal).astype(np.int64)
         number = np.full(instance.node_parent.size + 1, -1, dtype=np.int64)
         number[self.internal] = np.arange(self.internal.size)
         self.parent = number[instance.node_parent[self.internal]]
@@ -135,7 +142,7 @@ class _Network:
         self.gain = instance.errors[self.internal] - below[self.internal]
 
 
-def _instance_fault(instance: PruningInstance | StoredInstance) -> str | None:
+def instance_fault(instance: Instance) -> str | None:
     """Say what is malformed in the instance; None if nothing."""
     offsets, parent = instance.tree_offsets, instance.node_parent
     if offsets.size < 2 or offsets[0] != 0 or (np.diff(offsets) < 1).any() or offsets[-1] != parent.size:
@@ -159,12 +166,12 @@ def _instance_fault(instance: PruningInstance | StoredInstance) -> str | None:
         values: NDArray[np.int64] = getattr(instance, name)
         if (values < 0).any():
             return f"{name} has a negative entry"
-        if _total(values) >= _LIMIT:
+        if total(values) >= LIMIT:
             return f"{name} sums to 2^62 or more"
     return None
 
 
-def _lambda_fault(instance: PruningInstance | StoredInstance, lam: Fraction, p: int, q: int) -> str | None:
+def _lambda_fault(instance: Instance, lam: Fraction, p: int, q: int) -> str | None:
     if lam < 0 or p < 0 or q <= 0:
         return f"lambda {lam} and its integer form {p}/{q} must not be negative"
     if Fraction(p, q) != lam * instance.cost_unit / instance.error_unit:
@@ -172,7 +179,7 @@ def _lambda_fault(instance: PruningInstance | StoredInstance, lam: Fraction, p: 
     return None
 
 
-def _pruning_fault(network: _Network, kept: NDArray[np.bool_]) -> str | None:
+def _pruning_fault(network: Network, kept: NDArray[np.bool_]) -> str | None:
     if kept.dtype != np.bool_ or kept.shape != network.parent.shape:
         return f"kept: expected {network.parent.size} booleans, got {kept.dtype} of shape {kept.shape}"
     orphans = kept & (network.parent >= 0) & ~kept[network.parent]
@@ -181,57 +188,107 @@ def _pruning_fault(network: _Network, kept: NDArray[np.bool_]) -> str | None:
     return None
 
 
-def _flow_fault(
-    network: _Network, instance: PruningInstance | StoredInstance, flow: DualFlow | StoredFlow
-) -> str | None:
+def _flow_fault(network: Network, instance: Instance, flow: Flow) -> str | None:
     """Say which condition of a flow is violated; None if it is one."""
+    fault = array_fault(network, instance, flow)
+    if fault:
+        return fault
+    over = flow.gain > scaled(np.abs(network.gain), flow.q)
+    if over.any():
+        return f"flow.gain exceeds q * |gain| at node {network.internal[over][0]}"
+    over = flow.split > scaled(instance.split_cost, flow.p)
+    if over.any():
+        return f"flow.split exceeds p * split_cost at node {network.internal[over][0]}"
+    inflow = sum_at(instance.indices, flow.triple, instance.acquisition_cost.size)
+    over = inflow > scaled(instance.acquisition_cost, flow.p)
+    if over.any():
+        return f"the flow into acquisition {int(np.argmax(over))} exceeds p * its cost"
+    return conservation_fault(network, instance, flow)
+
+
+def array_fault(
+    network: Network,
+    instance: Instance,
+    flow: AnyFlow,
+) -> str | None:
+    """Say which array of a flow has the wrong length or kind, or a negative entry; None if none has."""
     n_internal = network.parent.size
     sizes = {"triple": instance.indices.size, "up": n_internal, "gain": n_internal, "split": n_internal}
-    arcs: dict[str, NDArray[Any]] = {}
     for name, size in sizes.items():
         values: NDArray[np.int64] = getattr(flow, name)
         if values.shape != (size,) or values.dtype != np.int64:
             return f"flow.{name}: expected {size} int64 numbers, got {values.dtype} of shape {values.shape}"
         if (values < 0).any():
             return f"flow.{name} is negative at position {int(np.argmax(values < 0))}"
-        arcs[name] = values
-    if sum(_total(values) for values in arcs.values()) >= _LIMIT:
-        arcs = {name: values.astype(object) for name, values in arcs.items()}
-    over = arcs["gain"] > _scaled(np.abs(network.gain), flow.q)
-    if over.any():
-        return f"flow.gain exceeds q * |gain| at node {network.internal[over][0]}"
-    over = arcs["split"] > _scaled(instance.split_cost, flow.p)
-    if over.any():
-        return f"flow.split exceeds p * split_cost at node {network.internal[over][0]}"
-    inflow = np.zeros(instance.acquisition_cost.size, dtype=arcs["triple"].dtype)
-    np.add.at(inflow, instance.indices, arcs["triple"])
-    over = inflow > _scaled(instance.acquisition_cost, flow.p)
-    if over.any():
-        return f"the flow into acquisition {int(np.argmax(over))} exceeds p * its cost"
-    is_root = network.parent < 0
-    if (arcs["up"][is_root] != 0).any():
-        return f"flow.up leaves the root {network.internal[is_root & (arcs['up'] != 0)][0]}"
-    running = np.concatenate([np.zeros(1, dtype=arcs["triple"].dtype), np.cumsum(arcs["triple"])])
-    leaving = running[instance.indptr[1:]] - running[instance.indptr[:-1]] + arcs["up"] + arcs["split"]
-    entering = np.where(network.gain > 0, arcs["gain"], 0)
-    np.add.at(entering, network.parent[~is_root], arcs["up"][~is_root])
-    leaving = leaving + np.where(network.gain > 0, 0, arcs["gain"])
-    if (entering != leaving).any():
-        node = int(np.argmax(entering != leaving))
+    return None
+
+
+def conservation_fault(
+    network: Network,
+    instance: Instance,
+    flow: AnyFlow,
+) -> str | None:
+    """Say at which node more comes in than goes out, or less; None if nowhere."""
+    has_parent = network.parent >= 0
+    if flow.up[~has_parent].any():
+        return f"flow.up leaves the root {network.internal[~has_parent & (flow.up != 0)][0]}"
+    from_source = np.where(network.gain > 0, flow.gain, 0)
+    from_children = sum_at(network.parent[has_parent], flow.up[has_parent], network.parent.size)
+    entering = add(from_source, from_children)
+    leaving = add(sum_rows(instance.indptr, flow.triple), flow.up, flow.split, flow.gain - from_source)
+    wrong = entering != leaving
+    if wrong.any():
+        node = int(np.argmax(wrong))
         return f"at node {network.internal[node]} the flow in is {entering[node]}, out {leaving[node]}"
     return None
 
 
-def _scaled(values: NDArray[np.int64], factor: int) -> NDArray[Any]:
+def scaled(values: NDArray[np.int64], factor: int) -> NDArray[Any]:
     """Multiply exactly: in int64 when every product fits, else in Python integers."""
-    if int(values.max(initial=0)) * factor < _LIMIT:
+    if int(values.max(initial=0)) * factor < LIMIT:
         return values * np.int64(factor)
     product: NDArray[Any] = values.astype(object) * factor
     return product
 
 
-def _total(values: NDArray[np.int64]) -> int:
-    """Sum int64 numbers exactly: high and low halves apart, each of which cannot overflow."""
+def add(*parts: NDArray[Any]) -> NDArray[Any]:
+    """Add non-negative arrays exactly: in int64 when no sum can leave it, else in Python integers."""
+    fits = sum(int(part.max(initial=0)) for part in parts) < LIMIT
+    total: NDArray[Any] = sum((part if fits else part.astype(object) for part in parts[1:]), start=parts[0] + 0)
+    return total
+
+
+def sum_at(places: NDArray[Any], values: NDArray[np.int64], size: int) -> NDArray[Any]:
+    """Sum non-negative values by place, exactly."""
+
+    def by_place(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        sums = np.zeros(size, dtype=np.int64)
+        np.add.at(sums, places, numbers)
+        return sums
+
+    if total(values) < LIMIT:
+        return by_place(values)
+    sums: NDArray[Any] = by_place(values >> 32).astype(object) * (1 << 32) + by_place(values & 0xFFFFFFFF)
+    return sums
+
+
+def sum_rows(indptr: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[Any]:
+    """Sum non-negative values row by row, exactly."""
+
+    def by_row(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        running = np.zeros(numbers.size + 1, dtype=np.int64)
+        np.cumsum(numbers, out=running[1:])
+        sums: NDArray[np.int64] = running[indptr[1:]] - running[indptr[:-1]]
+        return sums
+
+    if total(values) < LIMIT:
+        return by_row(values)
+    sums: NDArray[Any] = by_row(values >> 32).astype(object) * (1 << 32) + by_row(values & 0xFFFFFFFF)
+    return sums
+
+
+def total(values: NDArray[np.int64]) -> int:
+    """Sum int64 numbers exactly: high and low halves apart, neither of which can overflow."""
     high = int((values >> 32).sum(dtype=np.int64))
     low = int((values & 0xFFFFFFFF).sum(dtype=np.int64))
     return (high << 32) + low

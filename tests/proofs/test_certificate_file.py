@@ -10,14 +10,8 @@ import pytest
 
 from ipforest.pruning import Pruning
 from ipforest.solvers import solve
-from proofs.certificate_file import (
-    CertificateFileError,
-    read_archive,
-    read_certificate,
-    verify_certificate_file,
-    write_archive,
-    write_certificate,
-)
+from proofs.certificate_archive import CertificateFileError, read_archive, write_archive
+from proofs.certificate_file import read_certificate, verify_certificate_file, write_certificate
 from proofs.random_instances import random_instance
 
 
@@ -176,7 +170,8 @@ def test_a_forged_instance_with_a_new_hash_is_refused_unless_the_claim_is_true_o
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"format": "something else"}, "not an optimality certificate"),
+        ({"format": "something else"}, "not an ipforest certificate"),
+        ({"format": "ipforest shopping list"}, "no kind of certificate known here"),
         ({"version": 2}, "version 2, this checker knows 1"),
         ({"extra": 1}, "missing or unknown"),
         ({"lam": "a third"}, "cannot be read"),
