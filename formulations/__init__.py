@@ -90,7 +90,7 @@ def build(
     ValueError
         Unknown name, a missing, needless or negative number, or an instance that does not fit.
     OverflowError
-        A coefficient that is no exact float.
+        Integers that reach 2^62.
     """
     statement = state(name, instance, lam, budget, relaxed)
     return formulation(name).load()(statement)

@@ -13,6 +13,7 @@ from formulations import layout
 from formulations.statement import Statement
 from ipforest.instance import PruningInstance
 from ipforest.pruning import Pruning, PruningResult, Status
+from ipforest.rational import INT64_SAFE
 from ipforest.solvers.tree_dp import equal_shares, lagrangian_bound
 
 __all__ = ["FractionalOptimumError", "Solution", "kept_shares", "multipliers", "pruning_result", "within_prices"]
@@ -128,7 +129,7 @@ def multipliers(statement: Statement, row_duals: FloatArray, scale: int = 1) -> 
         triple, _ = layout.nodes_below_first_use(instance)
         duals = np.bincount(triple, weights=duals, minlength=instance.n_triples).astype(np.float64)
     sign = 1 if statement.formulation == "compact" else -1
-    return np.rint(np.maximum(sign * scale * duals, 0)).astype(np.int64)
+    return np.rint(np.clip(sign * scale * duals, 0, float(INT64_SAFE))).astype(np.int64)
 
 
 def within_prices(instance: PruningInstance, p: int, beta: IntArray) -> IntArray:

@@ -15,9 +15,6 @@ from ipforest.routing import accumulate_to_ancestors
 
 __all__ = ["Coefficients", "Statement", "objective_coefficients", "state"]
 
-EXACT_FLOAT = 2**53
-"""Integers below it are floats without rounding."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Statement:
@@ -27,7 +24,8 @@ class Statement:
 
     .. math:: q \sum_h e_h z_h + p \Big[ \sum_{k,i} c_k w_{k,i} + \sum_h \mathrm{split}_h x_h \Big]
 
-    in units of ``error_unit / q``. Solvers read them as floats, exactly.
+    in units of ``error_unit / q``. Solvers read the coefficients as floats, exact below 2^53 and rounded to 16 digits
+    above; what they find is evaluated again in integers.
 
     Parameters
     ----------
@@ -84,7 +82,7 @@ def state(
     ValueError
         Unknown name, a missing, needless or negative number, several trees for ``ip2``, no routing for ``ip1``.
     OverflowError
-        A coefficient that is no exact float.
+        Integers that reach 2^62.
     """
     info = formulation(name)
     for argument, value in (("lam", lam), ("budget", budget)):
@@ -126,26 +124,29 @@ class Coefficients:
 
 
 def objective_coefficients(statement: Statement) -> Coefficients:
-    """Give the objective's coefficients, integers that floats hold exactly.
+    """Give the objective's coefficients: integers, in floats.
 
     Raises
     ------
     OverflowError
-        A coefficient reaches 2^53, or a sum 2^62.
+        A sum reaches 2^62.
     """
     instance, (p, q) = statement.instance, statement.weights
     total = q * exact_sum(instance.errors) + p * exact_sum(instance.split_cost)
     price = p * int(instance.acquisition_cost.max(initial=0))
     if max(total, price) >= INT64_SAFE:
-        raise OverflowError(f"lam: expected sums below 2^62 units, got {max(total, price)}; {_ADVICE}")
-    acquisition = _exact_floats(p * instance.acquisition_cost)
+        raise OverflowError(
+            f"lam: expected sums below 2^62 units, got {max(total, price)}; "
+            "use a lambda or prices with smaller denominators"
+        )
+    acquisition = (p * instance.acquisition_cost).astype(np.float64)
     if statement.formulation == "closure":
         tree = p * instance.split_cost - q * instance.gain
         constant = q * exact_sum(instance.errors[instance.tree_offsets[:-1]])
     else:
         tree = q * instance.errors - p * subtree_split_cost(instance)
         constant = p * exact_sum(instance.split_cost)
-    return Coefficients(_exact_floats(tree), acquisition, float(_exact_floats(np.array([constant]))[0]))
+    return Coefficients(tree.astype(np.float64), acquisition, float(constant))
 
 
 def subtree_split_cost(instance: PruningInstance) -> npt.NDArray[np.int64]:
@@ -157,12 +158,3 @@ def subtree_split_cost(instance: PruningInstance) -> npt.NDArray[np.int64]:
     saved[instance.internal_nodes, 0] = instance.split_cost
     accumulate_to_ancestors(instance.node_parent, saved)
     return saved[:, 0]
-
-
-_ADVICE = "use a lambda or prices with smaller denominators"
-
-
-def _exact_floats(values: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    if values.size and int(np.abs(values).max()) >= EXACT_FLOAT:
-        raise OverflowError(f"lam: expected coefficients below 2^53, got {np.abs(values).max()}; {_ADVICE}")
-    return values.astype(np.float64)

@@ -144,9 +144,16 @@ def test_bad_statements_are_refused_in_one_line(arguments, message):
     assert "\n" not in str(problem.value)
 
 
-def test_coefficients_that_floats_would_round_are_refused():
-    with pytest.raises(OverflowError, match=r"lam: expected coefficients below 2\^53, got \d+; use a lambda"):
-        formulations.build("ip3", TREE, Fraction(1, 2**52 + 1))
+def test_where_floats_round_the_coefficients_the_objective_stays_exact_and_the_bound_honest():
+    lam = Fraction(2**54 + 1, 2**55 + 1)
+    for formulation in ("closure", "ip3"):
+        result = solve_lp(TREE, lam, formulation=formulation)
+        assert result.objective == 3 * lam
+        assert 0 <= result.gap < Fraction(1, 2**50)
+        assert (result.status is Status.OPTIMAL) == (result.gap == 0)
+
+
+def test_integers_that_overflow_are_refused():
     with pytest.raises(OverflowError, match=r"lam: expected sums below 2\^62 units, got \d+; use a lambda"):
         solve(TREE, Fraction(10**30, 10**30 + 1), method="highs-lp")
 
