@@ -4,18 +4,17 @@ Everything here works with integers and `fractions.Fraction`. A question is answ
 evidence; its `check` recomputes everything and returns a `Verdict`, accepted or refused with a reason. Modules load on
 first use, so that a checker brings in no solver:
 
-============================  =====================================================================================
-`unimodularity`               is a small matrix totally unimodular? three exact tests
-`network`                     network certificates of the programmes' matrices, any size, linear time
-`network_form`                the papers' row operations (Lemma 3.1 / 4.1) and their shortest-path graphs
-`gallery`                     matrices with known answers from the literature
-`integrality`                 exact vertices of small polytopes; rounding by a threshold
-`optimality`                  an integer flow proves a pruning optimal: the checker
-`certificate_file`            optimality certificates on disk
-`machine_checked`             the Coq proofs in `proofs/coq`, compiled; what each theorem assumes
-`claims`                      the papers' claims, each verdict computed
-`crosscheck`                  every method against every other
-============================  =====================================================================================
+===============================================  ==================================================================
+`unimodularity`, `gallery`, `recognition`        is a small matrix totally unimodular, a network matrix? known answers
+`network`                                        network certificates of the programmes, any size, linear time
+`network_form`, `figure_trees`, `drawing`        the papers' row operations and figures (Lemma 3.1 / 4.1)
+`integrality`, `polytopes`, `simplex`            exact vertices of small polytopes; rounding; mid-size vertices
+`optimality`, `certificate_file`                 an integer flow proves a pruning optimal: checker, file format
+`path_optimality`, `path_certificate_file`       one flow proves a whole path: checker, file format
+`claims`, `pruning_claims`, `tree_claims`        the papers' claims, each verdict computed
+`machine_checked`                                the theorems in Coq
+`crosscheck`                                     every method against every other
+===============================================  ==================================================================
 """
 
 from importlib import import_module
@@ -23,8 +22,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from proofs.certificate_file import read_certificate, verify_certificate_file, write_certificate
+    from proofs.claims import prove
+    from proofs.integrality import round_by_threshold, vertices
+    from proofs.machine_checked import compile_proof
     from proofs.network import NetworkCertificate, network_certificate
     from proofs.optimality import verify_optimality
+    from proofs.path_certificate_file import write_path_certificate
+    from proofs.path_optimality import verify_path
+    from proofs.recognition import find_network
     from proofs.unimodularity import Certificate, Counterexample, is_totally_unimodular
     from proofs.verdict import Verdict
 
@@ -33,12 +38,19 @@ __all__ = [
     "Counterexample",
     "NetworkCertificate",
     "Verdict",
+    "compile_proof",
+    "find_network",
     "is_totally_unimodular",
     "network_certificate",
+    "prove",
     "read_certificate",
+    "round_by_threshold",
     "verify_certificate_file",
     "verify_optimality",
+    "verify_path",
+    "vertices",
     "write_certificate",
+    "write_path_certificate",
 ]
 
 _HOME = {
@@ -46,12 +58,19 @@ _HOME = {
     "Counterexample": "unimodularity",
     "NetworkCertificate": "network",
     "Verdict": "verdict",
+    "compile_proof": "machine_checked",
+    "find_network": "recognition",
     "is_totally_unimodular": "unimodularity",
     "network_certificate": "network",
+    "prove": "claims",
     "read_certificate": "certificate_file",
+    "round_by_threshold": "integrality",
     "verify_certificate_file": "certificate_file",
     "verify_optimality": "optimality",
+    "verify_path": "path_optimality",
+    "vertices": "integrality",
     "write_certificate": "certificate_file",
+    "write_path_certificate": "path_certificate_file",
 }
 
 

@@ -16,6 +16,7 @@ from formulations.highs import run
 from ipforest.datasets import load
 from ipforest.forest import Forest
 from ipforest.instance import PruningInstance
+from ipforest.path import prune_path
 from ipforest.pruning import Pruning
 from ipforest.solvers import MissingSolverError, solve
 from proofs.brute_force import prunings
@@ -29,9 +30,11 @@ from proofs.integrality import (
     round_by_threshold,
     vertices,
 )
+from proofs.machine_checked import BrokenProofError, CoqMissingError, compile_proof
 from proofs.network import FORMULATIONS, formulation_matrix, network_certificate
 from proofs.network_form import compare_with_print, network_form
 from proofs.optimality import verify_optimality
+from proofs.path_optimality import verify_path
 from proofs.polytopes import budget_polytope, cost_row, error_row, naive_polytope, polytope, value
 from proofs.random_instances import random_instance
 from proofs.simplex import random_objectives, relaxation, survey_vertices
@@ -222,6 +225,40 @@ def flows_prove_optimality(rng: np.random.Generator) -> tuple[Ruling, str]:
         f"{verified} prunings verified by integer flows without a solver, 100 of them also against all prunings; "
         f"largest instance {forest.n_triples} triples"
     )
+
+
+def paths_prove_every_lambda(rng: np.random.Generator) -> tuple[Ruling, str]:
+    """Verify whole paths by one flow each, and compare the small ones with all prunings at every breakpoint."""
+    breakpoints = compared = 0
+    for number in range(60):
+        instance = fitted_instance(int(rng.integers(1 << 31)), 20, 8, 200) if number == 0 else random_instance(rng, 7)
+        path = prune_path(instance)
+        verdict = verify_path(instance, path)
+        if not verdict:
+            return Ruling.FALSE, verdict.reason
+        breakpoints += len(path.breakpoints)
+        if number == 0:
+            continue
+        every = [instance.evaluate(pruning) for pruning in prunings(instance)]
+        for lam, error, cost in zip(path.breakpoints, path.errors, path.costs, strict=False):
+            compared += 1
+            if error + lam * cost != min(other + lam * price for other, price in every):
+                return Ruling.FALSE, f"at breakpoint {lam} another pruning is better"
+    return Ruling.TRUE, (
+        f"60 paths with {breakpoints} breakpoints, each proved by one flow in linear time; {compared} breakpoints also "
+        "compared with all prunings"
+    )
+
+
+def the_theorem_is_machine_checked(rng: np.random.Generator) -> tuple[Ruling, str]:
+    """Compile the Coq proofs and ask what their theorems assume."""
+    try:
+        proof = compile_proof()
+    except CoqMissingError as missing:
+        return Ruling.NOT_RUN, str(missing)
+    except BrokenProofError as broken:
+        return Ruling.INCONSISTENT, str(broken)
+    return (Ruling.TRUE if proof.closed else Ruling.INCONSISTENT), f"{proof}: {', '.join(proof.theorems)}"
 
 
 def programmes_are_totally_unimodular(rng: np.random.Generator) -> tuple[Ruling, str]:
@@ -622,6 +659,18 @@ QUESTIONS = [
         "this project (closure form of IP3)",
         Ruling.TRUE,
         flows_prove_optimality,
+    ),
+    Question(
+        "optimal prunings are nested in lambda, and one flow proves the whole path",
+        "this project",
+        Ruling.TRUE,
+        paths_prove_every_lambda,
+    ),
+    Question(
+        "integrality and total unimodularity, for every forest, routing and non-negative prices: machine-checked in Coq",
+        THEOREM,
+        Ruling.TRUE,
+        the_theorem_is_machine_checked,
     ),
     Question(
         "the relaxation gives an optimally pruned forest for any budget",
