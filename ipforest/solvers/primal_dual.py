@@ -187,7 +187,7 @@ class PrimalDualState:
             The file is no state, is truncated, or has another version.
         """
         try:
-            with np.load(path, allow_pickle=False) as archive:
+            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
             facts = json.loads(str(arrays["facts"]))
             if facts["version"] != STATE_VERSION:
@@ -440,7 +440,7 @@ class _Ascent:
     def _length(self, iteration: int, relaxation: float, gap: float, direction: FloatArray) -> float:
         if not self._rule.relaxation:
             return float(self._rule.length * self._prices.max(initial=0.0) * iteration**-self._rule.power)
-        squared_norm = float(direction @ direction)
+        squared_norm = float(np.sum(direction * direction))
         return relaxation * gap / squared_norm if squared_norm > 0 else 0.0
 
     def _projected(self, multipliers: FloatArray) -> FloatArray:

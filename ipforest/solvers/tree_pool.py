@@ -1,22 +1,24 @@
-"""Trees pruned in parallel through joblib: data sent once to each worker, the same bits on every backend.
+"""Trees pruned in parallel through joblib: data sent once, the same bits on every backend.
 
 A round sends each task the charges of its trees' nodes and gets back their values and kept nodes, all integers, so
-neither the number of workers nor the backend can change a result. The trees themselves stay in the workers: a task
-names its batch, and a worker that does not hold it (a new one, or the successor of one that died) says so and is sent
-it. Charges travel as bytes inside the task, which lets a cluster run a task again elsewhere when a worker is lost.
+neither the number of workers nor the backend can change a result. The trees themselves do not travel again: on a Dask
+cluster they are scattered to all workers when the pool opens (a worker that starts later, or in place of one that died,
+fetches them from another); among local processes joblib maps large arrays into shared memory once. Charges travel as
+bytes inside the task, so that a cluster can run it again elsewhere when a worker is lost.
 """
 
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
+from contextlib import ExitStack
 from itertools import pairwise
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import joblib
 import numpy as np
 import numpy.typing as npt
+from joblib.parallel import get_active_backend
 
 from ipforest.solvers.tree_dp import IntArray, TreeBatch
 
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
 
 _TASKS_PER_WORKER = 2
-_MOST_HELD_BATCHES = 256
-_held: OrderedDict[str, TreeBatch] = OrderedDict()
 
 
 class TreePool:
@@ -37,30 +37,34 @@ class TreePool:
     q : int
         Weight of an error unit.
     n_jobs : int, optional
-        Of joblib; by default what `joblib.parallel_config` says, else 1.
+        Of joblib; by default what `joblib.parallel_config` says, else 1. With one worker no task leaves the process.
     """
 
     def __init__(self, instance: PruningInstance, q: int, n_jobs: int | None = None) -> None:
-        self._parallel = joblib.Parallel(n_jobs=n_jobs, batch_size=1, pre_dispatch="all")
         n_workers = joblib.effective_n_jobs(n_jobs)
         n_batches = 1 if n_workers == 1 else min(instance.n_trees, _TASKS_PER_WORKER * n_workers)
         spans = list(pairwise(_even_bounds(instance, n_batches)))
-        name = instance.fingerprint()
-        self._keys = [f"{name} {q} {first}:{end}" for first, end in spans]
-        self._batches = [TreeBatch.of(instance, q, first, end) for first, end in spans]
         inner = instance.internal_offsets
+        self._n_jobs = n_jobs
+        self._batches = [TreeBatch.of(instance, q, first, end) for first, end in spans]
         self._slices = [slice(int(inner[first]), int(inner[end])) for first, end in spans]
+        self._resources = ExitStack()
 
     def __enter__(self) -> TreePool:
         if len(self._batches) > 1:
-            self._parallel.__enter__()
+            client = getattr(get_active_backend()[0], "client", None)
+            if client is not None:
+                scattered = joblib.parallel_config(backend="dask", client=client, scatter=self._batches)
+                self._resources.enter_context(scattered)
+            self._parallel = self._resources.enter_context(
+                joblib.Parallel(n_jobs=self._n_jobs, batch_size=1, pre_dispatch="all")
+            )
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if len(self._batches) > 1:
-            self._parallel.__exit__(kind, error, trace)
+        self._resources.close()
 
     def prune(self, charges: IntArray) -> tuple[IntArray, npt.NDArray[np.bool_]]:
         """Prune every tree by itself; see `TreeBatch.prune`.
@@ -76,30 +80,15 @@ class TreePool:
         """
         if len(self._batches) == 1:
             return self._batches[0].prune(charges)
-        packed = [charges[part].tobytes() for part in self._slices]
-        answers = self._run([(key, data, None) for key, data in zip(self._keys, packed, strict=True)])
-        lacking = [number for number, answer in enumerate(answers) if answer is None]
-        if lacking:
-            again = self._run([(self._keys[n], packed[n], self._batches[n]) for n in lacking])
-            for number, answer in zip(lacking, again, strict=True):
-                answers[number] = answer
+        answers = self._parallel(
+            joblib.delayed(_prune_batch)(batch, charges[part].tobytes())
+            for batch, part in zip(self._batches, self._slices, strict=True)
+        )
         return np.concatenate([values for values, _ in answers]), np.concatenate([kept for _, kept in answers])
 
-    def _run(self, tasks: list[tuple[str, bytes, TreeBatch | None]]) -> list[Any]:
-        if not tasks:
-            return []
-        return list(self._parallel(joblib.delayed(_prune_batch)(*task) for task in tasks))
 
-
-def _prune_batch(key: str, charges: bytes, batch: TreeBatch | None) -> tuple[IntArray, npt.NDArray[np.bool_]] | None:
-    """Prune a batch that this worker holds or is given; None says that it lacks it."""
-    if batch is None:
-        batch = _held.get(key)
-    else:
-        _held[key] = batch
-        while len(_held) > _MOST_HELD_BATCHES:
-            _held.popitem(last=False)
-    return None if batch is None else batch.prune(np.frombuffer(charges, dtype=np.int64))
+def _prune_batch(batch: TreeBatch, charges: bytes) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    return batch.prune(np.frombuffer(charges, dtype=np.int64))
 
 
 def _even_bounds(instance: PruningInstance, n_batches: int) -> list[int]:
