@@ -9,11 +9,20 @@ import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
+from math import inf
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+
+if TYPE_CHECKING:
+    from ipforest.forest import Forest
+    from ipforest.instance import PruningInstance
+    from ipforest.path import Path as LambdaPath
+    from ipforest.pruning import PruningResult
+    from ipforest.tradeoff import Solver, Tradeoff, TradeoffPoint
 
 DONE, CHECK_FAILED, BAD_INPUT = 0, 1, 2
 
@@ -43,7 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="ipforest", description="Prune tree ensembles to a feature budget, provably optimally."
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for add in (_add_demo, _add_versions):
+    for add in (_add_demo, _add_prune, _add_path, _add_prove, _add_verify, _add_versions):
         add(commands)
     return parser
 
@@ -56,12 +65,62 @@ def _command(commands: Subparsers, name: str, run: Any, description: str) -> arg
     return command
 
 
+def _add_out_option(command: argparse.ArgumentParser, files: str) -> None:
+    command.add_argument("--out", metavar="DIR", help=f"write {files} there")
+
+
 def _add_data_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--data", default="breast_cancer", metavar="NAME", help="data set: bundled, or a file of $IPFOREST_DATA"
     )
     command.add_argument("--trees", type=_positive_integer, default=40, metavar="T", help="trees of the forest")
     command.add_argument("--seed", type=int, default=0, help="seed of the splits and the forest")
+
+
+def _add_problem_options(command: argparse.ArgumentParser) -> None:
+    """Options of a forest to prune: trained on a data set, or your own with its examples and prices."""
+    _add_data_options(command)
+    own = command.add_argument_group("your own forest, in place of --data")
+    own.add_argument("--model", metavar="FILE", help="fitted ensemble saved by joblib (loading runs code in it)")
+    own.add_argument("--examples", metavar="FILE", help="examples that pay: .csv, .npy, or .npz with an array X")
+    own.add_argument("--prices", metavar="FILE", help="CSV with a column cost, a row a feature (default: 1 each)")
+    command.add_argument("--loss", help="misclassification, gini, entropy or squared_error (default: by the task)")
+    command.add_argument("--split-cost", default="0", metavar="C", help="what one test costs (default: 0)")
+
+
+def _problem(options: Arguments) -> tuple[Forest, PruningInstance, str]:
+    """Give the forest, the instance and the unit of cost that the options describe."""
+    from ipforest import datasets
+    from ipforest.costs import FeatureCosts
+    from ipforest.demo import train_and_split
+    from ipforest.forest import Forest
+    from ipforest.instance import PruningInstance
+
+    if (options.model is None) != (options.examples is None):
+        raise ValueError("--model: expected --model and --examples together, got one of them")
+    if options.model is None:
+        data = datasets.load(options.data)
+        forest, parts = train_and_split(data, options.trees, options.seed)
+        X, costs, cost_unit = parts.X_validation, data.costs, data.cost_unit
+    else:
+        forest = Forest.from_sklearn(_load_model(options.model))
+        X, cost_unit = datasets.read_examples(options.examples), "features"
+        costs = FeatureCosts.uniform(forest.n_features)
+    if options.prices is not None:
+        costs, cost_unit = FeatureCosts.from_csv(options.prices), "price units"
+    loss = options.loss or ("misclassification" if forest.is_classifier else "squared_error")
+    return forest, PruningInstance.from_forest(forest, X, costs, loss, split_cost=options.split_cost), cost_unit
+
+
+def _load_model(path: str) -> Any:
+    import pickle
+
+    import joblib
+
+    try:
+        return joblib.load(path)
+    except (pickle.UnpicklingError, EOFError, ValueError, KeyError, AttributeError) as problem:
+        raise ValueError(f"{path}: expected a complete file written by joblib.dump, got: {problem}") from None
 
 
 def _positive_integer(text: str) -> int:
@@ -89,13 +148,12 @@ def _add_demo(commands: Subparsers) -> None:
     _add_data_options(command)
     command.add_argument("--budget", metavar="B", help="average cost an example (default: half of the unpruned)")
     command.add_argument("--lambdas", nargs="+", metavar="L", help="lambdas to solve for (default: a grid of ten)")
-    command.add_argument("--formulation", default="ip3", help="Pyomo model to solve (default: ip3)")
-    command.add_argument("--out", metavar="DIR", help="write tradeoff.png, tradeoff.csv and tradeoff.json there")
+    command.add_argument("--formulation", default="closure", help="Pyomo model to solve (default: closure)")
+    _add_out_option(command, "tradeoff.png, tradeoff.csv and tradeoff.json")
 
 
 def run_demo(options: Arguments) -> int:
     """Do the main job end to end on one data set."""
-    import formulations
     from ipforest import datasets
     from ipforest.demo import train_and_split
     from ipforest.instance import PruningInstance
@@ -118,11 +176,13 @@ def run_demo(options: Arguments) -> int:
             parts.X_test,
             parts.y_test,
             lambda_grid(instance) if lambdas is None else lambdas,
-            lambda problem, lam: formulations.solve(formulations.build(options.formulation, problem, lam)),
+            _pyomo_solver(options.formulation),
             data.cost_unit,
             progress,
         )
-    budget = tradeoff.unpruned.validation_cost / 2 if budget is None else budget
+    if budget is None:
+        cheapest = min(point.validation_cost for point in tradeoff.points)
+        budget = max(tradeoff.unpruned.validation_cost / 2, cheapest)
     chosen = tradeoff.within(budget)
     directory = _out_directory(options)
     if directory is not None:
@@ -131,7 +191,7 @@ def run_demo(options: Arguments) -> int:
         print(tradeoff.to_json())
         return DONE
     console = Console()
-    console.print(f"{data!r}\n{forest!r}\n{instance!r}", highlight=False)
+    console.print(f"{data!r}\n{forest!r}\n{instance!r}", highlight=False, soft_wrap=True)
     console.print(_tradeoff_table(tradeoff, chosen))
     console.print(f"Budget {float(budget):.4g} {data.cost_unit} on validation data: {tradeoff.compare(chosen)}.")
     if directory is not None:
@@ -139,8 +199,26 @@ def run_demo(options: Arguments) -> int:
     return DONE
 
 
-def _tradeoff_table(tradeoff: Any, chosen: Any) -> Table:
-    table = Table(title=f"Optimal prunings; cost in {tradeoff.cost_unit} an example")
+def _pyomo_solver(formulation: str) -> Solver:
+    """Solve a formulation's 0-1 programme, built by Pyomo, with HiGHS."""
+    import formulations
+    from ipforest.pruning import PruningResult
+
+    def solve_model(instance: PruningInstance, lam: Fraction) -> PruningResult:
+        result = formulations.solve(formulations.build(formulation, instance, lam))
+        if not isinstance(result, PruningResult):
+            raise ValueError(f"--formulation: expected a programme that takes lambda, got {formulation!r}")
+        return result
+
+    return solve_model
+
+
+def _table(title: str) -> Table:
+    return Table(title=title, box=SIMPLE_HEAD, pad_edge=False)
+
+
+def _tradeoff_table(tradeoff: Tradeoff, chosen: TradeoffPoint) -> Table:
+    table = _table(f"Optimal prunings; cost in {tradeoff.cost_unit} an example")
     for heading in ("lambda", "in-bag error", "validation cost", "test error", "test cost", "internal nodes", "gap"):
         table.add_column(heading, justify="right")
     for point in (*tradeoff.points, tradeoff.unpruned):
@@ -158,12 +236,157 @@ def _tradeoff_table(tradeoff: Any, chosen: Any) -> Table:
     return table
 
 
-def _write_tradeoff(tradeoff: Any, budget: Fraction, directory: Path) -> None:
+def _write_tradeoff(tradeoff: Tradeoff, budget: Fraction, directory: Path) -> None:
     from ipforest.plotting import plot_tradeoff
 
     (directory / "tradeoff.csv").write_text(tradeoff.to_csv())
     (directory / "tradeoff.json").write_text(tradeoff.to_json())
     plot_tradeoff(tradeoff, budget).figure.savefig(directory / "tradeoff.png", dpi=150, bbox_inches="tight")
+
+
+def _add_prune(commands: Subparsers) -> None:
+    command = _command(
+        commands, "prune", run_prune, "Prune a forest to a budget, or at one lambda, with a certificate of optimality."
+    )
+    _add_problem_options(command)
+    goal = command.add_mutually_exclusive_group(required=True)
+    goal.add_argument("--budget", metavar="B", help="average cost of an example: take the best breakpoint within it")
+    goal.add_argument("--lam", metavar="L", help="errors that a unit of cost is worth")
+    _add_out_option(command, "pruned.joblib (a scikit-learn forest), result.json and optimality.cert")
+
+
+def run_prune(options: Arguments) -> int:
+    """Prune one forest and prove it."""
+    from ipforest.path import prune_path
+    from ipforest.progress import progress_bar
+    from ipforest.solvers import solve
+
+    forest, instance, cost_unit = _problem(options)
+    with progress_bar("ipforest prune", visible=not options.json) as progress:
+        if options.budget is None:
+            lam, summary = options.lam, ""
+        else:
+            path = prune_path(instance, progress=progress)
+            best = path.at_budget(options.budget)
+            lam, summary = path.lambda_of(best.pruning), f"{best.summary()}\n"
+        result = solve(instance, lam)
+    directory = _out_directory(options)
+    if directory is not None:
+        _write_pruned(forest, instance, result, directory)
+    if options.json:
+        print(result.to_json())
+        return DONE
+    print(f"{forest!r}\n{instance!r}, cost in {cost_unit}\n{summary}{result.summary()}")
+    if directory is not None:
+        print(f"Wrote pruned.joblib, result.json and optimality.cert to {directory}.")
+    return DONE
+
+
+def _write_pruned(forest: Forest, instance: PruningInstance, result: PruningResult, directory: Path) -> None:
+    import joblib
+
+    from proofs.certificate_file import write_certificate
+
+    joblib.dump(forest.prune(result.pruning).to_sklearn(), directory / "pruned.joblib")
+    (directory / "result.json").write_text(result.to_json())
+    write_certificate(directory / "optimality.cert", instance, result)
+
+
+def _add_path(commands: Subparsers) -> None:
+    command = _command(commands, "path", run_path, "Compute error and cost of the optimal prunings for every lambda.")
+    _add_problem_options(command)
+    command.add_argument("--budget", metavar="B", help="also say what this average cost of an example buys")
+    command.add_argument("--rows", type=_positive_integer, default=15, metavar="N", help="rows of the table printed")
+    _add_out_option(command, "path.png, path.csv and path.json (every breakpoint)")
+
+
+def run_path(options: Arguments) -> int:
+    """Compute, print and plot one path."""
+    from ipforest.path import prune_path
+    from ipforest.plotting import TradeoffDisplay
+    from ipforest.progress import progress_bar
+
+    forest, instance, cost_unit = _problem(options)
+    with progress_bar("ipforest path", visible=not options.json) as progress:
+        path = prune_path(instance, progress=progress)
+    best = None if options.budget is None else path.at_budget(options.budget)
+    directory = _out_directory(options)
+    if directory is not None:
+        (directory / "path.csv").write_text(path.to_csv())
+        (directory / "path.json").write_text(path.to_json())
+        display = TradeoffDisplay.from_path(path, budget=options.budget)
+        display.figure_.savefig(directory / "path.png", dpi=150, bbox_inches="tight")
+    if options.json:
+        print(path.to_json())
+        return DONE
+    console = Console()
+    console.print(f"{forest!r}\n{instance!r}\n{path.summary()}", highlight=False, soft_wrap=True)
+    console.print(_path_table(path, options.rows, cost_unit))
+    if best is not None:
+        console.print(best.summary(), highlight=False, soft_wrap=True)
+    return DONE
+
+
+def _path_table(path: LambdaPath, n_rows: int, cost_unit: str) -> Table:
+    table = _table(f"Optimal prunings; cost in {cost_unit} an example")
+    for heading in ("from lambda", "to lambda", "error", "cost", "internal nodes"):
+        table.add_column(heading, justify="right")
+    ends = [0.0, *map(float, path.breakpoints), inf]
+    step = max(1, len(path.errors) / n_rows)
+    for index in sorted({round(place * step) for place in range(n_rows)} | {len(path.errors) - 1}):
+        if index < len(path.errors):
+            table.add_row(
+                f"{ends[index]:.4g}",
+                f"{ends[index + 1]:.4g}",
+                f"{float(path.errors[index]):.4f}",
+                f"{float(path.costs[index]):.4f}",
+                str(path.pruning_at(index).n_kept),
+            )
+    return table
+
+
+def _add_prove(commands: Subparsers) -> None:
+    command = _command(commands, "prove", run_prove, "Examine the papers' claims one by one.")
+    command.add_argument("--seed", type=int, default=0, help="seed of the random instances")
+    _add_out_option(command, "claims.md and claims.json")
+
+
+def run_prove(options: Arguments) -> int:
+    """Examine the claims; exit 1 if a verdict is not the stated one."""
+    from ipforest.progress import progress_bar
+    from proofs import claims
+
+    with progress_bar("ipforest prove", visible=not options.json) as progress:
+        table = claims.prove(options.seed, progress)
+    directory = _out_directory(options)
+    if directory is not None:
+        (directory / "claims.md").write_text(claims.to_markdown(table))
+        (directory / "claims.json").write_text(claims.to_json(table))
+    if options.json:
+        print(claims.to_json(table))
+    else:
+        Console().print(claims.to_rich(table))
+    return DONE if claims.all_passed(table) else CHECK_FAILED
+
+
+def _add_verify(commands: Subparsers) -> None:
+    command = _command(commands, "verify", run_verify, "Verify a certificate of optimality, with integers only.")
+    command.add_argument("certificate", metavar="FILE", help="what `ipforest prune --out` wrote as optimality.cert")
+    command.add_argument("--instance", metavar="FILE", help="instance (.npz) that it must be about")
+
+
+def run_verify(options: Arguments) -> int:
+    """Verify one certificate; exit 1 if it is refused."""
+    from ipforest.instance import PruningInstance
+    from proofs.certificate_file import verify_certificate_file
+
+    instance = None if options.instance is None else PruningInstance.load(options.instance)
+    verdict = verify_certificate_file(options.certificate, instance)
+    if options.json:
+        print(json.dumps({"accepted": bool(verdict), "reason": verdict.reason}))
+    else:
+        print(f"{'accepted' if verdict else 'refused'}: {verdict.reason}")
+    return DONE if verdict else CHECK_FAILED
 
 
 def _add_versions(commands: Subparsers) -> None:

@@ -102,6 +102,48 @@ def load(name: str) -> Dataset:
     return _load_bundled(name) if name in BUNDLED else _load_stored(name)
 
 
+def read_examples(path: str | Path) -> npt.NDArray[Any]:
+    """Read a matrix of examples from a file; an empty cell of a CSV is a missing value.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``.npy``; ``.npz`` with an array ``X``; else CSV of numbers, with or without a header.
+
+    Returns
+    -------
+    ndarray, shape (n_samples, n_features)
+
+    Raises
+    ------
+    ValueError
+        The file is truncated, has no array X, or rows of different lengths.
+    """
+    path = Path(path)
+    if path.suffix == ".npz":
+        arrays = load_arrays(path, "file of examples")
+        if "X" not in arrays:
+            raise ValueError(f"{path}: expected an array X, got {', '.join(arrays)}")
+        return arrays["X"]
+    try:
+        if path.suffix == ".npy":
+            matrix: npt.NDArray[Any] = np.load(path, allow_pickle=False)
+            return matrix
+        with path.open() as file:
+            is_header = any(_is_name(cell) for cell in file.readline().split(","))
+        return np.genfromtxt(path, delimiter=",", skip_header=int(is_header), ndmin=2)
+    except (ValueError, EOFError) as problem:
+        raise ValueError(f"{path}: expected a complete matrix of numbers, got: {problem}") from None
+
+
+def _is_name(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return cell.strip() != ""
+    return False
+
+
 def _folder() -> Path | None:
     value = os.environ.get(DATA_VARIABLE)
     return Path(value) if value else None

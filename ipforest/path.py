@@ -6,12 +6,13 @@ whole tradeoff. The method is slicing with contraction (`ipforest.kernels.slicin
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from math import inf
 from time import perf_counter
@@ -21,8 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest._arrays import checked_array, read_only
+from ipforest._records import records_to_csv
 from ipforest.instance import PruningInstance
-from ipforest.kernels.closure_cut import LABEL_LIMIT, WIDE_LABEL_LIMIT, Network, build_network
+from ipforest.kernels.closure_cut import LABEL_LIMIT, WIDE_LABEL_LIMIT
+from ipforest.kernels.network import Network, build_network
 from ipforest.kernels.presolve import ReducedProblem, first_members, presolve, restore_nodes, restore_triples
 from ipforest.kernels.slicing import (
     classify_ends,
@@ -213,6 +216,19 @@ class Path:
                 )
         return self.pruning_at(bisect_right(self.breakpoints, exact))
 
+    def lambda_of(self, pruning: Pruning) -> Fraction:
+        """Find the smallest lambda at which a pruning of this path is the smallest optimal one.
+
+        Raises
+        ------
+        ValueError
+            The pruning is not on the path.
+        """
+        for index, lam in enumerate((Fraction(0), *self.breakpoints)):
+            if self.pruning_at(index) == pruning:
+                return lam
+        raise ValueError(f"pruning: expected one of the {len(self.errors)} prunings of the path, got {pruning!r}")
+
     def at_budget(self, budget: object) -> BudgetResult:
         """Find the best pruning of the path within a budget, a bound, and the mixture that spends it in expectation.
 
@@ -276,6 +292,34 @@ class Path:
                     (Fraction(0), self.errors[0], self.costs[0]),
                 ]
         return [(self.breakpoints[index - 1], error, cost)]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Give one plain record a pruning: where it starts to be optimal, its error, cost and kept nodes."""
+        dropped = np.bincount(self.node_breakpoint + 1, minlength=len(self.breakpoints) + 2)
+        kept = self.node_breakpoint.size - np.cumsum(dropped)
+        return [
+            {
+                "lambda_from": float(lam),
+                "lambda_from_exact": str(lam),
+                "error": float(error),
+                "error_exact": str(error),
+                "cost": float(cost),
+                "cost_exact": str(cost),
+                "internal_nodes": int(count),
+            }
+            for lam, error, cost, count in zip(
+                (Fraction(0), *self.breakpoints), self.errors, self.costs, kept, strict=False
+            )
+        ]
+
+    def to_csv(self) -> str:
+        """Give the records as CSV with a header."""
+        return records_to_csv(self.records())
+
+    def to_json(self) -> str:
+        """Give the records, the status and what was skipped as JSON."""
+        skipped = [{name: str(value) for name, value in asdict(gap).items()} for gap in self.skipped]
+        return json.dumps({"status": str(self.status), "skipped": skipped, "prunings": self.records()}, indent=1)
 
     def summary(self) -> str:
         """Describe the path in a few lines."""

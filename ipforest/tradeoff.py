@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from io import StringIO
 from math import floor, log10
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from ipforest._records import records_to_csv
 from ipforest.costs import FeatureCosts
 from ipforest.forest import Forest
 from ipforest.instance import PruningInstance
+from ipforest.path import prune_path
 from ipforest.progress import ProgressCallback, silent
 from ipforest.pruning import Pruning, PruningResult
 from ipforest.rational import nonnegative_fraction
@@ -119,11 +119,7 @@ class Tradeoff:
 
     def to_csv(self) -> str:
         """Give the records as CSV with a header."""
-        records, buffer = self.records(), StringIO()
-        writer = csv.DictWriter(buffer, fieldnames=list(records[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)
-        return buffer.getvalue()
+        return records_to_csv(self.records())
 
     def to_json(self) -> str:
         """Give the records as JSON."""
@@ -131,10 +127,9 @@ class Tradeoff:
 
 
 def lambda_grid(instance: PruningInstance, n_points: int = 10) -> list[Fraction]:
-    """Choose lambdas of one significant digit that span the tradeoff of an instance.
+    """Choose lambdas whose optimal prunings spread evenly over the costs between pruning nothing and everything.
 
-    Their scale is the error that pruning everything adds, over the cost that it saves; they run from a hundredth of
-    that to ten times that.
+    Each is the shortest decimal between two breakpoints of the instance's path, so its smallest optimum is unique.
 
     Parameters
     ----------
@@ -146,17 +141,22 @@ def lambda_grid(instance: PruningInstance, n_points: int = 10) -> list[Fraction]
     list of Fraction
         Ascending and distinct, so perhaps fewer than `n_points`.
     """
-    error_low, cost_high = instance.evaluate(instance.unpruned)
-    error_high, _ = instance.evaluate(instance.stumps)
-    if cost_high == 0 or error_high <= error_low:
-        return [Fraction(0)]
-    scale = float((error_high - error_low) / cost_high)
-    return sorted({_one_digit(scale * factor) for factor in np.geomspace(0.01, 10, n_points)})
+    path = prune_path(instance)
+    costs = np.array([float(cost) for cost in path.costs])
+    levels = np.linspace(costs[0], costs[-1], n_points)
+    chosen = {int(np.argmin(np.abs(costs - level))) for level in levels}
+    ends = (Fraction(0), *path.breakpoints)
+    return [_shortest_decimal(ends[index], ends[index + 1 :][:1]) for index in sorted(chosen)]
 
 
-def _one_digit(value: float) -> Fraction:
-    exponent = floor(log10(value))
-    return round(value / 10**exponent) * Fraction(10) ** exponent
+def _shortest_decimal(low: Fraction, high: Sequence[Fraction]) -> Fraction:
+    """Find a number of few digits above `low` and below `high[0]`, if there is one."""
+    if not high:
+        return _shortest_decimal(low, [3 * low or Fraction(2)])
+    step = Fraction(10) ** (floor(log10(high[0])) + 1)
+    while (candidate := (low // step + 1) * step) >= high[0]:
+        step /= 10
+    return candidate
 
 
 def solve_tradeoff(

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from bisect import bisect
 from fractions import Fraction
 from io import StringIO
 
@@ -10,6 +11,7 @@ from sklearn.datasets import load_iris
 
 from ipforest import FeatureCosts, PruningInstance, datasets, solve
 from ipforest.demo import split, train_and_split
+from ipforest.path import prune_path
 from ipforest.tradeoff import lambda_grid, solve_tradeoff
 
 
@@ -70,18 +72,23 @@ def test_csv_and_json_hold_every_point(iris_tradeoff):
     assert json.loads(tradeoff.to_json())["prunings"][0]["test_cost"] == tradeoff.points[0].test_cost
 
 
-def test_lambda_grid_is_ascending_with_one_digit(iris_tradeoff):
+def test_lambda_grid_lies_between_breakpoints_and_spreads_over_the_costs(iris_tradeoff):
     instance, _ = iris_tradeoff
-    grid = lambda_grid(instance)
+    grid = lambda_grid(instance, 4)
+    breakpoints = prune_path(instance).breakpoints
     assert grid == sorted(set(grid))
-    assert all(len(f"{float(lam):.10e}".replace("0", "").split("e")[0]) == 2 for lam in grid)
+    assert not set(grid) & set(breakpoints)
+    places = [bisect(breakpoints, lam) for lam in grid]
+    assert len(set(places)) == len(places)
+    assert places[0] == 0
+    assert places[-1] == len(breakpoints)
 
 
 def test_lambda_grid_of_a_forest_that_costs_nothing():
     data = datasets.load("iris")
     forest, parts = train_and_split(data, 3, 0)
     instance = PruningInstance.from_forest(forest, parts.X_validation, FeatureCosts([0] * 4))
-    assert lambda_grid(instance) == [0]
+    assert lambda_grid(instance) == [1]
 
 
 def test_compare_names_both_forests(iris_tradeoff):

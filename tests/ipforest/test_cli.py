@@ -1,0 +1,195 @@
+"""The command line as a process: what it prints, writes and exits with."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+
+from ipforest import FeatureCosts, Forest, PruningInstance, PruningResult
+from ipforest.cli import main
+
+
+def ipforest(*arguments, **environment):
+    """Run the command with the console script's code; return the finished process."""
+    command = [sys.executable, "-m", "ipforest.cli", *map(str, arguments)]
+    env = {**os.environ, "COLUMNS": "120", **environment}
+    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=300, check=False)
+
+
+def assert_bad_input(code, stderr, *parts):
+    """Exit code 2 and one line on standard error that holds the parts."""
+    assert code == 2, stderr
+    lines = [line for line in stderr.splitlines() if line.startswith("ipforest: error:")]
+    assert len(lines) == 1, stderr
+    for part in parts:
+        assert part in lines[0]
+
+
+def read_csv(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def own_forest(tmp_path_factory):
+    """A user's own files: a fitted forest, examples and a price list."""
+    folder = tmp_path_factory.mktemp("own")
+    X, y = load_iris(return_X_y=True)
+    model = RandomForestClassifier(6, max_depth=4, random_state=0).fit(X[::2], y[::2])
+    joblib.dump(model, folder / "model.joblib")
+    joblib.dump(GradientBoostingClassifier(n_estimators=2).fit(X, y), folder / "boosting.joblib")
+    joblib.dump(RandomForestClassifier(), folder / "unfitted.joblib")
+    header = "sepal length,sepal width,petal length,petal width"
+    np.savetxt(folder / "examples.csv", X[1::2], delimiter=",", header=header, comments="")
+    np.savetxt(folder / "narrow.csv", X[1::2, :3], delimiter=",")
+    np.save(folder / "empty.npy", X[:0])
+    (folder / "prices.csv").write_text("feature,cost\na,1\nb,2\nc,3.5\nd,4\n")
+    (folder / "negative.csv").write_text("feature,cost\na,1\nb,-2\nc,3.5\nd,4\n")
+    (folder / "nan.csv").write_text("feature,cost\na,1\nb,nan\nc,3.5\nd,4\n")
+    (folder / "short.csv").write_text("feature,cost\na,1\nb,2\n")
+    (folder / "truncated.joblib").write_bytes((folder / "model.joblib").read_bytes()[:500])
+    return folder
+
+
+def own(folder, examples="examples.csv", prices="prices.csv", model="model.joblib"):
+    return ("--model", folder / model, "--examples", folder / examples, "--prices", folder / prices)
+
+
+def test_demo_prints_the_table_and_writes_the_curve(tmp_path):
+    process = ipforest("demo", "--data", "iris", "--trees", 5, "--budget", "1.5", "--out", tmp_path / "out")
+    assert process.returncode == 0, process.stderr
+    for heading in ("lambda", "in-bag error", "validation cost", "test error", "test cost", "internal nodes", "gap"):
+        assert heading in process.stdout
+    assert "Budget 1.5 features" in process.stdout
+    assert "in place of" in process.stdout
+    assert (tmp_path / "out" / "tradeoff.png").read_bytes().startswith(b"\x89PNG")
+    rows = read_csv(tmp_path / "out" / "tradeoff.csv")
+    assert rows[-1]["forest"] == "unpruned"
+    assert len({row["lambda"] for row in rows}) == len(rows)
+    stored = json.loads((tmp_path / "out" / "tradeoff.json").read_text())
+    assert [str(record["internal_nodes"]) for record in stored["prunings"]] == [row["internal_nodes"] for row in rows]
+    assert all(float(row["gap"]) < 1e-6 for row in rows)
+
+
+def test_demo_as_json_is_deterministic():
+    runs = [ipforest("demo", "--data", "iris", "--trees", 3, "--seed", 4, "--json", "--lambdas", "0.01", "1/10")] * 2
+    assert json.loads(runs[0].stdout) == json.loads(runs[1].stdout)
+    assert [point["lambda_exact"] for point in json.loads(runs[0].stdout)["prunings"]] == ["1/100", "1/10", "0"]
+
+
+def test_prune_writes_a_forest_and_a_certificate_that_verifies(own_forest, tmp_path):
+    process = ipforest("prune", *own(own_forest), "--budget", "4", "--out", tmp_path)
+    assert process.returncode == 0, process.stderr
+    pruned = joblib.load(tmp_path / "pruned.joblib")
+    X, _ = load_iris(return_X_y=True)
+    result = PruningResult.from_json((tmp_path / "result.json").read_text())
+    whole = Forest.from_sklearn(joblib.load(own_forest / "model.joblib"))
+    assert np.array_equal(whole.prune(result.pruning).predict_proba(X), pruned.predict_proba(X))
+    assert result.cost <= 4
+    verified = ipforest("verify", tmp_path / "optimality.cert")
+    assert verified.returncode == 0
+    assert verified.stdout.startswith("accepted: objective")
+    damaged = bytearray((tmp_path / "optimality.cert").read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    (tmp_path / "damaged.cert").write_bytes(damaged)
+    refused = ipforest("verify", tmp_path / "damaged.cert")
+    assert refused.returncode == 1
+    assert refused.stdout.startswith("refused: ")
+
+
+def test_prune_at_one_lambda_as_json(own_forest):
+    process = ipforest("prune", *own(own_forest), "--lam", "0.01", "--json")
+    assert process.returncode == 0, process.stderr
+    assert json.loads(process.stdout)["lam"] == "1/100"
+
+
+def test_path_prints_and_writes_every_breakpoint(own_forest, tmp_path):
+    process = ipforest("path", *own(own_forest), "--budget", "3", "--out", tmp_path)
+    assert process.returncode == 0, process.stderr
+    assert "within budget 3" in process.stdout
+    rows = read_csv(tmp_path / "path.csv")
+    costs = [float(row["cost"]) for row in rows]
+    assert costs == sorted(costs, reverse=True)
+    assert int(rows[0]["internal_nodes"]) > int(rows[-1]["internal_nodes"])
+    assert (tmp_path / "path.png").stat().st_size > 5000
+    assert json.loads((tmp_path / "path.json").read_text())["skipped"] == []
+
+
+def test_versions():
+    process = ipforest("versions", "--json")
+    assert process.returncode == 0
+    assert json.loads(process.stdout)["highspy"] != "not installed"
+    assert "min-cut" in json.loads(process.stdout)["solvers"]
+
+
+@pytest.mark.parametrize(
+    ("files", "goal", "parts"),
+    [
+        ({"prices": "nan.csv"}, ("--lam", 1), ["prices[1]: expected a finite number", "'nan'"]),
+        ({"prices": "negative.csv"}, ("--lam", 1), ["prices[1]: expected a number >= 0, got '-2'"]),
+        ({"prices": "short.csv"}, ("--lam", 1), ["expected 4 prices, one a feature, got 2"]),
+        ({"model": "boosting.joblib"}, ("--lam", 1), ["averages trees", "GradientBoostingClassifier"]),
+        ({"model": "unfitted.joblib"}, ("--lam", 1), ["not fitted"]),
+        ({"model": "truncated.joblib"}, ("--lam", 1), ["expected a complete file written by joblib.dump"]),
+        ({"examples": "narrow.csv"}, ("--lam", 1), ["expected 4 columns as in training, got 3"]),
+        ({"examples": "empty.npy"}, ("--lam", 1), ["expected at least one example, got none"]),
+        ({"examples": "absent.csv"}, ("--lam", 1), ["absent.csv"]),
+        ({}, ("--lam", -1), ["lam: expected a number >= 0, got '-1'"]),
+        ({}, ("--budget", -1), ["budget: expected a number >= 0, got '-1'"]),
+        ({}, ("--budget", "many"), ["budget: expected a finite number", "'many'"]),
+    ],
+)
+def test_bad_input_is_one_line_that_says_what_was_expected(own_forest, capsys, files, goal, parts):
+    code = main(["prune", *map(str, own(own_forest, **files)), f"{goal[0]}={goal[1]}"])
+    assert_bad_input(code, capsys.readouterr().err, *parts)
+
+
+def test_unknown_data_and_missing_folder():
+    process = ipforest("demo", "--data", "sonar", IPFOREST_DATA="")
+    assert_bad_input(process.returncode, process.stderr, "IPFOREST_DATA", "'sonar'")
+
+
+@pytest.mark.parametrize("arguments", [["demo", "--trees", "0"], ["nonsense"], ["prune"], []])
+def test_wrong_usage_exits_with_2(arguments, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert "usage: ipforest" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["demo", "prune", "path", "crosscheck", "prove", "verify", "bench", "versions"])
+def test_every_command_has_help(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--help"])
+    assert ended.value.code == 0
+    assert "--json" in capsys.readouterr().out
+
+
+def test_import_loads_neither_pyomo_nor_highs():
+    code = "import sys, ipforest; print([name for name in ('pyomo', 'highspy', 'dask') if name in sys.modules])"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "[]"
+
+
+def test_a_missing_solver_is_named(own_forest):
+    code = (
+        "import sys; sys.modules['highspy'] = None\n"
+        "from ipforest import PruningInstance, solve\n"
+        f"instance = PruningInstance.load({str(own_forest / 'instance.npz')!r})\n"
+        "try:\n    solve(instance, 1, method='highs-lp')\n"
+        "except ImportError as problem:\n    print(problem)\n"
+    )
+    forest = Forest.from_sklearn(joblib.load(own_forest / "model.joblib"))
+    X, _ = load_iris(return_X_y=True)
+    PruningInstance.from_forest(forest, X, FeatureCosts.uniform(4)).save(own_forest / "instance.npz")
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "expected highspy to be installed for 'highs-lp'" in process.stdout
+    assert "pip install highspy" in process.stdout
+    assert "min-cut" in process.stdout
