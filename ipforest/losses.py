@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor, log2
+from math import ceil, log2
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -21,7 +21,7 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 CLASSIFICATION_LOSSES = ("misclassification", "gini", "entropy")
 REGRESSION_LOSSES = ("squared_error",)
 
-RESOLUTION_BITS = 16
+EXAMPLE_BITS, TOTAL_BITS = 16, 28
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,8 +56,9 @@ def node_errors(forest: Forest, loss: str, error_data: ErrorData | None, resolut
         it learnt: gini becomes the Brier score of its in-bag distribution, entropy its log loss with probabilities
         below 1 / (2 examples at the node) raised to that.
     resolution : number, optional
-        Rounding step of a real-valued loss; by default 1 for counts, else about 2^-16 of an
-        example's mean loss at the roots, as a power of two.
+        Rounding step of a real-valued loss; by default 1 for counts, else the power of two
+        that gives an example at the roots up to 2^16 units on average and all of them up to 2^28 units: what the exact
+        path can multiply by costs of as many digits.
 
     Raises
     ------
@@ -77,7 +78,7 @@ def node_errors(forest: Forest, loss: str, error_data: ErrorData | None, resolut
         losses = _held_out(forest, loss, X, y)
         n_examples = y.shape[0] * forest.n_trees
         total_weight = float(n_examples)
-    step = _step(losses, float(losses[roots].sum()) / n_examples, resolution)
+    step = _step(losses, float(losses[roots].sum()), n_examples, resolution)
     return _as_integers(losses, step, total_weight, forest.n_trees)
 
 
@@ -157,7 +158,7 @@ def _nonnegative(losses: FloatArray) -> FloatArray:
     return np.maximum(losses, 0.0)
 
 
-def _step(losses: FloatArray, mean_loss: float, resolution: object | None) -> Fraction:
+def _step(losses: FloatArray, total: float, n_examples: int, resolution: object | None) -> Fraction:
     """Choose what one integer unit of loss is worth."""
     if resolution is not None:
         step = as_fraction(resolution, "resolution")
@@ -166,9 +167,9 @@ def _step(losses: FloatArray, mean_loss: float, resolution: object | None) -> Fr
         return step
     if not np.isfinite(losses).all():
         raise ValueError("loss: expected finite losses at all nodes, got an infinite one")
-    if mean_loss == 0 or np.all(losses == np.rint(losses)):
+    if total == 0 or np.all(losses == np.rint(losses)):
         return Fraction(1)
-    return Fraction(2) ** (floor(log2(mean_loss)) - RESOLUTION_BITS)
+    return Fraction(2) ** max(ceil(log2(total / n_examples)) - EXAMPLE_BITS, ceil(log2(total)) - TOTAL_BITS)
 
 
 def _as_integers(losses: FloatArray, step: Fraction, total_weight: float, n_trees: int) -> NodeErrors:

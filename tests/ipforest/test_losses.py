@@ -173,13 +173,19 @@ def test_a_resolution_may_also_coarsen_counts() -> None:
     assert halves.unit * 2 == counts.unit
 
 
-def test_the_default_resolution_is_a_small_power_of_two() -> None:
+@pytest.mark.parametrize("loss", ["gini", "entropy"])
+def test_the_default_resolution_is_a_power_of_two(loss: str) -> None:
+    """An example at the roots has 2^15 to 2^16 units on average, all examples together at most 2^28."""
     forest = Forest.from_sklearn(fitted("classifier", "forest"))
-    result = node_errors(forest, "entropy", None, None)
-    roots = float(result.unit) * result.errors[forest.tree_offsets[:-1]].sum()
+    result = node_errors(forest, loss, (X_HELD, LABELS_HELD), None)
     assert result.resolution.numerator == 1
     assert result.resolution.denominator.bit_count() == 1
-    assert roots / 2**17 < result.resolution <= roots / 2**15
+    total = int(result.errors[forest.tree_offsets[:-1]].sum())
+    assert 2**15 <= total / (60 * forest.n_trees) <= 2**16
+    rows = np.arange(60).repeat(500)
+    many = node_errors(forest, loss, (X_HELD[rows], LABELS_HELD[rows]), None)
+    assert 2**27 <= int(many.errors[forest.tree_offsets[:-1]].sum()) <= 2**28
+    assert many.resolution > result.resolution
 
 
 def test_a_perfect_forest_has_no_errors() -> None:
