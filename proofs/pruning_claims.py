@@ -667,7 +667,7 @@ QUESTIONS = [
         paths_prove_every_lambda,
     ),
     Question(
-        "integrality and total unimodularity, for every forest, routing and non-negative prices: machine-checked in Coq",
+        "integrality and total unimodularity for every forest, routing and price list, machine-checked in Coq",
         THEOREM,
         Ruling.TRUE,
         the_theorem_is_machine_checked,

@@ -20,7 +20,7 @@ def named(question):
     return pytest.param(question, id=name, marks=marks)
 
 
-@pytest.mark.parametrize("question", map(named, LISTED))
+@pytest.mark.parametrize("question", [named(question) for question in LISTED])
 def test_each_claim_gets_the_stated_verdict(question):
     verdict, evidence = question.examine(np.random.default_rng(71))
     assert verdict in (question.expected, Ruling.NOT_RUN), evidence
