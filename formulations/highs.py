@@ -144,7 +144,7 @@ def _solution(highs: Any, highspy: Any, integer: bool, runtime_s: float) -> Solu
     optimal = ending != statuses.kTimeLimit
     linear_bound = objective if optimal else -np.inf
     return Solution(
-        status=_status(optimal, integer and info.mip_gap > GAP_TOLERANCE),
+        status=ending_status(optimal, integer and info.mip_gap > GAP_TOLERANCE),
         values=np.array(point.col_value) if feasible else None,
         row_duals=np.array(point.row_dual) if point.dual_valid and not integer else None,
         objective=objective,
@@ -154,7 +154,8 @@ def _solution(highs: Any, highspy: Any, integer: bool, runtime_s: float) -> Solu
     )
 
 
-def _status(optimal: bool, gap_left: bool) -> Status:
+def ending_status(optimal: bool, gap_left: bool) -> Status:
+    """Name how HiGHS ended, by its own account."""
     if not optimal:
         return Status.TIME_LIMIT
     return Status.GAP_REACHED if gap_left else Status.OPTIMAL

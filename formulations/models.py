@@ -14,16 +14,19 @@ from pyomo.repn import generate_standard_repn
 from scipy.sparse import csr_array
 
 from formulations.budget import budget_result
-from formulations.highs import import_highspy, options, set_options
+from formulations.highs import GAP_TOLERANCE, ending_status, import_highspy, options, set_options
 from formulations.linear import LinearProgramme
 from formulations.outcome import Solution, pruning_result
-from ipforest.pruning import BudgetResult, PruningResult, Status
+from ipforest.pruning import BudgetResult, PruningResult
 
 __all__ = ["export", "matrix", "solve"]
 
 
 def solve(model: pyo.ConcreteModel, time_limit: float | None = None, gap: float = 0.0) -> PruningResult | BudgetResult:
     """Solve a model through Pyomo with HiGHS; its variables then hold the solution.
+
+    Constraints that you add to a model at a lambda bind its pruning; the bound of a relaxation is then that of the
+    programme without them, still valid. Leave the rows that are there in place, and ``lp1`` as it was built.
 
     Parameters
     ----------
@@ -50,7 +53,7 @@ def solve(model: pyo.ConcreteModel, time_limit: float | None = None, gap: float 
     statement = model.statement
     method = f"pyomo {statement.formulation}{' relaxed' if statement.relaxed else ''}"
     if statement.budget is not None:
-        return budget_result(statement, solution, method)
+        return budget_result(statement, solution, method, time_limit)
     return pruning_result(statement, solution, method)
 
 
@@ -79,13 +82,15 @@ def _run(model: pyo.ConcreteModel, time_limit: float | None, gap: float) -> Solu
         values = np.array([variable.value for variable in variables])
     if relaxed and optimal:
         found = results.solution_loader.get_duals()
-        duals = np.array([found[row] for row in model.component_data_objects(pyo.Constraint)])
+        duals = np.array([found[row] for row in model.component_data_objects(pyo.Constraint, active=True)])
+    worth = np.inf if objective is None else float(objective)
+    floor = -np.inf if bound is None else float(bound)
     return Solution(
-        status=Status.OPTIMAL if optimal else Status.TIME_LIMIT,
+        status=ending_status(optimal, worth - floor > GAP_TOLERANCE * max(1.0, abs(worth))),
         values=values,
         row_duals=duals,
-        objective=np.inf if objective is None else float(objective),
-        bound=-np.inf if bound is None else float(bound),
+        objective=worth,
+        bound=floor,
         runtime_s=perf_counter() - started,
         iterations=0,
     )

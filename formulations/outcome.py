@@ -153,7 +153,8 @@ def within_prices(instance: PruningInstance, p: int, beta: IntArray) -> IntArray
 def pruning_result(statement: Statement, solution: Solution, method: str) -> PruningResult:
     """Turn a solution at one lambda into an exact result.
 
-    The objective is the pruning's, in fractions. The bound of a relaxation is the Lagrangian bound of its rounded
+    The pruning is the solver's, or without one that of the Lagrangian bound; the objective is the pruning's, in
+    fractions. The bound of a relaxation is the Lagrangian bound of its rounded
     duals, exact and valid whatever the solver did. The bound of a 0-1 programme is the solver's own, trusted to 1e-6
     units plus 1e-9 of itself, or that of evenly shared prices if it is better. Both are raised to the next value that
     an objective can take; "optimal" means that this is the objective itself.
@@ -167,11 +168,9 @@ def pruning_result(statement: Statement, solution: Solution, method: str) -> Pru
     if lam is None:
         raise ValueError(f"statement: expected one with a lambda, got {statement.formulation} within a budget")
     p, q = statement.weights
-    bound, at_bound = lagrangian_bound(instance, p, q, _best_multipliers(statement, solution))
-    candidates = [at_bound]
+    bound, pruning = lagrangian_bound(instance, p, q, _best_multipliers(statement, solution))
     if solution.values is not None:
-        candidates.insert(0, integral_pruning(statement, solution.values))
-    pruning = min(candidates, key=lambda candidate: instance.objective(candidate, lam))
+        pruning = integral_pruning(statement, solution.values)
     if not statement.relaxed and isfinite(solution.bound):
         bound = max(bound, trusted_units(solution))
     objective = instance.objective(pruning, lam)

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import highspy
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -101,7 +102,7 @@ def test_wrong_floats_of_a_solver_do_not_become_a_proof():
     statement = formulations.state("closure", TREE, 1, relaxed=True)
     wrong = Solution(Status.OPTIMAL, np.array([1.0, 0, 1, 0]), np.zeros(3), 4.0, 4.0, 0.1, 1)
     result = pruning_result(statement, wrong, "wrong")
-    assert (result.status, result.objective, result.bound) == (Status.FEASIBLE, 3, 0)
+    assert (result.status, result.objective, result.bound) == (Status.FEASIBLE, 4, 0)
 
 
 def test_options_are_checked():
@@ -170,6 +171,18 @@ def test_missing_highs_is_named(monkeypatch):
 def test_importing_formulations_loads_no_solver():
     code = "import sys, formulations, formulations.highs; sys.exit('pyomo' in sys.modules or 'highspy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+def test_constraints_that_a_user_adds_bind_the_pruning(relaxed):
+    """A model is open to research: here node 2 must not keep its test."""
+    model = formulations.build("ip3", TREE, 1, relaxed=relaxed)
+    model.mine = pyo.Constraint(expr=model.z[2] + model.z[0] == 1)
+    result = formulations.solve(model)
+    assert result.pruning.kept.tolist() == [True, False]
+    assert result.objective == 4
+    assert (result.bound <= 3) if relaxed else (result.bound == 4)
+    assert result.status is (Status.FEASIBLE if relaxed else Status.OPTIMAL)
 
 
 def test_pyomo_variables_hold_the_solution():
