@@ -1,0 +1,31 @@
+"""Every notebook runs from top to bottom, in less than a minute, and was committed with its outputs."""
+
+from pathlib import Path
+
+import pytest
+
+NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
+TIME_LIMIT_S = 300
+"""Five times what a notebook may take on a quiet machine."""
+
+
+def test_there_are_notebooks():
+    assert [path.name[:2] for path in NOTEBOOKS] == [f"{number:02}" for number in range(1, len(NOTEBOOKS) + 1)]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_outputs_are_committed(path):
+    nbformat = pytest.importorskip("nbformat")
+    cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+    assert any(cell.outputs for cell in cells)
+    assert not [output for cell in cells for output in cell.outputs if output.output_type == "error"]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_runs(path):
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    notebook = nbformat.read(path, as_version=4)
+    nbclient.NotebookClient(notebook, timeout=TIME_LIMIT_S, kernel_name="python3").execute()
