@@ -62,30 +62,26 @@ def _parts(statement: Statement) -> Parts:
         return _closure(instance)
     path = _path_matrix(instance)
     leaf_path = path[layout.tree_leaves(instance)]
-    use_path = path[instance.internal_nodes[instance.triple_node]]
+    if statement.formulation == "ip0":
+        return [[leaf_path]], ["=="], [1]
     needs = _selection(instance.indices, instance.n_acquisitions)
+    if statement.formulation == "ip1":
+        triple, node = layout.nodes_below_first_use(instance)
+        rows = [_selection(node, instance.n_nodes), -needs[triple]]
+        return [_padded(leaf_path, rows), rows], ["==", "<="], [1, 0]
+    use_path = path[instance.internal_nodes[instance.triple_node]]
+    if statement.formulation in ("ip2", "compact"):
+        rows = [use_path, needs]
+        return [_padded(leaf_path, rows), rows], ["==", "==" if statement.formulation == "ip2" else ">="], [1, 1]
     here = _selection(np.arange(instance.n_triples), instance.n_triples)
-    match statement.formulation:
-        case "ip0":
-            return [[leaf_path]], ["=="], [1]
-        case "ip1":
-            triple, node = layout.nodes_below_first_use(instance)
-            rows = [_selection(node, instance.n_nodes), -needs[triple]]
-            return [_padded(leaf_path, rows), rows], ["==", "<="], [1, 0]
-        case "ip2":
-            rows = [use_path, needs]
-            return [_padded(leaf_path, rows), rows], ["==", "=="], [1, 1]
-        case "compact":
-            rows = [use_path, needs]
-            return [_padded(leaf_path, rows), rows], ["==", ">="], [1, 1]
-    nothing = csr_array((instance.n_triples, instance.n_nodes))
-    usage = [use_path, here, csr_array(needs.shape)]
-    parts = [_padded(leaf_path, usage), usage, [nothing, here, -needs]]
-    if statement.formulation == "ip3":
-        return parts, ["==", "==", "<="], [1, 1, 0]
-    parts.append(_budget_row(instance))
-    constant = int(instance.split_cost.sum())
-    return parts, ["==", "==", "<=", "<="], [1, 1, 0, statement.budget_units - constant]
+    in_tree = [use_path, here, csr_array(needs.shape)]
+    anywhere = [csr_array(use_path.shape), here, -needs]
+    parts, senses, right = [_padded(leaf_path, in_tree), in_tree, anywhere], ["==", "==", "<="], [1.0, 1.0, 0.0]
+    if statement.formulation == "lp1":
+        parts.append(_budget_row(instance))
+        senses.append("<=")
+        right.append(statement.budget_units - int(instance.split_cost.sum()))
+    return parts, senses, right
 
 
 def _closure(instance: PruningInstance) -> Parts:
