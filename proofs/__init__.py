@@ -13,7 +13,7 @@ first use, so that a checker brings in no solver:
 `path_optimality`, `path_certificate_file`       one flow proves a whole path: checker, file format
 `claims`, `pruning_claims`, `tree_claims`        the papers' claims, each verdict computed
 `machine_checked`                                the theorems in Coq
-`crosscheck`                                     every method against every other
+`cross_check`                                    every method against every other
 ===============================================  ==================================================================
 """
 
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from proofs.certificate_file import read_certificate, verify_certificate_file, write_certificate
     from proofs.claims import prove
+    from proofs.cross_check import crosscheck, crosscheck_random, replay
     from proofs.integrality import round_by_threshold, vertices
     from proofs.machine_checked import compile_proof
     from proofs.network import NetworkCertificate, network_certificate
@@ -39,11 +40,14 @@ __all__ = [
     "NetworkCertificate",
     "Verdict",
     "compile_proof",
+    "crosscheck",
+    "crosscheck_random",
     "find_network",
     "is_totally_unimodular",
     "network_certificate",
     "prove",
     "read_certificate",
+    "replay",
     "round_by_threshold",
     "verify_certificate_file",
     "verify_optimality",
@@ -60,10 +64,13 @@ _HOME = {
     "Verdict": "verdict",
     "compile_proof": "machine_checked",
     "find_network": "recognition",
+    "crosscheck": "cross_check",
+    "crosscheck_random": "cross_check",
     "is_totally_unimodular": "unimodularity",
     "network_certificate": "network",
     "prove": "claims",
     "read_certificate": "certificate_file",
+    "replay": "cross_check",
     "round_by_threshold": "integrality",
     "verify_certificate_file": "certificate_file",
     "verify_optimality": "optimality",
