@@ -27,6 +27,7 @@ Point: TypeAlias = tuple[float, float]
 
 OPTIMISED, HELD_OUT, BUDGET, FADED = "tab:blue", "tab:orange", "tab:red", "0.85"
 DOTS_UP_TO = 80
+LIGHTEST = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -313,8 +314,8 @@ def _draw_nodes(axes: Axes, picture: _TreePicture, scale: Any, colorbar: bool) -
 
     places, splits = picture.places, picture.splits
     values = picture.node_lambda[splits]
-    colours = np.where(values > 0, np.clip(values, scale.vmin, scale.vmax), np.nan)
-    size = float(np.clip(2500 / picture.parent.size, 12, 90))
+    colours = np.where(values > 0, np.minimum(values, scale.vmax), np.nan)
+    size = float(np.clip(5000 / picture.parent.size, 12, 90))
     cut = picture.stays & ~splits
     gone = ~picture.stays & picture.is_internal
     axes.scatter(*places[gone].T, s=size / 2, color=FADED, zorder=2)
@@ -331,15 +332,15 @@ def _draw_nodes(axes: Axes, picture: _TreePicture, scale: Any, colorbar: bool) -
         zorder=3,
     )
     if colorbar:
-        axes.figure.colorbar(shown, ax=axes, label="$\\lambda$ up to which a test is kept", shrink=0.8)
+        axes.figure.colorbar(shown, ax=axes, label="$\\lambda$ up to which a test is kept", extend="min", shrink=0.8)
 
 
 def _lambda_scale(values: FloatArray) -> Any:
-    """Logarithmic scale over all nodes of the forest that are kept at some lambda but not at all."""
+    """Logarithmic scale over the nodes of the forest that some lambda drops; the lowest few share one colour."""
     from matplotlib.colors import LogNorm
 
     proper = values[(values > 0) & np.isfinite(values)]
-    low, high = (proper.min(), proper.max()) if proper.size else (0.5, 2.0)
+    low, high = np.quantile(proper, [LIGHTEST, 1]) if proper.size else (0.5, 2.0)
     return LogNorm(low, high if high > low else 2 * low)
 
 
@@ -421,4 +422,4 @@ def _finish(axes: Axes, xlabel: str, ylabel: str) -> None:
     axes.set_ylim(bottom=0)
     axes.set_xlim(left=0)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False)
+    axes.legend(facecolor="white", edgecolor="none", framealpha=1)
