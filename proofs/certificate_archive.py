@@ -34,11 +34,12 @@ import hashlib
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,16 +133,11 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[An
     FileNotFoundError
         If there is no such file.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            header = json.loads(archive.read("header.json"))
-            arrays = {
-                name.removesuffix(".npy"): np.lib.format.read_array(io.BytesIO(archive.read(name)), allow_pickle=False)
-                for name in archive.namelist()
-                if name != "header.json"
-            }
-    except (zipfile.BadZipFile, KeyError, EOFError, ValueError, NotImplementedError, RuntimeError) as problem:
-        raise CertificateFileError(f"{path}: not a complete certificate file: {problem}") from None
+    with Path(path).open("rb") as file:
+        try:
+            header, arrays = _unpack(file)
+        except _UNREADABLE as problem:
+            raise CertificateFileError(f"{path}: not a complete certificate file: {problem}") from None
     if not isinstance(header, dict) or not str(header.get("format")).startswith("ipforest "):
         raise CertificateFileError(f"{path}: not an ipforest certificate")
     if header.get("version") != VERSION:
@@ -151,6 +147,28 @@ def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[An
     if stated != found:
         raise CertificateFileError(f"{path}: content digest {found[:16]}..., sealed with {str(stated)[:16]}...")
     return header, arrays
+
+
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    KeyError,
+    EOFError,
+    OSError,
+    ValueError,
+    NotImplementedError,
+    RuntimeError,
+)
+
+
+def _unpack(file: BinaryIO) -> tuple[Any, dict[str, NDArray[Any]]]:
+    with zipfile.ZipFile(file) as archive:
+        header = json.loads(archive.read("header.json"))
+        names = [name for name in archive.namelist() if name != "header.json"]
+        return header, {
+            name.removesuffix(".npy"): np.lib.format.read_array(io.BytesIO(archive.read(name)), allow_pickle=False)
+            for name in names
+        }
 
 
 def check_layout(

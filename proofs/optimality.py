@@ -245,7 +245,7 @@ def conservation_fault(
 
 def scaled(values: NDArray[np.int64], factor: int) -> NDArray[Any]:
     """Multiply exactly: in int64 when every product fits, else in Python integers."""
-    if int(values.max(initial=0)) * factor < LIMIT:
+    if max(1, int(values.max(initial=0))) * factor < LIMIT:
         return values * np.int64(factor)
     product: NDArray[Any] = values.astype(object) * factor
     return product

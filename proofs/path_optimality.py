@@ -193,7 +193,7 @@ def _curve_fault(
 
 def _multiplied(values: NDArray[np.int64], factors: list[int], piece: NDArray[np.int64]) -> NDArray[Any]:
     """Multiply each value by its piece's factor, exactly."""
-    if int(values.max(initial=0)) * max(factors) < LIMIT:
+    if max(1, int(values.max(initial=0))) * max(factors) < LIMIT:
         return values * np.array(factors, dtype=np.int64)[piece]
     product: NDArray[Any] = values.astype(object) * np.array(factors, dtype=object)[piece]
     return product

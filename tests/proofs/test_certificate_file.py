@@ -88,7 +88,8 @@ def test_flipped_bits_are_refused(written, tmp_path):
     refused = harmless = 0
     while refused < 150:
         damaged = bytearray(whole)
-        damaged[int(rng.integers(len(whole)))] ^= 1 << int(rng.integers(8))
+        directory = len(whole) - 1500 if rng.integers(2) else 0  # the archive's directory is at its end
+        damaged[int(rng.integers(directory, len(whole)))] ^= 1 << int(rng.integers(8))
         (tmp_path / "damaged.cert").write_bytes(damaged)
         verdict = verify_certificate_file(tmp_path / "damaged.cert")
         if verdict:  # a bit of the archive's bookkeeping (a date, an attribute): the content is what was sealed
@@ -97,7 +98,7 @@ def test_flipped_bits_are_refused(written, tmp_path):
         else:
             assert verdict.reason
             refused += 1
-    assert harmless < 150
+    assert harmless < 300
 
 
 def same_content(first, second):
