@@ -207,13 +207,17 @@ class PruningInstance:
         is_leaf[self.internal_nodes] = False
         if not np.all((leaves >= first) & (leaves < last)) or not np.all(is_leaf[leaves]):
             raise ValueError("example_leaf: expected leaves of tree t in row t, got another node")
-        node = self.internal_nodes[self.triple_node]
-        tree = np.searchsorted(self.tree_offsets, node, side="right") - 1
-        example = self.acquisition_example[self.indices]
-        stray = routing.first_off_path(self.node_parent, node, leaves[tree, example])
-        if stray >= 0:
+        node, example = routing.first_off_path(
+            self.node_parent,
+            self.internal_offsets,
+            self.internal_nodes,
+            self.indptr,
+            self.acquisition_example[self.indices],
+            leaves,
+        )
+        if node >= 0:
             raise ValueError(
-                f"example_leaf: expected node {node[stray]}, where example {example[stray]} first needs a unit, "
+                f"example_leaf: expected node {node}, where example {example} first needs a unit, "
                 "on the path to its leaf, got a leaf elsewhere"
             )
 

@@ -143,15 +143,23 @@ def fill_first_uses(
 
 
 @njit
-def first_off_path(parent: Array, above: Array, below: Array) -> int:
-    """Give the first position whose node ``above`` is no ancestor of its node ``below``, or -1 without one."""
-    for position in range(above.size):
-        node = below[position]
-        while node > above[position]:
-            node = parent[node]
-        if node != above[position]:
-            return position
-    return -1
+def first_off_path(
+    parent: Array, internal_starts: Array, internal_nodes: Array, indptr: Array, example_of: Array, leaves: Array
+) -> tuple[int, int]:
+    """Give the first node and example that needs a unit there but does not pass it, or (-1, -1).
+
+    The internal nodes of tree t are ``internal_starts[t]:internal_starts[t + 1]``, ``example_of`` (n_triples,) holds
+    the example of each triple, ``leaves`` (n_trees, n_samples) the leaves that examples reach.
+    """
+    for tree in range(internal_starts.size - 1):
+        for row in range(internal_starts[tree], internal_starts[tree + 1]):
+            for triple in range(indptr[row], indptr[row + 1]):
+                node = leaves[tree, example_of[triple]]
+                while node > internal_nodes[row]:
+                    node = parent[node]
+                if node != internal_nodes[row]:
+                    return internal_nodes[row], example_of[triple]
+    return -1, -1
 
 
 @njit

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from fitted_forests import LABELS, N_FEATURES, examples
 from scipy.sparse import csr_array
+from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.ensemble import (
     BaggingClassifier,
@@ -312,6 +313,13 @@ def test_pipelines() -> None:
     assert search.predict(holes).shape == (240,)
     fitted = pipeline.fit(X, LABELS_X, budgetprune__X_cost=X_COST)
     assert fitted[-1].instance_.n_examples == len(X_COST)
+
+
+def test_cost_examples_are_routed_as_metadata() -> None:
+    with config_context(enable_metadata_routing=True):
+        model = BudgetPrune(FOREST, feature_costs=COSTS, budget=3).set_fit_request(X_cost=True)
+        pipeline = make_pipeline(SimpleImputer(), model).fit(X, LABELS_X, X_cost=X_COST)
+    assert pipeline[-1].instance_.n_examples == len(X_COST)
 
 
 def test_probability_scorers_find_predict_proba() -> None:
