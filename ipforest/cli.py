@@ -52,7 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="ipforest", description="Prune tree ensembles to a feature budget, provably optimally."
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for add in (_add_demo, _add_prune, _add_path, _add_prove, _add_verify, _add_versions):
+    for add in (_add_demo, _add_prune, _add_path, _add_crosscheck, _add_prove, _add_verify, _add_versions):
         add(commands)
     return parser
 
@@ -297,7 +297,7 @@ def _add_path(commands: Subparsers) -> None:
     _add_problem_options(command)
     command.add_argument("--budget", metavar="B", help="also say what this average cost of an example buys")
     command.add_argument("--rows", type=_positive_integer, default=15, metavar="N", help="rows of the table printed")
-    _add_out_option(command, "path.png, path.csv and path.json (every breakpoint)")
+    _add_out_option(command, "path.png, path.csv, path.json and path.cert, the certificate of every breakpoint")
 
 
 def run_path(options: Arguments) -> int:
@@ -305,6 +305,7 @@ def run_path(options: Arguments) -> int:
     from ipforest.path import prune_path
     from ipforest.plotting import TradeoffDisplay
     from ipforest.progress import progress_bar
+    from proofs.path_certificate_file import write_path_certificate
 
     forest, instance, cost_unit = _problem(options)
     with progress_bar("ipforest path", visible=not options.json) as progress:
@@ -314,6 +315,7 @@ def run_path(options: Arguments) -> int:
     if directory is not None:
         (directory / "path.csv").write_text(path.to_csv())
         (directory / "path.json").write_text(path.to_json())
+        write_path_certificate(directory / "path.cert", path)
         display = TradeoffDisplay.from_path(path, budget=options.budget)
         display.figure_.savefig(directory / "path.png", dpi=150, bbox_inches="tight")
     if options.json:
@@ -345,6 +347,34 @@ def _path_table(path: LambdaPath, n_rows: int, cost_unit: str) -> Table:
     return table
 
 
+def _add_crosscheck(commands: Subparsers) -> None:
+    command = _command(
+        commands, "crosscheck", run_crosscheck, "Solve random forests by every method and compare in exact arithmetic."
+    )
+    command.add_argument("--instances", type=_positive_integer, default=500, metavar="N", help="how many")
+    command.add_argument("--seed", type=int, default=0, help="seed of the instances")
+    command.add_argument(
+        "--methods", nargs="+", metavar="M", help="methods to compare (default: all that are installed)"
+    )
+    command.add_argument("--replay", metavar="FILE", help="check a problem again that an earlier run saved")
+    command.add_argument("--out", metavar="DIR", help="save a disagreement there (default: here)")
+
+
+def run_crosscheck(options: Arguments) -> int:
+    """Compare the methods; exit 1 at the first disagreement, with the problem saved for replay."""
+    from ipforest.progress import progress_bar
+    from proofs.cross_check import crosscheck_random, replay
+
+    if options.replay is not None:
+        outcome: Any = replay(options.replay, options.methods)
+    else:
+        save_to = (_out_directory(options) or Path()) / "disagreement.json"
+        with progress_bar("ipforest crosscheck", visible=not options.json) as progress:
+            outcome = crosscheck_random(options.instances, options.seed, options.methods, save_to, progress)
+    print(json.dumps(outcome.to_dict()) if options.json else outcome)
+    return DONE if outcome else CHECK_FAILED
+
+
 def _add_prove(commands: Subparsers) -> None:
     command = _command(commands, "prove", run_prove, "Examine the papers' claims one by one.")
     command.add_argument("--seed", type=int, default=0, help="seed of the random instances")
@@ -371,7 +401,7 @@ def run_prove(options: Arguments) -> int:
 
 def _add_verify(commands: Subparsers) -> None:
     command = _command(commands, "verify", run_verify, "Verify a certificate of optimality, with integers only.")
-    command.add_argument("certificate", metavar="FILE", help="what `ipforest prune --out` wrote as optimality.cert")
+    command.add_argument("certificate", metavar="FILE", help="optimality.cert of `ipforest prune`, or path.cert")
     command.add_argument("--instance", metavar="FILE", help="instance (.npz) that it must be about")
 
 

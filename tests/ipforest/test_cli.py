@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import joblib
 import numpy as np
@@ -14,6 +15,8 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from ipforest import FeatureCosts, Forest, PruningInstance, PruningResult
 from ipforest.cli import main
+from ipforest.solvers import tree_dp
+from proofs import claims
 
 
 def ipforest(*arguments, **environment):
@@ -120,6 +123,37 @@ def test_path_prints_and_writes_every_breakpoint(own_forest, tmp_path):
     assert int(rows[0]["internal_nodes"]) > int(rows[-1]["internal_nodes"])
     assert (tmp_path / "path.png").stat().st_size > 5000
     assert json.loads((tmp_path / "path.json").read_text())["skipped"] == []
+    assert main(["verify", str(tmp_path / "path.cert")]) == 0
+
+
+def test_crosscheck_agrees():
+    process = ipforest("crosscheck", "--instances", 8, "--seed", 3, "--json")
+    assert process.returncode == 0, process.stderr
+    assert json.loads(process.stdout)["agree"]
+
+
+def test_crosscheck_saves_a_disagreement_for_replay(tmp_path, monkeypatch, capsys):
+    right = tree_dp.solve_tree_dp
+
+    def boastful(instance, lam):
+        result = right(instance, lam)
+        return replace(result, objective=result.objective - 1, bound=result.bound - 1)
+
+    monkeypatch.setattr(tree_dp, "solve_tree_dp", boastful)
+    assert main(["crosscheck", "--instances", "5", "--out", str(tmp_path)]) == 1
+    assert "tree-dp" in capsys.readouterr().out
+    saved = tmp_path / "disagreement.json"
+    assert main(["crosscheck", "--replay", str(saved)]) == 1
+    monkeypatch.undo()
+    assert main(["crosscheck", "--replay", str(saved)]) == 0
+
+
+def test_prove_exits_with_1_when_a_verdict_is_not_the_stated_one(monkeypatch, tmp_path, capsys):
+    claim = claims.Claim("a claim", "somewhere", claims.Ruling.FALSE, claims.Ruling.TRUE, "evidence", 0.0)
+    monkeypatch.setattr(claims, "prove", lambda seed, progress: [claim])
+    assert main(["prove", "--out", str(tmp_path)]) == 1
+    assert "FAILED" in capsys.readouterr().out
+    assert "a claim" in (tmp_path / "claims.md").read_text()
 
 
 def test_versions():
