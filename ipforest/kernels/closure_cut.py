@@ -16,98 +16,20 @@ remaining excess sits in such nodes.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ipforest._numba import njit
+from ipforest.kernels.network import DEAD, KEPT, Network
+from ipforest.kernels.tree_routing import route_along_tree
 
 Array = npt.NDArray[Any]
 
-DEAD = -(2**30)
-KEPT = 2**30
 LABEL_LIMIT = 250
 WIDE_LABEL_LIMIT = 2**29
-
-
-class Network(NamedTuple):
-    """The arrays of a closure problem and of the flow in it, cut into disjoint pieces that are solved one by one.
-
-    A piece is a set of nodes and a set of acquisitions with a number; ``piece`` tells the number of each node. The live
-    triples of node h are ``row_start[h]:row_end[h]`` of ``indices``; rows only shrink.
-
-    Attributes
-    ----------
-    parent, first_child, next_sibling : int32 (n,)
-        ``parent`` becomes -1 when the parent moves to another piece.
-    row_start, row_end : int64 (n,)
-    indices : int32 (n_triples,)
-    gain, split_cost : int64 (n,)
-    cost : int64 (m,)
-    piece, level : int32 (n,)
-    flow : int64 (n_triples,)
-    up, excess, own_room : int64 (n,)
-        Flow to the parent, flow that waits, what the node's own sink arcs can still take.
-    room, available, overload : int64 (m,)
-        What an acquisition can still take; what nodes of its label pay for it; what it took too much.
-    """
-
-    parent: Array
-    first_child: Array
-    next_sibling: Array
-    row_start: Array
-    row_end: Array
-    indices: Array
-    gain: Array
-    split_cost: Array
-    cost: Array
-    piece: Array
-    level: Array
-    flow: Array
-    up: Array
-    excess: Array
-    own_room: Array
-    room: Array
-    available: Array
-    overload: Array
-
-
-@njit
-def _children_lists(parent: Array, first_child: Array, next_sibling: Array) -> None:
-    for node in range(parent.size - 1, -1, -1):
-        above = parent[node]
-        if above >= 0:
-            next_sibling[node] = first_child[above]
-            first_child[above] = node
-
-
-def build_network(parent: Array, gain: Array, split_cost: Array, indptr: Array, indices: Array, cost: Array) -> Network:
-    """Allocate a network with one piece, number 0, and no flow."""
-    n, m = parent.size, cost.size
-    first_child = np.full(n, -1, dtype=np.int32)
-    next_sibling = np.full(n, -1, dtype=np.int32)
-    _children_lists(parent, first_child, next_sibling)
-    return Network(
-        parent=parent.astype(np.int32),
-        first_child=first_child,
-        next_sibling=next_sibling,
-        row_start=indptr[:-1].astype(np.int64),
-        row_end=indptr[1:].astype(np.int64),
-        indices=indices.astype(np.int32),
-        gain=gain.astype(np.int64),
-        split_cost=split_cost.astype(np.int64),
-        cost=cost.astype(np.int64),
-        piece=np.zeros(n, dtype=np.int32),
-        level=np.zeros(n, dtype=np.int32),
-        flow=np.zeros(indices.size, dtype=np.int64),
-        up=np.zeros(n, dtype=np.int64),
-        excess=np.zeros(n, dtype=np.int64),
-        own_room=np.zeros(n, dtype=np.int64),
-        room=np.zeros(m, dtype=np.int64),
-        available=np.zeros(m, dtype=np.int64),
-        overload=np.zeros(m, dtype=np.int64),
-    )
+FIRST_TREE = 2
 
 
 @njit
@@ -257,6 +179,34 @@ def _label(network: Network, label: Array, limit: int, nodes: Array, acquisition
 
 
 @njit
+def _pay(network: Network, h: int, left: int) -> int:
+    """Spend the excess of a node on its row, in proportion to the room there; return what does not fit."""
+    row_start, row_end, indices = network.row_start, network.row_end, network.indices
+    room, flow = network.room, network.flow
+    total = 0
+    for x in range(row_start[h], row_end[h]):
+        total += room[indices[x]]
+    share = min(left / max(total, 1), 1.0)
+    if share < 1.0:
+        for x in range(row_start[h], row_end[h]):
+            j = indices[x]
+            taken = np.int64(room[j] * share)
+            room[j] -= taken
+            flow[x] += taken
+            left -= taken
+    if total > 0:
+        for x in range(row_start[h], row_end[h]):
+            j = indices[x]
+            taken = min(left, room[j])
+            room[j] -= taken
+            flow[x] += taken
+            left -= taken
+            if left == 0:
+                break
+    return left
+
+
+@njit
 def _sweep(network: Network, label: Array, nodes: Array) -> None:
     """Push excess down the labels once, highest label first."""
     parent, level, up, excess = network.parent, network.level, network.up, network.excess
@@ -290,15 +240,7 @@ def _sweep(network: Network, label: Array, nodes: Array) -> None:
                     own_room[h] -= taken
                     left -= taken
                     if left > 0:
-                        for x in range(row_start[h], row_end[h]):
-                            j = indices[x]
-                            if room[j] > 0:
-                                taken = min(left, room[j])
-                                room[j] -= taken
-                                flow[x] += taken
-                                left -= taken
-                                if left == 0:
-                                    break
+                        left = _pay(network, h, left)
                 else:
                     for x in range(row_start[h], row_end[h]):
                         j = indices[x]
@@ -320,7 +262,9 @@ def _sweep(network: Network, label: Array, nodes: Array) -> None:
 
 
 @njit
-def push_waves(network: Network, label: Array, limit: int, nodes: Array, acquisitions: Array) -> tuple[int, bool]:
+def push_waves(
+    network: Network, label: Array, limit: int, nodes: Array, acquisitions: Array, p: int, q: int
+) -> tuple[int, bool]:
     """Run rounds until no excess can move.
 
     Returns
@@ -336,6 +280,8 @@ def push_waves(network: Network, label: Array, limit: int, nodes: Array, acquisi
             return rounds, complete
         _sweep(network, label, nodes)
         rounds += 1
+        if rounds >= FIRST_TREE:
+            route_along_tree(network, nodes, acquisitions, p, q, live)
 
 
 @njit
@@ -423,10 +369,10 @@ def maximum_flow(network: Network, p: int, q: int, scale: float = 0.0) -> tuple[
     acquisitions = np.arange(network.cost.size, dtype=np.int32)
     load_start(network, nodes, acquisitions, p, q, scale)
     label: Array = np.zeros(acquisitions.size, dtype=np.uint8)
-    rounds, complete = push_waves(network, label, LABEL_LIMIT, nodes, acquisitions)
+    rounds, complete = push_waves(network, label, LABEL_LIMIT, nodes, acquisitions, p, q)
     if not complete:
         label = np.zeros(acquisitions.size, dtype=np.int32)
-        more, _ = push_waves(network, label, WIDE_LABEL_LIMIT, nodes, acquisitions)
+        more, _ = push_waves(network, label, WIDE_LABEL_LIMIT, nodes, acquisitions, p, q)
         rounds += more
     mark_kept(network, label, nodes, acquisitions, q)
     return network.level == KEPT, rounds

@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest._numba import njit
-from ipforest.kernels.closure_cut import KEPT, Network, load_start, mark_kept, push_waves
+from ipforest.kernels.closure_cut import load_start, mark_kept, push_waves
+from ipforest.kernels.network import KEPT, Network
 
 Array = npt.NDArray[Any]
 
@@ -53,7 +54,7 @@ def cut(
         False: labels beyond `limit` are needed.
     """
     load_start(network, nodes, acquisitions, p, q, scale)
-    rounds, complete = push_waves(network, label, limit, nodes, acquisitions)
+    rounds, complete = push_waves(network, label, limit, nodes, acquisitions, p, q)
     if not complete:
         return 0, rounds, False
     return mark_kept(network, label, nodes, acquisitions, q), rounds, True

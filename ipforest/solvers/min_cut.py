@@ -8,7 +8,8 @@ from time import perf_counter
 import numpy as np
 
 from ipforest.instance import PruningInstance
-from ipforest.kernels.closure_cut import Network, build_network, maximum_flow
+from ipforest.kernels.closure_cut import maximum_flow
+from ipforest.kernels.network import Network, build_network
 from ipforest.kernels.presolve import (
     ReducedProblem,
     first_members,
