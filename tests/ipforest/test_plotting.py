@@ -2,10 +2,6 @@
 
 from fractions import Fraction
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
