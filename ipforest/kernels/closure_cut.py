@@ -30,6 +30,8 @@ Array = npt.NDArray[Any]
 LABEL_LIMIT = 250
 WIDE_LABEL_LIMIT = 2**29
 FIRST_TREE = 2
+DUST = 2**16
+"""Excess below this share of the supply is routed along a tree, at rounds 2, 4, 8, ... at most."""
 
 
 @njit
@@ -273,15 +275,19 @@ def push_waves(
     complete : bool
         False: excess is left beyond label `limit`; call again with wider labels.
     """
-    rounds = 0
+    rounds, next_tree = 0, FIRST_TREE
+    supply = 0
+    for i in range(nodes.size):
+        supply += q * max(network.gain[nodes[i]], 0)
     while True:
         _, live, complete = _label(network, label, limit, nodes, acquisitions)
         if live == 0:
             return rounds, complete
         _sweep(network, label, nodes)
         rounds += 1
-        if rounds >= FIRST_TREE:
+        if rounds >= next_tree and live < supply // DUST:
             route_along_tree(network, nodes, acquisitions, p, q, live)
+            next_tree = 2 * rounds
 
 
 @njit

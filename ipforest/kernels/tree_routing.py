@@ -90,9 +90,7 @@ def _grow_forest(network: Network, nodes: Array, live: int, edge_from: Array, ed
 
 
 @njit
-def _orient_forest(
-    n: int, slot: Array, n_edges: int, edge_from: Array, edge_to: Array
-) -> tuple[Array, Array]:
+def _orient_forest(n: int, slot: Array, n_edges: int, edge_from: Array, edge_to: Array) -> tuple[Array, Array]:
     """Order the places of nodes root first; give the order and the edge that leads to the root (-1 at roots)."""
     start = np.zeros(n + 1, np.int64)
     for e in range(n_edges):
