@@ -30,6 +30,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from math import inf
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any
@@ -126,10 +127,11 @@ def solve_dantzig_wolfe(
     try:
         with TreePool(instance, search.problem.fine_q, n_jobs) as pool:
             while len(search.trace) < max_iterations:
-                if time_limit is not None and perf_counter() - started > time_limit:
+                left = inf if time_limit is None else time_limit - (perf_counter() - started)
+                if left <= 0:
                     status = Status.TIME_LIMIT
                     break
-                ended = search.step(pool)
+                ended = search.step(pool, left)
                 progress(len(search.trace) / max_iterations, search.message())
                 if ended is not None:
                     status = ended
@@ -164,20 +166,21 @@ class _Search:
         _, self._cells = np.unique(2 * self._cells + pruning.kept, return_inverse=True)
         return bool(self._cells.max(initial=-1) > last_cell)
 
-    def step(self, pool: TreePool) -> Status | None:
-        """Price the trees, then solve the master; give the final status when the search ends."""
+    def step(self, pool: TreePool, seconds: float) -> Status | None:
+        """Price the trees, then solve the master within some seconds; give the final status when the search ends."""
         fine_value, kept = self.problem.dual_value(pool, self.problem.rounded(self._multipliers))
         bound = self.problem.coarse_bound(fine_value)
         n_columns = len(self._columns)
         refined = self._learn(Pruning(kept))
         self._incumbent = self._incumbent.with_bound(bound)
         priced_out = self._size[0] > 0 and not refined and self._known(kept, n_columns)
-        if not self._incumbent.proven and not priced_out:
-            self._solve_master()
+        out_of_time = not self._incumbent.proven and not priced_out and not self._solve_master(seconds)
         self.trace = self.trace.then(self._incumbent, bound)
         logger.debug("round %d: %s", len(self.trace), self.message())
         if self._incumbent.proven:
             return Status.OPTIMAL
+        if out_of_time:
+            return Status.TIME_LIMIT
         return Status.FEASIBLE if priced_out else None
 
     def _known(self, kept: BoolArray, n_columns: int) -> bool:
@@ -188,15 +191,20 @@ class _Search:
             for first, end in pairwise(bounds)
         )
 
-    def _solve_master(self) -> None:
+    def _solve_master(self, seconds: float) -> bool:
+        """Move to the master's multipliers; False if it was not solved in time."""
         coupling = _Coupling.of(self.problem, self._cells)
         programme, levels_of = self._build(self.problem, self._cells, coupling, self._columns)
-        values, row_duals = _solve(programme)
+        solution = _solve(programme, seconds)
+        if solution is None:
+            return False
+        values, row_duals = solution
         self._size = (programme.num_row_, programme.num_col_)
         levels = np.clip(levels_of @ values, 0.0, 1.0)[self._cells]
         value, pruning = self.problem.best_threshold(_falling(self.problem.instance, levels))
         self._incumbent = self._incumbent.with_pruning(value, pruning)
         self._multipliers = coupling.multipliers(-row_duals[: coupling.row_cell.size])
+        return True
 
     def message(self) -> str:
         """Describe the gap in a few words."""
@@ -368,15 +376,18 @@ def _programme(
     return programme
 
 
-def _solve(programme: highspy.HighsLp) -> tuple[FloatArray, FloatArray]:
-    """Solve by HiGHS's simplex on one thread; give the variables and the rows' dual values."""
+def _solve(programme: highspy.HighsLp, seconds: float) -> tuple[FloatArray, FloatArray] | None:
+    """Solve by HiGHS's simplex on one thread; give the variables and the rows' dual values, None if out of time."""
     solver = highspy.Highs()
-    for option, value in (("output_flag", False), ("threads", 1), ("solver", "simplex"), ("random_seed", 0)):
+    options = {"output_flag": False, "threads": 1, "solver": "simplex", "random_seed": 0, "time_limit": seconds}
+    for option, value in options.items():
         if solver.setOptionValue(option, value) != highspy.HighsStatus.kOk:
             raise RuntimeError(f"master: expected HiGHS to take {option} = {value!r}, got a refusal")
     solver.passModel(programme)
     solver.run()
     status = solver.getModelStatus()
+    if status == highspy.HighsModelStatus.kTimeLimit:
+        return None
     if status != highspy.HighsModelStatus.kOptimal:
         raise RuntimeError(f"master: expected an optimal solution, got {solver.modelStatusToString(status)}")
     solution = solver.getSolution()

@@ -2,18 +2,17 @@
 
 A round sends each task the charges of its trees' nodes and gets back their values and kept nodes, all integers, so
 neither the number of workers nor the backend can change a result. The trees themselves do not travel again: on a Dask
-cluster they are scattered to all workers when the pool opens (a worker that starts later, or in place of one that died,
-fetches them from another); among local processes joblib maps large arrays into shared memory once. Charges travel as
-bytes inside the task, so that a cluster can run it again elsewhere when a worker is lost.
+cluster each batch is handed over once, as the result of a task, which workers fetch from one another and which the
+cluster makes again if the worker that held it dies (scattered data would be lost); among local processes joblib maps
+large arrays into shared memory once. Charges travel as bytes inside the task, so that it too can run again elsewhere.
 """
 
 from __future__ import annotations
 
 import math
-from contextlib import ExitStack
 from itertools import pairwise
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
@@ -45,26 +44,25 @@ class TreePool:
         n_batches = 1 if n_workers == 1 else min(instance.n_trees, _TASKS_PER_WORKER * n_workers)
         spans = list(pairwise(_even_bounds(instance, n_batches)))
         inner = instance.internal_offsets
-        self._n_jobs = n_jobs
+        self._parallel = joblib.Parallel(n_jobs=n_jobs, batch_size=1, pre_dispatch="all")
         self._batches = [TreeBatch.of(instance, q, first, end) for first, end in spans]
         self._slices = [slice(int(inner[first]), int(inner[end])) for first, end in spans]
-        self._resources = ExitStack()
+        self._handles: list[Any] = self._batches
 
     def __enter__(self) -> TreePool:
         if len(self._batches) > 1:
             client = getattr(get_active_backend()[0], "client", None)
             if client is not None:
-                scattered = joblib.parallel_config(backend="dask", client=client, scatter=self._batches)
-                self._resources.enter_context(scattered)
-            self._parallel = self._resources.enter_context(
-                joblib.Parallel(n_jobs=self._n_jobs, batch_size=1, pre_dispatch="all")
-            )
+                self._handles = [client.submit(_hold, batch, pure=False) for batch in self._batches]
+            self._parallel.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._resources.close()
+        if len(self._batches) > 1:
+            self._parallel.__exit__(kind, error, trace)
+            self._handles = self._batches
 
     def prune(self, charges: IntArray) -> tuple[IntArray, npt.NDArray[np.bool_]]:
         """Prune every tree by itself; see `TreeBatch.prune`.
@@ -81,10 +79,15 @@ class TreePool:
         if len(self._batches) == 1:
             return self._batches[0].prune(charges)
         answers = self._parallel(
-            joblib.delayed(_prune_batch)(batch, charges[part].tobytes())
-            for batch, part in zip(self._batches, self._slices, strict=True)
+            joblib.delayed(_prune_batch)(handle, charges[part].tobytes())
+            for handle, part in zip(self._handles, self._slices, strict=True)
         )
         return np.concatenate([values for values, _ in answers]), np.concatenate([kept for _, kept in answers])
+
+
+def _hold(batch: TreeBatch) -> TreeBatch:
+    """Be the task whose result is the batch."""
+    return batch
 
 
 def _prune_batch(batch: TreeBatch, charges: bytes) -> tuple[IntArray, npt.NDArray[np.bool_]]:

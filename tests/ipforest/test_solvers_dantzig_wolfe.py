@@ -60,6 +60,15 @@ def test_limits_end_the_search_with_the_best_so_far():
         assert result.bound < optimum <= result.objective
 
 
+def test_a_master_out_of_time_ends_the_search(monkeypatch):
+    instance = breast_cancer()
+    monkeypatch.setattr(dantzig_wolfe, "_solve", lambda programme, seconds: None)
+    result = solve(instance, "0.01", "dantzig-wolfe", time_limit=60.0)
+    assert result.status is Status.TIME_LIMIT
+    assert result.iterations == 1
+    assert result.gap > 0
+
+
 def test_interrupt_keeps_the_best_so_far():
     instance = breast_cancer()
 
@@ -76,8 +85,8 @@ def test_a_master_stopped_by_its_numbers_never_claims_an_optimum(monkeypatch):
     """Duals that are all zero price nothing in: the search ends as feasible, with its gap."""
     solve_master = dantzig_wolfe._solve
 
-    def without_duals(programme):
-        values, duals = solve_master(programme)
+    def without_duals(programme, seconds):
+        values, duals = solve_master(programme, seconds)
         return values, 0 * duals
 
     monkeypatch.setattr(dantzig_wolfe, "_solve", without_duals)
