@@ -408,13 +408,21 @@ def crosscheck_random(
     ------
     ValueError
         Fewer than 1 instance, or an unknown method.
+    Exception
+        Whatever a method raises; the instance is saved first.
     """
     if instances < 1:
         raise ValueError(f"instances: expected 1 or more, got {instances}")
+    if methods is not None:
+        methods = dict(_named(methods))
     checks: list[CrossCheck] = []
     for number in range(instances):
         instance, lam = draw_problem(np.random.default_rng([seed, number]), number)
-        checks.append(crosscheck(instance, lam, methods))
+        try:
+            checks.append(crosscheck(instance, lam, methods))
+        except Exception as problem:
+            problem.add_note(f"saved for replay: {save_problem(save_to, instance, lam, [repr(problem)])}")
+            raise
         progress((number + 1) / instances, f"{number + 1} instances")
         if not checks[-1].agree:
             saved = save_problem(save_to, instance, lam, checks[-1].problems)

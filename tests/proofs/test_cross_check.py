@@ -203,6 +203,16 @@ def test_the_first_disagreement_stops_the_run_and_is_saved_for_replay(tmp_path):
     assert replay(result.saved).agree
 
 
+def test_an_instance_on_which_a_method_breaks_is_saved(tmp_path):
+    def breaks(instance, lam):
+        raise ZeroDivisionError("inside the solver")
+
+    with pytest.raises(ZeroDivisionError, match="inside the solver") as caught:
+        crosscheck_random(5, methods={"breaks": breaks}, save_to=tmp_path / "broken.json")
+    assert caught.value.__notes__ == [f"saved for replay: {tmp_path / 'broken.json'}"]
+    assert replay(tmp_path / "broken.json").agree
+
+
 def test_saved_problems_come_back_whole_or_not_at_all(instance, tmp_path):
     path = save_problem(tmp_path / "problem.json", instance, LAM)
     loaded, lam = load_problem(path)
