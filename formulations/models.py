@@ -14,7 +14,14 @@ from pyomo.repn import generate_standard_repn
 from scipy.sparse import csr_array
 
 from formulations.budget import budget_result
-from formulations.highs import GAP_TOLERANCE, ending_status, import_highspy, options, set_options
+from formulations.highs import (
+    GAP_TOLERANCE,
+    ending_status,
+    import_highspy,
+    options,
+    set_options,
+    with_exact_bound,
+)
 from formulations.linear import LinearProgramme
 from formulations.outcome import Solution, pruning_result
 from ipforest.pruning import BudgetResult, PruningResult
@@ -54,7 +61,7 @@ def solve(model: pyo.ConcreteModel, time_limit: float | None = None, gap: float 
     method = f"pyomo {statement.formulation}{' relaxed' if statement.relaxed else ''}"
     if statement.budget is not None:
         return budget_result(statement, solution, method, time_limit)
-    return pruning_result(statement, solution, method)
+    return with_exact_bound(statement, pruning_result(statement, solution, method))
 
 
 def _run(model: pyo.ConcreteModel, time_limit: float | None, gap: float) -> Solution:

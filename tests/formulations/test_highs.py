@@ -192,3 +192,12 @@ def test_pyomo_variables_hold_the_solution():
     assert [model.z[node].value for node in model.data.nodes] == [0, 1, 0, 1, 1]
     assert [model.w[pair].value for pair in model.data.pairs] == [1, 1]
     assert model.statement.objective_unit * 3 == result.objective
+
+
+@settings(max_examples=40)
+@given(instances(), st.integers(10**8, 10**12))
+def test_branch_and_bound_is_proven_at_lambdas_of_many_digits(instance, denominator):
+    lam = Fraction(denominator // 7, denominator)
+    result = solve_mip(instance, lam)
+    assert result.status is Status.OPTIMAL
+    assert result.objective == result.bound == brute_force(instance, lam).objective
