@@ -192,7 +192,7 @@ def _pay(network: Network, h: int, left: int) -> int:
     if share < 1.0:
         for x in range(row_start[h], row_end[h]):
             j = indices[x]
-            taken = np.int64(room[j] * share)
+            taken = min(int(room[j] * share), left)
             room[j] -= taken
             flow[x] += taken
             left -= taken
@@ -213,7 +213,7 @@ def _sweep(network: Network, label: Array, nodes: Array) -> None:
     """Push excess down the labels once, highest label first."""
     parent, level, up, excess = network.parent, network.level, network.up, network.excess
     row_start, row_end, indices, flow = network.row_start, network.row_end, network.indices, network.flow
-    room, available, overload, own_room = network.room, network.available, network.overload, network.own_room
+    available, overload, own_room = network.available, network.overload, network.own_room
     start, order = _by_level(level, nodes)
     waiting = np.int64(0)
     for k in range(start.size - 2, 0, -1):

@@ -184,7 +184,7 @@ def _shift(network: Network, x: int, forward: bool, wanted: int) -> int:
 def _shift_up(network: Network, child: int, forward: bool, wanted: int) -> int:
     """As `_shift`, over the arc from a node to its parent."""
     amount = wanted if forward else -wanted
-    amount = max(amount, -network.up[child])
+    amount = max(amount, -int(network.up[child]))
     network.up[child] += amount
     return amount if forward else -amount
 
@@ -229,7 +229,7 @@ def route_along_tree(network: Network, nodes: Array, acquisitions: Array, p: int
         Excess that can still move: edges that carry at least this much flow never limit the pass.
     """
     n = nodes.size
-    flow, excess, room, best, slot = network.flow, network.excess, network.room, network.available, network.root
+    excess, best, slot = network.excess, network.available, network.root
     edge_from, edge_to, edge = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int64)
     _choose_owners(network, nodes, acquisitions)
     n_edges = _grow_forest(network, nodes, live, edge_from, edge_to, edge)

@@ -1,0 +1,212 @@
+"""Synthetic instances of any size: randomised trees grown on a Gaussian mixture, for benchmarks and tests."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ipforest._numba import njit
+from ipforest.instance import PruningInstance
+
+Array = npt.NDArray[Any]
+
+COMPONENTS = 6
+MINORITY = 0.28
+N_THRESHOLDS = 8
+
+
+def gaussian_mixture(n_samples: int, n_features: int, seed: int) -> tuple[npt.NDArray[np.float32], Array]:
+    """Draw two classes, each a mixture of Gaussians; features carry less and less information.
+
+    Parameters
+    ----------
+    n_samples, n_features : int
+    seed : int
+        Of the samples; the mixture itself depends on `n_features` only, so two seeds give training and other data.
+
+    Returns
+    -------
+    X : ndarray of float32, shape (n_samples, n_features)
+    y : ndarray of int8, shape (n_samples,)
+    """
+    shape = np.random.default_rng(n_features)
+    information = 1.2 * np.exp(-8.0 * np.arange(n_features) / n_features)
+    centres = (shape.normal(size=(2 * COMPONENTS, n_features)) * information).astype(np.float32)
+    spread = (0.8 * np.exp(0.4 * shape.normal(size=(2 * COMPONENTS, n_features)))).astype(np.float32)
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n_samples) < MINORITY).astype(np.int8)
+    component = rng.integers(0, COMPONENTS, n_samples) + COMPONENTS * y
+    X = rng.standard_normal((n_samples, n_features), dtype=np.float32)
+    X *= spread[component]
+    X += centres[component]
+    return X, y
+
+
+def random_instance(
+    n_trees: int,
+    n_examples: int,
+    n_features: int,
+    n_training: int | None = None,
+    max_depth: int = 64,
+    max_price: int = 1,
+    seed: int = 0,
+) -> PruningInstance:
+    """Grow randomised trees (random thresholds, best of a few by impurity) and route other examples through them.
+
+    Parameters
+    ----------
+    n_trees, n_examples, n_features : int
+        T, N_c and K.
+    n_training : int, optional
+        Examples the trees are grown on, each tree on a bootstrap sample; ``2 * n_examples`` by default.
+    max_depth : int
+    max_price : int
+        Prices are drawn from 1 to this, evenly on a logarithmic scale.
+    seed : int
+
+    Returns
+    -------
+    PruningInstance
+        Errors are in-bag misclassifications.
+    """
+    n_training = 2 * n_examples if n_training is None else n_training
+    rng = np.random.default_rng(seed)
+    X, y = gaussian_mixture(n_training, n_features, 2 * seed)
+    X_cost, _ = gaussian_mixture(n_examples, n_features, 2 * seed + 1)
+    prices = np.ceil(np.exp(rng.uniform(0, np.log(max_price), n_features)) - 1e-9).astype(np.int64)
+    offsets, parents, errors, sizes, rows = [0], [], [], [], []
+    used = np.zeros(n_examples * n_features, dtype=np.bool_)
+    n_candidates = max(1, int(np.sqrt(n_features)))
+    for _ in range(n_trees):
+        bag = np.sort(rng.integers(0, n_training, n_training)).astype(np.int32)
+        parent, error, size, row = _grow(X, y, X_cost, bag, n_candidates, max_depth, int(rng.integers(0, 2**31)), used)
+        parents.append(np.where(parent >= 0, parent + offsets[-1], -1))
+        offsets.append(offsets[-1] + parent.size)
+        errors.append(error)
+        sizes.append(size)
+        rows.append(row)
+    number = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    pairs = np.flatnonzero(used)
+    indices = np.concatenate(rows)
+    del rows
+    _renumber(indices, number)
+    unit = (pairs % n_features).astype(np.int32)
+    return PruningInstance(
+        tree_offsets=np.array(offsets),
+        node_parent=np.concatenate(parents).astype(np.int32),
+        errors=np.concatenate(errors),
+        indptr=np.concatenate([[0], np.cumsum(np.concatenate(sizes))]),
+        indices=indices,
+        acquisition_unit=unit,
+        acquisition_example=(pairs // n_features).astype(np.int32),
+        acquisition_cost=prices[unit],
+        split_cost=np.zeros(sum(size.size for size in sizes), dtype=np.int64),
+        error_unit=Fraction(1, n_training * n_trees),
+        cost_unit=Fraction(1, n_examples),
+        n_units=n_features,
+        n_examples=n_examples,
+    )
+
+
+@njit
+def _renumber(indices: Array, number: Array) -> None:
+    for x in range(indices.size):
+        indices[x] = number[indices[x]]
+
+
+@njit
+def _partition(X: Array, order: Array, begin: int, end: int, feature: int, threshold: float, scratch: Array) -> int:
+    """Move the examples at or below the threshold to the front, both parts in their order."""
+    middle, rest = begin, 0
+    for i in range(begin, end):
+        if X[order[i], feature] <= threshold:
+            order[middle] = order[i]
+            middle += 1
+        else:
+            scratch[rest] = order[i]
+            rest += 1
+    for i in range(rest):
+        order[middle + i] = scratch[i]
+    return middle
+
+
+@njit
+def _impurity(X: Array, y: Array, order: Array, begin: int, end: int, feature: int, threshold: float) -> float:
+    """Weighted Gini impurity of the two parts; more than any real one when a part is empty."""
+    n_low, ones_low, ones = 0, 0, 0
+    for i in range(begin, end):
+        label = y[order[i]]
+        ones += label
+        if X[order[i], feature] <= threshold:
+            n_low += 1
+            ones_low += label
+    n_high, ones_high = end - begin - n_low, ones - ones_low
+    if n_low == 0 or n_high == 0:
+        return 2.0 * (end - begin)
+    return ones_low * (n_low - ones_low) / n_low + ones_high * (n_high - ones_high) / n_high
+
+
+@njit
+def _is_new(parent: Array, feature_of: Array, node: int, feature: int) -> bool:
+    node = parent[node]
+    while node >= 0:
+        if feature_of[node] == feature:
+            return False
+        node = parent[node]
+    return True
+
+
+@njit
+def _grow(
+    X: Array, y: Array, X_cost: Array, order: Array, n_candidates: int, max_depth: int, seed: int, used: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Grow one tree depth first; give parents, errors, row sizes over internal nodes, and the rows."""
+    np.random.seed(seed)
+    n, n_cost, n_features = order.size, X_cost.shape[0], X.shape[1]
+    parent, error = np.empty(2 * n + 1, np.int32), np.empty(2 * n + 1, np.int64)
+    feature_of = np.full(2 * n + 1, -1, np.int32)
+    size = np.empty(n + 1, np.int64)
+    row = np.empty(n_cost * min(max_depth, n_features), np.int32)
+    cost_order = np.arange(n_cost).astype(np.int32)
+    scratch = np.empty(max(n, n_cost), np.int32)
+    stack = np.empty((2 * max_depth + 2, 6), np.int64)
+    stack[0, :] = (-1, 0, n, 0, n_cost, 0)
+    waiting, n_nodes, n_internal, n_row = 1, 0, 0, 0
+    while waiting > 0:
+        waiting -= 1
+        above, begin, end, cost_begin, cost_end, depth = stack[waiting]
+        ones = 0
+        for i in range(begin, end):
+            ones += y[order[i]]
+        node = n_nodes
+        n_nodes += 1
+        parent[node], error[node] = above, min(ones, end - begin - ones)
+        if error[node] == 0 or depth == max_depth:
+            continue
+        best, best_feature, best_threshold = 2.0 * (end - begin), -1, 0.0
+        for _ in range(n_candidates * N_THRESHOLDS):
+            feature = np.random.randint(n_features)
+            threshold = X[order[np.random.randint(begin, end)], feature]
+            value = _impurity(X, y, order, begin, end, feature, threshold)
+            if value < best:
+                best, best_feature, best_threshold = value, feature, threshold
+        if best_feature < 0:
+            continue
+        feature_of[node] = best_feature
+        first = n_row
+        if _is_new(parent, feature_of, node, best_feature):
+            for i in range(cost_begin, cost_end):
+                row[n_row] = cost_order[i] * n_features + best_feature
+                used[row[n_row]] = True
+                n_row += 1
+        size[n_internal] = n_row - first
+        n_internal += 1
+        middle = _partition(X, order, begin, end, best_feature, best_threshold, scratch)
+        cost_middle = _partition(X_cost, cost_order, cost_begin, cost_end, best_feature, best_threshold, scratch)
+        stack[waiting, :] = (node, middle, end, cost_middle, cost_end, depth + 1)
+        stack[waiting + 1, :] = (node, begin, middle, cost_begin, cost_middle, depth + 1)
+        waiting += 2
+    return parent[:n_nodes].copy(), error[:n_nodes].copy(), size[:n_internal].copy(), row[:n_row].copy()

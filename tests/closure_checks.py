@@ -1,0 +1,59 @@
+"""Conservation and capacities of the flows that the kernels return, in numpy integers."""
+
+import numpy as np
+
+from ipforest import DualFlow, PruningInstance
+from ipforest.path import Path
+
+
+def _assert_conserved(instance: PruningInstance, flow) -> None:
+    negative, below = instance.gain < 0, instance.parent >= 0
+    arriving, leaving = np.where(negative, 0, flow.gain), flow.up + flow.split + np.where(negative, flow.gain, 0)
+    np.add.at(arriving, instance.parent[below], flow.up[below])
+    np.add.at(leaving, instance.triple_node, flow.triple)
+    assert np.array_equal(arriving, leaving)
+    assert min(array.min(initial=0) for array in (flow.triple, flow.up, flow.gain, flow.split)) == 0
+    assert not flow.up[~below].any()
+
+
+def _loads(instance: PruningInstance, triple) -> np.ndarray:
+    loads = np.zeros(instance.n_acquisitions, dtype=np.int64)
+    np.add.at(loads, instance.indices, triple)
+    return loads
+
+
+def assert_feasible(instance: PruningInstance, flow: DualFlow) -> None:
+    """Every arc within its capacity, every node conserved."""
+    _assert_conserved(instance, flow)
+    assert np.all(flow.gain <= flow.q * np.abs(instance.gain))
+    assert np.all(flow.split <= flow.p * instance.split_cost)
+    assert np.all(_loads(instance, flow.triple) <= flow.p * instance.acquisition_cost)
+
+
+def assert_proves(instance: PruningInstance, path: Path) -> None:
+    """The six rules of `PathFlow`."""
+    flow, k = path.flow, len(path.breakpoints)
+    assert flow is not None
+    piece, unit = flow.node_breakpoint, instance.error_unit / instance.cost_unit
+    assert [p * unit / q for p, q in zip(flow.p, flow.q, strict=True)] == list(path.breakpoints)
+    assert list(path.breakpoints) == sorted(set(path.breakpoints))
+    assert all(p > 0 < q for p, q in zip(flow.p, flow.q, strict=True))
+    below = instance.parent >= 0
+    assert np.all(piece[below] <= piece[instance.parent[below]])
+    bought_in = np.full(instance.n_acquisitions, -1)
+    np.maximum.at(bought_in, instance.indices, piece[instance.triple_node])
+    middle, bought = (piece >= 0) & (piece < k), (bought_in >= 0) & (bought_in < k)
+    assert not instance.acquisition_cost[bought_in == k].any()
+    assert not instance.split_cost[piece == k].any()
+    used = flow.triple > 0
+    assert np.array_equal(piece[instance.triple_node][used], bought_in[instance.indices][used])
+    up = flow.up > 0
+    assert np.array_equal(piece[up], piece[instance.parent[up]])
+    _assert_conserved(instance, flow)
+    p, q = np.array([*flow.p, 0, 0], dtype=np.int64), np.array([*flow.q, 1, 1], dtype=np.int64)
+    assert np.all(flow.gain <= q[piece] * np.abs(instance.gain))
+    assert np.array_equal(flow.gain[middle], (q[piece] * np.abs(instance.gain))[middle])
+    assert np.array_equal(flow.split, np.where(middle, p[piece] * instance.split_cost, 0))
+    assert np.array_equal(_loads(instance, flow.triple), np.where(bought, p[bought_in] * instance.acquisition_cost, 0))
+    saturated = ((piece == -1) & (instance.gain > 0)) | ((piece == k) & (instance.gain < 0))
+    assert np.array_equal(flow.gain[saturated], np.abs(instance.gain[saturated]))

@@ -1,0 +1,234 @@
+from bisect import bisect_right
+from fractions import Fraction
+from math import inf
+
+import numpy as np
+import plain_slicing
+import pytest
+from closure_checks import assert_proves
+from hypothesis import given, settings
+from strategies import instances
+
+from ipforest import PruningInstance, Status, solve, solve_budget
+from ipforest import path as path_module
+from ipforest.path import Path, prune_path
+from ipforest.synthetic import random_instance
+from proofs.brute_force import brute_force, prunings
+
+
+def interesting_lambdas(breakpoints):
+    points = [Fraction(0), *breakpoints]
+    return [*points, *((a + b) / 2 for a, b in zip(points, points[1:], strict=False)), points[-1] + 1]
+
+
+@settings(max_examples=120)
+@given(instances())
+def test_equals_brute_force_at_breakpoints_and_between_and_its_flow_proves_it(instance):
+    path = prune_path(instance)
+    assert path.status is Status.OPTIMAL
+    assert path.is_complete
+    for lam in interesting_lambdas(path.breakpoints):
+        best = brute_force(instance, lam)
+        assert path.pruning(lam) == best.pruning
+        index = bisect_right(path.breakpoints, lam)
+        assert (path.errors[index], path.costs[index]) == (best.error, best.cost)
+    assert_proves(instance, path)
+
+
+@settings(max_examples=80)
+@given(instances())
+def test_no_breakpoint_is_missing(instance):
+    points = {instance.evaluate(pruning) for pruning in prunings(instance)}
+    path = prune_path(instance)
+    assert set(zip(path.errors, path.costs, strict=True)) <= points
+    for error, cost in points:
+        for index, lam in enumerate(path.breakpoints):
+            assert error + lam * cost >= path.errors[index] + lam * path.costs[index]
+    for index in range(1, len(path.breakpoints)):
+        assert path.breakpoints[index - 1] < path.breakpoints[index]
+    for index, lam in enumerate(path.breakpoints):
+        saved, paid = path.errors[index + 1] - path.errors[index], path.costs[index] - path.costs[index + 1]
+        assert saved == lam * paid > 0
+
+
+@settings(max_examples=80)
+@given(instances())
+def test_budgets_get_the_best_point_a_valid_bound_and_a_mixture_on_the_hull(instance):
+    path = prune_path(instance)
+    points = [instance.evaluate(pruning) for pruning in prunings(instance)]
+    for budget in {*path.costs, *((a + b) / 2 for a, b in zip(path.costs, path.costs[1:], strict=False))}:
+        result = solve_budget(instance, budget)
+        best = min(error for error, cost in points if cost <= budget)
+        assert result.bound <= best <= result.error
+        assert sum(weight for weight, _ in result.mixture) == 1
+        evaluated = [(weight, instance.evaluate(pruning)) for weight, pruning in result.mixture]
+        assert result.mixture_error == sum(weight * error for weight, (error, _) in evaluated)
+        assert result.mixture_cost == sum(weight * cost for weight, (_, cost) in evaluated) <= budget
+        assert result.mixture_error == result.bound
+
+
+@pytest.fixture(scope="module", params=[(4, 60, 30, 1), (5, 50, 40, 30)], ids=["unit prices", "prices"])
+def middle_sized(request):
+    n_trees, n_examples, n_features, max_price = request.param
+    return random_instance(n_trees, n_examples, n_features, max_price=max_price, seed=3)
+
+
+@pytest.fixture
+def one_cut_a_call(monkeypatch):
+    monkeypatch.setattr(path_module, "SMALL_PIECE", -1)
+
+
+def test_equals_slicing_with_fractions_in_plain_python(middle_sized):
+    breakpoints, node_lambda = plain_slicing.breakpoints_and_node_lambdas(middle_sized)
+    path = prune_path(middle_sized)
+    assert len(breakpoints) > 5
+    assert list(path.breakpoints) == breakpoints
+    assert path.node_lambda.tolist() == node_lambda
+    for index, lam in enumerate(breakpoints):
+        assert plain_slicing.evaluate_at(middle_sized, node_lambda, lam) == (
+            path.errors[index + 1],
+            path.costs[index + 1],
+        )
+    assert_proves(middle_sized, path)
+
+
+def test_cutting_piece_by_piece_on_threads_gives_the_same_path(middle_sized, one_cut_a_call):
+    assert len(prune_path(middle_sized).breakpoints) == len(plain_slicing.breakpoints_and_node_lambdas(middle_sized)[0])
+    assert_proves(middle_sized, prune_path(middle_sized))
+
+
+def test_nested_and_equal_to_single_lambda_cuts(middle_sized):
+    path = prune_path(middle_sized)
+    for lam in path.breakpoints[:: max(1, len(path.breakpoints) // 12)]:
+        assert path.pruning(lam) == solve(middle_sized, lam).pruning
+    kept = [path.pruning_at(index).kept for index in range(len(path.breakpoints) + 1)]
+    assert all(np.all(low >= high) and np.any(low > high) for low, high in zip(kept, kept[1:], strict=False))
+
+
+def test_coarse_paths_are_exact_where_they_speak_and_say_where_they_do_not(middle_sized):
+    whole, coarse = prune_path(middle_sized), prune_path(middle_sized, max_points=4)
+    assert coarse.status is Status.FEASIBLE
+    assert len(coarse.breakpoints) == 4
+    assert coarse.flow is None
+    assert set(zip(coarse.errors, coarse.costs, strict=True)) <= set(zip(whole.errors, whole.costs, strict=True))
+    assert "skipped" in coarse.summary()
+    gap = coarse.skipped[0]
+    inside = coarse.breakpoints[gap.breakpoint]
+    assert gap.lam_low <= inside <= gap.lam_high
+    with pytest.raises(ValueError, match=r"lam: expected a lambda outside the skipped interval"):
+        coarse.pruning(inside)
+    for lam in interesting_lambdas(whole.breakpoints):
+        if not any(skip.lam_low < lam < skip.lam_high for skip in coarse.skipped):
+            assert coarse.pruning(lam) == whole.pruning(lam)
+    for budget in [(a + b) / 2 for a, b in zip(whole.costs, whole.costs[1:], strict=False)]:
+        assert coarse.at_budget(budget).bound <= whole.at_budget(budget).bound
+    everything = prune_path(middle_sized, max_points=10**6)
+    assert everything.breakpoints == whole.breakpoints
+    assert everything.is_complete
+
+
+def test_a_range_of_lambda_resolves_exactly_that_range(middle_sized):
+    whole = prune_path(middle_sized)
+    low, high = whole.breakpoints[2], whole.breakpoints[-2]
+    part = prune_path(middle_sized, lam_range=(low, high))
+    skipped = {skip.breakpoint for skip in part.skipped}
+    resolved = [lam for index, lam in enumerate(part.breakpoints) if index not in skipped]
+    assert resolved == [lam for lam in whole.breakpoints if low < lam <= high]
+    assert {skip.lam_high for skip in part.skipped} == {low, inf}
+
+
+def test_an_interrupt_keeps_what_was_found(middle_sized, one_cut_a_call):
+    calls = []
+
+    def interrupt(share, message):
+        calls.append((share, message))
+        if len(calls) == 6:
+            raise KeyboardInterrupt
+
+    path = prune_path(middle_sized, progress=interrupt)
+    whole = prune_path(middle_sized)
+    assert path.status is Status.INTERRUPTED
+    assert not path.is_complete
+    assert set(zip(path.errors, path.costs, strict=True)) <= set(zip(whole.errors, whole.costs, strict=True))
+    for lam in whole.breakpoints:
+        if not any(skip.lam_low <= lam <= skip.lam_high for skip in path.skipped):
+            assert path.pruning(lam) == whole.pruning(lam)
+
+
+def test_progress_ends_with_everything_settled(middle_sized):
+    calls = []
+    prune_path(middle_sized, progress=lambda share, message: calls.append((share, message)))
+    assert calls[-1][0] == 1.0
+    assert calls[-1][1].endswith("breakpoints")
+
+
+def single_leaf() -> PruningInstance:
+    return PruningInstance(
+        tree_offsets=np.array([0, 1]),
+        node_parent=np.array([-1]),
+        errors=np.array([5]),
+        indptr=np.array([0]),
+        indices=np.array([], dtype=np.int32),
+        acquisition_unit=np.array([], dtype=np.int32),
+        acquisition_example=np.array([], dtype=np.int32),
+        acquisition_cost=np.array([], dtype=np.int64),
+        split_cost=np.array([], dtype=np.int64),
+        error_unit=Fraction(1, 10),
+        cost_unit=Fraction(1, 3),
+        n_units=1,
+        n_examples=3,
+    )
+
+
+def test_a_forest_without_tests_has_a_path_of_one_pruning():
+    path = prune_path(single_leaf())
+    assert path.breakpoints == ()
+    assert path.errors == (Fraction(1, 2),)
+    assert path.costs == (0,)
+    assert path.at_budget(0).status is Status.OPTIMAL
+
+
+def test_bad_arguments_are_named():
+    instance = single_leaf()
+    path = prune_path(instance)
+    with pytest.raises(ValueError, match="budget: expected a number >= 0, got -1"):
+        path.at_budget(-1)
+    with pytest.raises(ValueError, match="max_points: expected an integer >= 1, got 0"):
+        prune_path(instance, max_points=0)
+    with pytest.raises(IndexError, match=r"index: expected 0\.\.0, got 1"):
+        path.pruning_at(1)
+    with pytest.raises(ValueError, match="errors: expected 1 values for 0 breakpoints, got 0"):
+        Path(instance, (), (), (Fraction(0),), np.array([], dtype=np.int32), None, (), Status.OPTIMAL, 0.0)
+
+
+def test_a_range_must_be_two_ascending_numbers(middle_sized):
+    with pytest.raises(ValueError, match="lam_range: expected low <= high"):
+        prune_path(middle_sized, lam_range=(2, 1))
+
+
+def two_roots(first_gain: int, second_gain: int, cost: int) -> PruningInstance:
+    return PruningInstance(
+        tree_offsets=np.array([0, 3, 6]),
+        node_parent=np.array([-1, 0, 0, -1, 3, 3]),
+        errors=np.array([first_gain, 0, 0, second_gain, 0, 0]),
+        indptr=np.array([0, 1, 2]),
+        indices=np.array([0, 1]),
+        acquisition_unit=np.array([0, 0]),
+        acquisition_example=np.array([0, 1]),
+        acquisition_cost=np.array([cost, cost]),
+        split_cost=np.array([0, 0]),
+        error_unit=Fraction(1),
+        cost_unit=Fraction(1),
+        n_units=1,
+        n_examples=2,
+    )
+
+
+def test_numbers_beyond_64_bits_are_refused_with_their_sizes():
+    with pytest.raises(OverflowError, match=r"instance: expected gain x cost of every piece of the path below 2\^62"):
+        prune_path(two_roots(2**40 + 1, 2**40, 2**40 + 1))
+
+
+def test_a_common_divisor_makes_large_numbers_small():
+    path = prune_path(two_roots(2**41, 2**40, 2**40))
+    assert path.breakpoints == (1, 2)
