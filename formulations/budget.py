@@ -1,4 +1,7 @@
-"""Pruning within a budget: LP1's mixture of two nested prunings, and the 0-1 programme by branch and bound."""
+"""LP1: the mixture of two nested prunings that its relaxation is, and its 0-1 programme as it is printed.
+
+The budget method ``mip`` is in `formulations.budget_mip`.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from ipforest.instance import PruningInstance
 from ipforest.pruning import BudgetResult, Pruning, Status
 from ipforest.solvers.tree_dp import equal_shares, lagrangian_bound
 
-__all__ = ["budget_result", "nested_prunings", "solve_budget_lp1", "solve_budget_mip"]
+__all__ = ["budget_result", "nested_prunings", "solve_budget_lp1"]
 
 LAMBDA_DENOMINATOR = 10**6
 """Any lambda gives a valid bound; the solver's float is replaced by a fraction that keeps integers small."""
@@ -62,35 +65,6 @@ def solve_budget_lp1(
     """
     statement = state("lp1", instance, budget=budget, relaxed=True)
     return budget_result(statement, run(programme(statement), solver=solver, time_limit=time_limit), "lp1")
-
-
-def solve_budget_mip(
-    instance: PruningInstance, budget: Fraction, time_limit: float | None = None, gap: float = 0.0
-) -> BudgetResult:
-    """Find the pruning of least error within a budget by branch and bound (budget method ``mip``).
-
-    Parameters
-    ----------
-    instance : PruningInstance
-    budget : Fraction
-    time_limit : float, optional
-        Seconds, for the relaxation and again for the search.
-    gap : float
-        Relative gap at which the search may stop.
-
-    Returns
-    -------
-    BudgetResult
-        ``bound`` is the better of the relaxation's, which is exact, and HiGHS's own, trusted as in
-        `formulations.outcome.pruning_result`.
-
-    Raises
-    ------
-    ValueError
-        A negative budget.
-    """
-    statement = state("lp1", instance, budget=budget)
-    return budget_result(statement, run(programme(statement), time_limit=time_limit, gap=gap), "mip", time_limit)
 
 
 def budget_result(

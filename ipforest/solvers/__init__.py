@@ -103,7 +103,13 @@ SOLVERS = _registry(
 BUDGET_SOLVERS = _registry(
     SolverInfo("path", "ipforest.path:solve_budget_path", False, (), "best breakpoint of the whole path"),
     SolverInfo("lp1", "formulations.budget:solve_budget_lp1", False, ("highspy",), "LP1: mixture of two prunings"),
-    SolverInfo("mip", "formulations.budget:solve_budget_mip", True, ("highspy",), "0-1 programme with a budget row"),
+    SolverInfo(
+        "mip",
+        "formulations.budget_mip:solve_budget_mip",
+        True,
+        ("highspy",),
+        "path, fixing, branch and bound on what they leave open",
+    ),
 )
 
 

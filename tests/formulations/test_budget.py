@@ -10,7 +10,8 @@ from reference import load_reference
 from strategies import instances
 
 import formulations
-from formulations.budget import nested_prunings, solve_budget_lp1, solve_budget_mip
+from formulations.budget import nested_prunings, solve_budget_lp1
+from formulations.budget_mip import solve_budget_mip
 from ipforest import Pruning, Status, solve_budget
 from proofs.brute_force import prunings
 
