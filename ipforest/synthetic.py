@@ -82,7 +82,7 @@ def random_instance(
     n_candidates = max(1, int(np.sqrt(n_features)))
     for _ in range(n_trees):
         bag = np.sort(rng.integers(0, n_training, n_training)).astype(np.int32)
-        parent, error, size, row = _grow(X, y, X_cost, bag, n_candidates, max_depth, int(rng.integers(0, 2**31)), used)
+        parent, error, size, row = _grow(X, y, X_cost, bag, n_candidates, max_depth, rng, used)
         parents.append(np.where(parent >= 0, parent + offsets[-1], -1))
         offsets.append(offsets[-1] + parent.size)
         errors.append(error)
@@ -161,10 +161,16 @@ def _is_new(parent: Array, feature_of: Array, node: int, feature: int) -> bool:
 
 @njit
 def _grow(
-    X: Array, y: Array, X_cost: Array, order: Array, n_candidates: int, max_depth: int, seed: int, used: Array
+    X: Array,
+    y: Array,
+    X_cost: Array,
+    order: Array,
+    n_candidates: int,
+    max_depth: int,
+    rng: np.random.Generator,
+    used: Array,
 ) -> tuple[Array, Array, Array, Array]:
     """Grow one tree depth first; give parents, errors, row sizes over internal nodes, and the rows."""
-    np.random.seed(seed)
     n, n_cost, n_features = order.size, X_cost.shape[0], X.shape[1]
     parent, error = np.empty(2 * n + 1, np.int32), np.empty(2 * n + 1, np.int64)
     feature_of = np.full(2 * n + 1, -1, np.int32)
@@ -188,8 +194,8 @@ def _grow(
             continue
         best, best_feature, best_threshold = 2.0 * (end - begin), -1, 0.0
         for _ in range(n_candidates * N_THRESHOLDS):
-            feature = np.random.randint(n_features)
-            threshold = X[order[np.random.randint(begin, end)], feature]
+            feature = int(rng.random() * n_features)
+            threshold = X[order[begin + int(rng.random() * (end - begin))], feature]
             value = _impurity(X, y, order, begin, end, feature, threshold)
             if value < best:
                 best, best_feature, best_threshold = value, feature, threshold

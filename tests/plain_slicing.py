@@ -1,6 +1,7 @@
 """The path by slicing in plain Python: networkx cuts on small pieces, Fractions throughout."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 import networkx as nx
 import numpy as np
@@ -10,7 +11,7 @@ from ipforest import Pruning, PruningInstance
 
 def breakpoints_and_node_lambdas(instance: PruningInstance) -> tuple[list[Fraction], list[Fraction]]:
     """Breakpoints and the largest lambda at which each node is kept; needs an instance in which nothing is free."""
-    rows = [set(instance.indices[a:b].tolist()) for a, b in zip(instance.indptr, instance.indptr[1:], strict=False)]
+    rows = [set(instance.indices[a:b].tolist()) for a, b in pairwise(instance.indptr)]
     node_lambda = [Fraction(0)] * instance.n_internal
     unit = instance.error_unit / instance.cost_unit
 

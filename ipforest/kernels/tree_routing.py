@@ -174,7 +174,7 @@ def _shift(network: Network, x: int, forward: bool, wanted: int) -> int:
     flow, best = network.flow, network.available
     amount = wanted if forward else -wanted
     others = best[network.indices[x]]
-    amount = min(amount, flow[others]) if amount > 0 else -min(-amount, flow[x])
+    amount = min(amount, int(flow[others])) if amount > 0 else -min(-amount, int(flow[x]))
     flow[x] += amount
     flow[others] -= amount
     return amount if forward else -amount

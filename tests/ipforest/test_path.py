@@ -1,5 +1,6 @@
 from bisect import bisect_right
 from fractions import Fraction
+from itertools import pairwise
 from math import inf
 
 import numpy as np
@@ -18,7 +19,7 @@ from proofs.brute_force import brute_force, prunings
 
 def interesting_lambdas(breakpoints):
     points = [Fraction(0), *breakpoints]
-    return [*points, *((a + b) / 2 for a, b in zip(points, points[1:], strict=False)), points[-1] + 1]
+    return [*points, *((a + b) / 2 for a, b in pairwise(points)), points[-1] + 1]
 
 
 @settings(max_examples=120)
@@ -56,7 +57,7 @@ def test_no_breakpoint_is_missing(instance):
 def test_budgets_get_the_best_point_a_valid_bound_and_a_mixture_on_the_hull(instance):
     path = prune_path(instance)
     points = [instance.evaluate(pruning) for pruning in prunings(instance)]
-    for budget in {*path.costs, *((a + b) / 2 for a, b in zip(path.costs, path.costs[1:], strict=False))}:
+    for budget in {*path.costs, *((a + b) / 2 for a, b in pairwise(path.costs))}:
         result = solve_budget(instance, budget)
         best = min(error for error, cost in points if cost <= budget)
         assert result.bound <= best <= result.error
@@ -102,7 +103,7 @@ def test_nested_and_equal_to_single_lambda_cuts(middle_sized):
     for lam in path.breakpoints[:: max(1, len(path.breakpoints) // 12)]:
         assert path.pruning(lam) == solve(middle_sized, lam).pruning
     kept = [path.pruning_at(index).kept for index in range(len(path.breakpoints) + 1)]
-    assert all(np.all(low >= high) and np.any(low > high) for low, high in zip(kept, kept[1:], strict=False))
+    assert all(np.all(low >= high) and np.any(low > high) for low, high in pairwise(kept))
 
 
 def test_coarse_paths_are_exact_where_they_speak_and_say_where_they_do_not(middle_sized):
@@ -120,7 +121,7 @@ def test_coarse_paths_are_exact_where_they_speak_and_say_where_they_do_not(middl
     for lam in interesting_lambdas(whole.breakpoints):
         if not any(skip.lam_low < lam < skip.lam_high for skip in coarse.skipped):
             assert coarse.pruning(lam) == whole.pruning(lam)
-    for budget in [(a + b) / 2 for a, b in zip(whole.costs, whole.costs[1:], strict=False)]:
+    for budget in [(a + b) / 2 for a, b in pairwise(whole.costs)]:
         assert coarse.at_budget(budget).bound <= whole.at_budget(budget).bound
     everything = prune_path(middle_sized, max_points=10**6)
     assert everything.breakpoints == whole.breakpoints

@@ -23,7 +23,7 @@ def one_tree(gains: list[int], rows: list[list[int]], costs: list[int]) -> Pruni
         node_parent=parent,
         errors=errors,
         indptr=np.cumsum([0] + [len(row) for row in rows]),
-        indices=np.array(sum(rows, []), dtype=np.int32),
+        indices=np.array([j for row in rows for j in row], dtype=np.int32),
         acquisition_unit=np.zeros(len(costs), dtype=np.int32),
         acquisition_example=np.arange(len(costs)),
         acquisition_cost=np.array(costs),

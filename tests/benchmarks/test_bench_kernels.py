@@ -1,0 +1,45 @@
+"""Time the kernels; each asserts its optimum before it is timed. Run with --benchmark-enable."""
+
+import csv
+
+import pytest
+
+from ipforest import benchmarks, solve
+from ipforest.kernels.presolve import presolve
+from ipforest.path import prune_path
+from ipforest.synthetic import random_instance
+
+
+@pytest.fixture(scope="module")
+def instance():
+    return random_instance(10, 600, 20, n_training=3000, max_price=9, seed=1)
+
+
+@pytest.mark.parametrize("share", benchmarks.KEPT_SHARES)
+def test_single_lambda(benchmark, instance, share):
+    lam = benchmarks.kept_share_lambdas(instance, prune_path(instance))[share]
+    assert solve(instance, lam).gap == 0
+    benchmark(solve, instance, lam)
+
+
+def test_whole_path(benchmark, instance):
+    path = prune_path(instance)
+    lam = path.breakpoints[len(path.breakpoints) // 2]
+    assert path.pruning(lam) == solve(instance, lam).pruning
+    benchmark(prune_path, instance)
+
+
+def test_presolve(benchmark, instance):
+    assert presolve(instance).gain.sum() == instance.gain.sum()
+    benchmark(presolve, instance)
+
+
+@pytest.mark.slow
+def test_the_commands_measure_agree_and_write_csv(tmp_path):
+    size = benchmarks.Size(3, 60, 8, n_training=300, max_price=5)
+    rows = benchmarks.bench_solvers(tmp_path / "solvers.csv", [size])
+    assert {"min-cut", "highs-lp"} <= {row["method"] for row in rows}
+    rows = benchmarks.bench_path(tmp_path / "path.csv", [size])
+    assert rows[0]["breakpoints"] > 0
+    with (tmp_path / "path.csv").open() as file:
+        assert [int(row["triples"]) for row in csv.DictReader(file)] == [row["triples"] for row in rows]
