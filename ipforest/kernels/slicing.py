@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest._numba import njit
-from ipforest.kernels.closure_cut import load_start, mark_kept, push_waves
+from ipforest.kernels.closure_cut import cut
 from ipforest.kernels.network import KEPT, Network
 
 Array = npt.NDArray[Any]
@@ -37,27 +37,6 @@ def piece_totals(network: Network, nodes: Array, acquisitions: Array) -> tuple[i
     for i in range(acquisitions.size):
         cost += network.cost[acquisitions[i]]
     return gain, cost, positive
-
-
-@njit
-def cut(
-    network: Network, label: Array, limit: int, nodes: Array, acquisitions: Array, p: int, q: int, scale: float
-) -> tuple[int, int, bool]:
-    """Solve a piece at lambda p / q from its flow times `scale`.
-
-    Returns
-    -------
-    n_kept : int
-        0 when the cut is trivial; else the kept nodes have level KEPT, their acquisitions label 1.
-    rounds : int
-    complete : bool
-        False: labels beyond `limit` are needed.
-    """
-    load_start(network, nodes, acquisitions, p, q, scale)
-    rounds, complete = push_waves(network, label, limit, nodes, acquisitions, p, q)
-    if not complete:
-        return 0, rounds, False
-    return mark_kept(network, label, nodes, acquisitions, q), rounds, True
 
 
 @njit
