@@ -1,8 +1,9 @@
 """Cancel leftover excess against leftover room along a spanning forest of arcs that carry much flow.
 
 After the first waves most of the flow is right and what is left is dust: a millionth of the flow, spread so that
-excess and room are everywhere but far apart. Waves carry it to and fro (704 rounds at 7 million triples). But arcs with much flow are open in both
-directions, so on a spanning forest of them one pass from the leaves to the root cancels everything that fits.
+excess and room are everywhere but far apart. Waves carry it to and fro (704 rounds at 7 million triples). But arcs with
+much flow are open in both directions, so on a spanning forest of them one pass from the leaves to the root cancels
+everything that fits.
 
 Each acquisition belongs to the node that pays most for it, its owner. An edge of the forest is an arc to the parent, or
 a triple (h, j) that joins node h to the owner of j: h can hand over its excess by paying more for j in the owner's
