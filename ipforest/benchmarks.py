@@ -6,14 +6,12 @@ environment variable IPFOREST_ORTOOLS_PYTHON (OR-Tools and highspy cannot live i
 
 from __future__ import annotations
 
-import csv
 import json
 import multiprocessing
 import os
 import platform
 import resource
 import subprocess
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,18 +24,28 @@ from typing import Any
 
 import numpy as np
 
+from ipforest._records import records_to_csv
 from ipforest.instance import PruningInstance
 from ipforest.path import Path as PruningPath
 from ipforest.path import prune_path
 from ipforest.progress import ProgressCallback, silent
+from ipforest.pruning import Status
 from ipforest.solvers import solve
 from ipforest.synthetic import random_instance
 
 ORTOOLS_VARIABLE = "IPFOREST_ORTOOLS_PYTHON"
 PEER_SCRIPT = Path(__file__).parent.parent / "tests" / "benchmarks" / "ortools_peer.py"
 KEPT_SHARES = (0.001, 0.25, 0.9, 0.99)
-LP_LIMIT = 30_000
-"""HiGHS gets the linear programme up to this number of triples."""
+LARGEST = {
+    "min-cut": 10**9,
+    "tree-dp": 10**9,
+    "primal-dual": 2_000_000,
+    "highs-lp": 500_000,
+    "dantzig-wolfe": 30_000,
+    "networkx": 100_000,
+    "highs-mip": 30_000,
+}
+"""Number of triples up to which each method is measured."""
 DENOMINATOR = 10**5
 
 
@@ -84,7 +92,7 @@ GROWTH_SIZES = (
 def bench_solvers(
     out: str | Path, sizes: Sequence[Size] = SMALL_SIZES, seed: int = 0, progress: ProgressCallback = silent
 ) -> list[dict[str, Any]]:
-    """Time single-lambda solves against their peers, at lambdas that keep 0.1%, 25%, 90% and 99% of the nodes.
+    """Time every method at lambdas that keep 0.1%, 25%, 90% and 99% of the nodes.
 
     Parameters
     ----------
@@ -112,7 +120,8 @@ def bench_solvers(
             instance.save(file)
             for share, lam in kept_share_lambdas(instance, prune_path(instance)).items():
                 progress(number / len(sizes), f"{instance.n_triples} triples, {share:.1%} kept")
-                rows += _single_lambda_rows(instance, file, share, lam)
+                methods = [method for method, limit in LARGEST.items() if instance.n_triples <= limit]
+                rows += _single_lambda_rows(instance, file, share, lam, methods)
     progress(1.0, "")
     _write(out, rows)
     return rows
@@ -135,7 +144,7 @@ def bench_path(
             measured = _in_own_process(_measure_path, str(file))
             rows.append(_row(instance, "path", measured))
             lam = middle_lambda(instance)
-            rows += _single_lambda_rows(instance, file, float("nan"), lam)
+            rows += _single_lambda_rows(instance, file, float("nan"), lam, ["min-cut"])
             file.unlink()
     progress(1.0, "")
     _write(out, rows)
@@ -165,8 +174,9 @@ def few_digits(instance: PruningInstance, lam: Fraction) -> Fraction:
     return max(lam / unit, Fraction(1, DENOMINATOR)).limit_denominator(DENOMINATOR) * unit
 
 
-def _single_lambda_rows(instance: PruningInstance, file: Path, share: float, lam: Fraction) -> list[dict[str, Any]]:
-    methods = ["min-cut"] + (["highs-lp"] if instance.n_triples <= LP_LIMIT else [])
+def _single_lambda_rows(
+    instance: PruningInstance, file: Path, share: float, lam: Fraction, methods: Sequence[str]
+) -> list[dict[str, Any]]:
     rows = [
         {**_row(instance, method, _in_own_process(_measure_solve, str(file), method, str(lam))), "kept_share": share}
         for method in methods
@@ -174,7 +184,7 @@ def _single_lambda_rows(instance: PruningInstance, file: Path, share: float, lam
     peer = _measure_ortools(instance, file.with_name("network.npz"), lam)
     if peer is not None:
         rows.append({**_row(instance, "ortools", peer), "kept_share": share})
-    objectives = {row["objective"] for row in rows}
+    objectives = {row["objective"] for row in rows if row["status"] == Status.OPTIMAL}
     if len(objectives) > 1:
         raise RuntimeError(f"solvers: expected one optimum at lambda {lam}, got {sorted(objectives)}")
     return rows
@@ -186,7 +196,12 @@ def _measure_solve(file: str, method: str, lam: str) -> dict[str, Any]:
     started = perf_counter()
     result = solve(instance, lam, method)
     seconds = perf_counter() - started
-    return {"seconds": seconds, "objective": str(result.objective), "n_kept": result.pruning.n_kept}
+    return {
+        "seconds": seconds,
+        "status": str(result.status),
+        "objective": str(result.objective),
+        "n_kept": result.pruning.n_kept,
+    }
 
 
 def _measure_path(file: str) -> dict[str, Any]:
@@ -194,7 +209,11 @@ def _measure_path(file: str) -> dict[str, Any]:
     prune_path(random_instance(2, 20, 3))
     started = perf_counter()
     path = prune_path(instance)
-    return {"seconds": perf_counter() - started, "breakpoints": len(path.breakpoints)}
+    return {
+        "seconds": perf_counter() - started,
+        "status": str(path.status),
+        "breakpoints": len(path.breakpoints),
+    }
 
 
 def _measure_ortools(instance: PruningInstance, file: Path, lam: Fraction) -> dict[str, Any] | None:
@@ -221,7 +240,7 @@ def _measure_ortools(instance: PruningInstance, file: Path, lam: Fraction) -> di
     positive = int(instance.gain[instance.gain > 0].sum())
     at_the_roots = int(instance.errors[instance.tree_offsets[:-1]].sum())
     value = Fraction(q * (at_the_roots - positive) + report.pop("flow"), q)
-    return {**report, "objective": str(instance.error_unit * value)}
+    return {**report, "status": str(Status.OPTIMAL), "objective": str(instance.error_unit * value)}
 
 
 def _in_own_process(function: Callable[..., dict[str, Any]], *arguments: str) -> dict[str, Any]:
@@ -242,8 +261,16 @@ def _in_own_process(function: Callable[..., dict[str, Any]], *arguments: str) ->
 
 def _report(sender: Connection, function: Callable[..., dict[str, Any]], arguments: Iterable[str]) -> None:
     measured = function(*arguments)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
-    sender.send({**measured, "peak_mib": peak})
+    sender.send({**measured, "peak_mib": _peak_mib()})
+
+
+def _peak_mib() -> float:
+    """Peak resident memory of this process; Linux's ru_maxrss would count the parent's before the fork."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) / 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 def _row(instance: PruningInstance, method: str, measured: dict[str, Any]) -> dict[str, Any]:
@@ -257,6 +284,7 @@ def _row(instance: PruningInstance, method: str, measured: dict[str, Any]) -> di
         "kept_share": "",
         "seconds": round(measured["seconds"], 4),
         "peak_mib": round(measured["peak_mib"]),
+        "status": measured["status"],
         "n_kept": measured.get("n_kept", ""),
         "breakpoints": measured.get("breakpoints", ""),
         "objective": measured.get("objective", ""),
@@ -267,7 +295,4 @@ def _row(instance: PruningInstance, method: str, measured: dict[str, Any]) -> di
 
 
 def _write(out: str | Path, rows: Sequence[dict[str, Any]]) -> None:
-    with Path(out).open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    Path(out).write_text(records_to_csv(rows))

@@ -52,7 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="ipforest", description="Prune tree ensembles to a feature budget, provably optimally."
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for add in (_add_demo, _add_prune, _add_path, _add_crosscheck, _add_prove, _add_verify, _add_versions):
+    for add in (_add_demo, _add_prune, _add_path, _add_crosscheck, _add_prove, _add_verify, _add_bench, _add_versions):
         add(commands)
     return parser
 
@@ -417,6 +417,55 @@ def run_verify(options: Arguments) -> int:
     else:
         print(f"{'accepted' if verdict else 'refused'}: {verdict.reason}")
     return DONE if verdict else CHECK_FAILED
+
+
+def _add_bench(commands: Subparsers) -> None:
+    command = _command(
+        commands,
+        "bench",
+        run_bench,
+        "Measure seconds and peak memory on synthetic forests; OR-Tools beside them if $IPFOREST_ORTOOLS_PYTHON names "
+        "a Python that has it.",
+    )
+    command.add_argument("what", choices=("solvers", "path"), help="every method at one lambda, or the whole path")
+    command.add_argument(
+        "--size",
+        nargs=2,
+        type=_positive_integer,
+        action="append",
+        metavar=("T", "N"),
+        help="trees and examples; may be repeated (default: a range of sizes)",
+    )
+    command.add_argument("--seed", type=int, default=0, help="seed of the synthetic forests")
+    command.add_argument("--out", metavar="DIR", default=".", help="where the CSV goes (default: here)")
+
+
+def run_bench(options: Arguments) -> int:
+    """Measure and write a CSV."""
+    from ipforest import benchmarks
+    from ipforest.progress import progress_bar
+
+    bench, sizes = {
+        "solvers": (benchmarks.bench_solvers, benchmarks.SMALL_SIZES),
+        "path": (benchmarks.bench_path, benchmarks.GROWTH_SIZES),
+    }[options.what]
+    if options.size is not None:
+        sizes = tuple(benchmarks.Size(*size) for size in options.size)
+    file = (_out_directory(options) or Path()) / f"{options.what}.csv"
+    with progress_bar("ipforest bench", visible=not options.json) as progress:
+        rows = bench(file, sizes, options.seed, progress)
+    if options.json:
+        print(json.dumps(rows))
+        return DONE
+    table = _table("Seconds and peak memory, each in its own process")
+    for heading in ("method", "trees", "examples", "triples", "kept", "seconds", "MiB", "breakpoints", "status"):
+        table.add_column(heading, justify="left" if heading in ("method", "status") else "right")
+    for row in rows:
+        keys = ("method", "trees", "examples", "triples", "kept_share", "seconds", "peak_mib", "breakpoints", "status")
+        table.add_row(*(str(row[key]) for key in keys))
+    Console().print(table)
+    print(f"Wrote {file}.")
+    return DONE
 
 
 def _add_versions(commands: Subparsers) -> None:
