@@ -4,7 +4,6 @@ import json
 import sys
 import time
 from pathlib import Path
-from pathlib import Path
 
 import numpy as np
 from ortools.graph.python import max_flow
