@@ -53,7 +53,7 @@ __all__ = ["solve_budget_mip"]
 logger = logging.getLogger(__name__)
 
 NEIGHBOURS = 2
-"""Flows are read at so many breakpoints on each side of the budget; fewer fix far less, more hardly anything further."""
+"""Flows are read at so many breakpoints on each side of the budget; fewer fix far less, more hardly anything else."""
 
 
 def solve_budget_mip(
