@@ -87,6 +87,8 @@ def build(
 
     Raises
     ------
+    TypeError
+        Not an instance.
     ValueError
         Unknown name, a missing, needless or negative number, or an instance that does not fit.
     OverflowError

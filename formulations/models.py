@@ -24,6 +24,7 @@ from formulations.highs import (
 )
 from formulations.linear import LinearProgramme
 from formulations.outcome import Solution, pruning_result
+from formulations.statement import Statement
 from ipforest.pruning import BudgetResult, PruningResult
 
 __all__ = ["export", "matrix", "solve"]
@@ -51,13 +52,17 @@ def solve(model: pyo.ConcreteModel, time_limit: float | None = None, gap: float 
 
     Raises
     ------
+    TypeError
+        Not a model of `formulations.build`.
     FractionalOptimumError
         The optimum of a relaxation is no pruning (``ip1``).
     MissingSolverError
         HiGHS is not installed.
     """
+    statement = getattr(model, "statement", None)
+    if not isinstance(statement, Statement):
+        raise TypeError(f"model: expected one that formulations.build gave, got {type(model).__name__}")
     solution = _run(model, time_limit, gap)
-    statement = model.statement
     method = f"pyomo {statement.formulation}{' relaxed' if statement.relaxed else ''}"
     if statement.budget is not None:
         return budget_result(statement, solution, method, time_limit)

@@ -79,12 +79,18 @@ def state(
 
     Raises
     ------
+    TypeError
+        Not an instance.
     ValueError
         Unknown name, a missing, needless or negative number, several trees for ``ip2``, no routing for ``ip1``.
     OverflowError
         Integers that reach 2^62.
     """
     info = formulation(name)
+    if not isinstance(instance, PruningInstance):
+        raise TypeError(
+            f"instance: expected a PruningInstance (see PruningInstance.from_forest), got {type(instance).__name__}"
+        )
     for argument, value in (("lam", lam), ("budget", budget)):
         if (value is None) == (info.takes == argument):
             wanted = "a number >= 0" if value is None else "None"

@@ -7,7 +7,7 @@ from ipforest.forest import Forest
 from ipforest.instance import PruningInstance
 from ipforest.path import prune_path
 from ipforest.pruning import BudgetResult, DualFlow, Pruning, PruningResult, Status
-from ipforest.solvers import available_solvers, solve, solve_budget
+from ipforest.solvers import MissingSolverError, available_solvers, solve, solve_budget
 
 __version__ = "0.1.0"
 
@@ -17,6 +17,7 @@ __all__ = [
     "DualFlow",
     "FeatureCosts",
     "Forest",
+    "MissingSolverError",
     "Pruning",
     "PruningInstance",
     "PruningResult",

@@ -1,4 +1,7 @@
-"""The command line: ``ipforest COMMAND``; exit codes 0 done, 1 a check failed, 2 wrong usage or bad input."""
+"""The command line: ``ipforest COMMAND``.
+
+Exit codes: 0 done, 1 a check failed, 2 wrong usage or bad input, 130 interrupted.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from ipforest.pruning import PruningResult
     from ipforest.tradeoff import Solver, Tradeoff, TradeoffPoint
 
-DONE, CHECK_FAILED, BAD_INPUT = 0, 1, 2
+DONE, CHECK_FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 Arguments: TypeAlias = argparse.Namespace
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -37,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = options.run(options)
     except KeyboardInterrupt:
         print("ipforest: interrupted", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     except (ValueError, TypeError, OverflowError, OSError, ImportError) as problem:
         if options.debug:
             raise
@@ -130,6 +133,13 @@ def _positive_integer(text: str) -> int:
     return value
 
 
+def _exact_number(text: str | None, name: str) -> Fraction | None:
+    """Read an option's number before the work that needs it begins."""
+    from ipforest.rational import nonnegative_fraction
+
+    return None if text is None else nonnegative_fraction(text, name)
+
+
 def _out_directory(options: Arguments) -> Path | None:
     if options.out is None:
         return None
@@ -164,8 +174,10 @@ def run_demo(options: Arguments) -> int:
     data = datasets.load(options.data)
     typed = options.lambdas
     lambdas = None if typed is None else [nonnegative_fraction(text, "lambdas") for text in typed]
-    budget = None if options.budget is None else nonnegative_fraction(options.budget, "budget")
-    with progress_bar("ipforest demo") as progress:
+    budget = _exact_number(options.budget, "budget")
+    solver = _pyomo_solver(options.formulation)
+    directory = _out_directory(options)
+    with progress_bar("ipforest demo", visible=not options.json) as progress:
         progress(0.0, f"training {options.trees} trees")
         forest, parts = train_and_split(data, options.trees, options.seed)
         instance = PruningInstance.from_forest(forest, parts.X_validation, data.costs)
@@ -176,7 +188,7 @@ def run_demo(options: Arguments) -> int:
             parts.X_test,
             parts.y_test,
             lambda_grid(instance) if lambdas is None else lambdas,
-            _pyomo_solver(options.formulation),
+            solver,
             data.cost_unit,
             progress,
         )
@@ -184,7 +196,6 @@ def run_demo(options: Arguments) -> int:
         cheapest = min(point.validation_cost for point in tradeoff.points)
         budget = max(tradeoff.unpruned.validation_cost / 2, cheapest)
     chosen = tradeoff.within(budget)
-    directory = _out_directory(options)
     if directory is not None:
         _write_tradeoff(tradeoff, budget, directory)
     if options.json:
@@ -202,13 +213,12 @@ def run_demo(options: Arguments) -> int:
 def _pyomo_solver(formulation: str) -> Solver:
     """Solve a formulation's 0-1 programme, built by Pyomo, with HiGHS."""
     import formulations
-    from ipforest.pruning import PruningResult
+
+    if formulations.formulation(formulation).takes != "lam":
+        raise ValueError(f"--formulation: expected a programme that takes lambda, got {formulation!r}")
 
     def solve_model(instance: PruningInstance, lam: Fraction) -> PruningResult:
-        result = formulations.solve(formulations.build(formulation, instance, lam))
-        if not isinstance(result, PruningResult):
-            raise ValueError(f"--formulation: expected a programme that takes lambda, got {formulation!r}")
-        return result
+        return cast("PruningResult", formulations.solve(formulations.build(formulation, instance, lam)))
 
     return solve_model
 
@@ -261,21 +271,26 @@ def run_prune(options: Arguments) -> int:
     from ipforest.progress import progress_bar
     from ipforest.solvers import solve
 
-    forest, instance, cost_unit = _problem(options)
-    with progress_bar("ipforest prune", visible=not options.json) as progress:
-        if options.budget is None:
-            lam, summary = options.lam, ""
-        else:
-            path = prune_path(instance, progress=progress)
-            best = path.at_budget(options.budget)
-            lam, summary = path.lambda_of(best.pruning), f"{best.summary()}\n"
-        result = solve(instance, lam)
+    budget, lam = _exact_number(options.budget, "budget"), _exact_number(options.lam, "lam")
     directory = _out_directory(options)
+    forest, instance, cost_unit = _problem(options)
+    best = None
+    with progress_bar("ipforest prune", visible=not options.json) as progress:
+        if budget is not None:
+            path = prune_path(instance, progress=progress)
+            if not path.is_complete:
+                raise KeyboardInterrupt
+            best = path.at_budget(budget)
+            lam = path.lambda_of(best.pruning)
+        result = solve(instance, lam)
+    record = json.dumps(result.to_dict() | ({} if best is None else {"within_budget": best.to_dict()}))
     if directory is not None:
+        (directory / "result.json").write_text(record)
         _write_pruned(forest, instance, result, directory)
     if options.json:
-        print(result.to_json())
+        print(record)
         return DONE
+    summary = "" if best is None else f"{best.summary()}\n"
     print(f"{forest!r}\n{instance!r}, cost in {cost_unit}\n{summary}{result.summary()}")
     if directory is not None:
         print(f"Wrote pruned.joblib, result.json and optimality.cert to {directory}.")
@@ -288,7 +303,6 @@ def _write_pruned(forest: Forest, instance: PruningInstance, result: PruningResu
     from proofs.certificate_file import write_certificate
 
     joblib.dump(forest.prune(result.pruning).to_sklearn(), directory / "pruned.joblib")
-    (directory / "result.json").write_text(result.to_json())
     write_certificate(directory / "optimality.cert", instance, result)
 
 
@@ -307,26 +321,28 @@ def run_path(options: Arguments) -> int:
     from ipforest.progress import progress_bar
     from proofs.path_certificate_file import write_path_certificate
 
+    budget, directory = _exact_number(options.budget, "budget"), _out_directory(options)
     forest, instance, cost_unit = _problem(options)
     with progress_bar("ipforest path", visible=not options.json) as progress:
         path = prune_path(instance, progress=progress)
-    best = None if options.budget is None else path.at_budget(options.budget)
-    directory = _out_directory(options)
+    best = None if budget is None else path.at_budget(budget)
+    code = DONE if path.is_complete else INTERRUPTED
     if directory is not None:
         (directory / "path.csv").write_text(path.to_csv())
         (directory / "path.json").write_text(path.to_json())
-        write_path_certificate(directory / "path.cert", path)
-        display = TradeoffDisplay.from_path(path, budget=options.budget)
+        display = TradeoffDisplay.from_path(path, budget=budget)
         display.figure_.savefig(directory / "path.png", dpi=150, bbox_inches="tight")
+        if path.is_complete:  # a coarse path has no flow to certify it
+            write_path_certificate(directory / "path.cert", path)
     if options.json:
         print(path.to_json())
-        return DONE
+        return code
     console = Console()
     console.print(f"{forest!r}\n{instance!r}\n{path.summary()}", highlight=False, soft_wrap=True)
     console.print(_path_table(path, options.rows, cost_unit))
     if best is not None:
         console.print(best.summary(), highlight=False, soft_wrap=True)
-    return DONE
+    return code
 
 
 def _path_table(path: LambdaPath, n_rows: int, cost_unit: str) -> Table:

@@ -77,6 +77,10 @@ class FeatureCosts:
         group_of = _group_array(groups, len(exact_prices))
         fees = _exact_list(() if group_fees is None else group_fees, "group_fees")
         _check_fees(group_of, len(fees))
+        if groups is None and fees:
+            raise ValueError(
+                f"groups: expected the group of each feature beside group_fees, got none for {len(fees)} fees"
+            )
         object.__setattr__(self, "prices", exact_prices)
         object.__setattr__(self, "groups", group_of)
         object.__setattr__(self, "group_fees", fees)

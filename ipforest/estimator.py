@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import replace
 from math import ceil
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -154,6 +155,8 @@ class BudgetPrune(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self.forest_, examples, self.costs_, self._loss(), split_cost=self.split_cost
         )
         self.path_ = prune_path(self.instance_)
+        if not self.path_.is_complete:
+            raise KeyboardInterrupt
         self._take_pruning()
         return self
 
@@ -183,7 +186,7 @@ class BudgetPrune(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         everything = np.arange(y.shape[0])
         if held_out is None:
             return everything, everything
-        if not 0 < held_out < 1:
+        if not (isinstance(held_out, Real) and 0 < held_out < 1):
             raise ValueError(f"validation_fraction: expected None or a number between 0 and 1, got {held_out!r}")
         order = check_random_state(self.random_state).permutation(everything)
         _, first_of_class = np.unique(y[order], return_index=True) if is_classifier(self) else (None, [0])

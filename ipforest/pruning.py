@@ -174,19 +174,21 @@ class PruningResult:
 
     __str__ = summary
 
-    def to_json(self) -> str:
-        """Give the result as JSON, exact numbers as "p/q"; the flow stays out (see `proofs` for certificates)."""
+    def to_dict(self) -> dict[str, Any]:
+        """Give the result as JSON types, exact numbers as "p/q"; without the flow (see `proofs` for certificates)."""
         exact = {name: str(getattr(self, name)) for name in ("lam", "objective", "bound", "error", "cost")}
-        return json.dumps(
-            {
-                "status": str(self.status),
-                "method": self.method,
-                **exact,
-                "runtime_s": self.runtime_s,
-                "iterations": self.iterations,
-                "pruning": self.pruning.to_dict(),
-            }
-        )
+        return {
+            "status": str(self.status),
+            "method": self.method,
+            **exact,
+            "runtime_s": self.runtime_s,
+            "iterations": self.iterations,
+            "pruning": self.pruning.to_dict(),
+        }
+
+    def to_json(self) -> str:
+        """Give `to_dict` as JSON text."""
+        return json.dumps(self.to_dict())
 
     @classmethod
     def from_json(cls, text: str) -> PruningResult:
@@ -263,3 +265,37 @@ class BudgetResult:
         )
 
     __str__ = summary
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the result as JSON types, exact numbers as "p/q"."""
+        names = ("budget", "error", "cost", "bound", "mixture_error", "mixture_cost")
+        return {
+            "status": str(self.status),
+            "method": self.method,
+            **{name: str(getattr(self, name)) for name in names},
+            "runtime_s": self.runtime_s,
+            "pruning": self.pruning.to_dict(),
+            "mixture": [{"weight": str(weight), "pruning": pruning.to_dict()} for weight, pruning in self.mixture],
+        }
+
+    def to_json(self) -> str:
+        """Give `to_dict` as JSON text."""
+        return json.dumps(self.to_dict())
+
+    @classmethod
+    def from_json(cls, text: str) -> BudgetResult:
+        """Read what `to_json` gave."""
+        data = json.loads(text)
+        return cls(
+            status=Status(data["status"]),
+            budget=Fraction(data["budget"]),
+            pruning=Pruning.from_dict(data["pruning"]),
+            error=Fraction(data["error"]),
+            cost=Fraction(data["cost"]),
+            bound=Fraction(data["bound"]),
+            mixture=tuple((Fraction(part["weight"]), Pruning.from_dict(part["pruning"])) for part in data["mixture"]),
+            mixture_error=Fraction(data["mixture_error"]),
+            mixture_cost=Fraction(data["mixture_cost"]),
+            runtime_s=data["runtime_s"],
+            method=data["method"],
+        )

@@ -9,13 +9,21 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from ipforest.instance import PruningInstance
 from ipforest.rational import nonnegative_fraction
 
 if TYPE_CHECKING:
-    from ipforest.instance import PruningInstance
     from ipforest.pruning import BudgetResult, PruningResult
 
-__all__ = ["BUDGET_SOLVERS", "SOLVERS", "SolverInfo", "available_solvers", "solve", "solve_budget"]
+__all__ = [
+    "BUDGET_SOLVERS",
+    "SOLVERS",
+    "MissingSolverError",
+    "SolverInfo",
+    "available_solvers",
+    "solve",
+    "solve_budget",
+]
 
 
 class MissingSolverError(ImportError):
@@ -137,11 +145,14 @@ def solve(instance: PruningInstance, lam: object, method: str = "min-cut", **opt
 
     Raises
     ------
+    TypeError
+        Not an instance, or an option that the method does not take.
     ValueError
         Negative lambda or unknown method.
     MissingSolverError
         The method's package is not installed.
     """
+    _require_instance(instance)
     exact_lam = nonnegative_fraction(lam, "lam")
     result: PruningResult = _info(SOLVERS, method).load()(instance, exact_lam, **options)
     return result
@@ -167,14 +178,24 @@ def solve_budget(instance: PruningInstance, budget: object, method: str = "path"
 
     Raises
     ------
+    TypeError
+        Not an instance, or an option that the method does not take.
     ValueError
         Negative or infeasible budget, or unknown method.
     MissingSolverError
         The method's package is not installed.
     """
+    _require_instance(instance)
     exact_budget = nonnegative_fraction(budget, "budget")
     result: BudgetResult = _info(BUDGET_SOLVERS, method).load()(instance, exact_budget, **options)
     return result
+
+
+def _require_instance(instance: object) -> None:
+    if not isinstance(instance, PruningInstance):
+        raise TypeError(
+            f"instance: expected a PruningInstance (see PruningInstance.from_forest), got {type(instance).__name__}"
+        )
 
 
 def _info(registry: Mapping[str, SolverInfo], method: str) -> SolverInfo:

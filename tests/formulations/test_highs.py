@@ -20,8 +20,7 @@ from formulations import highs as highs_module
 from formulations.arrays import programme
 from formulations.highs import options, run, set_options, solve_lp, solve_mip
 from formulations.outcome import Solution, pruning_result, within_prices
-from ipforest import Status, solve
-from ipforest.solvers import MissingSolverError
+from ipforest import MissingSolverError, Status, solve, solve_budget
 from ipforest.solvers.tree_dp import lagrangian_bound
 from proofs.brute_force import brute_force
 
@@ -157,6 +156,18 @@ def test_where_floats_round_the_coefficients_the_objective_stays_exact_and_the_b
 def test_integers_that_overflow_are_refused():
     with pytest.raises(OverflowError, match=r"lam: expected sums below 2\^62 units, got \d+; use a lambda"):
         solve(TREE, Fraction(10**30, 10**30 + 1), method="highs-lp")
+
+
+def test_what_is_no_instance_and_no_model_is_named():
+    for call in (
+        lambda: solve(3, 1),
+        lambda: solve_budget(3, 1),
+        lambda: formulations.build("ip3", 3, 1),
+    ):
+        with pytest.raises(TypeError, match=r"instance: expected a PruningInstance \(see .*\), got int"):
+            call()
+    with pytest.raises(TypeError, match=r"model: expected one that formulations.build gave, got ConcreteModel"):
+        formulations.solve(pyo.ConcreteModel())
 
 
 def test_missing_highs_is_named(monkeypatch):

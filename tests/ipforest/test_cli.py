@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 
 import joblib
@@ -13,7 +14,9 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
-from ipforest import FeatureCosts, Forest, PruningInstance, PruningResult
+from ipforest import BudgetResult, FeatureCosts, Forest, PruningInstance, PruningResult
+from ipforest import path as path_module
+from ipforest import progress as progress_module
 from ipforest.cli import main
 from ipforest.solvers import tree_dp
 from proofs import claims
@@ -82,7 +85,8 @@ def test_demo_prints_the_table_and_writes_the_curve(tmp_path):
 
 
 def test_demo_as_json_is_deterministic():
-    runs = [ipforest("demo", "--data", "iris", "--trees", 3, "--seed", 4, "--json", "--lambdas", "0.01", "1/10")] * 2
+    command = ("demo", "--data", "iris", "--trees", 3, "--seed", 4, "--json", "--lambdas", "0.01", "1/10")
+    runs = [ipforest(*command), ipforest(*command)]
     assert json.loads(runs[0].stdout) == json.loads(runs[1].stdout)
     assert [point["lambda_exact"] for point in json.loads(runs[0].stdout)["prunings"]] == ["1/100", "1/10", "0"]
 
@@ -96,6 +100,8 @@ def test_prune_writes_a_forest_and_a_certificate_that_verifies(own_forest, tmp_p
     whole = Forest.from_sklearn(joblib.load(own_forest / "model.joblib"))
     assert np.array_equal(whole.prune(result.pruning).predict_proba(X), pruned.predict_proba(X))
     assert result.cost <= 4
+    within = json.loads((tmp_path / "result.json").read_text())["within_budget"]
+    assert BudgetResult.from_json(json.dumps(within)).pruning == result.pruning
     verified = ipforest("verify", tmp_path / "optimality.cert")
     assert verified.returncode == 0
     assert verified.stdout.startswith("accepted: objective")
@@ -124,6 +130,45 @@ def test_path_prints_and_writes_every_breakpoint(own_forest, tmp_path):
     assert (tmp_path / "path.png").stat().st_size > 5000
     assert json.loads((tmp_path / "path.json").read_text())["skipped"] == []
     assert main(["verify", str(tmp_path / "path.cert")]) == 0
+
+
+@pytest.fixture
+def interrupted(monkeypatch):
+    """An interrupt at the second cut of a path."""
+
+    @contextmanager
+    def bar(description, *, visible=True):
+        reports = []
+
+        def report(share, message):
+            reports.append(message)
+            if len(reports) == 2:
+                raise KeyboardInterrupt
+
+        yield report
+
+    monkeypatch.setattr(progress_module, "progress_bar", bar)
+    monkeypatch.setattr(path_module, "SMALL_PIECE", -1)
+
+
+def test_an_interrupted_path_keeps_what_was_found_without_a_certificate(own_forest, tmp_path, interrupted, capsys):
+    assert main(["path", *map(str, own(own_forest)), "--out", str(tmp_path)]) == 130
+    assert "interrupted" in capsys.readouterr().out
+    assert json.loads((tmp_path / "path.json").read_text())["status"] == "interrupted"
+    assert (tmp_path / "path.png").exists()
+    assert not (tmp_path / "path.cert").exists()
+
+
+def test_an_interrupted_path_prunes_nothing(own_forest, tmp_path, interrupted, capsys):
+    assert main(["prune", *map(str, own(own_forest)), "--budget", "4", "--out", str(tmp_path)]) == 130
+    assert capsys.readouterr().err == "ipforest: interrupted\n"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["lp1", "ip0"])
+def test_demo_takes_programmes_at_a_lambda(name, capsys):
+    assert main(["demo", "--formulation", name]) == 2
+    assert f"--formulation: expected a programme that takes lambda, got {name!r}" in capsys.readouterr().err
 
 
 def test_crosscheck_agrees():

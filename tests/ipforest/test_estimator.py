@@ -1,6 +1,7 @@
 """BudgetPrune: scikit-learn's own checks, and that it is the pipeline forest, instance, path, pruning by hand."""
 
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -29,6 +30,8 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ipforest import BudgetPrune, FeatureCosts, Forest, PruningInstance, prune_path
+from ipforest import estimator as estimator_module
+from ipforest.path import Path, SkippedInterval
 
 X, LABELS_X, TARGET = examples(240, seed=41)
 X_COST, _, _ = examples(80, seed=42)
@@ -357,6 +360,7 @@ def test_probability_scorers_find_predict_proba() -> None:
             ValueError,
             "validation_fraction: expected None or a number between 0 and 1, got 0",
         ),
+        ({"validation_fraction": "a"}, ValueError, "validation_fraction: expected None or .*, got 'a'"),
         ({"validation_fraction": 1.0}, ValueError, r"validation_fraction: expected None or .*, got 1\.0"),
         ({"estimator": GradientBoostingClassifier()}, TypeError, "estimator: .* got GradientBoostingClassifier"),
         ({"estimator": HistGradientBoostingClassifier()}, TypeError, "estimator: .* got HistGradientBoosting"),
@@ -389,6 +393,15 @@ def test_bad_parameters_are_refused(parameters, error: type[Exception], text: st
 def test_bad_data_are_refused(arguments, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         BudgetPrune(FOREST).fit(*arguments)
+
+
+def test_an_interrupted_path_makes_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(instance: PruningInstance) -> Path:
+        return replace(prune_path(instance), skipped=(SkippedInterval(0, Fraction(0), Fraction(1), 1),))
+
+    monkeypatch.setattr(estimator_module, "prune_path", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        BudgetPrune(FOREST, budget=3).fit(X, LABELS_X)
 
 
 @pytest.mark.parametrize("method", ["predict", "predict_proba", "cost", "feature_usage"])

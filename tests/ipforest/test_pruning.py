@@ -102,6 +102,14 @@ def test_a_bound_above_the_objective_is_refused() -> None:
         result(bound=Fraction(1, 2))
 
 
+def test_a_budget_result_survives_json() -> None:
+    first = budget_result()
+    again = BudgetResult.from_json(first.to_json())
+    for name in BudgetResult.__dataclass_fields__:
+        assert getattr(again, name) == getattr(first, name)
+    assert again.status is Status.FEASIBLE
+
+
 def test_a_budget_result_describes_itself() -> None:
     found = budget_result()
     assert found.gap == Fraction(1, 20)
