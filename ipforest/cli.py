@@ -158,6 +158,9 @@ def _add_demo(commands: Subparsers) -> None:
     _add_data_options(command)
     command.add_argument("--budget", metavar="B", help="average cost an example (default: half of the unpruned)")
     command.add_argument("--lambdas", nargs="+", metavar="L", help="lambdas to solve for (default: a grid of ten)")
+    command.add_argument(
+        "--time-limit", type=float, default=10.0, metavar="S", help="seconds of branch and bound for the budget"
+    )
     command.add_argument("--formulation", default="closure", help="Pyomo model to solve (default: closure)")
     _add_out_option(command, "tradeoff.png, tradeoff.csv and tradeoff.json")
 
@@ -169,6 +172,7 @@ def run_demo(options: Arguments) -> int:
     from ipforest.instance import PruningInstance
     from ipforest.progress import progress_bar
     from ipforest.rational import nonnegative_fraction
+    from ipforest.solvers import solve_budget
     from ipforest.tradeoff import lambda_grid, solve_tradeoff
 
     data = datasets.load(options.data)
@@ -191,20 +195,18 @@ def run_demo(options: Arguments) -> int:
             solver,
             data.cost_unit,
             progress,
+            instance.evaluate(instance.unpruned)[1] / 2 if budget is None else budget,
+            lambda problem, limit: solve_budget(problem, limit, method="mip", time_limit=options.time_limit),
         )
-    if budget is None:
-        cheapest = min(point.validation_cost for point in tradeoff.points)
-        budget = max(tradeoff.unpruned.validation_cost / 2, cheapest)
-    chosen = tradeoff.within(budget)
     if directory is not None:
-        _write_tradeoff(tradeoff, budget, directory)
+        _write_tradeoff(tradeoff, directory)
     if options.json:
         print(tradeoff.to_json())
         return DONE
     console = Console()
     console.print(f"{data!r}\n{forest!r}\n{instance!r}", highlight=False, soft_wrap=True)
-    console.print(_tradeoff_table(tradeoff, chosen))
-    console.print(f"Budget {float(budget):.4g} {data.cost_unit} on validation data: {tradeoff.compare(chosen)}.")
+    console.print(_tradeoff_table(tradeoff))
+    console.print(_budget_statement(tradeoff), highlight=False)
     if directory is not None:
         console.print(f"Wrote tradeoff.png, tradeoff.csv and tradeoff.json to {directory}.")
     return DONE
@@ -227,31 +229,46 @@ def _table(title: str) -> Table:
     return Table(title=title, box=SIMPLE_HEAD, pad_edge=False)
 
 
-def _tradeoff_table(tradeoff: Tradeoff, chosen: TradeoffPoint) -> Table:
+def _budget_statement(tradeoff: Tradeoff) -> str:
+    budget, chosen = tradeoff.budget, tradeoff.within_budget
+    if budget is None or chosen is None:
+        return ""
+    gap = float(chosen.gap)
+    proof = (
+        "no pruning within it has less in-bag error" if gap == 0 else f"at most {gap:.2g} of in-bag error from the best"
+    )
+    return f"Budget {float(budget):.4g} {tradeoff.cost_unit} on validation data ({proof}): {tradeoff.compare(chosen)}."
+
+
+def _tradeoff_table(tradeoff: Tradeoff) -> Table:
     table = _table(f"Optimal prunings; cost in {tradeoff.cost_unit} an example")
     for heading in ("lambda", "in-bag error", "validation cost", "test error", "test cost", "internal nodes", "gap"):
         table.add_column(heading, justify="right")
-    for point in (*tradeoff.points, tradeoff.unpruned):
-        is_whole = point is tradeoff.unpruned
-        table.add_row(
-            "unpruned" if is_whole else f"{float(point.lam):.3g}",
-            f"{float(point.training_error):.4f}",
-            f"{float(point.validation_cost):.3f}",
-            f"{point.test_error:.4f}",
-            f"{point.test_cost:.3f}",
-            str(point.n_kept),
-            "" if is_whole else str(point.gap) if point.gap == 0 else f"{float(point.gap):.1e}",
-            style="bold" if point is chosen else None,
-        )
+    for point in tradeoff.points:
+        table.add_row("" if point.lam is None else f"{float(point.lam):.3g}", *_point_cells(point))
+    if tradeoff.within_budget is not None:
+        table.add_row("budget", *_point_cells(tradeoff.within_budget), style="bold")
+    table.add_row("unpruned", *_point_cells(tradeoff.unpruned)[:-1], "")
     return table
 
 
-def _write_tradeoff(tradeoff: Tradeoff, budget: Fraction, directory: Path) -> None:
+def _point_cells(point: TradeoffPoint) -> tuple[str, ...]:
+    return (
+        f"{float(point.training_error):.4f}",
+        f"{float(point.validation_cost):.3f}",
+        f"{point.test_error:.4f}",
+        f"{point.test_cost:.3f}",
+        str(point.n_kept),
+        "0" if point.gap == 0 else f"{float(point.gap):.0e}",
+    )
+
+
+def _write_tradeoff(tradeoff: Tradeoff, directory: Path) -> None:
     from ipforest.plotting import plot_tradeoff
 
     (directory / "tradeoff.csv").write_text(tradeoff.to_csv())
     (directory / "tradeoff.json").write_text(tradeoff.to_json())
-    plot_tradeoff(tradeoff, budget).figure.savefig(directory / "tradeoff.png", dpi=150, bbox_inches="tight")
+    plot_tradeoff(tradeoff).figure.savefig(directory / "tradeoff.png", dpi=150, bbox_inches="tight")
 
 
 def _add_prune(commands: Subparsers) -> None:

@@ -155,14 +155,13 @@ class TradeoffDisplay:
         return self
 
 
-def plot_tradeoff(tradeoff: Tradeoff, budget: object | None = None, *, ax: Axes | None = None) -> Axes:
+def plot_tradeoff(tradeoff: Tradeoff, *, ax: Axes | None = None) -> Axes:
     """Draw error against cost for prunings that were solved for, on the data of the programme and on test data.
 
     Parameters
     ----------
     tradeoff : Tradeoff
-    budget : number, optional
-        Drawn as a vertical line; the best point within it is ringed.
+        Its budget is drawn as a vertical line, and the best pruning within it is ringed.
     ax : matplotlib Axes, optional
         Where to draw; by default on a new figure.
 
@@ -183,9 +182,9 @@ def plot_tradeoff(tradeoff: Tradeoff, budget: object | None = None, *, ax: Axes 
         _line(axes, costs[:-1], errors[:-1], colour, label)
         axes.plot(costs[-1], errors[-1], "*", color=colour, markersize=11, clip_on=False)
     axes.plot([], [], "*", color="0.4", markersize=11, linestyle="none", label="unpruned forest")
-    if budget is not None:
-        _budget_line(axes, float(nonnegative_fraction(budget, "budget")))
-        chosen = tradeoff.within(budget)
+    chosen = tradeoff.within_budget
+    if tradeoff.budget is not None and chosen is not None:
+        _budget_line(axes, float(tradeoff.budget))
         taken = (
             (float(chosen.validation_cost), float(chosen.training_error)),
             (chosen.test_cost, chosen.test_error),

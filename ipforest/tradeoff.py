@@ -18,10 +18,12 @@ from ipforest.forest import Forest
 from ipforest.instance import PruningInstance
 from ipforest.path import prune_path
 from ipforest.progress import ProgressCallback, silent
-from ipforest.pruning import Pruning, PruningResult
+from ipforest.pruning import BudgetResult, Pruning, PruningResult
 from ipforest.rational import nonnegative_fraction
+from ipforest.solvers import solve_budget
 
 Solver: TypeAlias = Callable[[PruningInstance, Fraction], PruningResult]
+BudgetSolver: TypeAlias = Callable[[PruningInstance, Fraction], BudgetResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,8 @@ class TradeoffPoint:
 
     Parameters
     ----------
-    lam : Fraction
+    lam : Fraction or None
+        None for the unpruned forest and for the pruning of a budget, which may be optimal for no lambda.
     training_error, validation_cost : Fraction
         What the integer program traded: error on the instance's error data (in-bag by default) and average cost on
         its cost examples.
@@ -39,10 +42,10 @@ class TradeoffPoint:
     n_kept : int
         Internal nodes kept.
     gap : Fraction
-        Objective minus proven bound.
+        Objective minus proven bound; for the pruning of a budget, error minus proven bound.
     """
 
-    lam: Fraction
+    lam: Fraction | None
     training_error: Fraction
     validation_cost: Fraction
     test_error: float
@@ -63,49 +66,39 @@ class Tradeoff:
         By ascending lambda.
     cost_unit : str
         What costs are counted in.
+    budget : Fraction, optional
+        What an example may cost on average on the cost examples.
+    within_budget : TradeoffPoint, optional
+        The best pruning found within it.
     """
 
     unpruned: TradeoffPoint
     points: tuple[TradeoffPoint, ...]
     cost_unit: str
-
-    def within(self, budget: object) -> TradeoffPoint:
-        """Find the point of least training error that costs at most the budget on the validation data.
-
-        Raises
-        ------
-        ValueError
-            The budget is negative, or no point fits.
-        """
-        limit = nonnegative_fraction(budget, "budget")
-        fitting = [point for point in (*self.points, self.unpruned) if point.validation_cost <= limit]
-        if not fitting:
-            cheapest = min(point.validation_cost for point in self.points)
-            raise ValueError(
-                f"budget: expected at least {float(cheapest):.4g} {self.cost_unit}, the cheapest pruning that was "
-                f"solved for, got {budget}; solve for a larger lambda"
-            )
-        return min(fitting, key=lambda point: (point.training_error, point.validation_cost))
+    budget: Fraction | None = None
+    within_budget: TradeoffPoint | None = None
 
     def compare(self, point: TradeoffPoint) -> str:
         """Say how much cheaper a point is than the unpruned forest, and at what change of test error."""
         saved = 1 - point.test_cost / self.unpruned.test_cost if self.unpruned.test_cost else 0.0
         change = 100 * (point.test_error - self.unpruned.test_error)
+        before = self.unpruned
         return (
-            f"lambda {float(point.lam):.3g} keeps {point.n_kept} of {self.unpruned.n_kept} internal nodes; on test "
-            f"data an example costs {point.test_cost:.4g} in place of {self.unpruned.test_cost:.4g} {self.cost_unit} "
-            f"({100 * saved:.0f}% less) at error {100 * point.test_error:.2f}% in place of "
-            f"{100 * self.unpruned.test_error:.2f}% ({change:+.2f} points)"
+            f"{point.n_kept} of {before.n_kept} internal nodes stay; on test data an example costs "
+            f"{point.test_cost:.4g} in place of {before.test_cost:.4g} {self.cost_unit} ({100 * saved:.0f}% less) at "
+            f"error {100 * point.test_error:.2f}% in place of {100 * before.test_error:.2f}% ({change:+.2f} points)"
         )
 
     def records(self) -> list[dict[str, Any]]:
-        """Give one plain record a pruning, the unpruned forest last; lambda and gap also exactly."""
+        """Give one plain record a pruning; the one within the budget and the unpruned forest come last."""
         named = [*(("pruned", point) for point in self.points), ("unpruned", self.unpruned)]
+        if self.within_budget is not None:
+            named.insert(-1, ("within budget", self.within_budget))
         return [
             {
                 "forest": name,
-                "lambda": float(point.lam),
-                "lambda_exact": str(point.lam),
+                "lambda": "" if point.lam is None else float(point.lam),
+                "lambda_exact": "" if point.lam is None else str(point.lam),
                 "training_error": float(point.training_error),
                 "validation_cost": float(point.validation_cost),
                 "test_error": point.test_error,
@@ -123,7 +116,8 @@ class Tradeoff:
 
     def to_json(self) -> str:
         """Give the records as JSON."""
-        return json.dumps({"cost_unit": self.cost_unit, "prunings": self.records()}, indent=1)
+        budget = None if self.budget is None else str(self.budget)
+        return json.dumps({"cost_unit": self.cost_unit, "budget": budget, "prunings": self.records()}, indent=1)
 
 
 def lambda_grid(instance: PruningInstance, n_points: int = 10) -> list[Fraction]:
@@ -169,8 +163,10 @@ def solve_tradeoff(
     solver: Solver,
     cost_unit: str = "features",
     progress: ProgressCallback = silent,
+    budget: object | None = None,
+    budget_solver: BudgetSolver = solve_budget,
 ) -> Tradeoff:
-    """Solve for each lambda and evaluate each pruning on test data.
+    """Solve for each lambda and for a budget, and evaluate each pruning on test data.
 
     Parameters
     ----------
@@ -184,14 +180,24 @@ def solve_tradeoff(
         ``solver(instance, lam)`` gives a PruningResult.
     cost_unit : str
     progress : callable
+    budget : number, optional
+        What an example may cost on average on the instance's examples.
+    budget_solver : callable
+        ``budget_solver(instance, budget)`` gives a BudgetResult.
 
     Returns
     -------
     Tradeoff
+
+    Raises
+    ------
+    ValueError
+        The budget is negative.
     """
+    limit = None if budget is None else nonnegative_fraction(budget, "budget")
     targets = np.asarray(y_test)
 
-    def point(pruning: Pruning, lam: Fraction, gap: Fraction) -> TradeoffPoint:
+    def point(pruning: Pruning, lam: Fraction | None, gap: Fraction) -> TradeoffPoint:
         error, cost = instance.evaluate(pruning)
         pruned = forest.prune(pruning)
         return TradeoffPoint(
@@ -209,8 +215,13 @@ def solve_tradeoff(
         progress(number / len(lambdas), f"lambda {float(lam):.3g}")
         result = solver(instance, lam)
         points.append(point(result.pruning, lam, result.gap))
+    within_budget = None
+    if limit is not None:
+        progress(1.0, f"budget {float(limit):.4g}")
+        best = budget_solver(instance, limit)
+        within_budget = point(best.pruning, None, best.gap)
     progress(1.0, "")
-    return Tradeoff(point(instance.unpruned, Fraction(0), Fraction(0)), tuple(points), cost_unit)
+    return Tradeoff(point(instance.unpruned, None, Fraction(0)), tuple(points), cost_unit, limit, within_budget)
 
 
 def _test_error(forest: Forest, X: npt.ArrayLike, y: npt.NDArray[Any]) -> float:

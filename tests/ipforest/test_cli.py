@@ -77,8 +77,9 @@ def test_demo_prints_the_table_and_writes_the_curve(tmp_path):
     assert "in place of" in process.stdout
     assert (tmp_path / "out" / "tradeoff.png").read_bytes().startswith(b"\x89PNG")
     rows = read_csv(tmp_path / "out" / "tradeoff.csv")
-    assert rows[-1]["forest"] == "unpruned"
-    assert len({row["lambda"] for row in rows}) == len(rows)
+    assert [row["forest"] for row in rows[-2:]] == ["within budget", "unpruned"]
+    assert float(rows[-2]["validation_cost"]) <= 1.5
+    assert len({row["lambda"] for row in rows[:-2]}) == len(rows) - 2
     stored = json.loads((tmp_path / "out" / "tradeoff.json").read_text())
     assert [str(record["internal_nodes"]) for record in stored["prunings"]] == [row["internal_nodes"] for row in rows]
     assert all(float(row["gap"]) < 1e-6 for row in rows)
@@ -88,7 +89,7 @@ def test_demo_as_json_is_deterministic():
     command = ("demo", "--data", "iris", "--trees", 3, "--seed", 4, "--json", "--lambdas", "0.01", "1/10")
     runs = [ipforest(*command), ipforest(*command)]
     assert json.loads(runs[0].stdout) == json.loads(runs[1].stdout)
-    assert [point["lambda_exact"] for point in json.loads(runs[0].stdout)["prunings"]] == ["1/100", "1/10", "0"]
+    assert [point["lambda_exact"] for point in json.loads(runs[0].stdout)["prunings"]] == ["1/100", "1/10", "", ""]
 
 
 def test_prune_writes_a_forest_and_a_certificate_that_verifies(own_forest, tmp_path):

@@ -116,8 +116,9 @@ def test_a_display_can_be_drawn_again(model) -> None:
 
 def test_the_tradeoff_of_the_demo(model) -> None:
     costs, lambdas = FeatureCosts(COSTS), lambda_grid(model.instance_, 5)
-    tradeoff = solve_tradeoff(model.forest_, model.instance_, costs, X_TEST, LABELS_TEST, lambdas, solve, "dollars")
-    axes = plot_tradeoff(tradeoff, Fraction(5, 2))
+    data = (model.forest_, model.instance_, costs, X_TEST, LABELS_TEST, lambdas)
+    tradeoff = solve_tradeoff(*data, solve, "dollars", budget=Fraction(5, 2))
+    axes = plot_tradeoff(tradeoff)
     assert texts(axes) == [
         "training error, validation cost",
         "test error, test cost",
@@ -129,9 +130,9 @@ def test_the_tradeoff_of_the_demo(model) -> None:
     training, test = axes.lines[0], axes.lines[2]
     assert points(training) == [(float(p.validation_cost), float(p.training_error)) for p in tradeoff.points]
     assert points(test) == [(p.test_cost, p.test_error) for p in tradeoff.points]
-    chosen = tradeoff.within(Fraction(5, 2))
+    chosen = tradeoff.within_budget
     assert points(axes.lines[-1])[1] == (chosen.test_cost, chosen.test_error)
-    assert len(plot_tradeoff(tradeoff).lines) == 5
+    assert len(plot_tradeoff(solve_tradeoff(*data, solve, "dollars")).lines) == 5
 
 
 def drawn_nodes(axes) -> list[PathCollection]:

@@ -28,6 +28,7 @@ def iris_tradeoff():
         parts.y_test,
         lambda_grid(instance),
         lambda problem, lam: solve(problem, lam, method="tree-dp"),
+        budget="1.5",
     )
     return instance, tradeoff
 
@@ -46,29 +47,26 @@ def test_cost_falls_and_error_rises_with_lambda(iris_tradeoff):
     assert all(point.gap >= 0 for point in tradeoff.points)
 
 
-def test_within_takes_the_least_error_that_fits(iris_tradeoff):
+def test_the_budget_is_kept_and_no_solved_point_within_it_errs_less(iris_tradeoff):
     _, tradeoff = iris_tradeoff
-    chosen = tradeoff.within("1.5")
-    assert chosen.validation_cost <= Fraction(3, 2)
-    fitting = [point for point in tradeoff.points if point.validation_cost <= Fraction(3, 2)]
-    assert chosen.training_error == min(point.training_error for point in fitting)
-    assert tradeoff.within(1000).training_error == tradeoff.unpruned.training_error
+    chosen = tradeoff.within_budget
+    assert chosen.validation_cost <= tradeoff.budget == Fraction(3, 2)
+    assert chosen.lam is None
+    fitting = [point for point in tradeoff.points if point.validation_cost <= tradeoff.budget]
+    assert chosen.training_error <= min(point.training_error for point in fitting)
 
 
-def test_within_refuses_a_budget_below_the_cheapest_point(iris_tradeoff):
-    _, tradeoff = iris_tradeoff
-    if min(point.validation_cost for point in tradeoff.points) > 0:
-        with pytest.raises(ValueError, match=r"budget: expected at least .* got 0"):
-            tradeoff.within(0)
+def test_a_negative_budget_is_refused(iris_tradeoff):
+    instance, _ = iris_tradeoff
     with pytest.raises(ValueError, match="budget: expected a number >= 0, got -1"):
-        tradeoff.within(-1)
+        solve_tradeoff(None, instance, None, [], [], [], solve, budget=-1)
 
 
 def test_csv_and_json_hold_every_point(iris_tradeoff):
     _, tradeoff = iris_tradeoff
     rows = list(csv.DictReader(StringIO(tradeoff.to_csv())))
-    assert [row["forest"] for row in rows] == ["pruned"] * len(tradeoff.points) + ["unpruned"]
-    assert [Fraction(row["lambda_exact"]) for row in rows[:-1]] == [point.lam for point in tradeoff.points]
+    assert [row["forest"] for row in rows] == ["pruned"] * len(tradeoff.points) + ["within budget", "unpruned"]
+    assert [Fraction(row["lambda_exact"]) for row in rows[:-2]] == [point.lam for point in tradeoff.points]
     assert json.loads(tradeoff.to_json())["prunings"][0]["test_cost"] == tradeoff.points[0].test_cost
 
 
