@@ -11,7 +11,9 @@ first use, so that a checker brings in no solver:
 `integrality`, `polytopes`, `simplex`            exact vertices of small polytopes; rounding; mid-size vertices
 `optimality`, `certificate_file`                 an integer flow proves a pruning optimal: checker, file format
 `path_optimality`, `path_certificate_file`       one flow proves a whole path: checker, file format
-`claims`, `pruning_claims`, `tree_claims`        the papers' claims, each verdict computed
+`certificate_archive`, `stored`                  the container of both kinds of file, and what it holds
+`claims`, `question`                             the papers' claims as a table, each verdict computed
+`pruning_claims`, `tree_claims`                  what examines them
 `machine_checked`                                the theorems in Coq
 `cross_check`                                    every method against every other
 ===============================================  ==================================================================

@@ -36,13 +36,14 @@ import json
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
+
+from proofs.stored import StoredInstance
 
 if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
@@ -66,37 +67,6 @@ _COMMON_KEYS = ("format", "version", "instance_sha256", "content_sha256", *_INST
 
 class CertificateFileError(ValueError):
     """A file that is not a complete certificate of a known version."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StoredInstance:
-    """The instance's stored fields as they are in the file; same names and meaning as in `PruningInstance`."""
-
-    tree_offsets: NDArray[np.int64]
-    node_parent: NDArray[np.int32]
-    errors: NDArray[np.int64]
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    acquisition_unit: NDArray[np.int32]
-    acquisition_example: NDArray[np.int32]
-    acquisition_cost: NDArray[np.int64]
-    split_cost: NDArray[np.int64]
-    error_unit: Fraction
-    cost_unit: Fraction
-    n_units: int
-    n_examples: int
-
-    def fingerprint(self) -> str:
-        """Hash the fields as `PruningInstance.fingerprint` does."""
-        digest = hashlib.sha256(b"ipforest instance 1\n")
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if isinstance(value, np.ndarray):
-                digest.update(f"{item.name} {value.dtype.name} {value.size}\n".encode())
-                digest.update(np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<")).data)
-            else:
-                digest.update(f"{item.name} {value}\n".encode())
-        return digest.hexdigest()
 
 
 def instance_parts(instance: PruningInstance) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from proofs import path_certificate_file
 from proofs.certificate_archive import (
     FLOW_ARRAYS,
     CertificateFileError,
-    StoredInstance,
     check_layout,
     hash_fault,
     instance_parts,
@@ -41,27 +41,15 @@ from proofs.certificate_archive import (
     write_archive,
 )
 from proofs.optimality import verify_claim, verify_optimality
+from proofs.stored import StoredFlow, StoredInstance
 from proofs.verdict import Verdict, accept, refuse
 
 if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
     from ipforest.pruning import PruningResult
-    from proofs.path_certificate_file import PathCertificate
 
 FORMAT = "ipforest optimality certificate"
 _KEYS = ("lam", "p", "q", "error", "cost", "objective", "method")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StoredFlow:
-    """The integer flow as it is in the file; same fields as `ipforest.pruning.DualFlow`."""
-
-    p: int
-    q: int
-    triple: NDArray[np.int64]
-    up: NDArray[np.int64]
-    gain: NDArray[np.int64]
-    split: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,7 +116,7 @@ def write_certificate(path: str | Path, instance: PruningInstance, result: Pruni
     write_archive(path, header, arrays)
 
 
-def read_certificate(path: str | Path) -> OptimalityCertificate | PathCertificate:
+def read_certificate(path: str | Path) -> OptimalityCertificate | path_certificate_file.PathCertificate:
     """Read a certificate file of either kind; the claim is not verified yet, call `.check()`.
 
     Raises
@@ -138,8 +126,6 @@ def read_certificate(path: str | Path) -> OptimalityCertificate | PathCertificat
     FileNotFoundError
         If there is no such file.
     """
-    from proofs import path_certificate_file
-
     header, arrays = read_archive(path)
     if header["format"] == path_certificate_file.FORMAT:
         return path_certificate_file.from_archive(path, header, arrays)

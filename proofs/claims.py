@@ -9,25 +9,16 @@ True
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from ipforest.progress import ProgressCallback, silent
-
-
-class Ruling(StrEnum):
-    """What a run found about a claim; `INCONSISTENT` is never the stated verdict."""
-
-    TRUE = "true"
-    REPAIRED = "true, printed proof repaired"
-    FALSE = "false as printed"
-    INCONSISTENT = "inconsistent"
-    NOT_RUN = "not run"
+from proofs import pruning_claims, tree_claims
+from proofs.question import Question, Ruling
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,29 +56,8 @@ class Claim:
         return f"[{self.verdict}] {self.claim} ({self.where}): {self.evidence}"
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A claim before it is examined.
-
-    Attributes
-    ----------
-    claim, where : str
-    expected : Ruling
-        What the project states.
-    examine : callable
-        Takes a seeded generator; returns the verdict and the evidence.
-    """
-
-    claim: str
-    where: str
-    expected: Ruling
-    examine: Callable[[np.random.Generator], tuple[Ruling, str]]
-
-
 def questions() -> list[Question]:
     """List every claim that `prove` examines."""
-    from proofs import pruning_claims, tree_claims
-
     return [*pruning_claims.QUESTIONS, *tree_claims.QUESTIONS]
 
 

@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
     from ipforest.path import PathFlow
     from ipforest.pruning import DualFlow, PruningResult
-    from proofs.certificate_archive import StoredInstance
-    from proofs.certificate_file import StoredFlow
-    from proofs.path_certificate_file import StoredPathFlow
+    from proofs.stored import StoredFlow, StoredInstance, StoredPathFlow
 
     Instance: TypeAlias = PruningInstance | StoredInstance
     Flow: TypeAlias = DualFlow | StoredFlow

@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 from proofs.certificate_archive import (
     FLOW_ARRAYS,
     CertificateFileError,
-    StoredInstance,
     check_layout,
     exact_number,
     hash_fault,
@@ -37,6 +36,7 @@ from proofs.certificate_archive import (
     write_archive,
 )
 from proofs.path_optimality import verify_path
+from proofs.stored import StoredInstance, StoredPath, StoredPathFlow
 from proofs.verdict import Verdict, refuse
 
 if TYPE_CHECKING:
@@ -44,30 +44,6 @@ if TYPE_CHECKING:
 
 FORMAT = "ipforest path certificate"
 _LISTS = ("breakpoints", "p", "q", "errors", "costs")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StoredPathFlow:
-    """The flow as it is in the file; same fields as `ipforest.path.PathFlow`."""
-
-    p: tuple[int, ...]
-    q: tuple[int, ...]
-    node_breakpoint: NDArray[np.int32]
-    triple: NDArray[np.int64]
-    up: NDArray[np.int64]
-    gain: NDArray[np.int64]
-    split: NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StoredPath:
-    """The path as it is in the file; same names as in `ipforest.path.Path`."""
-
-    breakpoints: tuple[Fraction, ...]
-    errors: tuple[Fraction, ...]
-    costs: tuple[Fraction, ...]
-    node_breakpoint: NDArray[np.int32]
-    flow: StoredPathFlow
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -32,8 +32,7 @@ from proofs.verdict import Verdict, accept, refuse
 if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
     from ipforest.path import Path, PathFlow
-    from proofs.certificate_archive import StoredInstance
-    from proofs.path_certificate_file import StoredPath, StoredPathFlow
+    from proofs.stored import StoredInstance, StoredPath, StoredPathFlow
 
 
 def verify_path(instance: PruningInstance | StoredInstance, path: Path | StoredPath) -> Verdict:

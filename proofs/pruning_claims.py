@@ -20,7 +20,6 @@ from ipforest.path import prune_path
 from ipforest.pruning import Pruning
 from ipforest.solvers import MissingSolverError, solve
 from proofs.brute_force import prunings
-from proofs.claims import Question, Ruling
 from proofs.figure_trees import NODES, figure_instance
 from proofs.integrality import (
     Polytope,
@@ -36,6 +35,7 @@ from proofs.network_form import compare_with_print, network_form
 from proofs.optimality import verify_optimality
 from proofs.path_optimality import verify_path
 from proofs.polytopes import budget_polytope, cost_row, error_row, naive_polytope, polytope, value
+from proofs.question import Question, Ruling
 from proofs.random_instances import random_instance
 from proofs.simplex import random_objectives, relaxation, survey_vertices
 from proofs.unimodularity import Counterexample, by_colouring, by_eulerian_submatrices, is_totally_unimodular

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from proofs.claims import Question, Ruling
 from proofs.impurity import (
     check_admissible,
     entropy_is_larger,
@@ -20,6 +19,7 @@ from proofs.impurity import (
     smallest_positive_impurity,
     threshold_pairs,
 )
+from proofs.question import Question, Ruling
 
 
 def threshold_pairs_is_admissible(rng: np.random.Generator) -> tuple[Ruling, str]:

@@ -10,6 +10,7 @@ TIME_LIMIT_S = 300
 
 
 def test_there_are_notebooks():
+    assert NOTEBOOKS
     assert [path.name[:2] for path in NOTEBOOKS] == [f"{number:02}" for number in range(1, len(NOTEBOOKS) + 1)]
 
 

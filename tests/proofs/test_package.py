@@ -16,6 +16,8 @@ FORBIDDEN = ("numba", "highspy", "pyomo", "ortools", "networkx", "ipforest", "fo
         "proofs",
         "proofs.optimality",
         "proofs.certificate_file",
+        "proofs.path_optimality",
+        "proofs.path_certificate_file",
         "proofs.unimodularity",
         "proofs.exact",
         "proofs.verdict",
