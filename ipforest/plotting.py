@@ -189,6 +189,8 @@ def plot_tradeoff(tradeoff: Tradeoff, *, ax: Axes | None = None) -> Axes:
             (float(chosen.validation_cost), float(chosen.training_error)),
             (chosen.test_cost, chosen.test_error),
         )
+        for (cost, error), (_, colour, _, _) in zip(taken, series, strict=True):
+            axes.plot(cost, error, "o", color=colour, markersize=5)
         _rings(axes, taken, "best within the budget")
     _finish(axes, f"cost an example ({tradeoff.cost_unit})", "error")
     return axes
