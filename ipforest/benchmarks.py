@@ -23,8 +23,12 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
 
 from ipforest._records import records_to_csv
+from ipforest.costs import FeatureCosts
+from ipforest.forest import Forest
 from ipforest.instance import PruningInstance
 from ipforest.path import Path as PruningPath
 from ipforest.path import prune_path
@@ -87,6 +91,8 @@ GROWTH_SIZES = (
     Size(40, 10_000),
     Size(40, 20_000),
 )
+PAPER_SIZES = (Size(40, 19_510),)
+"""MiniBooNE's split in the papers: 45,523 training and 19,510 validation examples."""
 
 
 def bench_solvers(
@@ -149,6 +155,50 @@ def bench_path(
     progress(1.0, "")
     _write(out, rows)
     return rows
+
+
+def bench_forest(
+    out: str | Path, sizes: Sequence[Size] = PAPER_SIZES, seed: int = 0, progress: ProgressCallback = silent
+) -> list[dict[str, Any]]:
+    """Time the fit of a scikit-learn forest, and the way from the fitted forest to its whole path.
+
+    The forests are those of BudgetPrune, section 5 (entropy, all features at each split), and scikit-learn's default.
+    Both the fit and the path use all cores. Parameters as for `bench_solvers`.
+    """
+    rows = []
+    for place, size in enumerate(sizes):
+        for max_features in (None, "sqrt"):
+            progress(place / len(sizes), f"{size.n_trees} trees, max_features={max_features}")
+            rows += _in_own_process(_measure_forest, size, max_features, seed)["rows"]
+    progress(1.0, "")
+    _write(out, rows)
+    return rows
+
+
+def _measure_forest(size: Size, max_features: str | None, seed: int) -> dict[str, Any]:
+    X, y = make_classification(
+        size.n_training + size.n_examples, size.n_features, n_informative=20, flip_y=0.05, random_state=seed
+    )
+    X_train, X_cost, y_train = X[: size.n_training], X[size.n_training :], y[: size.n_training]
+    model = RandomForestClassifier(
+        size.n_trees, criterion="entropy", max_features=max_features, n_jobs=-1, random_state=seed
+    )
+    warm_up = Forest.from_sklearn(RandomForestClassifier(2, max_depth=3).fit(X_train[:200], y_train[:200]))
+    prune_path(PruningInstance.from_forest(warm_up, X_cost[:50], FeatureCosts.uniform(size.n_features)))
+    started = perf_counter()
+    model.fit(X_train, y_train)
+    fitted = perf_counter()
+    forest = Forest.from_sklearn(model)
+    instance = PruningInstance.from_forest(forest, X_cost, FeatureCosts.uniform(size.n_features))
+    built = perf_counter()
+    path = prune_path(instance)
+    ended = perf_counter()
+    peak = _peak_mib()
+    steps = {"fit": fitted - started, "instance": built - fitted, "path": ended - built}
+    facts = {"status": str(path.status), "breakpoints": len(path.breakpoints), "peak_mib": peak}
+    label = f"max_features={max_features}"
+    rows = [_row(instance, f"{step}, {label}", {**facts, "seconds": seconds}) for step, seconds in steps.items()]
+    return {"rows": rows}
 
 
 def kept_share_lambdas(instance: PruningInstance, path: PruningPath) -> dict[float, Fraction]:
@@ -243,7 +293,7 @@ def _measure_ortools(instance: PruningInstance, file: Path, lam: Fraction) -> di
     return {**report, "status": str(Status.OPTIMAL), "objective": str(instance.error_unit * value)}
 
 
-def _in_own_process(function: Callable[..., dict[str, Any]], *arguments: str) -> dict[str, Any]:
+def _in_own_process(function: Callable[..., dict[str, Any]], *arguments: object) -> dict[str, Any]:
     """Run a measurement in a fresh interpreter; add its peak memory."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)

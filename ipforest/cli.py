@@ -460,7 +460,11 @@ def _add_bench(commands: Subparsers) -> None:
         "Measure seconds and peak memory on synthetic forests; OR-Tools beside them if $IPFOREST_ORTOOLS_PYTHON names "
         "a Python that has it.",
     )
-    command.add_argument("what", choices=("solvers", "path"), help="every method at one lambda, or the whole path")
+    command.add_argument(
+        "what",
+        choices=("solvers", "path", "forest"),
+        help="every method at one lambda, the whole path over sizes, or the path beside the fit of its forest",
+    )
     command.add_argument(
         "--size",
         nargs=2,
@@ -481,6 +485,7 @@ def run_bench(options: Arguments) -> int:
     bench, sizes = {
         "solvers": (benchmarks.bench_solvers, benchmarks.SMALL_SIZES),
         "path": (benchmarks.bench_path, benchmarks.GROWTH_SIZES),
+        "forest": (benchmarks.bench_forest, benchmarks.PAPER_SIZES),
     }[options.what]
     if options.size is not None:
         sizes = tuple(benchmarks.Size(*size) for size in options.size)

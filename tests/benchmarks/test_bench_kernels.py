@@ -43,3 +43,10 @@ def test_the_commands_measure_agree_and_write_csv(tmp_path):
     assert rows[0]["breakpoints"] > 0
     with (tmp_path / "path.csv").open() as file:
         assert [int(row["triples"]) for row in csv.DictReader(file)] == [row["triples"] for row in rows]
+
+
+@pytest.mark.slow
+def test_the_path_is_measured_beside_the_fit(tmp_path):
+    rows = benchmarks.bench_forest(tmp_path / "forest.csv", [benchmarks.Size(3, 60, 30, n_training=300)])
+    assert [row["method"].split(",")[0] for row in rows] == ["fit", "instance", "path"] * 2
+    assert all(row["seconds"] >= 0 and row["status"] == "optimal" for row in rows)
