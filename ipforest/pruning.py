@@ -190,11 +190,11 @@ class PruningResult:
         """Give `to_dict` as JSON text."""
         return json.dumps(self.to_dict())
 
-    @classmethod
-    def from_json(cls, text: str) -> PruningResult:
-        """Read what `to_json` gave."""
+    @staticmethod
+    def from_json(text: str) -> PruningResult:
+        """Read what `to_json` gave; of a method's own result too, without what that method adds."""
         data = json.loads(text)
-        return cls(
+        return PruningResult(
             status=Status(data["status"]),
             pruning=Pruning.from_dict(data["pruning"]),
             lam=Fraction(data["lam"]),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from strategies import instances, lambdas
 
-from ipforest import FeatureCosts, Forest, PruningInstance, Status, datasets, solve
+from ipforest import FeatureCosts, Forest, PruningInstance, PruningResult, Status, datasets, solve
 from ipforest.solvers.primal_dual import STEP_RULES, PrimalDualState, StepRule, _project
 from proofs.brute_force import brute_force
 from proofs.random_instances import random_instance
@@ -94,6 +94,13 @@ def test_a_resumed_run_ends_like_one_that_never_stopped(rule, forest_instance, t
     )
     assert half.iterations == 2 < whole.iterations == resumed.iterations
     assert same_bits(whole, resumed)
+
+
+def test_a_result_survives_json_as_a_plain_one(forest_instance):
+    result = solve(forest_instance, LAM, "primal-dual", max_iterations=2)
+    again = type(result).from_json(result.to_json())
+    assert type(again) is PruningResult
+    assert (again.pruning, again.bound, again.status) == (result.pruning, result.bound, result.status)
 
 
 def test_interrupt_keeps_the_best_and_the_run_goes_on_from_there(forest_instance):
