@@ -77,7 +77,7 @@ def _add_data_options(command: argparse.ArgumentParser) -> None:
         "--data", default="breast_cancer", metavar="NAME", help="data set: bundled, or a file of $IPFOREST_DATA"
     )
     command.add_argument("--trees", type=_positive_integer, default=40, metavar="T", help="trees of the forest")
-    command.add_argument("--seed", type=int, default=0, help="seed of the splits and the forest")
+    command.add_argument("--seed", type=_seed, default=0, help="seed of the splits and the forest")
 
 
 def _add_problem_options(command: argparse.ArgumentParser) -> None:
@@ -127,10 +127,26 @@ def _load_model(path: str) -> Any:
 
 
 def _positive_integer(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"expected an integer >= 1, got {text}")
-    return value
+    return _integer(text, 1)
+
+
+def _seed(text: str) -> int:
+    return _integer(text, 0)
+
+
+def _integer(text: str, least: int) -> int:
+    if not text.isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"expected an integer >= {least}, got {text}")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    from ipforest.rational import nonnegative_fraction
+
+    try:
+        return float(nonnegative_fraction(text, "seconds"))
+    except (ValueError, OverflowError) as problem:
+        raise argparse.ArgumentTypeError(str(problem)) from None
 
 
 def _exact_number(text: str | None, name: str) -> Fraction | None:
@@ -159,7 +175,7 @@ def _add_demo(commands: Subparsers) -> None:
     command.add_argument("--budget", metavar="B", help="average cost an example (default: half of the unpruned)")
     command.add_argument("--lambdas", nargs="+", metavar="L", help="lambdas to solve for (default: a grid of ten)")
     command.add_argument(
-        "--time-limit", type=float, default=10.0, metavar="S", help="seconds of branch and bound for the budget"
+        "--time-limit", type=_seconds, default=10.0, metavar="S", help="seconds of branch and bound for the budget"
     )
     command.add_argument("--formulation", default="closure", help="Pyomo model to solve (default: closure)")
     _add_out_option(command, "tradeoff.png, tradeoff.csv and tradeoff.json")
@@ -385,7 +401,7 @@ def _add_crosscheck(commands: Subparsers) -> None:
         commands, "crosscheck", run_crosscheck, "Solve random forests by every method and compare in exact arithmetic."
     )
     command.add_argument("--instances", type=_positive_integer, default=500, metavar="N", help="how many")
-    command.add_argument("--seed", type=int, default=0, help="seed of the instances")
+    command.add_argument("--seed", type=_seed, default=0, help="seed of the instances")
     command.add_argument(
         "--methods", nargs="+", metavar="M", help="methods to compare (default: all that are installed)"
     )
@@ -410,7 +426,7 @@ def run_crosscheck(options: Arguments) -> int:
 
 def _add_prove(commands: Subparsers) -> None:
     command = _command(commands, "prove", run_prove, "Examine the papers' claims one by one.")
-    command.add_argument("--seed", type=int, default=0, help="seed of the random instances")
+    command.add_argument("--seed", type=_seed, default=0, help="seed of the random instances")
     _add_out_option(command, "claims.md and claims.json")
 
 
@@ -473,7 +489,7 @@ def _add_bench(commands: Subparsers) -> None:
         metavar=("T", "N"),
         help="trees and examples; may be repeated (default: a range of sizes)",
     )
-    command.add_argument("--seed", type=int, default=0, help="seed of the synthetic forests")
+    command.add_argument("--seed", type=_seed, default=0, help="seed of the synthetic forests")
     command.add_argument("--out", metavar="DIR", default=".", help="where the CSV goes (default: here)")
 
 

@@ -627,6 +627,7 @@ QUESTIONS = [
     ),
     Question("IP1 is not totally unimodular", "implied there", Ruling.TRUE, naive_formulation_is_not_unimodular),
     Question("IP1's relaxation is too weak to prune by", "implied there", Ruling.TRUE, naive_bound_is_weak),
+    Question("IP1's relaxation is weak on a trained forest too", "implied there", Ruling.TRUE, naive_bound_on_a_forest),
     Question("IP3's constraint matrix is totally unimodular", THEOREM, Ruling.TRUE, programmes_are_totally_unimodular),
     Question(
         "proof: J1 and the odd rows of J2 against the even rows of J2",

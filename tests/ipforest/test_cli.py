@@ -166,6 +166,24 @@ def test_an_interrupted_path_prunes_nothing(own_forest, tmp_path, interrupted, c
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("option", "text", "expected"),
+    [
+        ("--seed", "-1", "expected an integer >= 0, got -1"),
+        ("--trees", "x", "expected an integer >= 1, got x"),
+        ("--trees", "0", "expected an integer >= 1, got 0"),
+        ("--time-limit", "nan", "expected a finite number"),
+        ("--time-limit", "-1", "expected a number >= 0, got '-1'"),
+    ],
+)
+def test_numbers_of_options_are_checked_first(option, text, expected, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["demo", f"{option}={text}"])
+    assert ended.value.code == 2
+    assert f"argument {option}: " in (said := capsys.readouterr().err)
+    assert expected in said
+
+
 @pytest.mark.parametrize("name", ["lp1", "ip0"])
 def test_demo_takes_programmes_at_a_lambda(name, capsys):
     assert main(["demo", "--formulation", name]) == 2

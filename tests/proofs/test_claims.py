@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from proofs import claims
+from proofs import claims, pruning_claims, tree_claims
 from proofs.claims import Claim, Question, Ruling
 
 LISTED = claims.questions()
+EXAMINATION = "tuple[Ruling, str]"
 
 
 def named(question):
@@ -26,6 +27,15 @@ def test_each_claim_gets_the_stated_verdict(question):
     assert verdict in (question.expected, Ruling.NOT_RUN), evidence
     assert len(evidence) > 20
     assert "\n" not in evidence
+
+
+@pytest.mark.parametrize("module", [pruning_claims, tree_claims])
+def test_every_examination_is_asked(module):
+    examinations = {
+        name for name, item in vars(module).items() if getattr(item, "__annotations__", {}).get("return") == EXAMINATION
+    }
+    assert examinations
+    assert examinations == {question.examine.__name__ for question in module.QUESTIONS}
 
 
 def test_claims_are_distinct():
