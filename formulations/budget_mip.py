@@ -45,7 +45,7 @@ from ipforest.instance import PruningInstance
 from ipforest.kernels.presolve import ReducedProblem, presolve
 from ipforest.path import Path, prune_path
 from ipforest.pruning import BudgetResult, DualFlow, Pruning, Status
-from ipforest.rational import INT64_SAFE, exact_sum, nonnegative_fraction
+from ipforest.rational import INT64_SAFE, exact_sum, nonnegative_fraction, time_limit_seconds
 from ipforest.solvers.min_cut import solve_min_cut
 
 __all__ = ["solve_budget_mip"]
@@ -81,15 +81,15 @@ def solve_budget_mip(
     Raises
     ------
     ValueError
-        A negative budget. Any other can be kept: bare roots cost nothing.
+        A negative budget, or a time limit that is no number >= 0. Any other can be kept: bare roots cost nothing.
     OverflowError
         As `ipforest.prune_path`.
     """
     started = perf_counter()
-    limit = nonnegative_fraction(budget, "budget")
+    limit, seconds = nonnegative_fraction(budget, "budget"), time_limit_seconds(time_limit)
     path = prune_path(instance)
     relaxed = path.at_budget(limit)
-    deadline = inf if time_limit is None else started + time_limit
+    deadline = inf if seconds is None else started + seconds
     search = _Search(instance, int(limit // instance.cost_unit), relaxed.pruning.kept)
     part = _narrow(search, path, gap, deadline)
     status = search.ending(gap, deadline) or _branch(search, part, gap, deadline)

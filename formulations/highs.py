@@ -17,6 +17,7 @@ from formulations.registry import formulation as formulation_named
 from formulations.statement import Statement, state
 from ipforest.instance import PruningInstance
 from ipforest.pruning import PruningResult, Status
+from ipforest.rational import time_limit_seconds
 from ipforest.solvers import MissingSolverError
 
 __all__ = ["run", "solve_lp", "solve_mip", "with_exact_bound"]
@@ -116,8 +117,9 @@ def options(integer: bool, solver: LinearSolver, time_limit: float | None, gap: 
         wanted["mip_rel_gap"] = float(gap)
     else:
         wanted |= {"solver": solver, "run_crossover": "on"}
-    if time_limit is not None:
-        wanted["time_limit"] = float(time_limit)
+    seconds = time_limit_seconds(time_limit)
+    if seconds is not None:
+        wanted["time_limit"] = seconds
     return wanted
 
 

@@ -517,7 +517,8 @@ def run_bench(options: Arguments) -> int:
     for row in rows:
         keys = ("method", "trees", "examples", "triples", "kept_share", "seconds", "peak_mib", "breakpoints", "status")
         table.add_row(*(str(row[key]) for key in keys))
-    Console().print(table)
+    console = Console()
+    console.print(table, width=max(console.width, 110), crop=False)
     print(f"Wrote {file}.")
     return DONE
 

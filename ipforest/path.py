@@ -63,7 +63,7 @@ NEVER_KEPT = -1
 SMALL_PIECE = 200_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PathFlow:
     r"""One integer flow that proves every breakpoint of a path (a balanced flow).
 
@@ -141,7 +141,7 @@ class SkippedInterval:
     n_nodes: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Path:
     """Error and cost of all optimal prunings.
 
@@ -230,18 +230,31 @@ class Path:
                 )
         return self.pruning_at(bisect_right(self.breakpoints, exact))
 
+    @property
+    def starts(self) -> tuple[Fraction | float, ...]:
+        """Smallest lambda from which each pruning is known to be optimal, length k + 1.
+
+        The breakpoints after 0; the upper end of an interval that was skipped, which may be infinite.
+        """
+        ends: list[Fraction | float] = [Fraction(0), *self.breakpoints]
+        for gap in self.skipped:
+            ends[gap.breakpoint + 1] = gap.lam_high
+        return tuple(ends)
+
     def lambda_of(self, pruning: Pruning) -> Fraction:
-        """Find the smallest lambda at which a pruning of this path is the smallest optimal one.
+        """Find the smallest lambda at which a pruning of this path is known to be the smallest optimal one.
 
         Raises
         ------
         ValueError
-            The pruning is not on the path.
+            The pruning is not on the path, or comes after everything that a coarse path resolved.
         """
-        for index, lam in enumerate((Fraction(0), *self.breakpoints)):
-            if self.pruning_at(index) == pruning:
+        for index, lam in enumerate(self.starts):
+            if isinstance(lam, Fraction) and self.pruning_at(index) == pruning:
                 return lam
-        raise ValueError(f"pruning: expected one of the {len(self.errors)} prunings of the path, got {pruning!r}")
+        raise ValueError(
+            f"pruning: expected one of the {len(self.errors)} prunings of the path that has a lambda, got {pruning!r}"
+        )
 
     def at_budget(self, budget: object) -> BudgetResult:
         """Find the best pruning of the path within a budget, a bound, and the mixture that spends it in expectation.
@@ -321,9 +334,7 @@ class Path:
                 "cost_exact": str(cost),
                 "internal_nodes": int(count),
             }
-            for lam, error, cost, count in zip(
-                (Fraction(0), *self.breakpoints), self.errors, self.costs, kept, strict=False
-            )
+            for lam, error, cost, count in zip(self.starts, self.errors, self.costs, kept, strict=False)
         ]
 
     def to_csv(self) -> str:
@@ -346,7 +357,7 @@ class Path:
             text += f"\n  skipped: lambda {float(gap.lam_low):.6g}..{float(gap.lam_high):.6g}, {gap.n_nodes} nodes"
         return text
 
-    __str__ = summary
+    __str__ = __repr__ = summary
 
 
 def solve_budget_path(instance: PruningInstance, budget: Fraction) -> BudgetResult:
@@ -539,6 +550,8 @@ def prune_path(
     """
     started = perf_counter()
     report = progress or silent
+    if not isinstance(instance, PruningInstance):
+        raise TypeError(f"instance: expected a PruningInstance, got {type(instance).__name__}")
     if max_points is not None and (not isinstance(max_points, (int, np.integer)) or max_points < 1):
         raise ValueError(f"max_points: expected an integer >= 1, got {max_points!r}")
     reduced = presolve(instance)
@@ -548,7 +561,7 @@ def prune_path(
         skipped = _restrict(slicer, instance, lam_range)
     status = Status.OPTIMAL
     try:
-        _work(slicer, max_points, report, len(skipped))
+        _work(slicer, max_points, report, len(skipped), float(instance.error_unit / instance.cost_unit))
         if slicer.open or skipped:
             status = Status.FEASIBLE
     except KeyboardInterrupt:
@@ -560,7 +573,7 @@ def prune_path(
 
 def _restrict(slicer: _Slicer, instance: PruningInstance, lam_range: tuple[object, object]) -> list[_Piece]:
     """Cut off what lies outside a range of lambda; return it."""
-    if len(lam_range) != 2:
+    if not isinstance(lam_range, Sequence) or len(lam_range) != 2:
         raise ValueError(f"lam_range: expected two numbers, got {lam_range!r}")
     low, high = (nonnegative_fraction(bound, "lam_range") for bound in lam_range)
     if low > high:
@@ -572,7 +585,9 @@ def _restrict(slicer: _Slicer, instance: PruningInstance, lam_range: tuple[objec
     return [piece for piece in (above, rest) if piece is not None]
 
 
-def _work(slicer: _Slicer, max_points: int | None, report: ProgressCallback, n_skipped: int) -> None:
+def _work(
+    slicer: _Slicer, max_points: int | None, report: ProgressCallback, n_skipped: int, lambda_unit: float
+) -> None:
     """Slice open pieces, largest first, on all cores, until none is left or there are `max_points` pieces."""
     n_threads = os.cpu_count() or 1
     step = slicer.slice_fully if max_points is None else slicer.slice_once
@@ -603,9 +618,18 @@ def _work(slicer: _Slicer, max_points: int | None, report: ProgressCallback, n_s
                 if not running:
                     break
                 collect(wait(running, return_when=FIRST_COMPLETED).done)
-                report(settled / slicer.node_order.size, f"{len(slicer.done)} breakpoints")
+                left = _remaining([*slicer.open, *running.values()], lambda_unit)
+                report(settled / slicer.node_order.size, f"{len(slicer.done)} breakpoints{left}")
         finally:
             collect(wait(running).done)
+
+
+def _remaining(pieces: Sequence[_Piece], lambda_unit: float) -> str:
+    """Say between which lambdas breakpoints may still be missing."""
+    if not pieces:
+        return ""
+    low, high = min(piece.lam_low for piece in pieces), max(piece.lam_high for piece in pieces)
+    return f", lambda {float(low) * lambda_unit:.3g}..{float(high) * lambda_unit:.3g} open"
 
 
 def _assemble(

@@ -63,6 +63,21 @@ def nonnegative_fraction(value: object, name: str) -> Fraction:
     return number
 
 
+def time_limit_seconds(value: object) -> float | None:
+    """Read a time limit, a number >= 0 or infinity; None stays None.
+
+    Raises
+    ------
+    ValueError
+        It is no such number.
+    """
+    if value is None:
+        return None
+    if not isinstance(value, (int, float, np.number)) or not value >= 0:
+        raise ValueError(f"time_limit: expected seconds >= 0 or None, got {value!r}")
+    return float(value)
+
+
 def exact_sum(values: npt.NDArray[np.int64]) -> int:
     """Sum int64 numbers without overflow, as a Python integer."""
     high = int(np.sum(values >> 32, dtype=np.int64))

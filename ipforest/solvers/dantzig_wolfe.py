@@ -43,6 +43,7 @@ import scipy.sparse as sp
 from ipforest.instance import PruningInstance
 from ipforest.progress import ProgressCallback, silent
 from ipforest.pruning import Pruning, PruningResult, Status
+from ipforest.rational import time_limit_seconds
 from ipforest.solvers.lagrangian import FloatArray, Incumbent, ScaledProblem, Trace
 from ipforest.solvers.tree_dp import BoolArray, equal_shares, solve_tree_dp
 from ipforest.solvers.tree_pool import TreePool
@@ -119,8 +120,7 @@ def solve_dantzig_wolfe(
         raise ValueError(f"master: expected one of {', '.join(MASTERS)}, got {master!r}")
     if max_iterations < 1:
         raise ValueError(f"max_iterations: expected 1 or more, got {max_iterations}")
-    if time_limit is not None and time_limit < 0:
-        raise ValueError(f"time_limit: expected seconds >= 0 or None, got {time_limit}")
+    time_limit = time_limit_seconds(time_limit)
     started = perf_counter()
     search = _Search(ScaledProblem.at(instance, lam), lam, MASTERS[master])
     status = Status.ITERATION_LIMIT

@@ -87,8 +87,8 @@ def check_scale(instance: PruningInstance, p: int, q: int) -> None:
     costs = p * (exact_sum(instance.acquisition_cost) + exact_sum(instance.split_cost))
     if gains + costs >= INT64_SAFE:
         raise OverflowError(
-            f"lam: expected gains and costs below 2^62 in integer units, got {gains:.3g} and {costs:.3g} at the scaled "
-            f"lambda {p}/{q}; use a lambda, prices or a resolution of fewer digits"
+            f"lam: expected gains and costs below 2^62 in integer units, got 2^{gains.bit_length()} and "
+            f"2^{costs.bit_length()} at this lambda; use a lambda, prices or a resolution of fewer digits"
         )
 
 

@@ -42,7 +42,7 @@ from ipforest._numba import njit
 from ipforest.instance import PruningInstance
 from ipforest.progress import ProgressCallback, silent
 from ipforest.pruning import Pruning, PruningResult, Status
-from ipforest.rational import nonnegative_fraction
+from ipforest.rational import nonnegative_fraction, time_limit_seconds
 from ipforest.solvers.lagrangian import FloatArray, Incumbent, ScaledProblem, Trace
 from ipforest.solvers.tree_dp import equal_shares
 from ipforest.solvers.tree_pool import TreePool
@@ -284,8 +284,7 @@ def solve_primal_dual(
     )
     if max_iterations < 1:
         raise ValueError(f"max_iterations: expected 1 or more, got {max_iterations}")
-    if time_limit is not None and time_limit < 0:
-        raise ValueError(f"time_limit: expected seconds >= 0 or None, got {time_limit}")
+    time_limit = time_limit_seconds(time_limit)
     ascent = _Ascent(ScaledProblem.at(instance, lam), _checked_rule(step_rule))
     state = ascent.first_state(lam) if state is None else ascent.checked(state, lam)
     status: Status | None = None

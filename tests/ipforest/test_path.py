@@ -106,6 +106,32 @@ def test_nested_and_equal_to_single_lambda_cuts(middle_sized):
     assert all(np.all(low >= high) and np.any(low > high) for low, high in pairwise(kept))
 
 
+@pytest.mark.parametrize("max_points", [1, 3, 6])
+def test_every_start_of_a_coarse_path_is_a_lambda_of_its_pruning(middle_sized, max_points):
+    path = prune_path(middle_sized, max_points=max_points)
+    assert len(path.records()) == len(path.starts) == len(path.errors)
+    for index, lam in enumerate(path.starts):
+        if isinstance(lam, Fraction):
+            assert solve(middle_sized, lam).pruning == path.pruning_at(index)
+            assert path.lambda_of(path.pruning_at(index)) == lam
+        else:
+            with pytest.raises(ValueError, match="that has a lambda"):
+                path.lambda_of(path.pruning_at(index))
+
+
+def test_progress_says_what_is_left_and_the_path_describes_itself(middle_sized):
+    messages = []
+    path = prune_path(middle_sized, max_points=4, progress=lambda share, message: messages.append(message))
+    assert any("open" in message for message in messages)
+    assert repr(path) == path.summary()
+
+
+@pytest.mark.parametrize("lam_range", [2, (1,), (1, 2, 3)])
+def test_a_range_that_is_no_pair_is_named(middle_sized, lam_range):
+    with pytest.raises(ValueError, match="lam_range: expected two numbers"):
+        prune_path(middle_sized, lam_range=lam_range)
+
+
 def test_coarse_paths_are_exact_where_they_speak_and_say_where_they_do_not(middle_sized):
     whole, coarse = prune_path(middle_sized), prune_path(middle_sized, max_points=4)
     assert coarse.status is Status.FEASIBLE

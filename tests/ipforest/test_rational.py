@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ipforest.rational import as_fraction, exact_sum, nonnegative_fraction
+from ipforest.rational import as_fraction, exact_sum, nonnegative_fraction, time_limit_seconds
 
 
 @pytest.mark.parametrize(
@@ -71,3 +71,11 @@ def test_zero_is_allowed() -> None:
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=30))
 def test_sums_do_not_overflow(values: list[int]) -> None:
     assert exact_sum(np.array(values, dtype=np.int64)) == sum(values)
+
+
+def test_time_limits():
+    assert time_limit_seconds(None) is None
+    assert time_limit_seconds(2) == 2.0
+    for bad in (-1, float("nan"), "soon"):
+        with pytest.raises(ValueError, match="time_limit: expected seconds >= 0 or None"):
+            time_limit_seconds(bad)

@@ -145,7 +145,7 @@ def test_wrong_options_are_refused(forest_instance):
     for options, message in (
         ({"step_rule": "fast"}, "step_rule: expected one of constant, diminishing, polyak, deflected or a StepRule"),
         ({"max_iterations": 0}, "max_iterations: expected 1 or more, got 0"),
-        ({"time_limit": -1.0}, "time_limit: expected seconds >= 0 or None"),
+        ({"time_limit": -1.0}, "time_limit: expected seconds >= 0 or None, got -1.0"),
         ({"relative_gap": -1}, "relative_gap: expected a number >= 0"),
     ):
         with pytest.raises(ValueError, match=message):

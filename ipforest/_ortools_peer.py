@@ -4,6 +4,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from ortools.graph.python import max_flow
@@ -28,7 +29,7 @@ def main(path: str) -> None:
     started = time.perf_counter()
     solver = max_flow.SimpleMaxFlow()
 
-    def add(tails, heads, capacities):
+    def add(tails: Any, heads: Any, capacities: Any) -> None:
         shape = (np.asarray(tails) + np.asarray(heads)).shape
         solver.add_arcs_with_capacity(
             *(np.ascontiguousarray(np.broadcast_to(ends, shape), dtype=np.int32) for ends in (tails, heads)),
