@@ -28,7 +28,7 @@ from ipforest.sklearn_trees import averaging_trees
 Array = npt.NDArray[Any]
 
 
-class BudgetPrune(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class BudgetPrune(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Train a tree ensemble, and prune it optimally to what acquiring features may cost.
 
     It is a classifier or a regressor as the wrapped estimator is. `fit` trains the ensemble, finds the whole optimal
@@ -260,7 +260,7 @@ class BudgetPrune(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self.pruned_.predict(self._checked(X))
 
-    @available_if(is_classifier)  # type: ignore[untyped-decorator]
+    @available_if(is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn
     def predict_proba(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Average the leaf distributions of the pruned trees.
 
