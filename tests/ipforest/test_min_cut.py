@@ -131,7 +131,7 @@ def test_the_pass_along_a_tree_keeps_a_flow_a_flow_and_loses_no_excess(seed):
 
 def test_numbers_beyond_64_bits_are_refused_with_their_sizes():
     instance = chain(4)
-    with pytest.raises(OverflowError, match=r"lam: expected gains and costs below 2\^62 in integer units, got 2\^66 and 2\^3"):
+    with pytest.raises(OverflowError, match=r"lam: expected gains and costs below 2\^62 .*, got 2\^66 and 2\^3"):
         solve(instance, Fraction(1, 10**19))
 
 
