@@ -58,6 +58,23 @@ def checked_array(value: npt.ArrayLike, name: str, dtype: type[Scalar], shape: t
     return read_only(converted)
 
 
+def checked_offsets(value: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Take the offsets of trees in their nodes, shape (n_trees + 1,).
+
+    Raises
+    ------
+    TypeError, ValueError
+        They are not 0 and then the ascending ends of one or more trees.
+    """
+    offsets = np.asarray(value)
+    if offsets.ndim != 1 or offsets.size < 2 or offsets[0] != 0 or np.any(np.diff(offsets) < 1):
+        raise ValueError(
+            "tree_offsets: expected 0 and then the ascending ends of one or more trees, got "
+            f"{np.array2string(offsets, threshold=6)}"
+        )
+    return checked_array(offsets, "tree_offsets", np.int64, offsets.shape)
+
+
 def load_arrays(path: str | Path, content: str) -> dict[str, npt.NDArray[Any]]:
     """Read all arrays of an ``.npz`` file, without pickles.
 

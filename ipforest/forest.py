@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest import routing
-from ipforest._arrays import checked_array, read_only
+from ipforest._arrays import checked_array, checked_offsets, read_only
 from ipforest.costs import FeatureCosts
 
 if TYPE_CHECKING:
@@ -76,16 +76,10 @@ class Forest:
     internal_nodes: npt.NDArray[np.int32] = field(init=False)
 
     def __post_init__(self) -> None:
-        offsets = np.asarray(self.tree_offsets)
-        if offsets.ndim != 1 or offsets.size < 2 or offsets[0] != 0 or np.any(np.diff(offsets) < 1):
-            raise ValueError(
-                "tree_offsets: expected 0 and then the ascending ends of one or more trees, got "
-                f"{np.array2string(offsets, threshold=6)}"
-            )
-        n_nodes = int(offsets[-1])
+        object.__setattr__(self, "tree_offsets", checked_offsets(self.tree_offsets))
+        n_nodes = self.n_nodes
         n_values = 1 if self.classes is None else len(self.classes)
         shapes: dict[str, tuple[type[np.generic], tuple[int, ...]]] = {
-            "tree_offsets": (np.int64, offsets.shape),
             "left": (np.int32, (n_nodes,)),
             "right": (np.int32, (n_nodes,)),
             "feature": (np.int32, (n_nodes,)),

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest import routing
-from ipforest._arrays import checked_array, load_arrays, read_only
+from ipforest._arrays import checked_array, checked_offsets, load_arrays, read_only
 from ipforest.costs import FeatureCosts
 from ipforest.forest import Forest
 from ipforest.losses import ErrorData, node_errors
@@ -125,14 +125,8 @@ class PruningInstance:
                 raise ValueError(f"{name}: expected an integer >= 0, got {value!r}")
 
     def _check_trees(self) -> None:
-        offsets = np.asarray(self.tree_offsets)
-        if offsets.ndim != 1 or offsets.size < 2 or offsets[0] != 0 or np.any(np.diff(offsets) < 1):
-            raise ValueError(
-                "tree_offsets: expected 0 and then the ascending ends of one or more trees, got "
-                f"{np.array2string(offsets, threshold=6)}"
-            )
-        object.__setattr__(self, "tree_offsets", checked_array(offsets, "tree_offsets", np.int64, offsets.shape))
-        shape = (int(offsets[-1]),)
+        object.__setattr__(self, "tree_offsets", checked_offsets(self.tree_offsets))
+        shape = (self.n_nodes,)
         for name, dtype in (("node_parent", np.int32), ("errors", np.int64)):
             object.__setattr__(self, name, checked_array(getattr(self, name), name, dtype, shape))
         roots = self.tree_offsets[:-1]
