@@ -23,10 +23,8 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from math import inf
@@ -39,28 +37,18 @@ import numpy.typing as npt
 from ipforest._arrays import checked_array, read_only
 from ipforest._records import records_to_csv
 from ipforest.instance import PruningInstance
-from ipforest.kernels.closure_cut import LABEL_LIMIT, WIDE_LABEL_LIMIT, cut
-from ipforest.kernels.network import Network, build_network
 from ipforest.kernels.presolve import ReducedProblem, first_members, presolve, restore_nodes, restore_triples
-from ipforest.kernels.slicing import (
-    classify_ends,
-    part,
-    piece_lambda,
-    piece_totals,
-    restore_row_order,
-    settle_ends,
-    slice_all,
-)
+from ipforest.kernels.slicing import restore_row_order
 from ipforest.progress import ProgressCallback, silent
 from ipforest.pruning import BudgetResult, Pruning, Status
-from ipforest.rational import INT64_SAFE, exact_sum, nonnegative_fraction
+from ipforest.rational import exact_sum, nonnegative_fraction
+from ipforest.slicer import Piece, Slicer, slice_open
 
 logger = logging.getLogger(__name__)
 
 Array = npt.NDArray[Any]
 
 NEVER_KEPT = -1
-SMALL_PIECE = 200_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -367,156 +355,6 @@ def solve_budget_path(instance: PruningInstance, budget: Fraction) -> BudgetResu
     return replace(result, runtime_s=perf_counter() - started)
 
 
-@dataclass(slots=True)
-class _Piece:
-    """Segments of the permutations, scale of the flow in them, and what bounds the breakpoints within."""
-
-    nodes: slice
-    acquisitions: slice
-    q_of_flow: int
-    lam_low: Fraction
-    lam_high: Fraction | float
-    resolved: tuple[int, int] | None = None
-
-    @property
-    def n_nodes(self) -> int:
-        return int(self.nodes.stop - self.nodes.start)
-
-
-class _Slicer:
-    """The state of one path computation: a network, permutations cut into pieces, pieces done and to do.
-
-    Lambdas in here are scaled to integer units of gain over integer units of cost.
-    """
-
-    def __init__(self, reduced: ReducedProblem) -> None:
-        n, m = reduced.parent.size, reduced.cost.size
-        self.network: Network = build_network(
-            reduced.parent, reduced.gain, reduced.split_cost, reduced.indptr, reduced.indices, reduced.cost
-        )
-        self.label: Array = np.zeros(m, dtype=np.uint8)
-        self.limit = LABEL_LIMIT
-        self.never = np.zeros(n, dtype=bool)
-        self.always = np.zeros(n, dtype=bool)
-        needed = np.zeros(m, dtype=bool)
-        classify_ends(self.network, self.never, self.always)
-        settle_ends(self.network, self.never, self.always, needed)
-        self.node_order = np.flatnonzero(~(self.never | self.always)).astype(np.int32)
-        self.acquisition_order = np.flatnonzero(needed).astype(np.int32)
-        self.done: list[_Piece] = []
-        self.open: list[_Piece] = []
-        if self.node_order.size:
-            everything = slice(0, self.node_order.size), slice(0, self.acquisition_order.size)
-            self.open.append(_Piece(*everything, 0, Fraction(0), inf))
-
-    def segments(self, piece: _Piece) -> tuple[Array, Array]:
-        return self.node_order[piece.nodes], self.acquisition_order[piece.acquisitions]
-
-    def n_triples(self, piece: _Piece) -> int:
-        nodes, _ = self.segments(piece)
-        return int(np.sum(self.network.row_end[nodes] - self.network.row_start[nodes]))
-
-    def totals(self, piece: _Piece) -> tuple[int, int]:
-        gain, cost, _ = piece_totals(self.network, *self.segments(piece))
-        return int(gain), int(cost)
-
-    def cut_at(self, piece: _Piece, p: int, q: int) -> tuple[_Piece | None, _Piece | None]:
-        """Solve a piece at lambda p / q; give the kept part and the rest, None for an empty one."""
-        nodes, acquisitions = self.segments(piece)
-        scale = q / piece.q_of_flow if piece.q_of_flow else 0.0
-        label, limit = self.label, self.limit
-        n_kept, _, complete = cut(self.network, label, limit, nodes, acquisitions, p, q, scale)
-        if not complete:
-            label, limit = self.widen_labels()
-            n_kept, _, _ = cut(self.network, label, limit, nodes, acquisitions, p, q, 0.0)
-        lam = Fraction(p, q)
-        if n_kept == 0:
-            return None, replace(piece, q_of_flow=q, lam_high=min(lam, piece.lam_high))
-        n_kept, n_paid = part(self.network, label, nodes, acquisitions)
-        if n_kept == nodes.size:
-            return replace(piece, q_of_flow=q, lam_low=max(lam, piece.lam_low)), None
-        node, acquisition = piece.nodes.start + n_kept, piece.acquisitions.start + n_paid
-        upper = slice(piece.nodes.start, node), slice(piece.acquisitions.start, acquisition)
-        lower = slice(node, piece.nodes.stop), slice(acquisition, piece.acquisitions.stop)
-        return _Piece(*upper, q, lam, piece.lam_high), _Piece(*lower, q, piece.lam_low, lam)
-
-    def cut_at_checked(self, piece: _Piece, p: int, q: int) -> tuple[_Piece | None, _Piece | None]:
-        """As `cut_at`, at a lambda given by the user.
-
-        Raises
-        ------
-        OverflowError
-            Flows at this lambda may not fit 64 bits.
-        """
-        _, cost, positive = piece_totals(self.network, *self.segments(piece))
-        if q * int(positive) + p * int(cost) >= INT64_SAFE:
-            raise OverflowError(
-                f"lam_range: expected gains and costs below 2^62 in integer units, got {q} x {positive} and {p} x "
-                f"{cost}; use bounds of fewer digits"
-            )
-        return self.cut_at(piece, p, q)
-
-    def importance(self, piece: _Piece) -> float:
-        """Area between the known chord of a piece and its known tangents: how far the curve may lie below."""
-        gain, cost = self.totals(piece)
-        chord, low, high = gain / cost, float(piece.lam_low), float(piece.lam_high)
-        upper = (high - chord) / (high - low) if high < inf else 1.0
-        return cost * cost * (chord - low) * upper
-
-    def widen_labels(self) -> tuple[Array, int]:
-        """Go over to wider distance labels, for networks with extremely long augmenting paths."""
-        self.label = np.zeros(self.label.size, dtype=np.int32)
-        self.limit = WIDE_LABEL_LIMIT
-        return self.label, self.limit
-
-    def own_lambda(self, piece: _Piece) -> tuple[int, int]:
-        """Lambda at which the piece as a whole is worth its price.
-
-        Raises
-        ------
-        OverflowError
-            Flows at this lambda may not fit 64 bits.
-        """
-        p, q, fits = piece_lambda(self.network, *self.segments(piece))
-        if not fits:
-            gain, cost = self.totals(piece)
-            raise OverflowError(
-                f"instance: expected gain x cost of every piece of the path below 2^62 in integer units, got "
-                f"{gain} x {cost}; use prices or a resolution of fewer digits"
-            )
-        return int(p), int(q)
-
-    def slice_once(self, piece: _Piece) -> tuple[list[_Piece], list[_Piece]]:
-        """Cut a piece at its own lambda; give resolved pieces and open ones."""
-        p, q = self.own_lambda(piece)
-        upper, lower = self.cut_at(piece, p, q)
-        if lower is None:
-            raise AssertionError("a piece at its own lambda is never kept as a whole")
-        return ([replace(lower, resolved=(p, q))], []) if upper is None else ([], [upper, lower])
-
-    def slice_fully(self, piece: _Piece) -> tuple[list[_Piece], list[_Piece]]:
-        """Slice a small piece to the end in one call, a large one once; give resolved pieces and open ones."""
-        if self.n_triples(piece) > SMALL_PIECE:
-            return self.slice_once(piece)
-        nodes, acquisitions = self.segments(piece)
-        found = np.empty((nodes.size, 6), dtype=np.int64)
-        n_found, n_left = slice_all(self.network, self.label, self.limit, nodes, acquisitions, piece.q_of_flow, found)
-        pieces = [
-            replace(
-                piece,
-                nodes=slice(piece.nodes.start + a, piece.nodes.start + b),
-                acquisitions=slice(piece.acquisitions.start + c, piece.acquisitions.start + d),
-                q_of_flow=q,
-                resolved=(p, q) if p else None,
-            )
-            for a, b, c, d, p, q in found[: n_found + n_left].tolist()
-        ]
-        if n_left:
-            self.own_lambda(pieces[n_found])
-            self.widen_labels()
-        return pieces[:n_found], pieces[n_found:]
-
-
 def prune_path(
     instance: PruningInstance,
     max_points: int | None = None,
@@ -555,23 +393,24 @@ def prune_path(
     if max_points is not None and (not isinstance(max_points, (int, np.integer)) or max_points < 1):
         raise ValueError(f"max_points: expected an integer >= 1, got {max_points!r}")
     reduced = presolve(instance)
-    slicer = _Slicer(reduced)
-    skipped: list[_Piece] = []
+    slicer = Slicer(reduced)
+    skipped: list[Piece] = []
     if lam_range is not None and slicer.open:
         skipped = _restrict(slicer, instance, lam_range)
     status = Status.OPTIMAL
     try:
-        _work(slicer, max_points, report, len(skipped), float(instance.error_unit / instance.cost_unit))
+        slice_open(slicer, max_points, report, len(skipped), float(instance.error_unit / instance.cost_unit))
         if slicer.open or skipped:
             status = Status.FEASIBLE
     except KeyboardInterrupt:
         logger.info("path interrupted with %d pieces open", len(slicer.open))
+        slicer.settle_guesses()
         status = Status.INTERRUPTED
     pieces = sorted([*slicer.done, *slicer.open, *skipped], key=lambda piece: -piece.nodes.start)
     return _assemble(instance, reduced, slicer, pieces, status, started)
 
 
-def _restrict(slicer: _Slicer, instance: PruningInstance, lam_range: tuple[object, object]) -> list[_Piece]:
+def _restrict(slicer: Slicer, instance: PruningInstance, lam_range: tuple[object, object]) -> list[Piece]:
     """Cut off what lies outside a range of lambda; return it."""
     if not isinstance(lam_range, Sequence) or len(lam_range) != 2:
         raise ValueError(f"lam_range: expected two numbers, got {lam_range!r}")
@@ -585,58 +424,11 @@ def _restrict(slicer: _Slicer, instance: PruningInstance, lam_range: tuple[objec
     return [piece for piece in (above, rest) if piece is not None]
 
 
-def _work(
-    slicer: _Slicer, max_points: int | None, report: ProgressCallback, n_skipped: int, lambda_unit: float
-) -> None:
-    """Slice open pieces, largest first, on all cores, until none is left or there are `max_points` pieces."""
-    n_threads = os.cpu_count() or 1
-    step = slicer.slice_fully if max_points is None else slicer.slice_once
-    running: dict[Future[tuple[list[_Piece], list[_Piece]]], _Piece] = {}
-    settled = 0
-
-    def collect(finished: Iterable[Future[tuple[list[_Piece], list[_Piece]]]]) -> None:
-        nonlocal settled
-        for future in finished:
-            piece = running.pop(future)
-            if future.exception() is not None:
-                slicer.open.append(piece)
-            resolved, still_open = future.result()
-            slicer.done += resolved
-            slicer.open += still_open
-            settled += sum(piece.n_nodes for piece in resolved)
-
-    with ThreadPoolExecutor(n_threads) as pool:
-        try:
-            while slicer.open or running:
-                slicer.open.sort(key=slicer.n_triples if max_points is None else slicer.importance)
-                while slicer.open and len(running) < n_threads:
-                    n_pieces = len(slicer.done) + len(slicer.open) + len(running) + n_skipped
-                    if max_points is not None and n_pieces + len(running) >= max_points:
-                        break
-                    piece = slicer.open.pop()
-                    running[pool.submit(step, piece)] = piece
-                if not running:
-                    break
-                collect(wait(running, return_when=FIRST_COMPLETED).done)
-                left = _remaining([*slicer.open, *running.values()], lambda_unit)
-                report(settled / slicer.node_order.size, f"{len(slicer.done)} breakpoints{left}")
-        finally:
-            collect(wait(running).done)
-
-
-def _remaining(pieces: Sequence[_Piece], lambda_unit: float) -> str:
-    """Say between which lambdas breakpoints may still be missing."""
-    if not pieces:
-        return ""
-    low, high = min(piece.lam_low for piece in pieces), max(piece.lam_high for piece in pieces)
-    return f", lambda {float(low) * lambda_unit:.3g}..{float(high) * lambda_unit:.3g} open"
-
-
 def _assemble(
     instance: PruningInstance,
     reduced: ReducedProblem,
-    slicer: _Slicer,
-    pieces: Sequence[_Piece],
+    slicer: Slicer,
+    pieces: Sequence[Piece],
     status: Status,
     started: float,
 ) -> Path:
@@ -679,8 +471,8 @@ def _assemble(
 def _path_flow(
     instance: PruningInstance,
     reduced: ReducedProblem,
-    slicer: _Slicer,
-    pieces: Sequence[_Piece],
+    slicer: Slicer,
+    pieces: Sequence[Piece],
     node_breakpoint: npt.NDArray[np.int32],
 ) -> PathFlow:
     network = slicer.network

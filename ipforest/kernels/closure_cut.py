@@ -43,12 +43,15 @@ import numpy.typing as npt
 
 from ipforest._numba import njit
 from ipforest.kernels.network import DEAD, KEPT, Network
+from ipforest.kernels.peeling import peel, set_aside
 from ipforest.kernels.tree_routing import route_along_tree
 
 Array = npt.NDArray[Any]
 
 LABEL_LIMIT = 250
 WIDE_LABEL_LIMIT = 2**29
+LABELS_TOO_NARROW, NEAR, EXACT = 0, 1, 2
+FIRST_NEAR, NEAR_EVERY = 3, 2
 FIRST_TREE = 2
 DUST = 2**16
 """Excess below this share of the supply is routed along a tree, at rounds 2, 4, 8, ... at most."""
@@ -284,25 +287,85 @@ def _sweep(network: Network, label: Array, nodes: Array) -> None:
 
 
 @njit
+def _nearest_cut(network: Network, label: Array, nodes: Array, top: int) -> tuple[int, int, int]:
+    """Find the level above which the nodes are nearly cut off.
+
+    Whatever excess still reaches a payable acquisition waits at a level <= k, or crosses from level k + 1 to k.
+
+    Returns
+    -------
+    k : int
+    bound : int
+        At most so much of the excess can still be paid.
+    total : int
+        Excess of all nodes, the dead included.
+    """
+    parent, level, up, excess = network.parent, network.level, network.up, network.excess
+    row_start, row_end, indices, available = network.row_start, network.row_end, network.indices, network.available
+    crossing, waiting = np.zeros(top + 1, np.int64), np.zeros(top + 1, np.int64)
+    counted = np.zeros(network.cost.size, np.bool_)
+    total = 0
+    for i in range(nodes.size):
+        h = nodes[i]
+        total += excess[h]
+        k = level[h]
+        if k > 0:
+            waiting[k] += excess[h]
+        if k > 0 and parent[h] >= 0 and level[parent[h]] == k + 1:
+            crossing[k] += up[h]
+        if k > 1:
+            for x in range(row_start[h], row_end[h]):
+                j = indices[x]
+                if label[j] == k - 1 and not counted[j]:
+                    counted[j] = True
+                    crossing[k - 1] += available[j]
+    nearest, bound, below = 0, total, 0
+    for k in range(1, top):
+        below += waiting[k]
+        if below + crossing[k] < bound:
+            nearest, bound = k, below + crossing[k]
+    return nearest, bound, total
+
+
+@njit
+def _is_major(network: Network, nodes: Array, nearest: int) -> bool:
+    """Tell whether the nodes above a level, and the dead, have most of the triples."""
+    balance = 0
+    for i in range(nodes.size):
+        h = nodes[i]
+        size = network.row_end[h] - network.row_start[h]
+        balance += size if network.level[h] > nearest or network.level[h] == DEAD else -size
+    return balance > 0
+
+
+@njit
 def push_waves(
-    network: Network, label: Array, limit: int, nodes: Array, acquisitions: Array, p: int, q: int
-) -> tuple[int, bool]:
-    """Run rounds until no excess can move.
+    network: Network, label: Array, limit: int, nodes: Array, acquisitions: Array, p: int, q: int, tolerance: float
+) -> tuple[int, int]:
+    """Run rounds until no excess can move, or no more than a share `tolerance` of it.
 
     Returns
     -------
     rounds : int
-    complete : bool
-        False: excess is left beyond label `limit`; call again with wider labels.
+    outcome : int
+        EXACT; NEAR, then the levels of the nodes that are nearly cut off are DEAD, too; LABELS_TOO_NARROW: excess is
+        left beyond label `limit`.
     """
     rounds, next_tree = 0, FIRST_TREE
     supply = 0
     for i in range(nodes.size):
         supply += q * max(network.gain[nodes[i]], 0)
     while True:
-        _, live, complete = _label(network, label, limit, nodes, acquisitions)
+        top, live, complete = _label(network, label, limit, nodes, acquisitions)
         if live == 0:
-            return rounds, complete
+            return rounds, EXACT if complete else LABELS_TOO_NARROW
+        if tolerance > 0.0 and complete and rounds >= FIRST_NEAR and rounds % NEAR_EVERY == 0:
+            nearest, bound, total = _nearest_cut(network, label, nodes, top)
+            if bound <= tolerance * total and _is_major(network, nodes, nearest):
+                for i in range(nodes.size):
+                    if network.level[nodes[i]] > nearest:
+                        network.level[nodes[i]] = DEAD
+                return rounds, NEAR
         _sweep(network, label, nodes)
         rounds += 1
         if rounds >= next_tree and live < supply // DUST:
@@ -375,9 +438,59 @@ def mark_kept(network: Network, label: Array, nodes: Array, acquisitions: Array,
 
 
 @njit
+def _without_worthless(network: Network, label: Array, nodes: Array, acquisitions: Array, p: int, q: int) -> int:
+    """Unmark what is worth nothing among the marked nodes; return how many stay."""
+    for i in range(acquisitions.size):
+        label[acquisitions[i]] = 0
+    marked = _of_level(network, nodes, KEPT)
+    for i in range(nodes.size):
+        if network.level[nodes[i]] != KEPT:
+            network.level[nodes[i]] = DEAD
+    n_kept = peel(network, marked, acquisitions, p, q, 1)
+    for i in range(marked.size):
+        h = marked[i]
+        if network.level[h] != DEAD:
+            network.level[h] = KEPT
+            for x in range(network.row_start[h], network.row_end[h]):
+                label[network.indices[x]] = 1
+    return n_kept
+
+
+@njit
+def _of_level(network: Network, nodes: Array, level: int) -> Array:
+    chosen, n_chosen = np.empty(nodes.size, np.int32), 0
+    for i in range(nodes.size):
+        if network.level[nodes[i]] == level:
+            chosen[n_chosen] = nodes[i]
+            n_chosen += 1
+    return chosen[:n_chosen]
+
+
+@njit
+def _met(network: Network, label: Array, acquisitions: Array) -> Array:
+    """Acquisitions that nodes meet which were not peeled off; the others get label 0."""
+    chosen, n_chosen = np.empty(acquisitions.size, np.int32), 0
+    for i in range(acquisitions.size):
+        j = acquisitions[i]
+        label[j] = 0
+        if network.owner[j] > 0:
+            chosen[n_chosen] = j
+            n_chosen += 1
+    return chosen[:n_chosen]
+
+
+@njit
 def cut(
-    network: Network, label: Array, limit: int, nodes: Array, acquisitions: Array, p: int, q: int, scale: float
-) -> tuple[int, int, bool]:
+    network: Network,
+    label: Array,
+    limit: int,
+    nodes: Array,
+    acquisitions: Array,
+    p: int,
+    q: int,
+    scale: float,
+    tolerance: float,
+) -> tuple[int, int, int]:
     """Solve a piece at lambda p / q from its flow times `scale`.
 
     Returns
@@ -385,14 +498,40 @@ def cut(
     n_kept : int
         0 when the cut is trivial; else the kept nodes have level KEPT, their acquisitions label 1.
     rounds : int
-    complete : bool
-        False: labels beyond `limit` are needed.
+    outcome : int
+        EXACT; NEAR: the cut is minimal up to a share `tolerance` of the excess; LABELS_TOO_NARROW: nothing was found.
+    """
+    left, met = nodes, acquisitions
+    if peel(network, nodes, acquisitions, p, q, 0) < nodes.size:
+        set_aside(network, nodes, scale)
+        left, met = _of_level(network, nodes, 1), _met(network, label, acquisitions)
+    load_start(network, left, met, p, q, scale)
+    rounds, outcome = push_waves(network, label, limit, left, met, p, q, tolerance)
+    if outcome == LABELS_TOO_NARROW:
+        return 0, rounds, outcome
+    n_kept = mark_kept(network, label, left, met, q)
+    if outcome == NEAR:
+        n_kept = _without_worthless(network, label, left, met, p, q)
+    return n_kept, rounds, outcome
+
+
+@njit
+def solve_whole(
+    network: Network, label: Array, limit: int, nodes: Array, acquisitions: Array, p: int, q: int, scale: float
+) -> tuple[int, int]:
+    """Find the maximum flow at lambda p / q from the flow in the arrays times `scale`; mark the kept nodes.
+
+    Returns
+    -------
+    rounds : int
+    outcome : int
+        EXACT or LABELS_TOO_NARROW.
     """
     load_start(network, nodes, acquisitions, p, q, scale)
-    rounds, complete = push_waves(network, label, limit, nodes, acquisitions, p, q)
-    if not complete:
-        return 0, rounds, False
-    return mark_kept(network, label, nodes, acquisitions, q), rounds, True
+    rounds, outcome = push_waves(network, label, limit, nodes, acquisitions, p, q, 0.0)
+    if outcome == EXACT:
+        mark_kept(network, label, nodes, acquisitions, q)
+    return rounds, outcome
 
 
 def maximum_flow(network: Network, p: int, q: int, scale: float = 0.0) -> tuple[npt.NDArray[np.bool_], int]:
@@ -415,8 +554,8 @@ def maximum_flow(network: Network, p: int, q: int, scale: float = 0.0) -> tuple[
     nodes = np.arange(network.parent.size, dtype=np.int32)
     acquisitions = np.arange(network.cost.size, dtype=np.int32)
     label: Array = np.zeros(acquisitions.size, dtype=np.uint8)
-    _, rounds, complete = cut(network, label, LABEL_LIMIT, nodes, acquisitions, p, q, scale)
-    if not complete:
+    rounds, outcome = solve_whole(network, label, LABEL_LIMIT, nodes, acquisitions, p, q, scale)
+    if outcome == LABELS_TOO_NARROW:
         label = np.zeros(acquisitions.size, dtype=np.int32)
-        _, rounds, _ = cut(network, label, WIDE_LABEL_LIMIT, nodes, acquisitions, p, q, 0.0)
+        rounds, _ = solve_whole(network, label, WIDE_LABEL_LIMIT, nodes, acquisitions, p, q, 0.0)
     return network.level == KEPT, rounds

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest._numba import njit
-from ipforest.kernels.closure_cut import cut
+from ipforest.kernels.closure_cut import EXACT, cut
 from ipforest.kernels.network import KEPT, Network
 
 Array = npt.NDArray[Any]
@@ -70,6 +70,7 @@ def part(network: Network, label: Array, nodes: Array, acquisitions: Array) -> t
             above = network.parent[h]
             if above >= 0 and network.level[above] == KEPT:
                 network.parent[h] = -1
+                network.up[h] = 0
             end = network.row_start[h]
             for x in range(network.row_start[h], network.row_end[h]):
                 j = network.indices[x]
@@ -80,9 +81,48 @@ def part(network: Network, label: Array, nodes: Array, acquisitions: Array) -> t
                     network.flow[x] = network.flow[end]
                     network.flow[end] = flow
                     end += 1
+            network.flow[end : network.row_end[h]] = 0
             network.row_end[h] = end
     nodes[n_kept:] = lower[:rest]
     return n_kept, n_paid
+
+
+@njit
+def rejoin(network: Network, nodes: Array, acquisitions: Array, parent: Array, indptr: Array, scale: Array) -> None:
+    """Make one piece of adjacent ones: tie its nodes again to all of its acquisitions and to parents in it.
+
+    Parameters
+    ----------
+    network : Network
+    nodes, acquisitions : int32
+        Segments of the permutations.
+    parent : int32 (n,)
+    indptr : int64 (n + 1,)
+        As they were before anything was parted.
+    scale : float64 (nodes.size,)
+        What the flow of each node is multiplied by.
+    """
+    node_inside, inside = np.zeros(parent.size, np.bool_), np.zeros(network.cost.size, np.bool_)
+    for i in range(acquisitions.size):
+        inside[acquisitions[i]] = True
+    for i in range(nodes.size):
+        node_inside[nodes[i]] = True
+    for i in range(nodes.size):
+        h = nodes[i]
+        above = parent[h]
+        network.up[h] = np.int64(network.up[h] * scale[i])
+        if above >= 0 and node_inside[above]:
+            network.parent[h] = above
+        end = network.row_end[h]
+        for x in range(network.row_start[h], end):
+            network.flow[x] = np.int64(network.flow[x] * scale[i])
+        for x in range(end, indptr[h + 1]):
+            j = network.indices[x]
+            if inside[j]:
+                network.indices[x] = network.indices[end]
+                network.indices[end] = j
+                end += 1
+        network.row_end[h] = end
 
 
 @njit
@@ -155,8 +195,8 @@ def slice_all(
         if not fits:
             return n_found, _leave_open(stack, depth + 1, found[n_found:])
         scale = float(q) / float(q_old) if q_old > 0 else 0.0
-        n_kept, _, complete = cut(network, label, limit, own_nodes, own_acquisitions, p, q, scale)
-        if not complete:
+        n_kept, _, outcome = cut(network, label, limit, own_nodes, own_acquisitions, p, q, scale, 0.0)
+        if outcome != EXACT:
             stack[depth, 4] = 0
             return n_found, _leave_open(stack, depth + 1, found[n_found:])
         if n_kept == 0:

@@ -15,8 +15,8 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from ipforest import BudgetResult, FeatureCosts, Forest, PruningInstance, PruningResult
-from ipforest import path as path_module
 from ipforest import progress as progress_module
+from ipforest import slicer as slicer_module
 from ipforest.cli import main
 from ipforest.solvers import tree_dp
 from proofs import claims
@@ -149,7 +149,7 @@ def interrupted(monkeypatch):
         yield report
 
     monkeypatch.setattr(progress_module, "progress_bar", bar)
-    monkeypatch.setattr(path_module, "SMALL_PIECE", -1)
+    monkeypatch.setattr(slicer_module, "SMALL_PIECE", -1)
 
 
 def test_an_interrupted_path_keeps_what_was_found_without_a_certificate(own_forest, tmp_path, interrupted, capsys):

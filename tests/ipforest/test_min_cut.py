@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from strategies import instances, lambdas
 
 from ipforest import PruningInstance, Status, solve
-from ipforest.kernels.closure_cut import WIDE_LABEL_LIMIT, load_start, mark_kept, push_waves
+from ipforest.kernels.closure_cut import EXACT, LABELS_TOO_NARROW, WIDE_LABEL_LIMIT, load_start, mark_kept, push_waves
 from ipforest.kernels.network import KEPT, build_network
 from ipforest.kernels.tree_routing import route_along_tree
 from ipforest.solvers.min_cut import dual_bound
@@ -66,11 +66,11 @@ def test_augmenting_paths_longer_than_narrow_labels_reach():
     assert np.flatnonzero(network.excess).tolist() == [n - 1]
     assert np.flatnonzero(network.room).tolist() == [0]
     label = np.zeros(n + 1, dtype=np.uint8)
-    _, complete = push_waves(network, label, 250, nodes, acquisitions, 1, 1)
-    assert not complete
+    _, outcome = push_waves(network, label, 250, nodes, acquisitions, 1, 1, 0.0)
+    assert outcome == LABELS_TOO_NARROW
     wide = np.zeros(n + 1, dtype=np.int32)
-    _, complete = push_waves(network, wide, WIDE_LABEL_LIMIT, nodes, acquisitions, 1, 1)
-    assert complete
+    _, outcome = push_waves(network, wide, WIDE_LABEL_LIMIT, nodes, acquisitions, 1, 1, 0.0)
+    assert outcome == EXACT
     assert not network.excess.any()
     assert network.room[0] == 0
 
@@ -122,7 +122,7 @@ def test_the_pass_along_a_tree_keeps_a_flow_a_flow_and_loses_no_excess(seed):
     assert min(network.excess.min(), network.room.min(), network.flow.min(), network.up.min()) >= 0
     assert network.excess.sum() < before
     label = np.zeros(instance.n_acquisitions, dtype=np.uint8)
-    push_waves(network, label, 250, nodes, acquisitions, p, q)
+    push_waves(network, label, 250, nodes, acquisitions, p, q, 0.0)
     mark_kept(network, label, nodes, acquisitions, q)
     assert np.array_equal(
         network.level == KEPT, solve(instance, p * instance.error_unit / q / instance.cost_unit).pruning.kept

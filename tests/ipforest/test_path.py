@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from strategies import instances
 
 from ipforest import PruningInstance, Status, solve, solve_budget
-from ipforest import path as path_module
+from ipforest import slicer as slicer_module
 from ipforest.path import Path, prune_path
 from ipforest.synthetic import random_instance
 from proofs.brute_force import brute_force, prunings
@@ -76,7 +76,7 @@ def middle_sized(request):
 
 @pytest.fixture
 def one_cut_a_call(monkeypatch):
-    monkeypatch.setattr(path_module, "SMALL_PIECE", -1)
+    monkeypatch.setattr(slicer_module, "SMALL_PIECE", -1)
 
 
 def test_equals_slicing_with_fractions_in_plain_python(middle_sized):
