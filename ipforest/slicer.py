@@ -43,7 +43,7 @@ TOLERANCE = 0.25
 
 @dataclass(slots=True)
 class Piece:
-    """Segments of the permutations, scale of the flow in them, and what bounds the breakpoints within."""
+    """Segments of the permutations, scale of the flow in them, and bounds: lam_low < breakpoints <= lam_high."""
 
     nodes: slice
     acquisitions: slice
@@ -59,13 +59,17 @@ class Piece:
 
     @property
     def lowest(self) -> Fraction:
-        """The smallest lambda at which a breakpoint of the piece can be."""
+        """Lower bound of its breakpoints."""
         return Fraction(*self.resolved) if self.resolved else self.lam_low
 
     @property
     def highest(self) -> Fraction | float:
-        """The largest."""
+        """Upper bound of its breakpoints."""
         return Fraction(*self.resolved) if self.resolved else self.lam_high
+
+    def is_above(self, lam: Fraction | float) -> bool:
+        """Tell whether all its breakpoints are surely larger than lambda."""
+        return self.lowest > lam if self.resolved else self.lam_low >= lam
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +146,7 @@ class Slicer:
             return upper, lower
         more, lower = self.cut_at(lower, p, q)
         if more is not None:
-            upper = self._joined([upper, more], upper.lam_low, upper.lam_high)
+            upper = self._joined([upper, more])
         if lower is not None:
             self.guesses.append(Guess(piece.nodes.start, lower.nodes.start, piece.nodes.stop, p, q))
         return upper, lower
@@ -178,12 +182,15 @@ class Slicer:
         Breakpoints above those of the others, and below those of the first, are right; only those between may not be.
         """
         first, others = self._sides(guess)
-        lowest, highest = min(piece.lowest for piece in first), max(piece.highest for piece in others)
-        if lowest > highest:
+        highest = max(piece.highest for piece in others)
+        too_low = [piece for piece in first if not piece.is_above(highest)]
+        if not too_low:
             return None
-        wrong = [piece for piece in first if piece.lowest <= highest]
-        wrong += [piece for piece in others if piece.highest >= lowest]
-        joined = self._joined(sorted(wrong, key=lambda piece: piece.nodes.start), lowest, highest)
+        lowest = min(piece.lowest for piece in too_low)
+        wrong = too_low + [piece for piece in others if piece.highest >= lowest]
+        below = [piece.highest for piece in others if piece.highest < lowest]
+        lam_low = max(below, default=min(piece.lam_low for piece in others))
+        joined = replace(self._joined(sorted(wrong, key=lambda piece: piece.nodes.start)), lam_low=lam_low)
         inside = range(joined.nodes.start, joined.nodes.stop)
         self.done = [piece for piece in self.done if piece.nodes.start not in inside]
         self.open = [piece for piece in self.open if piece.nodes.start not in inside]
@@ -197,7 +204,8 @@ class Slicer:
                 if piece.resolved is None and piece.lam_low < Fraction(guess.p, guess.q):
                     self.open.remove(piece)
                     self.open += [part for part in self.cut_at(piece, guess.p, guess.q) if part is not None]
-            self.open += self.check_guess(guess)[1]
+            _, conflict = self.check_guess(guess)
+            self.open += conflict
 
     def _sides(self, guess: Guess) -> tuple[list[Piece], list[Piece]]:
         pieces = [*self.done, *self.open]
@@ -205,12 +213,13 @@ class Slicer:
         others = [piece for piece in pieces if guess.middle <= piece.nodes.start < guess.stop]
         return first, others
 
-    def _joined(self, pieces: Sequence[Piece], lowest: Fraction, highest: Fraction | float) -> Piece:
+    def _joined(self, pieces: Sequence[Piece]) -> Piece:
         """Make one piece of adjacent ones, at the scale of flow of the largest."""
         nodes = slice(pieces[0].nodes.start, pieces[-1].nodes.stop)
         acquisitions = slice(pieces[0].acquisitions.start, pieces[-1].acquisitions.stop)
         q = max(pieces, key=self.n_triples).q_of_flow
-        joined = Piece(nodes, acquisitions, q, lowest, highest)
+        bounds = min(piece.lowest for piece in pieces), max(piece.highest for piece in pieces)
+        joined = Piece(nodes, acquisitions, q, *bounds)
         if q * piece_totals(self.network, *self.segments(joined))[2] >= INT64_SAFE:
             joined = replace(joined, q_of_flow=0)
         scale = np.concatenate(

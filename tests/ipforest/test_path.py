@@ -182,6 +182,62 @@ def test_an_interrupt_keeps_what_was_found(middle_sized, one_cut_a_call):
             assert path.pruning(lam) == whole.pruning(lam)
 
 
+@pytest.fixture
+def guesses(monkeypatch):
+    """Part pieces of any size by nearly minimal cuts; collects whether each turned out to be right."""
+    monkeypatch.setattr(slicer_module, "SMALL_PIECE", -1)
+    monkeypatch.setattr(slicer_module, "LARGE_PIECE", -1)
+    monkeypatch.setattr(slicer_module, "TOLERANCE", 0.95)
+    checked = []
+    check_guess = slicer_module.Slicer.check_guess
+
+    def noted(slicer, guess):
+        resolved, still_open = check_guess(slicer, guess)
+        checked.append(not still_open)
+        return resolved, still_open
+
+    monkeypatch.setattr(slicer_module.Slicer, "check_guess", noted)
+    return checked
+
+
+def with_wrong_guesses():
+    """Draw instances where some guesses turn out wrong."""
+    for n_trees, n_features, max_price in ((8, 20, 10), (15, 30, 1), (15, 20, 10)):
+        yield random_instance(n_trees, 300, n_features, n_training=900, max_price=max_price, seed=2)
+
+
+def test_wrong_guesses_are_found_and_mended(guesses, monkeypatch):
+    paths = [(instance, prune_path(instance)) for instance in with_wrong_guesses()]
+    assert any(guesses)
+    assert not all(guesses)
+    monkeypatch.setattr(slicer_module, "TOLERANCE", 0.0)
+    for instance, path in paths:
+        exact = prune_path(instance)
+        assert path.breakpoints == exact.breakpoints
+        assert np.array_equal(path.node_breakpoint, exact.node_breakpoint)
+        assert_proves(instance, path)
+
+
+@pytest.mark.parametrize("n_calls", [1, 2, 4, 8, 16, 24])
+def test_an_interrupt_between_a_guess_and_its_check_keeps_only_what_is_true(guesses, n_calls):
+    instance = next(with_wrong_guesses())
+    calls = []
+
+    def interrupt(share, message):
+        calls.append(share)
+        if len(calls) == n_calls:
+            raise KeyboardInterrupt
+
+    path = prune_path(instance, progress=interrupt)
+    assert path.status is Status.INTERRUPTED
+    assert guesses
+    whole = prune_path(instance)
+    assert set(zip(path.errors, path.costs, strict=True)) <= set(zip(whole.errors, whole.costs, strict=True))
+    for lam in whole.breakpoints:
+        if not any(skip.lam_low <= lam <= skip.lam_high for skip in path.skipped):
+            assert path.pruning(lam) == whole.pruning(lam)
+
+
 def test_progress_ends_with_everything_settled(middle_sized):
     calls = []
     prune_path(middle_sized, progress=lambda share, message: calls.append((share, message)))
