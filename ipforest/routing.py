@@ -143,6 +143,25 @@ def fill_first_uses(
 
 
 @njit
+def _depth_first_ranges(parent: Array) -> tuple[Array, Array]:
+    """Give each node a range ``begin[h]:end[h]`` that holds its own number, ``begin[h]``, and those of all below it."""
+    size = np.ones(parent.size, np.int32)
+    for node in range(parent.size - 1, -1, -1):
+        if parent[node] >= 0:
+            size[parent[node]] += size[node]
+    begin, used, next_root = np.empty(parent.size, np.int32), np.ones(parent.size, np.int32), 0
+    for node in range(parent.size):
+        above = parent[node]
+        if above >= 0:
+            begin[node] = begin[above] + used[above]
+            used[above] += size[node]
+        else:
+            begin[node] = next_root
+            next_root += size[node]
+    return begin, begin + size
+
+
+@njit
 def first_off_path(
     parent: Array, internal_starts: Array, internal_nodes: Array, indptr: Array, example_of: Array, leaves: Array
 ) -> tuple[int, int]:
@@ -151,14 +170,13 @@ def first_off_path(
     The internal nodes of tree t are ``internal_starts[t]:internal_starts[t + 1]``, ``example_of`` (n_triples,) holds
     the example of each triple, ``leaves`` (n_trees, n_samples) the leaves that examples reach.
     """
+    begin, end = _depth_first_ranges(parent)
     for tree in range(internal_starts.size - 1):
         for row in range(internal_starts[tree], internal_starts[tree + 1]):
+            node = internal_nodes[row]
             for triple in range(indptr[row], indptr[row + 1]):
-                node = leaves[tree, example_of[triple]]
-                while node > internal_nodes[row]:
-                    node = parent[node]
-                if node != internal_nodes[row]:
-                    return internal_nodes[row], example_of[triple]
+                if not begin[node] <= begin[leaves[tree, example_of[triple]]] < end[node]:
+                    return node, example_of[triple]
     return -1, -1
 
 

@@ -188,7 +188,7 @@ class Slicer:
             return None
         lowest = min(piece.lowest for piece in too_low)
         wrong = too_low + [piece for piece in others if piece.highest >= lowest]
-        below = [piece.highest for piece in others if piece.highest < lowest]
+        below = [Fraction(piece.highest) for piece in others if piece.highest < lowest]
         lam_low = max(below, default=min(piece.lam_low for piece in others))
         joined = replace(self._joined(sorted(wrong, key=lambda piece: piece.nodes.start)), lam_low=lam_low)
         inside = range(joined.nodes.start, joined.nodes.stop)

@@ -140,11 +140,12 @@ def _merge(left: Array, n_left: int, right: Array, merged: Array) -> int:
 
 @njit
 def _label(network: Network, label: Array, limit: int, nodes: Array, acquisitions: Array) -> tuple[int, int, bool]:
-    """Label nodes and acquisitions; return one more than the top level, the excess that can move, and complete?.
+    """Label nodes and acquisitions; return the level up to which labels are known, live excess, and complete?.
 
-    Levels never fall from one round to the next, so a node's row is scanned from its old level on only.
+    Levels never fall from one round to the next, so a node's row is scanned from its old level on only. Labels end when
+    all nodes with excess have one; the others keep lower bounds, and the acquisitions of the last level have no label.
     """
-    parent, level, up = network.parent, network.level, network.up
+    parent, level, up, excess = network.parent, network.level, network.up, network.excess
     row_start, row_end, indices, flow = network.row_start, network.row_end, network.indices, network.flow
     available, own_room = network.available, network.own_room
     for i in range(acquisitions.size):
@@ -152,13 +153,14 @@ def _label(network: Network, label: Array, limit: int, nodes: Array, acquisition
         available[j] = 0
         label[j] = 0 if network.room[j] > 0 else limit
     start, order = _by_level(level, nodes)
-    top = start.size - 2
+    top, waiting = start.size - 2, 0
     for i in range(nodes.size):
         if level[nodes[i]] > 0:
             level[nodes[i]] = 0
+            waiting += excess[nodes[i]] > 0
     todo, merged, found = np.empty(nodes.size, np.int32), np.empty(nodes.size, np.int32), np.empty(nodes.size, np.int32)
     left, n_found, k = 0, 1, 1
-    while k < limit and (n_found > 0 or k <= top):
+    while waiting > 0 and k < limit and (n_found > 0 or k <= top):
         if k <= top:
             left = _merge(todo, left, order[start[k] : start[k + 1]], merged)
             todo, merged = merged, todo
@@ -176,12 +178,13 @@ def _label(network: Network, label: Array, limit: int, nodes: Array, acquisition
                 level[h] = k
                 found[n_found] = h
                 n_found += 1
+                waiting -= excess[h] > 0
                 if above >= 0 and level[above] == 0 and up[h] > 0:
                     level[above] = -(k + 1)
             else:
                 todo[left] = h
                 left += 1
-        for i in range(n_found):
+        for i in range(n_found if waiting > 0 else 0):
             h = found[i]
             for x in range(row_start[h], row_end[h]):
                 j = indices[x]
@@ -192,15 +195,19 @@ def _label(network: Network, label: Array, limit: int, nodes: Array, acquisition
                 elif label[j] == k:
                     available[j] += flow[x]
         k += 1
-    complete = k < limit
     live = 0
     for i in range(nodes.size):
         h = nodes[i]
         if level[h] > 0:
-            live += network.excess[h]
+            live += excess[h]
         elif level[h] != DEAD:
-            level[h] = DEAD if complete else limit
-    return k, live, complete
+            level[h] = k if waiting == 0 else DEAD if k < limit else limit
+    if waiting > 0:
+        return k, live, k < limit
+    for old in range(k, top + 1):
+        for i in range(start[old], start[old + 1]):
+            level[order[i]] = old
+    return k - 1, live, True
 
 
 @njit
@@ -288,7 +295,7 @@ def _sweep(network: Network, label: Array, nodes: Array) -> None:
 
 @njit
 def _nearest_cut(network: Network, label: Array, nodes: Array, top: int) -> tuple[int, int, int]:
-    """Find the level above which the nodes are nearly cut off.
+    """Find the level below `top` above which the nodes are nearly cut off.
 
     Whatever excess still reaches a payable acquisition waits at a level <= k, or crosses from level k + 1 to k.
 
@@ -309,9 +316,10 @@ def _nearest_cut(network: Network, label: Array, nodes: Array, top: int) -> tupl
         h = nodes[i]
         total += excess[h]
         k = level[h]
-        if k > 0:
-            waiting[k] += excess[h]
-        if k > 0 and parent[h] >= 0 and level[parent[h]] == k + 1:
+        if k <= 0 or k > top:
+            continue
+        waiting[k] += excess[h]
+        if parent[h] >= 0 and level[parent[h]] == k + 1:
             crossing[k] += up[h]
         if k > 1:
             for x in range(row_start[h], row_end[h]):
