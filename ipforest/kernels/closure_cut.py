@@ -527,7 +527,7 @@ def cut(
 def solve_whole(
     network: Network, label: Array, limit: int, nodes: Array, acquisitions: Array, p: int, q: int, scale: float
 ) -> tuple[int, int]:
-    """Find the maximum flow at lambda p / q from the flow in the arrays times `scale`; mark the kept nodes.
+    """Find the maximum flow of a piece at lambda p / q from its flow times `scale`, the nodes nobody keeps included.
 
     Returns
     -------
@@ -536,34 +536,4 @@ def solve_whole(
         EXACT or LABELS_TOO_NARROW.
     """
     load_start(network, nodes, acquisitions, p, q, scale)
-    rounds, outcome = push_waves(network, label, limit, nodes, acquisitions, p, q, 0.0)
-    if outcome == EXACT:
-        mark_kept(network, label, nodes, acquisitions, q)
-    return rounds, outcome
-
-
-def maximum_flow(network: Network, p: int, q: int, scale: float = 0.0) -> tuple[npt.NDArray[np.bool_], int]:
-    """Solve a network that is one piece, at lambda p / q.
-
-    Parameters
-    ----------
-    network : Network
-        Ends with the maximum flow in its arrays; ``excess`` is what each source arc does not carry.
-    p, q : int
-    scale : float
-        Start from the flow in the arrays times this; 0 starts from nothing.
-
-    Returns
-    -------
-    kept : ndarray of bool, shape (n,)
-        The smallest source side of the minimum cut.
-    rounds : int
-    """
-    nodes = np.arange(network.parent.size, dtype=np.int32)
-    acquisitions = np.arange(network.cost.size, dtype=np.int32)
-    label: Array = np.zeros(acquisitions.size, dtype=np.uint8)
-    rounds, outcome = solve_whole(network, label, LABEL_LIMIT, nodes, acquisitions, p, q, scale)
-    if outcome == LABELS_TOO_NARROW:
-        label = np.zeros(acquisitions.size, dtype=np.int32)
-        rounds, _ = solve_whole(network, label, WIDE_LABEL_LIMIT, nodes, acquisitions, p, q, 0.0)
-    return network.level == KEPT, rounds
+    return push_waves(network, label, limit, nodes, acquisitions, p, q, 0.0)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 from time import perf_counter
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ipforest.instance import PruningInstance
-from ipforest.kernels.closure_cut import maximum_flow
+from ipforest.kernels.closure_cut import EXACT, LABEL_LIMIT, WIDE_LABEL_LIMIT, cut, solve_whole
 from ipforest.kernels.network import Network, build_network
 from ipforest.kernels.presolve import (
     ReducedProblem,
@@ -18,6 +20,7 @@ from ipforest.kernels.presolve import (
     restore_nodes,
     restore_triples,
 )
+from ipforest.kernels.slicing import part, restore_row_order
 from ipforest.pruning import DualFlow, Pruning, PruningResult, Status
 from ipforest.rational import INT64_SAFE, exact_sum
 
@@ -56,7 +59,7 @@ def solve_min_cut(instance: PruningInstance, lam: Fraction, start: DualFlow | No
     if start is not None:
         network.flow[:], network.up[:] = reduce_flow(instance, reduced, start)
         scale = q / start.q
-    kept_reduced, rounds = maximum_flow(network, p, q, scale)
+    kept_reduced, rounds = maximum_flow(reduced, network, p, q, scale)
     pruning = Pruning(np.append(kept_reduced, True)[reduced.node])
     flow = original_flow(instance, reduced, network, p, q)
     error, cost = instance.evaluate(pruning)
@@ -73,6 +76,50 @@ def solve_min_cut(instance: PruningInstance, lam: Fraction, start: DualFlow | No
         flow=flow,
         iterations=rounds,
     )
+
+
+def maximum_flow(
+    reduced: ReducedProblem, network: Network, p: int, q: int, scale: float
+) -> tuple[npt.NDArray[np.bool_], int]:
+    """Solve a network that is one piece, at lambda p / q.
+
+    First the minimum cut, without the nodes that can be peeled off; then the flow of all that is not kept.
+
+    Parameters
+    ----------
+    reduced : ReducedProblem
+    network : Network
+        Of that problem. Ends with the maximum flow in its arrays, triples in the order of the problem; ``excess`` is
+        what each source arc does not carry.
+    p, q : int
+    scale : float
+        Start from the flow in the arrays times this; 0 starts from nothing.
+
+    Returns
+    -------
+    kept : ndarray of bool, shape (n,)
+        The smallest source side of the minimum cut.
+    rounds : int
+    """
+    nodes = np.arange(reduced.gain.size, dtype=np.int32)
+    acquisitions = np.arange(reduced.cost.size, dtype=np.int32)
+    label: npt.NDArray[Any] = np.zeros(acquisitions.size, dtype=np.uint8)
+    n_kept, rounds, outcome = cut(network, label, LABEL_LIMIT, nodes, acquisitions, p, q, scale, 0.0)
+    if outcome != EXACT:
+        label = np.zeros(acquisitions.size, dtype=np.int32)
+        n_kept, rounds, _ = cut(network, label, WIDE_LABEL_LIMIT, nodes, acquisitions, p, q, 0.0, 0.0)
+    n_paid = 0
+    if n_kept:
+        n_kept, n_paid = part(network, label, nodes, acquisitions)
+    kept = np.zeros(nodes.size, dtype=bool)
+    kept[nodes[:n_kept]] = True
+    rest = nodes[n_kept:], acquisitions[n_paid:]
+    more, outcome = solve_whole(network, label, LABEL_LIMIT, *rest, p, q, 1.0)
+    if outcome != EXACT:
+        more, _ = solve_whole(network, np.zeros(label.size, dtype=np.int32), WIDE_LABEL_LIMIT, *rest, p, q, 1.0)
+    if n_kept:
+        restore_row_order(reduced.indptr, reduced.indices, network.indices, network.flow, network.room)
+    return kept, rounds + more
 
 
 def check_scale(instance: PruningInstance, p: int, q: int) -> None:
