@@ -526,14 +526,10 @@ def cut(
 @njit
 def solve_whole(
     network: Network, label: Array, limit: int, nodes: Array, acquisitions: Array, p: int, q: int, scale: float
-) -> tuple[int, int]:
-    """Find the maximum flow of a piece at lambda p / q from its flow times `scale`, the nodes nobody keeps included.
-
-    Returns
-    -------
-    rounds : int
-    outcome : int
-        EXACT or LABELS_TOO_NARROW.
-    """
+) -> tuple[int, int, int]:
+    """As `cut`, exactly and without peeling: the flow of all nodes is maximum at the end."""
     load_start(network, nodes, acquisitions, p, q, scale)
-    return push_waves(network, label, limit, nodes, acquisitions, p, q, 0.0)
+    rounds, outcome = push_waves(network, label, limit, nodes, acquisitions, p, q, 0.0)
+    if outcome == LABELS_TOO_NARROW:
+        return 0, rounds, outcome
+    return mark_kept(network, label, nodes, acquisitions, q), rounds, outcome

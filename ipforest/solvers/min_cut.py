@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ipforest.instance import PruningInstance
 from ipforest.kernels.closure_cut import EXACT, LABEL_LIMIT, WIDE_LABEL_LIMIT, cut, solve_whole
-from ipforest.kernels.network import Network, build_network
+from ipforest.kernels.network import KEPT, Network, build_network
 from ipforest.kernels.presolve import (
     ReducedProblem,
     first_members,
@@ -20,9 +20,14 @@ from ipforest.kernels.presolve import (
     restore_nodes,
     restore_triples,
 )
-from ipforest.kernels.slicing import part, restore_row_order
+from ipforest.kernels.slicing import part, piece_totals, restore_row_order
 from ipforest.pruning import DualFlow, Pruning, PruningResult, Status
 from ipforest.rational import INT64_SAFE, exact_sum
+
+Array = npt.NDArray[Any]
+
+PLENTY_OF_ROOM = 2
+"""Room over supply from which on nodes are not peeled off."""
 
 
 def solve_min_cut(instance: PruningInstance, lam: Fraction, start: DualFlow | None = None) -> PruningResult:
@@ -83,7 +88,8 @@ def maximum_flow(
 ) -> tuple[npt.NDArray[np.bool_], int]:
     """Solve a network that is one piece, at lambda p / q.
 
-    First the minimum cut, without the nodes that can be peeled off; then the flow of all that is not kept.
+    First the minimum cut, without the nodes that can be peeled off; then the flow of all that is not kept. Where there
+    is plenty of room the flow takes few rounds, and peeling off nearly everything would take as long.
 
     Parameters
     ----------
@@ -103,23 +109,39 @@ def maximum_flow(
     """
     nodes = np.arange(reduced.gain.size, dtype=np.int32)
     acquisitions = np.arange(reduced.cost.size, dtype=np.int32)
-    label: npt.NDArray[Any] = np.zeros(acquisitions.size, dtype=np.uint8)
-    n_kept, rounds, outcome = cut(network, label, LABEL_LIMIT, nodes, acquisitions, p, q, scale, 0.0)
-    if outcome != EXACT:
-        label = np.zeros(acquisitions.size, dtype=np.int32)
-        n_kept, rounds, _ = cut(network, label, WIDE_LABEL_LIMIT, nodes, acquisitions, p, q, 0.0, 0.0)
-    n_paid = 0
-    if n_kept:
-        n_kept, n_paid = part(network, label, nodes, acquisitions)
+    _, cost, positive = piece_totals(network, nodes, acquisitions)
+    if p * cost > PLENTY_OF_ROOM * q * positive:
+        rounds = _whole_flow(network, nodes, acquisitions, p, q, scale)
+        return network.level == KEPT, rounds
+    label, n_kept, rounds = _least_cut(network, nodes, acquisitions, p, q, scale)
+    n_kept, n_paid = part(network, label, nodes, acquisitions)
     kept = np.zeros(nodes.size, dtype=bool)
     kept[nodes[:n_kept]] = True
-    rest = nodes[n_kept:], acquisitions[n_paid:]
-    more, outcome = solve_whole(network, label, LABEL_LIMIT, *rest, p, q, 1.0)
-    if outcome != EXACT:
-        more, _ = solve_whole(network, np.zeros(label.size, dtype=np.int32), WIDE_LABEL_LIMIT, *rest, p, q, 1.0)
-    if n_kept:
-        restore_row_order(reduced.indptr, reduced.indices, network.indices, network.flow, network.room)
+    more = _whole_flow(network, nodes[n_kept:], acquisitions[n_paid:], p, q, 1.0)
+    restore_row_order(reduced.indptr, reduced.indices, network.indices, network.flow, network.room)
     return kept, rounds + more
+
+
+def _least_cut(
+    network: Network, nodes: Array, acquisitions: Array, p: int, q: int, scale: float
+) -> tuple[Array, int, int]:
+    """Find the smallest source side; give the labels, the number of nodes kept and the rounds."""
+    label: Array = np.zeros(network.cost.size, dtype=np.uint8)
+    n_kept, rounds, outcome = cut(network, label, LABEL_LIMIT, nodes, acquisitions, p, q, scale, 0.0)
+    if outcome != EXACT:
+        label = np.zeros(network.cost.size, dtype=np.int32)
+        n_kept, rounds, _ = cut(network, label, WIDE_LABEL_LIMIT, nodes, acquisitions, p, q, 0.0, 0.0)
+    return label, n_kept, rounds
+
+
+def _whole_flow(network: Network, nodes: Array, acquisitions: Array, p: int, q: int, scale: float) -> int:
+    """Find the maximum flow of all nodes and mark those that are kept; give the rounds."""
+    label: Array = np.zeros(network.cost.size, dtype=np.uint8)
+    _, rounds, outcome = solve_whole(network, label, LABEL_LIMIT, nodes, acquisitions, p, q, scale)
+    if outcome != EXACT:
+        label = np.zeros(network.cost.size, dtype=np.int32)
+        _, rounds, _ = solve_whole(network, label, WIDE_LABEL_LIMIT, nodes, acquisitions, p, q, 0.0)
+    return rounds
 
 
 def check_scale(instance: PruningInstance, p: int, q: int) -> None:
