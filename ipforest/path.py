@@ -1,22 +1,33 @@
 """The whole path: every lambda at which the optimal pruning changes, exactly, with one flow that proves all of them.
 
 Optimal prunings are nested: a node once dropped, as lambda rises, stays dropped. So one number per node, lam_h, is the
-whole tradeoff. The method is slicing with contraction (`ipforest.kernels.slicing`)
-on integers: every piece starts from the flow of the piece it came from, pieces live in place, large ones are handed to
-threads one cut at a time, small ones whole.
+whole tradeoff. The method is slicing with contraction (`ipforest.kernels.slicing`) on integers: every piece starts from
+the flow of the piece it came from, pieces live in place, large ones are handed to threads one cut at a time, small ones
+whole (`ipforest.slicer`).
 
-Chosen by measurement. Slicing visits each triple about four times (10.1 million triples), so the cuts decide. Nearly
-all of the time went into proving one giant piece (7 million triples) to be a single breakpoint: its maximum flow must
-saturate everything, and after two rounds a ten-millionth of it was still missing, in units too small to meet each
-other; waves needed 704 rounds and 36 s, the pass along a tree (`ipforest.kernels.tree_routing`) 2 rounds and 0.3 s.
+Chosen by measurement. Slicing visits each triple about four times, so the cuts of the few giant pieces decide, and in
+them two kinds of rounds in which little happens:
 
-============ =========== ======= ============================== ====================
-triples      breakpoints seconds one OR-Tools maximum flow      bytes a triple
-============ =========== ======= ============================== ====================
-0.33 million 551         0.4
-2.1 million  984         3.4
-10.1 million 1344        15.9    5.1 s to 14.0 s with lambda    18 above the instance
-============ =========== ======= ============================== ====================
+- a fifth of the supply can never be paid, but a trickle still crosses the cut, and every round it takes a longer way.
+  Peeling (`ipforest.kernels.peeling`) finds most of what is not kept before any flow; and as soon as labels show that
+  nearly all of the excess is cut off, the two sides are solved apart, each exact given the other. When breakpoints of
+  both sides turn out to be out of order, those between are joined and sliced again;
+- everything can be paid, but the last millionth of the supply is spread in units too small to meet each other: a pass
+  along a tree (`ipforest.kernels.tree_routing`) took 2 rounds in place of 704.
+
+=================================== ======= =======================
+9.2 million triples                 seconds rounds in giant pieces
+=================================== ======= =======================
+neither                             9.9     91
+peeling                             5.7     80
+peeling and nearly minimal cuts     4.3     55
+and labels up to the excess only    3.3     55
+=================================== ======= =======================
+
+(scikit-learn's default forest of 40 trees, 1544 breakpoints; one run each within an hour, 2 cores.) Memory: 18 bytes a
+triple above the instance. Not kept, as it won on some instances and lost on others: a spanning forest of pairs of nodes
+with the flow of all the acquisitions they share; local push-relabel with transposed rows; limiting what a node takes
+back to what it can pass on.
 """
 
 from __future__ import annotations

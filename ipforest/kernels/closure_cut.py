@@ -6,32 +6,33 @@ kernel reads the triples row by row only: 12 bytes a triple, no transposed rows.
 paid has label 0, a node has label k + 1 where k is the least label among the acquisitions of its own and its ancestors,
 and a full acquisition inherits the least label of the nodes that pay for it. Excess may wait at nodes. One round is
 
-1. `_label`: exact labels, level by level. Labels never fall, so a node's row is scanned from its old level on only;
+1. `_label`: exact labels, level by level, up to the farthest excess. Labels never fall, so a node's row is scanned from
+   its old level on only;
 2. `_sweep`: nodes by falling label push their excess one label down. What a full acquisition takes in excess, the nodes
    one label lower take back from it when their turn comes in the same sweep;
 3. when only dust is left (less than a 2^16th of the supply), one pass along a spanning forest of heavy arcs
    (`ipforest.kernels.tree_routing`).
 
 Nodes that no longer reach a payable acquisition never will again and leave the problem. The rounds end when the
-remaining excess sits in such nodes.
+remaining excess sits in such nodes, or, with a tolerance, when nearly all of it is cut off: `cut` then gives a set that
+is nearly the least source side.
 
-Chosen by measurement, at 10.1 million triples (a scikit-learn forest of 40 trees, 19,510 examples, 50 features at
-prices 1 to 60; 2 cores, one thread used; OR-Tools' SimpleMaxFlow beside it in its own process, whose solve alone is
-counted, while the whole of `solve` is counted here, with presolve and certificate):
+Chosen by measurement, at 10.0 million triples (40 trees, 24,000 examples, 50 features at prices 1 to 60; 2 cores, one
+thread used; OR-Tools' SimpleMaxFlow beside it in its own process, whose solve alone is counted, while the whole of
+`solve` is counted here, with presolve and certificate):
 
-========== ======== ====== ========= ======
-kept nodes rounds   `solve` OR-Tools ratio
-========== ======== ====== ========= ======
-0.01%      14       1.4 s   7.1 s    0.20
-48%        42       3.7 s  14.0 s    0.26
-98%        18       2.2 s   8.0 s    0.28
-99.3%      20       2.4 s   5.1 s    0.47
-========== ======== ====== ========= ======
+========== ======= ======== =====
+kept nodes `solve` OR-Tools ratio
+========== ======= ======== =====
+0.1%       0.9 s   2.2 s    0.41
+25%        3.2 s   15.0 s   0.22
+90%        2.7 s   10.0 s   0.27
+99%        1.7 s   6.9 s    0.25
+========== ======= ======== =====
 
-Peak memory 0.63 GB against 0.83 GB. Restarting each round's labels from level 1 took twice as long (the top level
-reaches 80 while most rows stay unlabelled); labelling from the acquisitions' side through transposed rows was slower
-than that (170 ms a round in place of 50: random reads). A floating-point balanced flow as a start cost more sweeps than
-it saved rounds.
+Peak memory 0.57 GB. Restarting each round's labels from level 1 took twice as long (the top level reaches 80 while most
+rows stay unlabelled); labelling from the acquisitions' side through transposed rows was slower than that (170 ms a
+round in place of 50: random reads). A floating-point balanced flow as a start cost more sweeps than it saved rounds.
 """
 
 from __future__ import annotations
