@@ -2,9 +2,9 @@
 
 At lambda p / q a subtree is worth its gain less the price of the acquisitions that nobody else in the piece meets; of
 its own subtrees only those count that are worth something. As the worth of a subtree only falls when others go, one
-that is worth less than nothing is never kept at this lambda, and dropping it may expose the next. Every triple is visited
-twice, so the whole takes as long as two rounds of the flow: 0.09 s where the cut took 2 s (9.2 million triples, a
-scikit-learn forest), and of the 80,950 nodes that are not kept there it finds 78,968.
+that is worth less than nothing is never kept at this lambda, and dropping it may expose the next. Every triple is
+visited twice, so the whole takes as long as two rounds of the flow: 0.09 s where the cut took 2 s (9.2 million triples,
+a scikit-learn forest), and of the 80,950 nodes that are not kept there it finds 78,968.
 """
 
 from __future__ import annotations
