@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from formulations.registry import formulation
-from ipforest.instance import PruningInstance
+from ipforest.instance import PruningInstance, require_instance
 from ipforest.rational import INT64_SAFE, exact_sum, nonnegative_fraction
 from ipforest.routing import accumulate_to_ancestors
 
@@ -87,10 +87,7 @@ def state(
         Integers that reach 2^62.
     """
     info = formulation(name)
-    if not isinstance(instance, PruningInstance):
-        raise TypeError(
-            f"instance: expected a PruningInstance (see PruningInstance.from_forest), got {type(instance).__name__}"
-        )
+    require_instance(instance)
     for argument, value in (("lam", lam), ("budget", budget)):
         if (value is None) == (info.takes == argument):
             wanted = "a number >= 0" if value is None else "None"

@@ -260,7 +260,7 @@ class BudgetPrune(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # s
         check_is_fitted(self)
         return self.pruned_.predict(self._checked(X))
 
-    @available_if(is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn
+    @available_if(is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def predict_proba(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Average the leaf distributions of the pruned trees.
 

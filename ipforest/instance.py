@@ -498,3 +498,17 @@ def _split_costs(forest: Forest, examples: npt.NDArray[np.float32], price: Fract
     if integer_price * examples.shape[0] * forest.n_trees >= INT64_SAFE:
         raise OverflowError(f"split_cost: expected a total below 2^62 cost units, got {integer_price} a test")
     return passing[forest.internal_nodes] * integer_price
+
+
+def require_instance(value: object) -> None:
+    """Require a PruningInstance.
+
+    Raises
+    ------
+    TypeError
+        It is none.
+    """
+    if not isinstance(value, PruningInstance):
+        raise TypeError(
+            f"instance: expected a PruningInstance (see PruningInstance.from_forest), got {type(value).__name__}"
+        )

@@ -20,7 +20,7 @@ them two kinds of rounds in which little happens:
 =================================== ======= =======================
 neither                             9.9     91
 peeling                             5.7     80
-peeling and nearly minimal cuts     4.3     55
+peeling and nearly minimal cuts     4.7     55
 and labels up to the excess only    3.3     55
 =================================== ======= =======================
 
@@ -47,8 +47,8 @@ import numpy.typing as npt
 
 from ipforest._arrays import checked_array, read_only
 from ipforest._records import records_to_csv
-from ipforest.instance import PruningInstance
-from ipforest.kernels.presolve import ReducedProblem, first_members, presolve, restore_nodes, restore_triples
+from ipforest.instance import PruningInstance, require_instance
+from ipforest.kernels.presolve import first_members, presolve, restore_nodes, restore_triples
 from ipforest.kernels.slicing import restore_row_order
 from ipforest.progress import ProgressCallback, silent
 from ipforest.pruning import BudgetResult, Pruning, Status
@@ -399,12 +399,10 @@ def prune_path(
     """
     started = perf_counter()
     report = progress or silent
-    if not isinstance(instance, PruningInstance):
-        raise TypeError(f"instance: expected a PruningInstance, got {type(instance).__name__}")
+    require_instance(instance)
     if max_points is not None and (not isinstance(max_points, (int, np.integer)) or max_points < 1):
         raise ValueError(f"max_points: expected an integer >= 1, got {max_points!r}")
-    reduced = presolve(instance)
-    slicer = Slicer(reduced)
+    slicer = Slicer(presolve(instance))
     skipped: list[Piece] = []
     if lam_range is not None and slicer.open:
         skipped = _restrict(slicer, instance, lam_range)
@@ -418,7 +416,7 @@ def prune_path(
         slicer.settle_guesses()
         status = Status.INTERRUPTED
     pieces = sorted([*slicer.done, *slicer.open, *skipped], key=lambda piece: -piece.nodes.start)
-    return _assemble(instance, reduced, slicer, pieces, status, started)
+    return _assemble(instance, slicer, pieces, status, started)
 
 
 def _restrict(slicer: Slicer, instance: PruningInstance, lam_range: tuple[object, object]) -> list[Piece]:
@@ -437,7 +435,6 @@ def _restrict(slicer: Slicer, instance: PruningInstance, lam_range: tuple[object
 
 def _assemble(
     instance: PruningInstance,
-    reduced: ReducedProblem,
     slicer: Slicer,
     pieces: Sequence[Piece],
     status: Status,
@@ -451,7 +448,7 @@ def _assemble(
     reduced_breakpoint = np.where(slicer.never, NEVER_KEPT, k).astype(np.int32)
     for index, piece in enumerate(pieces):
         reduced_breakpoint[slicer.node_order[piece.nodes]] = index
-    node_breakpoint = np.append(reduced_breakpoint, np.int32(k))[reduced.node]
+    node_breakpoint = np.append(reduced_breakpoint, np.int32(k))[slicer.reduced.node]
     error = exact_sum(instance.errors[instance.tree_offsets[:-1]]) - exact_sum(instance.gain[node_breakpoint == k])
     cost = 0
     errors, costs = [error], [cost]
@@ -465,7 +462,7 @@ def _assemble(
         for index, piece in enumerate(pieces)
         if piece.resolved is None
     )
-    flow = None if skipped else _path_flow(instance, reduced, slicer, pieces, node_breakpoint)
+    flow = None if skipped else _path_flow(instance, slicer, pieces, node_breakpoint)
     return Path(
         instance=instance,
         breakpoints=tuple(ratio * unit for ratio in ratios),
@@ -481,12 +478,11 @@ def _assemble(
 
 def _path_flow(
     instance: PruningInstance,
-    reduced: ReducedProblem,
     slicer: Slicer,
     pieces: Sequence[Piece],
     node_breakpoint: npt.NDArray[np.int32],
 ) -> PathFlow:
-    network = slicer.network
+    network, reduced = slicer.network, slicer.reduced
     lambdas = [piece.resolved for piece in pieces if piece.resolved is not None]
     node_p, node_q = np.zeros(reduced.gain.size, dtype=np.int64), np.ones(reduced.gain.size, dtype=np.int64)
     price = np.zeros(reduced.cost.size, dtype=np.int64)

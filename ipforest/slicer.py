@@ -287,9 +287,10 @@ class Slicer:
 
     def slice_fully(self, piece: Piece) -> tuple[list[Piece], list[Piece]]:
         """Slice a small piece to the end in one call, a large one once; give resolved pieces and open ones."""
-        if self.n_triples(piece) > SMALL_PIECE:
+        size = self.n_triples(piece)
+        if size > SMALL_PIECE:
             p, q = self.own_lambda(piece)
-            solve = self.guess_at if self.n_triples(piece) > LARGE_PIECE else self.cut_at
+            solve = self.guess_at if size > LARGE_PIECE else self.cut_at
             return self._sliced(p, q, *solve(piece, p, q))
         nodes, acquisitions = self.segments(piece)
         found = np.empty((nodes.size, 6), dtype=np.int64)

@@ -3,7 +3,20 @@
 import numpy as np
 
 from ipforest import DualFlow, PruningInstance
+from ipforest.kernels.network import Network, build_network
 from ipforest.path import Path
+
+
+def network_of(instance: PruningInstance) -> Network:
+    """The network of an instance as it is, without presolve."""
+    return build_network(
+        instance.parent,
+        instance.gain,
+        instance.split_cost,
+        instance.indptr,
+        instance.indices,
+        instance.acquisition_cost,
+    )
 
 
 def _assert_conserved(instance: PruningInstance, flow) -> None:

@@ -30,7 +30,7 @@ kept nodes `solve` OR-Tools ratio
 99%        1.7 s   6.9 s    0.25
 ========== ======= ======== =====
 
-Peak memory 0.57 GB. Restarting each round's labels from level 1 took twice as long (the top level reaches 80 while most
+Peak memory 570 MiB. Restarting each round's labels from level 1 took twice as long (the top level reaches 80 while most
 rows stay unlabelled); labelling from the acquisitions' side through transposed rows was slower than that (170 ms a
 round in place of 50: random reads). A floating-point balanced flow as a start cost more sweeps than it saved rounds.
 """
@@ -447,6 +447,26 @@ def mark_kept(network: Network, label: Array, nodes: Array, acquisitions: Array,
 
 
 @njit
+def solve_whole(
+    network: Network,
+    label: Array,
+    limit: int,
+    nodes: Array,
+    acquisitions: Array,
+    p: int,
+    q: int,
+    scale: float,
+    tolerance: float,
+) -> tuple[int, int, int]:
+    """As `cut`, without peeling: when the outcome is EXACT, the flow of all nodes is maximum."""
+    load_start(network, nodes, acquisitions, p, q, scale)
+    rounds, outcome = push_waves(network, label, limit, nodes, acquisitions, p, q, tolerance)
+    if outcome == LABELS_TOO_NARROW:
+        return 0, rounds, outcome
+    return mark_kept(network, label, nodes, acquisitions, q), rounds, outcome
+
+
+@njit
 def _without_worthless(network: Network, label: Array, nodes: Array, acquisitions: Array, p: int, q: int) -> int:
     """Unmark what is worth nothing among the marked nodes; return how many stay."""
     for i in range(acquisitions.size):
@@ -514,23 +534,7 @@ def cut(
     if peel(network, nodes, acquisitions, p, q, 0) < nodes.size:
         set_aside(network, nodes, scale)
         left, met = _of_level(network, nodes, 1), _met(network, label, acquisitions)
-    load_start(network, left, met, p, q, scale)
-    rounds, outcome = push_waves(network, label, limit, left, met, p, q, tolerance)
-    if outcome == LABELS_TOO_NARROW:
-        return 0, rounds, outcome
-    n_kept = mark_kept(network, label, left, met, q)
+    n_kept, rounds, outcome = solve_whole(network, label, limit, left, met, p, q, scale, tolerance)
     if outcome == NEAR:
         n_kept = _without_worthless(network, label, left, met, p, q)
     return n_kept, rounds, outcome
-
-
-@njit
-def solve_whole(
-    network: Network, label: Array, limit: int, nodes: Array, acquisitions: Array, p: int, q: int, scale: float
-) -> tuple[int, int, int]:
-    """As `cut`, exactly and without peeling: the flow of all nodes is maximum at the end."""
-    load_start(network, nodes, acquisitions, p, q, scale)
-    rounds, outcome = push_waves(network, label, limit, nodes, acquisitions, p, q, 0.0)
-    if outcome == LABELS_TOO_NARROW:
-        return 0, rounds, outcome
-    return mark_kept(network, label, nodes, acquisitions, q), rounds, outcome

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ipforest.instance import PruningInstance
+from ipforest.instance import PruningInstance, require_instance
 from ipforest.rational import nonnegative_fraction
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def solve(instance: PruningInstance, lam: object, method: str = "min-cut", **opt
     MissingSolverError
         The method's package is not installed.
     """
-    _require_instance(instance)
+    require_instance(instance)
     exact_lam = nonnegative_fraction(lam, "lam")
     result: PruningResult = _info(SOLVERS, method).load()(instance, exact_lam, **options)
     return result
@@ -185,17 +185,10 @@ def solve_budget(instance: PruningInstance, budget: object, method: str = "path"
     MissingSolverError
         The method's package is not installed.
     """
-    _require_instance(instance)
+    require_instance(instance)
     exact_budget = nonnegative_fraction(budget, "budget")
     result: BudgetResult = _info(BUDGET_SOLVERS, method).load()(instance, exact_budget, **options)
     return result
-
-
-def _require_instance(instance: object) -> None:
-    if not isinstance(instance, PruningInstance):
-        raise TypeError(
-            f"instance: expected a PruningInstance (see PruningInstance.from_forest), got {type(instance).__name__}"
-        )
 
 
 def _info(registry: Mapping[str, SolverInfo], method: str) -> SolverInfo:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,7 @@ from ipforest.pruning import DualFlow, Pruning, PruningResult, Status
 from ipforest.rational import INT64_SAFE, exact_sum
 
 Array = npt.NDArray[Any]
+Kernel: TypeAlias = Callable[..., tuple[int, int, int]]
 
 PLENTY_OF_ROOM = 2
 """Room over supply from which on nodes are not peeled off."""
@@ -111,37 +113,27 @@ def maximum_flow(
     acquisitions = np.arange(reduced.cost.size, dtype=np.int32)
     _, cost, positive = piece_totals(network, nodes, acquisitions)
     if p * cost > PLENTY_OF_ROOM * q * positive:
-        rounds = _whole_flow(network, nodes, acquisitions, p, q, scale)
+        _, _, rounds = _run(solve_whole, network, nodes, acquisitions, p, q, scale)
         return network.level == KEPT, rounds
-    label, n_kept, rounds = _least_cut(network, nodes, acquisitions, p, q, scale)
+    label, n_kept, rounds = _run(cut, network, nodes, acquisitions, p, q, scale)
     n_kept, n_paid = part(network, label, nodes, acquisitions)
     kept = np.zeros(nodes.size, dtype=bool)
     kept[nodes[:n_kept]] = True
-    more = _whole_flow(network, nodes[n_kept:], acquisitions[n_paid:], p, q, 1.0)
+    _, _, more = _run(solve_whole, network, nodes[n_kept:], acquisitions[n_paid:], p, q, 1.0)
     restore_row_order(reduced.indptr, reduced.indices, network.indices, network.flow, network.room)
     return kept, rounds + more
 
 
-def _least_cut(
-    network: Network, nodes: Array, acquisitions: Array, p: int, q: int, scale: float
+def _run(
+    kernel: Kernel, network: Network, nodes: Array, acquisitions: Array, p: int, q: int, scale: float
 ) -> tuple[Array, int, int]:
-    """Find the smallest source side; give the labels, the number of nodes kept and the rounds."""
+    """Solve exactly, with wide labels if it must be; give the labels, the number of nodes kept and the rounds."""
     label: Array = np.zeros(network.cost.size, dtype=np.uint8)
-    n_kept, rounds, outcome = cut(network, label, LABEL_LIMIT, nodes, acquisitions, p, q, scale, 0.0)
+    n_kept, rounds, outcome = kernel(network, label, LABEL_LIMIT, nodes, acquisitions, p, q, scale, 0.0)
     if outcome != EXACT:
         label = np.zeros(network.cost.size, dtype=np.int32)
-        n_kept, rounds, _ = cut(network, label, WIDE_LABEL_LIMIT, nodes, acquisitions, p, q, 0.0, 0.0)
+        n_kept, rounds, _ = kernel(network, label, WIDE_LABEL_LIMIT, nodes, acquisitions, p, q, 0.0, 0.0)
     return label, n_kept, rounds
-
-
-def _whole_flow(network: Network, nodes: Array, acquisitions: Array, p: int, q: int, scale: float) -> int:
-    """Find the maximum flow of all nodes and mark those that are kept; give the rounds."""
-    label: Array = np.zeros(network.cost.size, dtype=np.uint8)
-    _, rounds, outcome = solve_whole(network, label, LABEL_LIMIT, nodes, acquisitions, p, q, scale)
-    if outcome != EXACT:
-        label = np.zeros(network.cost.size, dtype=np.int32)
-        _, rounds, _ = solve_whole(network, label, WIDE_LABEL_LIMIT, nodes, acquisitions, p, q, 0.0)
-    return rounds
 
 
 def check_scale(instance: PruningInstance, p: int, q: int) -> None:

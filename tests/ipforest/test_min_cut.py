@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from closure_checks import assert_feasible
+from closure_checks import assert_feasible, network_of
 from hypothesis import given, settings
 from strategies import instances, lambdas
 
@@ -86,14 +86,7 @@ def test_a_long_chain_is_kept_exactly_while_it_pays(lam):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_pass_along_a_tree_keeps_a_flow_a_flow_and_loses_no_excess(seed):
     instance = random_instance(4, 60, 8, seed=seed)
-    network = build_network(
-        instance.parent,
-        instance.gain,
-        instance.split_cost,
-        instance.indptr,
-        instance.indices,
-        instance.acquisition_cost,
-    )
+    network = network_of(instance)
     p, q = int(instance.gain.sum()), int(instance.acquisition_cost.sum())
     nodes = np.arange(instance.n_internal, dtype=np.int32)
     acquisitions = np.arange(instance.n_acquisitions, dtype=np.int32)

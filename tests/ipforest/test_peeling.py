@@ -2,24 +2,18 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from closure_checks import network_of
 from hypothesis import given, settings
 from strategies import instances, lambdas
 
-from ipforest.kernels.network import DEAD, build_network
+from ipforest.kernels.network import DEAD
 from ipforest.kernels.peeling import peel
 from ipforest.synthetic import random_instance
 from proofs.brute_force import brute_force, prunings
 
 
 def peeled(instance, p, q, least):
-    network = build_network(
-        instance.parent,
-        instance.gain,
-        instance.split_cost,
-        instance.indptr,
-        instance.indices,
-        instance.acquisition_cost,
-    )
+    network = network_of(instance)
     nodes = np.arange(instance.n_internal, dtype=np.int32)
     n_left = peel(network, nodes, np.arange(instance.n_acquisitions, dtype=np.int32), p, q, least)
     left = network.level != DEAD
