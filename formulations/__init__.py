@@ -1,8 +1,8 @@
-r"""The papers' programmes as Pyomo models, the same programmes as plain arrays, and HiGHS behind both.
+r"""The papers' programs as Pyomo models, the same programs as plain arrays, and HiGHS behind both.
 
 >>> model = formulations.build("ip3", instance, lam="1/100")
 >>> result = formulations.solve(model)
->>> programme = formulations.matrix(model)
+>>> program = formulations.matrix(model)
 
 Glossary
 --------
@@ -21,7 +21,7 @@ c_k             ``acquisition_cost``, ``ModelData.c``  (n_acquisitions,)  ``cost
 (t, k, i)       triple                                 (n_triples,)       first use of k by i in tree t
 u_{t,k,i}       ``ModelData.first_use``                (n_triples,)       node of first use
 lambda          ``lam``                                Fraction           error per cost
-p / q           ``Statement.weights``                  integers           lambda in integer units
+p / q           ``ModelSpecification.weights``                  integers           lambda in integer units
 B               ``budget``                             Fraction           average cost of an example
 z_h             ``model.z``                            (n_nodes,)         1: h is a leaf when pruned
 x_h             ``model.x``, ``Pruning.kept``          (n_internal,)      1: h keeps its test
@@ -38,23 +38,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from formulations.linear import LinearProgramme
-from formulations.outcome import FractionalOptimumError
+from formulations.exact_results import FractionalOptimumError
 from formulations.registry import FORMULATIONS, Formulation, formulation
 from formulations.sizes import Size, papers_bound, size
-from formulations.statement import Statement, state
+from formulations.specification import ModelSpecification, specify
 from ipforest.instance import PruningInstance
+from ipforest.solvers.linear_program import LinearProgram
 
 if TYPE_CHECKING:
-    from ipforest.pruning import BudgetResult, PruningResult
+    from ipforest.results import BudgetResult, PruningResult
 
 __all__ = [
     "FORMULATIONS",
     "Formulation",
     "FractionalOptimumError",
-    "LinearProgramme",
+    "LinearProgram",
+    "ModelSpecification",
     "Size",
-    "Statement",
     "build",
     "export",
     "formulation",
@@ -62,7 +62,7 @@ __all__ = [
     "papers_bound",
     "size",
     "solve",
-    "state",
+    "specify",
 ]
 
 
@@ -94,8 +94,8 @@ def build(
     OverflowError
         Integers that reach 2^62.
     """
-    statement = state(name, instance, lam, budget, relaxed)
-    return formulation(name).load()(statement)
+    specification = specify(name, instance, lam, budget, relaxed)
+    return formulation(name).load()(specification)
 
 
 def solve(model: Any, time_limit: float | None = None, gap: float = 0.0) -> PruningResult | BudgetResult:
@@ -105,7 +105,7 @@ def solve(model: Any, time_limit: float | None = None, gap: float = 0.0) -> Prun
     return models.solve(model, time_limit, gap)
 
 
-def matrix(model: Any) -> LinearProgramme:
+def matrix(model: Any) -> LinearProgram:
     """Take a Pyomo model apart into a sparse matrix with labels; see `formulations.models.matrix`."""
     from formulations import models
 

@@ -8,37 +8,37 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, hstack, vstack
 
-from formulations import layout
-from formulations.linear import Labels, LinearProgramme
-from formulations.statement import Statement, objective_coefficients, subtree_split_cost
+from formulations import indexing
+from formulations.specification import ModelSpecification, objective_coefficients, subtree_split_cost
 from ipforest.instance import PruningInstance
+from ipforest.solvers.linear_program import Labels, LinearProgram
 
-__all__ = ["programme"]
+__all__ = ["linear_program"]
 
 
-def programme(statement: Statement) -> LinearProgramme:
-    """Write a statement as arrays: the same rows and columns, in the same order, as the Pyomo model.
+def linear_program(specification: ModelSpecification) -> LinearProgram:
+    """Write a specification as arrays: the same rows and columns, in the same order, as the Pyomo model.
 
     Parameters
     ----------
-    statement : Statement
+    specification : ModelSpecification
         See `formulations.state`.
 
     Returns
     -------
-    LinearProgramme
+    LinearProgram
     """
-    instance = statement.instance
-    row_blocks, column_blocks = layout.rows(statement), layout.columns(statement)
-    parts, senses, right = _parts(statement)
+    instance = specification.instance
+    row_blocks, column_blocks = indexing.rows(specification), indexing.columns(specification)
+    parts, senses, right = _parts(specification)
     sizes = [len(block) for block in row_blocks]
     A = vstack([hstack(part, format="csr") for part in parts], format="csr")
     A.sort_indices()
-    coefficients = objective_coefficients(statement)
+    coefficients = objective_coefficients(specification)
     usage = np.zeros(instance.n_triples if len(column_blocks) == 3 else 0)
     acquisition = coefficients.acquisition if len(column_blocks) > 1 else usage
     n_columns = A.shape[1]
-    return LinearProgramme(
+    return LinearProgram(
         A=A,
         senses=np.repeat(np.array(senses, dtype="<U2"), sizes),
         rhs=np.repeat(np.array(right, dtype=np.float64), sizes),
@@ -46,7 +46,7 @@ def programme(statement: Statement) -> LinearProgramme:
         constant=coefficients.constant,
         lower=np.zeros(n_columns),
         upper=np.ones(n_columns),
-        integer=np.full(n_columns, not statement.relaxed),
+        integer=np.full(n_columns, not specification.relaxed),
         row_labels=Labels(row_blocks),
         column_labels=Labels(column_blocks),
     )
@@ -56,31 +56,31 @@ Parts = tuple[list[list[csr_array]], list[str], list[float]]
 """Rows of blocks of the matrix, with the sense and the right-hand side of each row of blocks."""
 
 
-def _parts(statement: Statement) -> Parts:
-    instance = statement.instance
-    if statement.formulation == "closure":
+def _parts(specification: ModelSpecification) -> Parts:
+    instance = specification.instance
+    if specification.formulation == "closure":
         return _closure(instance)
     path = _path_matrix(instance)
-    leaf_path = path[layout.tree_leaves(instance)]
-    if statement.formulation == "ip0":
+    leaf_path = path[indexing.tree_leaves(instance)]
+    if specification.formulation == "ip0":
         return [[leaf_path]], ["=="], [1]
     needs = _selection(instance.indices, instance.n_acquisitions)
-    if statement.formulation == "ip1":
-        triple, node = layout.nodes_below_first_use(instance)
+    if specification.formulation == "ip1":
+        triple, node = indexing.nodes_below_first_use(instance)
         rows = [_selection(node, instance.n_nodes), -needs[triple]]
         return [_padded(leaf_path, rows), rows], ["==", "<="], [1, 0]
     use_path = path[instance.internal_nodes[instance.triple_node]]
-    if statement.formulation in ("ip2", "compact"):
+    if specification.formulation in ("ip2", "compact"):
         rows = [use_path, needs]
-        return [_padded(leaf_path, rows), rows], ["==", "==" if statement.formulation == "ip2" else ">="], [1, 1]
+        return [_padded(leaf_path, rows), rows], ["==", "==" if specification.formulation == "ip2" else ">="], [1, 1]
     here = _selection(np.arange(instance.n_triples), instance.n_triples)
     in_tree = [use_path, here, csr_array(needs.shape)]
     anywhere = [csr_array(use_path.shape), here, -needs]
     parts, senses, right = [_padded(leaf_path, in_tree), in_tree, anywhere], ["==", "==", "<="], [1.0, 1.0, 0.0]
-    if statement.formulation == "lp1":
+    if specification.formulation == "lp1":
         parts.append(_budget_row(instance))
         senses.append("<=")
-        right.append(statement.budget_units - int(instance.split_cost.sum()))
+        right.append(specification.budget_units - int(instance.split_cost.sum()))
     return parts, senses, right
 
 
@@ -103,7 +103,7 @@ def _budget_row(instance: PruningInstance) -> list[csr_array]:
 
 def _path_matrix(instance: PruningInstance) -> csr_array:
     """Row h marks p(h), h included."""
-    offsets, ancestors = layout.ancestor_lists(instance)
+    offsets, ancestors = indexing.ancestor_lists(instance)
     shape = (instance.n_nodes, instance.n_nodes)
     return csr_array((np.ones(ancestors.size), ancestors, offsets), shape=shape)
 

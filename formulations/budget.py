@@ -1,6 +1,6 @@
-"""LP1: the mixture of two nested prunings that its relaxation is, and its 0-1 programme as it is printed.
+"""LP1: the mixture of two nested prunings that its relaxation is, and its 0-1 program as it is printed.
 
-The budget method ``mip`` is in `formulations.budget_mip`.
+The budget method ``mip`` is in `ipforest.solvers.branch_and_bound`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from math import ceil, isfinite
 
 import numpy as np
 
-from formulations.arrays import programme
-from formulations.highs import LinearSolver, run
-from formulations.outcome import (
+from formulations.arrays import linear_program
+from formulations.exact_results import (
     INTEGRALITY_TOLERANCE,
     FloatArray,
     Solution,
@@ -24,9 +23,10 @@ from formulations.outcome import (
     trusted_units,
     within_prices,
 )
-from formulations.statement import Statement, state
+from formulations.highs import LinearSolver, run
+from formulations.specification import ModelSpecification, specify
 from ipforest.instance import PruningInstance
-from ipforest.pruning import BudgetResult, Pruning, Status
+from ipforest.results import BudgetResult, Pruning, Status
 from ipforest.solvers.tree_dp import equal_shares, lagrangian_bound
 
 __all__ = ["budget_result", "nested_prunings", "solve_budget_lp1"]
@@ -63,12 +63,12 @@ def solve_budget_lp1(
     ValueError
         A negative budget. Any other can be kept: bare roots cost nothing.
     """
-    statement = state("lp1", instance, budget=budget, relaxed=True)
-    return budget_result(statement, run(programme(statement), solver=solver, time_limit=time_limit), "lp1")
+    specification = specify("lp1", instance, budget=budget, relaxed=True)
+    return budget_result(specification, run(linear_program(specification), solver=solver, time_limit=time_limit), "lp1")
 
 
 def budget_result(
-    statement: Statement, solution: Solution, method: str, time_limit: float | None = None
+    specification: ModelSpecification, solution: Solution, method: str, time_limit: float | None = None
 ) -> BudgetResult:
     r"""Turn a solution of LP1, relaxed or 0-1, into an exact result.
 
@@ -80,18 +80,18 @@ def budget_result(
 
     L being the Lagrangian bound over the trees, is exact and meets the mixture's error.
     """
-    if statement.relaxed:
-        return _mixture_result(statement, solution, method)
-    return _integer_result(statement, solution, method, time_limit)
+    if specification.relaxed:
+        return _mixture_result(specification, solution, method)
+    return _integer_result(specification, solution, method, time_limit)
 
 
-def nested_prunings(statement: Statement, values: FloatArray) -> list[Pruning]:
+def nested_prunings(specification: ModelSpecification, values: FloatArray) -> list[Pruning]:
     """Cut a fractional solution at each of its levels: nested prunings, from the bare roots up."""
-    shares = _falling_shares(statement.instance, kept_shares(statement, values))
+    shares = _falling_shares(specification.instance, kept_shares(specification, values))
     levels = np.unique(shares)
     ends_a_level = np.diff(levels, prepend=-np.inf) > INTEGRALITY_TOLERANCE
     thresholds = [level for level in levels[ends_a_level] if level > INTEGRALITY_TOLERANCE]
-    return [statement.instance.stumps, *(Pruning(shares >= threshold) for threshold in reversed(thresholds))]
+    return [specification.instance.roots_only, *(Pruning(shares >= threshold) for threshold in reversed(thresholds))]
 
 
 def _falling_shares(instance: PruningInstance, shares: FloatArray) -> FloatArray:
@@ -104,13 +104,13 @@ def _falling_shares(instance: PruningInstance, shares: FloatArray) -> FloatArray
         shares = np.minimum(shares, above)
 
 
-def _mixture_result(statement: Statement, solution: Solution, method: str) -> BudgetResult:
-    instance, budget = statement.instance, _budget(statement)
-    found = [instance.stumps] if solution.values is None else nested_prunings(statement, solution.values)
+def _mixture_result(specification: ModelSpecification, solution: Solution, method: str) -> BudgetResult:
+    instance, budget = specification.instance, _budget(specification)
+    found = [instance.roots_only] if solution.values is None else nested_prunings(specification, solution.values)
     mixture = _best_mixture(instance, found, budget)
     error, cost = _expectation(instance, mixture)
     prices = {Fraction(0), _dual_price(solution), _slope(instance, mixture)}
-    bounds, met = zip(*(_bound_at(statement, solution, price) for price in sorted(prices)), strict=True)
+    bounds, met = zip(*(_bound_at(specification, solution, price) for price in sorted(prices)), strict=True)
     pruning = _best_within(instance, [*found, *met], budget)
     pruning_error, pruning_cost = instance.evaluate(pruning)
     bound = min(error, pruning_error, _next_error(instance, max(bounds)))
@@ -129,12 +129,14 @@ def _mixture_result(statement: Statement, solution: Solution, method: str) -> Bu
     )
 
 
-def _integer_result(statement: Statement, solution: Solution, method: str, time_limit: float | None) -> BudgetResult:
-    instance, budget = statement.instance, _budget(statement)
+def _integer_result(
+    specification: ModelSpecification, solution: Solution, method: str, time_limit: float | None
+) -> BudgetResult:
+    instance, budget = specification.instance, _budget(specification)
     relaxation = solve_budget_lp1(instance, budget, time_limit=time_limit)
     found = [relaxation.pruning]
     if solution.values is not None:
-        found.append(integral_pruning(statement, solution.values))
+        found.append(integral_pruning(specification, solution.values))
     pruning = _best_within(instance, found, budget)
     error, cost = instance.evaluate(pruning)
     bound = relaxation.bound
@@ -156,10 +158,10 @@ def _integer_result(statement: Statement, solution: Solution, method: str, time_
     )
 
 
-def _budget(statement: Statement) -> Fraction:
-    if statement.budget is None:
-        raise ValueError(f"statement: expected one within a budget, got {statement.formulation} at a lambda")
-    return statement.budget
+def _budget(specification: ModelSpecification) -> Fraction:
+    if specification.budget is None:
+        raise ValueError(f"specification: expected one within a budget, got {specification.formulation} at a lambda")
+    return specification.budget
 
 
 def _best_mixture(instance: PruningInstance, found: Sequence[Pruning], budget: Fraction) -> Mixture:
@@ -204,23 +206,23 @@ def _dual_price(solution: Solution) -> Fraction:
     return Fraction(max(0.0, -float(solution.row_duals[-1]))).limit_denominator(LAMBDA_DENOMINATOR)
 
 
-def _bound_at(statement: Statement, solution: Solution, price: Fraction) -> tuple[Fraction, Pruning]:
+def _bound_at(specification: ModelSpecification, solution: Solution, price: Fraction) -> tuple[Fraction, Pruning]:
     """Bound the error within the budget at one price of cost; any price >= 0 is valid."""
-    instance = statement.instance
+    instance = specification.instance
     p, q = price.numerator, price.denominator
     if solution.row_duals is None:
         beta = equal_shares(instance, p)
     else:
-        beta = within_prices(instance, p, multipliers(statement, solution.row_duals, q))
+        beta = within_prices(instance, p, multipliers(specification, solution.row_duals, q))
     value, pruning = lagrangian_bound(instance, p, q, beta)
-    spent = _budget(statement) / instance.cost_unit
+    spent = _budget(specification) / instance.cost_unit
     return (Fraction(value, q) - price * spent) * instance.error_unit, pruning
 
 
 def _next_error(instance: PruningInstance, bound: Fraction) -> Fraction:
     """Raise a bound to the least value that a pruning's error can take."""
     step = int(np.gcd.reduce(instance.gain, initial=0)) * instance.error_unit
-    start = instance.error_unit * instance.integer_error(instance.stumps)
+    start = instance.error_unit * instance.integer_error(instance.roots_only)
     return start + ceil((bound - start) / step) * step if step else start
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pyomo.environ as pyo
 
 from formulations.components import acquisition_costs, empty_model, variables
-from formulations.statement import Statement
+from formulations.specification import ModelSpecification
 
 
-def build_closure(statement: Statement) -> pyo.ConcreteModel:
+def build_closure(specification: ModelSpecification) -> pyo.ConcreteModel:
     r"""State IP3 in x_h = 1 - sum of z over p(h): h keeps its test.
 
     .. math::
@@ -27,20 +27,20 @@ def build_closure(statement: Statement) -> pyo.ConcreteModel:
 
     Parameters
     ----------
-    statement : Statement
+    specification : ModelSpecification
         If it is relaxed x and w range over [0, 1]; every vertex stays 0-1.
 
     Returns
     -------
     pyomo.environ.ConcreteModel
-        With ``model.x``, ``model.w`` and ``model.objective`` in units of ``model.statement.objective_unit``.
+        With ``model.x``, ``model.w`` and ``model.objective`` in units of ``model.specification.objective_unit``.
     """
-    model = empty_model(statement)
+    model = empty_model(specification)
     model.x = variables(model, model.data.internal)
     model.w = variables(model, model.data.pairs)
     model.kept_under_parent = pyo.Constraint(list(model.data.parent), rule=kept_under_parent)
     model.acquired_where_kept = pyo.Constraint(list(model.data.first_use), rule=acquired_where_kept)
-    p, q = statement.weights
+    p, q = specification.weights
     model.objective = pyo.Objective(expr=q * errors_left(model) + p * (acquisition_costs(model) + test_costs(model)))
     return model
 

@@ -7,10 +7,10 @@ from typing import Any
 import pyomo.environ as pyo
 
 from formulations.components import acquisition_costs, empty_model, errors, one_leaf_per_path, test_costs, variables
-from formulations.statement import Statement
+from formulations.specification import ModelSpecification
 
 
-def build_compact(statement: Statement) -> pyo.ConcreteModel:
+def build_compact(specification: ModelSpecification) -> pyo.ConcreteModel:
     r"""State IP3 without w^(t): its equation says w^(t) = 1 - sum of z, put into w^(t) <= w.
 
     .. math::
@@ -25,20 +25,20 @@ def build_compact(statement: Statement) -> pyo.ConcreteModel:
 
     Parameters
     ----------
-    statement : Statement
+    specification : ModelSpecification
         If it is relaxed z and w range over [0, 1]; every vertex stays 0-1.
 
     Returns
     -------
     pyomo.environ.ConcreteModel
-        With ``model.z``, ``model.w`` and ``model.objective`` in units of ``model.statement.objective_unit``.
+        With ``model.z``, ``model.w`` and ``model.objective`` in units of ``model.specification.objective_unit``.
     """
-    model = empty_model(statement)
+    model = empty_model(specification)
     model.z = variables(model, model.data.nodes)
     model.w = variables(model, model.data.pairs)
     model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
     model.usage_unless_stopped = pyo.Constraint(list(model.data.first_use), rule=usage_unless_stopped)
-    p, q = statement.weights
+    p, q = specification.weights
     model.objective = pyo.Objective(expr=q * errors(model) + p * (acquisition_costs(model) + test_costs(model)))
     return model
 

@@ -8,20 +8,20 @@ from typing import Any
 import pyomo.environ as pyo
 
 from formulations.model_data import ModelData
-from formulations.statement import Statement
+from formulations.specification import ModelSpecification
 
 
-def empty_model(statement: Statement) -> pyo.ConcreteModel:
-    """Start a model that carries its statement and its data."""
-    model = pyo.ConcreteModel(name=statement.formulation)
-    model.statement = statement
-    model.data = ModelData.of(statement)
+def empty_model(specification: ModelSpecification) -> pyo.ConcreteModel:
+    """Start a model that carries its specification and its data."""
+    model = pyo.ConcreteModel(name=specification.formulation)
+    model.specification = specification
+    model.data = ModelData.of(specification)
     return model
 
 
 def variables(model: pyo.ConcreteModel, index: Sequence[Any]) -> pyo.Var:
     """Declare variables over {0, 1}, or over [0, 1] in a relaxed model."""
-    return pyo.Var(index, domain=pyo.UnitInterval if model.statement.relaxed else pyo.Binary)
+    return pyo.Var(index, domain=pyo.UnitInterval if model.specification.relaxed else pyo.Binary)
 
 
 def errors(model: pyo.ConcreteModel) -> Any:

@@ -1,4 +1,4 @@
-"""HiGHS on plain arrays: `run` any linear programme; the methods ``highs-lp`` and ``highs-mip``."""
+"""HiGHS on plain arrays: `run` any linear program; the methods ``highs-lp`` and ``highs-mip``."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from formulations.arrays import programme
-from formulations.linear import LinearProgramme
-from formulations.outcome import Solution, pruning_result
+from formulations.arrays import linear_program
+from formulations.exact_results import Solution, pruning_result
 from formulations.registry import formulation as formulation_named
-from formulations.statement import Statement, state
+from formulations.specification import ModelSpecification, specify
 from ipforest.instance import PruningInstance
-from ipforest.pruning import PruningResult, Status
 from ipforest.rational import time_limit_seconds
+from ipforest.results import PruningResult, Status
 from ipforest.solvers import MissingSolverError
+from ipforest.solvers.linear_program import LinearProgram
 
 __all__ = ["run", "solve_lp", "solve_mip", "with_exact_bound"]
 
@@ -29,16 +29,16 @@ GAP_TOLERANCE = 1e-6
 
 
 def run(
-    problem: LinearProgramme, *, solver: LinearSolver = "simplex", time_limit: float | None = None, gap: float = 0.0
+    problem: LinearProgram, *, solver: LinearSolver = "simplex", time_limit: float | None = None, gap: float = 0.0
 ) -> Solution:
-    """Solve a programme with HiGHS.
+    """Solve a program with HiGHS.
 
     Parameters
     ----------
-    problem : LinearProgramme
+    problem : LinearProgram
         0-1 where any column is integer.
     solver : {"simplex", "ipm"}
-        For linear programmes. Both end in a vertex: the interior point method is always followed by crossover.
+        For linear programs. Both end in a vertex: the interior point method is always followed by crossover.
     time_limit : float, optional
         Seconds.
     gap : float
@@ -175,7 +175,7 @@ def solve_lp(
     """Solve the relaxation of a formulation at a vertex: method ``highs-lp``.
 
     The pruning is the vertex, which is 0-1 for every formulation but ``ip1``; the bound is exact, see
-    `formulations.outcome.pruning_result`.
+    `formulations.exact_results.pruning_result`.
 
     Parameters
     ----------
@@ -193,8 +193,10 @@ def solve_lp(
     FractionalOptimumError
         The optimal vertex is no pruning (``ip1``).
     """
-    statement = state(formulation, instance, lam, relaxed=True)
-    return pruning_result(statement, run(programme(statement), solver=solver, time_limit=time_limit), "highs-lp")
+    specification = specify(formulation, instance, lam, relaxed=True)
+    return pruning_result(
+        specification, run(linear_program(specification), solver=solver, time_limit=time_limit), "highs-lp"
+    )
 
 
 def solve_mip(
@@ -204,7 +206,7 @@ def solve_mip(
     time_limit: float | None = None,
     gap: float = 0.0,
 ) -> PruningResult:
-    """Solve the 0-1 programme of a formulation by branch and bound: method ``highs-mip``.
+    """Solve the 0-1 program of a formulation by branch and bound: method ``highs-mip``.
 
     The bound is HiGHS's own, a float trusted to 1e-6 units plus 1e-9 of itself; see also `with_exact_bound`. ``proofs``
     certifies without it.
@@ -224,32 +226,34 @@ def solve_mip(
     ValueError
         A formulation that takes no lambda, or does not fit the instance.
     """
-    statement = state(formulation, instance, lam)
-    result = pruning_result(statement, run(programme(statement), time_limit=time_limit, gap=gap), "highs-mip")
-    return with_exact_bound(statement, result)
+    specification = specify(formulation, instance, lam)
+    result = pruning_result(
+        specification, run(linear_program(specification), time_limit=time_limit, gap=gap), "highs-mip"
+    )
+    return with_exact_bound(specification, result)
 
 
-def with_exact_bound(statement: Statement, result: PruningResult) -> PruningResult:
+def with_exact_bound(specification: ModelSpecification, result: PruningResult) -> PruningResult:
     """Close the gap that the floats of a finished branch and bound leave, by the exact duals of the relaxation.
 
     Parameters
     ----------
-    statement : Statement
+    specification : ModelSpecification
     result : PruningResult
-        Of that statement.
+        Of that specification.
 
     Returns
     -------
     PruningResult
-        The same unless it is "feasible", of a 0-1 programme whose relaxation is integral.
+        The same unless it is "feasible", of a 0-1 program whose relaxation is integral.
     """
     if (
-        statement.relaxed
+        specification.relaxed
         or result.status is not Status.FEASIBLE
-        or not formulation_named(statement.formulation).integral
+        or not formulation_named(specification.formulation).integral
     ):
         return result
-    relaxed = solve_lp(statement.instance, result.lam, statement.formulation)
+    relaxed = solve_lp(specification.instance, result.lam, specification.formulation)
     bound = min(max(result.bound, relaxed.bound), result.objective)
     return replace(
         result,

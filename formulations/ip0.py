@@ -5,10 +5,10 @@ from __future__ import annotations
 import pyomo.environ as pyo
 
 from formulations.components import empty_model, errors, one_leaf_per_path, variables
-from formulations.statement import Statement
+from formulations.specification import ModelSpecification
 
 
-def build_ip0(statement: Statement) -> pyo.ConcreteModel:
+def build_ip0(specification: ModelSpecification) -> pyo.ConcreteModel:
     r"""State IP0, the pruning of least error: optimal-pruning paper, section 3, (IP0).
 
     .. math::
@@ -21,15 +21,15 @@ def build_ip0(statement: Statement) -> pyo.ConcreteModel:
 
     Parameters
     ----------
-    statement : Statement
+    specification : ModelSpecification
         If it is relaxed z ranges over [0, 1]; every vertex stays 0-1.
 
     Returns
     -------
     pyomo.environ.ConcreteModel
-        With ``model.z`` and ``model.objective`` in units of ``model.statement.objective_unit``.
+        With ``model.z`` and ``model.objective`` in units of ``model.specification.objective_unit``.
     """
-    model = empty_model(statement)
+    model = empty_model(specification)
     model.z = variables(model, model.data.nodes)
     model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
     model.objective = pyo.Objective(expr=errors(model))

@@ -6,12 +6,12 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from formulations import layout
+from formulations import indexing
 from formulations.components import acquisition_costs, empty_model, errors, one_leaf_per_path, test_costs, variables
-from formulations.statement import Statement
+from formulations.specification import ModelSpecification
 
 
-def build_ip1(statement: Statement) -> pyo.ConcreteModel:
+def build_ip1(specification: ModelSpecification) -> pyo.ConcreteModel:
     r"""State IP1: optimal-pruning paper, section 4, (IP1); BudgetPrune, appendix 6.1.
 
     .. math::
@@ -22,27 +22,27 @@ def build_ip1(statement: Statement) -> pyo.ConcreteModel:
 
     where k ~ p(h) says that a proper ancestor of h needs unit k: h lies strictly below u_{t,k,i} on the path of
     example i. The paper states one tree; with w_{k,i} "used in any tree" (BudgetPrune) the same rows state a forest,
-    and the 0-1 programme is exact. The relaxation is not: w is held up by each z_h alone, where their sum along the
+    and the 0-1 program is exact. The relaxation is not: w is held up by each z_h alone, where their sum along the
     path is valid. An instance's split cost enters as in BudgetPrune's (IP), though no paper has it in IP1.
 
     Parameters
     ----------
-    statement : Statement
+    specification : ModelSpecification
         Of an instance with ``example_leaf``: the rows need the whole path of each example. If it is relaxed z and w
         range over [0, 1].
 
     Returns
     -------
     pyomo.environ.ConcreteModel
-        With ``model.z``, ``model.w`` and ``model.objective`` in units of ``model.statement.objective_unit``.
+        With ``model.z``, ``model.w`` and ``model.objective`` in units of ``model.specification.objective_unit``.
     """
-    model = empty_model(statement)
+    model = empty_model(specification)
     model.z = variables(model, model.data.nodes)
     model.w = variables(model, model.data.pairs)
-    _, below_first_use = layout.rows(statement)
+    _, below_first_use = indexing.rows(specification)
     model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
     model.acquired_above_leaf = pyo.Constraint(below_first_use.tuples(), rule=acquired_above_leaf)
-    p, q = statement.weights
+    p, q = specification.weights
     model.objective = pyo.Objective(expr=q * errors(model) + p * (acquisition_costs(model) + test_costs(model)))
     return model
 

@@ -7,10 +7,10 @@ from typing import Any
 import pyomo.environ as pyo
 
 from formulations.components import acquisition_costs, empty_model, errors, one_leaf_per_path, test_costs, variables
-from formulations.statement import Statement
+from formulations.specification import ModelSpecification
 
 
-def build_ip2(statement: Statement) -> pyo.ConcreteModel:
+def build_ip2(specification: ModelSpecification) -> pyo.ConcreteModel:
     r"""State IP2: optimal-pruning paper, section 4, (IP2).
 
     .. math::
@@ -19,27 +19,27 @@ def build_ip2(statement: Statement) -> pyo.ConcreteModel:
         & w_{k,i} + \sum_{h \in p(u_{k,i})} z_h = 1 && \forall k \in K_i, \forall i \\
         & z_h \in \{0, 1\}, \ w_{k,i} \in \{0, 1\}
 
-    It is a statement about one tree: with the equation of a second tree, w_{k,i} would make both trees use a unit or
+    It is about one tree: with the equation of a second tree, w_{k,i} would make both trees use a unit or
     neither. An instance of several trees is refused; `ip3` is the paper's generalisation. (To prune each tree by
     itself, as the papers' "ind. pru." does, use the method ``tree-dp``.) An instance's split cost enters as in
     BudgetPrune's (IP).
 
     Parameters
     ----------
-    statement : Statement
+    specification : ModelSpecification
         Of an instance of one tree. If it is relaxed z and w range over [0, 1]; every vertex stays 0-1.
 
     Returns
     -------
     pyomo.environ.ConcreteModel
-        With ``model.z``, ``model.w`` and ``model.objective`` in units of ``model.statement.objective_unit``.
+        With ``model.z``, ``model.w`` and ``model.objective`` in units of ``model.specification.objective_unit``.
     """
-    model = empty_model(statement)
+    model = empty_model(specification)
     model.z = variables(model, model.data.nodes)
     model.w = variables(model, model.data.pairs)
     model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
     model.usage_in_tree = pyo.Constraint(list(model.data.first_use), rule=usage_in_tree)
-    p, q = statement.weights
+    p, q = specification.weights
     model.objective = pyo.Objective(expr=q * errors(model) + p * (acquisition_costs(model) + test_costs(model)))
     return model
 

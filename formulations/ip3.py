@@ -1,4 +1,4 @@
-"""IP3: the papers' programme for an ensemble; with the split cost, the IP of NIPS 2016."""
+"""IP3: the papers' program for an ensemble; with the split cost, the IP of NIPS 2016."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from formulations.components import (
     usage_in_tree,
     variables,
 )
-from formulations.statement import Statement
+from formulations.specification import ModelSpecification
 
 
-def build_ip3(statement: Statement) -> pyo.ConcreteModel:
+def build_ip3(specification: ModelSpecification) -> pyo.ConcreteModel:
     r"""State IP3: optimal-pruning paper, section 4, (IP3); with a split cost, BudgetPrune, section 3, (IP).
 
     .. math::
@@ -34,7 +34,7 @@ def build_ip3(statement: Statement) -> pyo.ConcreteModel:
 
     Parameters
     ----------
-    statement : Statement
+    specification : ModelSpecification
         If it is relaxed all variables range over [0, 1]; every vertex stays 0-1 (Theorem 4.2; BudgetPrune,
         Theorem 3.2).
 
@@ -42,15 +42,15 @@ def build_ip3(statement: Statement) -> pyo.ConcreteModel:
     -------
     pyomo.environ.ConcreteModel
         With ``model.z``, ``model.w_tree``, ``model.w`` and ``model.objective`` in units of
-        ``model.statement.objective_unit``.
+        ``model.specification.objective_unit``.
     """
-    model = empty_model(statement)
+    model = empty_model(specification)
     model.z = variables(model, model.data.nodes)
     model.w_tree = variables(model, list(model.data.first_use))
     model.w = variables(model, model.data.pairs)
     model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
     model.usage_in_tree = pyo.Constraint(list(model.data.first_use), rule=usage_in_tree)
     model.usage_anywhere = pyo.Constraint(list(model.data.first_use), rule=usage_anywhere)
-    p, q = statement.weights
+    p, q = specification.weights
     model.objective = pyo.Objective(expr=q * errors(model) + p * (acquisition_costs(model) + test_costs(model)))
     return model

@@ -16,10 +16,10 @@ from formulations.components import (
     usage_in_tree,
     variables,
 )
-from formulations.statement import Statement
+from formulations.specification import ModelSpecification
 
 
-def build_lp1(statement: Statement) -> pyo.ConcreteModel:
+def build_lp1(specification: ModelSpecification) -> pyo.ConcreteModel:
     r"""State LP1, IP3's constraints Q with a budget: optimal-pruning paper, Corollary 4.3, (LP1).
 
     .. math::
@@ -40,9 +40,9 @@ def build_lp1(statement: Statement) -> pyo.ConcreteModel:
 
     Parameters
     ----------
-    statement : Statement
+    specification : ModelSpecification
         Within a budget B. If it is relaxed all variables range over [0, 1], the paper's LP1; otherwise it is the
-        0-1 programme.
+        0-1 program.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def build_lp1(statement: Statement) -> pyo.ConcreteModel:
         With ``model.z``, ``model.w_tree``, ``model.w``; ``model.objective`` in error units, ``model.spent`` and the
         budget row in cost units.
     """
-    model = empty_model(statement)
+    model = empty_model(specification)
     model.z = variables(model, model.data.nodes)
     model.w_tree = variables(model, list(model.data.first_use))
     model.w = variables(model, model.data.pairs)
@@ -65,4 +65,4 @@ def build_lp1(statement: Statement) -> pyo.ConcreteModel:
 
 def within_budget(model: pyo.ConcreteModel) -> Any:
     """Average cost of an example, times N, at most B N: optimal-pruning paper, (LP1)."""
-    return model.spent <= model.statement.budget_units
+    return model.spent <= model.specification.budget_units

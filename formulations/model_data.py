@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from formulations import layout
-from formulations.statement import Statement
+from formulations import indexing
+from formulations.specification import ModelSpecification
 
 __all__ = ["ModelData"]
 
@@ -49,17 +49,17 @@ class ModelData:
     s: dict[int, int]
 
     @classmethod
-    def of(cls, statement: Statement) -> ModelData:
-        """Read the sets of a statement's instance."""
-        instance = statement.instance
-        offsets, ancestors = layout.ancestor_lists(instance)
+    def of(cls, specification: ModelSpecification) -> ModelData:
+        """Read the sets of a specification's instance."""
+        instance = specification.instance
+        offsets, ancestors = indexing.ancestor_lists(instance)
         internal = instance.internal_nodes.tolist()
         pairs = list(zip(instance.acquisition_unit.tolist(), instance.acquisition_example.tolist(), strict=True))
-        triples = zip(*(part.tolist() for part in layout.triple_index(instance)), strict=True)
+        triples = zip(*(part.tolist() for part in indexing.triple_index(instance)), strict=True)
         first_use = instance.internal_nodes[instance.triple_node].tolist()
         return cls(
             nodes=list(range(instance.n_nodes)),
-            leaves=layout.tree_leaves(instance).tolist(),
+            leaves=indexing.tree_leaves(instance).tolist(),
             internal=internal,
             path={h: ancestors[offsets[h] : offsets[h + 1]].tolist() for h in range(instance.n_nodes)},
             parent={h: above for h in internal if (above := int(instance.node_parent[h])) >= 0},

@@ -14,6 +14,7 @@ from pyomo.repn import generate_standard_repn
 from scipy.sparse import csr_array
 
 from formulations.budget import budget_result
+from formulations.exact_results import Solution, pruning_result
 from formulations.highs import (
     GAP_TOLERANCE,
     ending_status,
@@ -22,10 +23,9 @@ from formulations.highs import (
     set_options,
     with_exact_bound,
 )
-from formulations.linear import LinearProgramme
-from formulations.outcome import Solution, pruning_result
-from formulations.statement import Statement
-from ipforest.pruning import BudgetResult, PruningResult
+from formulations.specification import ModelSpecification
+from ipforest.results import BudgetResult, PruningResult
+from ipforest.solvers.linear_program import LinearProgram
 
 __all__ = ["export", "matrix", "solve"]
 
@@ -34,7 +34,7 @@ def solve(model: pyo.ConcreteModel, time_limit: float | None = None, gap: float 
     """Solve a model through Pyomo with HiGHS; its variables then hold the solution.
 
     Constraints that you add to a model at a lambda bind its pruning; the bound of a relaxation is then that of the
-    programme without them, still valid. Leave the rows that are there in place, and ``lp1`` as it was built.
+    program without them, still valid. Leave the rows that are there in place, and ``lp1`` as it was built.
 
     Parameters
     ----------
@@ -59,18 +59,18 @@ def solve(model: pyo.ConcreteModel, time_limit: float | None = None, gap: float 
     MissingSolverError
         HiGHS is not installed.
     """
-    statement = getattr(model, "statement", None)
-    if not isinstance(statement, Statement):
+    specification = getattr(model, "specification", None)
+    if not isinstance(specification, ModelSpecification):
         raise TypeError(f"model: expected one that formulations.build gave, got {type(model).__name__}")
     solution = _run(model, time_limit, gap)
-    method = f"pyomo {statement.formulation}{' relaxed' if statement.relaxed else ''}"
-    if statement.budget is not None:
-        return budget_result(statement, solution, method, time_limit)
-    return with_exact_bound(statement, pruning_result(statement, solution, method))
+    method = f"pyomo {specification.formulation}{' relaxed' if specification.relaxed else ''}"
+    if specification.budget is not None:
+        return budget_result(specification, solution, method, time_limit)
+    return with_exact_bound(specification, pruning_result(specification, solution, method))
 
 
 def _run(model: pyo.ConcreteModel, time_limit: float | None, gap: float) -> Solution:
-    relaxed = model.statement.relaxed
+    relaxed = model.specification.relaxed
     wanted = options(not relaxed, "simplex", time_limit, gap)
     set_options(import_highspy().Highs(), wanted)
     variables = list(model.component_data_objects(pyo.Var))
@@ -108,7 +108,7 @@ def _run(model: pyo.ConcreteModel, time_limit: float | None, gap: float) -> Solu
     )
 
 
-def matrix(model: pyo.ConcreteModel) -> LinearProgramme:
+def matrix(model: pyo.ConcreteModel) -> LinearProgram:
     """Take a linear model apart: sparse matrix, labels, senses, right-hand sides, bounds, objective.
 
     Columns and rows stand in the order in which the model declares them.
@@ -139,7 +139,7 @@ def matrix(model: pyo.ConcreteModel) -> LinearProgramme:
     objective = np.zeros(len(variables))
     for variable, coefficient in terms:
         objective[column[id(variable)]] = coefficient
-    return LinearProgramme(
+    return LinearProgram(
         A=A,
         senses=np.array(senses, dtype="<U2"),
         rhs=np.array(rhs, dtype=np.float64),

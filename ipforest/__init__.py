@@ -2,11 +2,11 @@
 
 from ipforest import datasets
 from ipforest.costs import FeatureCosts
-from ipforest.estimator import BudgetPrune
-from ipforest.forest import Forest
+from ipforest.ensemble.forest import Forest
 from ipforest.instance import PruningInstance
-from ipforest.path import prune_path
-from ipforest.pruning import BudgetResult, DualFlow, Pruning, PruningResult, Status
+from ipforest.learners.budget_prune import BudgetPrune
+from ipforest.path import PruningPath, prune_path
+from ipforest.results import BudgetResult, DualFlow, Pruning, PruningResult, Status
 from ipforest.solvers import MissingSolverError, available_solvers, solve, solve_budget
 
 __version__ = "0.1.0"
@@ -20,6 +20,7 @@ __all__ = [
     "MissingSolverError",
     "Pruning",
     "PruningInstance",
+    "PruningPath",
     "PruningResult",
     "Status",
     "available_solvers",

@@ -21,11 +21,11 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from ipforest.forest import Forest
+    from ipforest.ensemble.forest import Forest
+    from ipforest.experiments.tradeoff import Solver, Tradeoff, TradeoffPoint
     from ipforest.instance import PruningInstance
-    from ipforest.path import Path as LambdaPath
-    from ipforest.pruning import PruningResult
-    from ipforest.tradeoff import Solver, Tradeoff, TradeoffPoint
+    from ipforest.path import PruningPath
+    from ipforest.results import PruningResult
 
 DONE, CHECK_FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -95,8 +95,8 @@ def _problem(options: Arguments) -> tuple[Forest, PruningInstance, str]:
     """Give the forest, the instance and the unit of cost that the options describe."""
     from ipforest import datasets
     from ipforest.costs import FeatureCosts
-    from ipforest.demo import train_and_split
-    from ipforest.forest import Forest
+    from ipforest.ensemble.forest import Forest
+    from ipforest.experiments.demo import train_and_split
     from ipforest.instance import PruningInstance
 
     if (options.model is None) != (options.examples is None):
@@ -184,12 +184,12 @@ def _add_demo(commands: Subparsers) -> None:
 def run_demo(options: Arguments) -> int:
     """Do the main job end to end on one data set."""
     from ipforest import datasets
-    from ipforest.demo import train_and_split
+    from ipforest.experiments.demo import train_and_split
+    from ipforest.experiments.tradeoff import lambda_grid, solve_tradeoff
     from ipforest.instance import PruningInstance
     from ipforest.progress import progress_bar
     from ipforest.rational import nonnegative_fraction
     from ipforest.solvers import solve_budget
-    from ipforest.tradeoff import lambda_grid, solve_tradeoff
 
     data = datasets.load(options.data)
     typed = options.lambdas
@@ -229,11 +229,11 @@ def run_demo(options: Arguments) -> int:
 
 
 def _pyomo_solver(formulation: str) -> Solver:
-    """Solve a formulation's 0-1 programme, built by Pyomo, with HiGHS."""
+    """Solve a formulation's 0-1 program, built by Pyomo, with HiGHS."""
     import formulations
 
     if formulations.formulation(formulation).takes != "lam":
-        raise ValueError(f"--formulation: expected a programme that takes lambda, got {formulation!r}")
+        raise ValueError(f"--formulation: expected a program that takes lambda, got {formulation!r}")
 
     def solve_model(instance: PruningInstance, lam: Fraction) -> PruningResult:
         return cast("PruningResult", formulations.solve(formulations.build(formulation, instance, lam)))
@@ -333,7 +333,7 @@ def run_prune(options: Arguments) -> int:
 def _write_pruned(forest: Forest, instance: PruningInstance, result: PruningResult, directory: Path) -> None:
     import joblib
 
-    from proofs.certificate_file import write_certificate
+    from proofs.certificates.pruning_file import write_certificate
 
     joblib.dump(forest.prune(result.pruning).to_sklearn(), directory / "pruned.joblib")
     write_certificate(directory / "optimality.cert", instance, result)
@@ -352,7 +352,7 @@ def run_path(options: Arguments) -> int:
     from ipforest.path import prune_path
     from ipforest.plotting import TradeoffDisplay
     from ipforest.progress import progress_bar
-    from proofs.path_certificate_file import write_path_certificate
+    from proofs.certificates.path_file import write_path_certificate
 
     budget, directory = _exact_number(options.budget, "budget"), _out_directory(options)
     forest, instance, cost_unit = _problem(options)
@@ -378,7 +378,7 @@ def run_path(options: Arguments) -> int:
     return code
 
 
-def _path_table(path: LambdaPath, n_rows: int, cost_unit: str) -> Table:
+def _path_table(path: PruningPath, n_rows: int, cost_unit: str) -> Table:
     table = _table(f"Optimal prunings; cost in {cost_unit} an example")
     for heading in ("from lambda", "to lambda", "error", "cost", "internal nodes"):
         table.add_column(heading, justify="right")
@@ -412,7 +412,7 @@ def _add_crosscheck(commands: Subparsers) -> None:
 def run_crosscheck(options: Arguments) -> int:
     """Compare the methods; exit 1 at the first disagreement, with the problem saved for replay."""
     from ipforest.progress import progress_bar
-    from proofs.cross_check import crosscheck_random, replay
+    from proofs.crosschecks.methods import crosscheck_random, replay
 
     if options.replay is not None:
         outcome: Any = replay(options.replay, options.methods)
@@ -433,7 +433,7 @@ def _add_prove(commands: Subparsers) -> None:
 def run_prove(options: Arguments) -> int:
     """Examine the claims; exit 1 if a verdict is not the stated one."""
     from ipforest.progress import progress_bar
-    from proofs import claims
+    from proofs.claims import table as claims
 
     with progress_bar("ipforest prove", visible=not options.json) as progress:
         table = claims.prove(options.seed, progress)
@@ -457,7 +457,7 @@ def _add_verify(commands: Subparsers) -> None:
 def run_verify(options: Arguments) -> int:
     """Verify one certificate; exit 1 if it is refused."""
     from ipforest.instance import PruningInstance
-    from proofs.certificate_file import verify_certificate_file
+    from proofs.certificates.pruning_file import verify_certificate_file
 
     instance = None if options.instance is None else PruningInstance.load(options.instance)
     verdict = verify_certificate_file(options.certificate, instance)
@@ -495,7 +495,7 @@ def _add_bench(commands: Subparsers) -> None:
 
 def run_bench(options: Arguments) -> int:
     """Measure and write a CSV."""
-    from ipforest import benchmarks
+    from ipforest.experiments import benchmarks
     from ipforest.progress import progress_bar
 
     bench, sizes = {

@@ -192,7 +192,7 @@ class FeatureCosts:
         """The least common denominator of the unit costs."""
         return lcm(*(cost.denominator for cost in self.unit_costs))
 
-    def of_usage(self, usage: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    def cost_of(self, usage: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Compute what examples pay for the features they use.
 
         Parameters

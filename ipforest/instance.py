@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ipforest import routing
 from ipforest._arrays import checked_array, checked_offsets, load_arrays, read_only
 from ipforest.costs import FeatureCosts
-from ipforest.forest import Forest
+from ipforest.ensemble import routing
+from ipforest.ensemble.forest import Forest
 from ipforest.losses import ErrorData, node_errors
-from ipforest.pruning import Pruning
 from ipforest.rational import INT64_SAFE, exact_sum, nonnegative_fraction
+from ipforest.results import Pruning
 
 FORMAT_VERSION = 1
 
@@ -28,7 +28,7 @@ FORMAT_VERSION = 1
 class PruningInstance:
     r"""A forest, routed examples and costs, as the integer program sees them.
 
-    The programme (optimal-pruning paper, IP3; BudgetPrune, IP) is to choose the nodes h that become leaves, z_h, and
+    The program (optimal-pruning paper, IP3; BudgetPrune, IP) is to choose the nodes h that become leaves, z_h, and
     the acquisitions w_{k,i} so as to minimise
 
     .. math:: \frac{1}{N_e T} \sum_h e_h z_h + \lambda \Big[ \frac{1}{N_c} \sum_{k,i} c_k w_{k,i}
@@ -388,12 +388,12 @@ class PruningInstance:
         return Pruning(np.ones(self.n_internal, dtype=bool))
 
     @property
-    def stumps(self) -> Pruning:
+    def roots_only(self) -> Pruning:
         """The pruning that keeps none: every tree is its root."""
         return Pruning(np.zeros(self.n_internal, dtype=bool))
 
     def fingerprint(self) -> str:
-        """SHA-256 of the programme's data (all but the routing) in a canonical byte order, as 64 hexadecimal digits."""
+        """SHA-256 of the program's data (all but the routing) in a canonical byte order, as 64 hexadecimal digits."""
         digest = hashlib.sha256(f"ipforest instance {FORMAT_VERSION}\n".encode())
         for name, value in self._data():
             if isinstance(value, np.ndarray):

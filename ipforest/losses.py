@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ipforest.rational import INT64_SAFE, as_fraction
 
 if TYPE_CHECKING:
-    from ipforest.forest import Forest
+    from ipforest.ensemble.forest import Forest
 
 ErrorData: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike]
 FloatArray: TypeAlias = npt.NDArray[np.float64]

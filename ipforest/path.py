@@ -1,19 +1,19 @@
 """The whole path: every lambda at which the optimal pruning changes, exactly, with one flow that proves all of them.
 
 Optimal prunings are nested: a node once dropped, as lambda rises, stays dropped. So one number per node, lam_h, is the
-whole tradeoff. The method is slicing with contraction (`ipforest.kernels.slicing`) on integers: every piece starts from
-the flow of the piece it came from, pieces live in place, large ones are handed to threads one cut at a time, small ones
-whole (`ipforest.slicer`).
+whole tradeoff. The method is slicing with contraction (`ipforest.maxflow.subproblems`) on integers: every piece starts
+from the flow of the piece it came from, pieces live in place, large ones are handed to threads one cut at a time,
+small ones whole (`ipforest.maxflow.parametric_cut`).
 
 Chosen by measurement. Slicing visits each triple about four times, so the cuts of the few giant pieces decide, and in
 them two kinds of rounds in which little happens:
 
 - a fifth of the supply can never be paid, but a trickle still crosses the cut, and every round it takes a longer way.
-  Peeling (`ipforest.kernels.peeling`) finds most of what is not kept before any flow; and as soon as labels show that
-  nearly all of the excess is cut off, the two sides are solved apart, each exact given the other. When breakpoints of
-  both sides turn out to be out of order, those between are joined and sliced again;
+  Peeling (`ipforest.maxflow.persistency`) finds most of what is not kept before any flow; and as soon as labels show
+  that nearly all of the excess is cut off, the two sides are solved apart, each exact given the other. When breakpoints
+  of both sides turn out to be out of order, those between are joined and sliced again;
 - everything can be paid, but the last millionth of the supply is spread in units too small to meet each other: a pass
-  along a tree (`ipforest.kernels.tree_routing`) took 2 rounds in place of 704.
+  along a tree (`ipforest.maxflow.spanning_forest`) took 2 rounds in place of 704.
 
 =================================== ======= =======================
 9.2 million triples                 seconds rounds in giant pieces
@@ -48,12 +48,12 @@ import numpy.typing as npt
 from ipforest._arrays import checked_array, read_only
 from ipforest._records import records_to_csv
 from ipforest.instance import PruningInstance, require_instance
-from ipforest.kernels.presolve import first_members, presolve, restore_nodes, restore_triples
-from ipforest.kernels.slicing import restore_row_order
+from ipforest.maxflow.parametric_cut import Piece, Slicer, slice_open
+from ipforest.maxflow.presolve import first_members, presolve, restore_nodes, restore_triples
+from ipforest.maxflow.subproblems import restore_row_order
 from ipforest.progress import ProgressCallback, silent
-from ipforest.pruning import BudgetResult, Pruning, Status
 from ipforest.rational import exact_sum, nonnegative_fraction
-from ipforest.slicer import Piece, Slicer, slice_open
+from ipforest.results import BudgetResult, Pruning, Status
 
 logger = logging.getLogger(__name__)
 
@@ -127,7 +127,7 @@ class SkippedInterval:
     Parameters
     ----------
     breakpoint : int
-        Index of the one entry of ``Path.breakpoints`` that stands for all breakpoints of this part.
+        Index of the one entry of ``PruningPath.breakpoints`` that stands for all breakpoints of this part.
     lam_low, lam_high : Fraction or float
         They lie in ``lam_low <= lam <= lam_high``; `lam_high` may be infinite.
     n_nodes : int
@@ -141,7 +141,7 @@ class SkippedInterval:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Path:
+class PruningPath:
     """Error and cost of all optimal prunings.
 
     Parameters
@@ -371,7 +371,7 @@ def prune_path(
     max_points: int | None = None,
     lam_range: tuple[object, object] | None = None,
     progress: ProgressCallback | None = None,
-) -> Path:
+) -> PruningPath:
     """Find every optimal pruning at once.
 
     Parameters
@@ -388,7 +388,7 @@ def prune_path(
 
     Returns
     -------
-    Path
+    PruningPath
 
     Raises
     ------
@@ -439,8 +439,8 @@ def _assemble(
     pieces: Sequence[Piece],
     status: Status,
     started: float,
-) -> Path:
-    """Turn pieces, by ascending lambda, into a Path on the instance."""
+) -> PruningPath:
+    """Turn pieces, by ascending lambda, into a PruningPath on the instance."""
     k = len(pieces)
     unit = instance.error_unit / instance.cost_unit
     totals = [slicer.totals(piece) for piece in pieces]
@@ -463,7 +463,7 @@ def _assemble(
         if piece.resolved is None
     )
     flow = None if skipped else _path_flow(instance, slicer, pieces, node_breakpoint)
-    return Path(
+    return PruningPath(
         instance=instance,
         breakpoints=tuple(ratio * unit for ratio in ratios),
         errors=tuple(instance.error_unit * value for value in reversed(errors)),

@@ -13,13 +13,13 @@ import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest.forest import LEAF, Forest
+from ipforest.ensemble.forest import LEAF, Forest
 from ipforest.rational import as_fraction, nonnegative_fraction
 
 if TYPE_CHECKING:
-    from ipforest.estimator import BudgetPrune
-    from ipforest.path import Path
-    from ipforest.tradeoff import Tradeoff
+    from ipforest.experiments.tradeoff import Tradeoff
+    from ipforest.learners.budget_prune import BudgetPrune
+    from ipforest.path import PruningPath
 
 Axes: TypeAlias = Any
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -75,12 +75,12 @@ class TradeoffDisplay:
         self.error_name = error_name
 
     @classmethod
-    def from_path(cls, path: Path, *, budget: object | None = None, ax: Axes | None = None) -> Self:
+    def from_path(cls, path: PruningPath, *, budget: object | None = None, ax: Axes | None = None) -> Self:
         """Draw a path as `ipforest.prune_path` gives it.
 
         Parameters
         ----------
-        path : Path
+        path : PruningPath
         budget : number, optional
             Drawn as a vertical line; the best pruning of the path within it is ringed.
         ax : matplotlib Axes, optional
@@ -156,7 +156,7 @@ class TradeoffDisplay:
 
 
 def plot_tradeoff(tradeoff: Tradeoff, *, ax: Axes | None = None) -> Axes:
-    """Draw error against cost for prunings that were solved for, on the data of the programme and on test data.
+    """Draw error against cost for prunings that were solved for, on the data of the program and on test data.
 
     Parameters
     ----------
@@ -363,7 +363,7 @@ def _label_tests(axes: Axes, picture: _TreePicture, feature_names: Sequence[str]
     axes.margins(y=0.12)
 
 
-def _path_curve(path: Path, label: str, chosen: Point | None) -> Curve:
+def _path_curve(path: PruningPath, label: str, chosen: Point | None) -> Curve:
     costs, errors = (np.array([float(value) for value in values]) for values in (path.costs, path.errors))
     return Curve(costs, errors, label, chosen)
 

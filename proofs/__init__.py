@@ -6,7 +6,7 @@ first use, so that a checker brings in no solver:
 
 ===============================================  ==================================================================
 `unimodularity`, `gallery`, `recognition`        is a small matrix totally unimodular, a network matrix? known answers
-`network`                                        network certificates of the programmes, any size, linear time
+`network`                                        network certificates of the programs, any size, linear time
 `network_form`, `figure_trees`, `drawing`        the papers' row operations and figures (Lemma 3.1 / 4.1)
 `integrality`, `polytopes`, `simplex`            exact vertices of small polytopes; rounding; mid-size vertices
 `optimality`, `certificate_file`                 an integer flow proves a pruning optimal: checker, file format
@@ -23,17 +23,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from proofs.certificate_file import read_certificate, verify_certificate_file, write_certificate
-    from proofs.claims import prove
-    from proofs.cross_check import crosscheck, crosscheck_random, replay
-    from proofs.integrality import round_by_threshold, vertices
-    from proofs.machine_checked import compile_proof
-    from proofs.network import NetworkCertificate, network_certificate
-    from proofs.optimality import verify_optimality
-    from proofs.path_certificate_file import write_path_certificate
-    from proofs.path_optimality import verify_path
-    from proofs.recognition import find_network
-    from proofs.unimodularity import Certificate, Counterexample, is_totally_unimodular
+    from proofs.certificates.optimality import verify_optimality
+    from proofs.certificates.path_file import write_path_certificate
+    from proofs.certificates.path_optimality import verify_path
+    from proofs.certificates.pruning_file import read_certificate, verify_certificate_file, write_certificate
+    from proofs.claims.machine_checked import compile_proof
+    from proofs.claims.table import prove
+    from proofs.crosschecks.methods import crosscheck, crosscheck_random, replay
+    from proofs.integrality.vertices import round_by_threshold, vertices
+    from proofs.unimodularity.network_certificate import NetworkCertificate, network_certificate
+    from proofs.unimodularity.network_recognition import find_network
+    from proofs.unimodularity.small_matrices import Certificate, Counterexample, is_totally_unimodular
     from proofs.verdict import Verdict
 
 __all__ = [
@@ -60,26 +60,26 @@ __all__ = [
 ]
 
 _HOME = {
-    "Certificate": "unimodularity",
-    "Counterexample": "unimodularity",
-    "NetworkCertificate": "network",
+    "Certificate": "unimodularity.small_matrices",
+    "Counterexample": "unimodularity.small_matrices",
+    "NetworkCertificate": "unimodularity.network_certificate",
     "Verdict": "verdict",
-    "compile_proof": "machine_checked",
-    "find_network": "recognition",
-    "crosscheck": "cross_check",
-    "crosscheck_random": "cross_check",
-    "is_totally_unimodular": "unimodularity",
-    "network_certificate": "network",
-    "prove": "claims",
-    "read_certificate": "certificate_file",
-    "replay": "cross_check",
-    "round_by_threshold": "integrality",
-    "verify_certificate_file": "certificate_file",
-    "verify_optimality": "optimality",
-    "verify_path": "path_optimality",
-    "vertices": "integrality",
-    "write_certificate": "certificate_file",
-    "write_path_certificate": "path_certificate_file",
+    "compile_proof": "claims.machine_checked",
+    "find_network": "unimodularity.network_recognition",
+    "crosscheck": "crosschecks.methods",
+    "crosscheck_random": "crosschecks.methods",
+    "is_totally_unimodular": "unimodularity.small_matrices",
+    "network_certificate": "unimodularity.network_certificate",
+    "prove": "claims.table",
+    "read_certificate": "certificates.pruning_file",
+    "replay": "crosschecks.methods",
+    "round_by_threshold": "integrality.vertices",
+    "verify_certificate_file": "certificates.pruning_file",
+    "verify_optimality": "certificates.optimality",
+    "verify_path": "certificates.path_optimality",
+    "vertices": "integrality.vertices",
+    "write_certificate": "certificates.pruning_file",
+    "write_path_certificate": "certificates.path_file",
 }
 
 

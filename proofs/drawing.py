@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
 from ipforest.instance import PruningInstance
-from proofs.network import NetworkCertificate
-from proofs.network_form import NetworkForm
+from proofs.unimodularity.network_certificate import NetworkCertificate
+from proofs.unimodularity.network_form import NetworkForm
 
 PLAIN, ACTIVE, FRACTIONAL, QUIET = "#33415c", "#0b7a75", "#c8553d", "#b8c0cc"
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ipforest import DualFlow, PruningInstance
-from ipforest.kernels.network import Network, build_network
-from ipforest.path import Path
+from ipforest.maxflow.network import Network, build_network
+from ipforest.path import PruningPath
 
 
 def network_of(instance: PruningInstance) -> Network:
@@ -43,7 +43,7 @@ def assert_feasible(instance: PruningInstance, flow: DualFlow) -> None:
     assert np.all(_loads(instance, flow.triple) <= flow.p * instance.acquisition_cost)
 
 
-def assert_proves(instance: PruningInstance, path: Path) -> None:
+def assert_proves(instance: PruningInstance, path: PruningPath) -> None:
     """The six rules of `PathFlow`."""
     flow, k = path.flow, len(path.breakpoints)
     assert flow is not None

@@ -48,7 +48,7 @@ CLASSIFIERS = {
     "forest max_samples": RandomForestClassifier(5, max_samples=0.4, random_state=1),
     "forest max_leaf_nodes": RandomForestClassifier(5, max_leaf_nodes=6, random_state=1),
     "forest without bootstrap": RandomForestClassifier(4, bootstrap=False, max_features=2, random_state=1),
-    "forest of stumps": RandomForestClassifier(3, min_samples_split=1000, random_state=1),
+    "forest of roots_only": RandomForestClassifier(3, min_samples_split=1000, random_state=1),
     "extra trees": ExtraTreesClassifier(5, random_state=1),
     "extra trees balanced": ExtraTreesClassifier(4, class_weight="balanced", random_state=1),
     "extra trees bootstrap": ExtraTreesClassifier(5, bootstrap=True, max_leaf_nodes=9, random_state=1),

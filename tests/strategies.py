@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from proofs.random_instances import draw_instance
+from proofs.crosschecks.random_instances import draw_instance
 
 
 @st.composite

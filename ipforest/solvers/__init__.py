@@ -13,7 +13,7 @@ from ipforest.instance import PruningInstance, require_instance
 from ipforest.rational import nonnegative_fraction
 
 if TYPE_CHECKING:
-    from ipforest.pruning import BudgetResult, PruningResult
+    from ipforest.results import BudgetResult, PruningResult
 
 __all__ = [
     "BUDGET_SOLVERS",
@@ -113,7 +113,7 @@ BUDGET_SOLVERS = _registry(
     SolverInfo("lp1", "formulations.budget:solve_budget_lp1", False, ("highspy",), "LP1: mixture of two prunings"),
     SolverInfo(
         "mip",
-        "formulations.budget_mip:solve_budget_mip",
+        "ipforest.solvers.branch_and_bound:solve_budget_mip",
         True,
         ("highspy",),
         "path, fixing, branch and bound on what they leave open",

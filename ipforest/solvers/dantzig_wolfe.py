@@ -1,4 +1,4 @@
-r"""Dantzig-Wolfe decomposition of IP3's relaxation: a small master programme, and trees priced one by one.
+r"""Dantzig-Wolfe decomposition of IP3's relaxation: a small master program, and trees priced one by one.
 
 Written with the extreme points of each tree's polyhedron P^(t), its prunings j (LP3 of the optimal-pruning paper):
 
@@ -42,8 +42,8 @@ import scipy.sparse as sp
 
 from ipforest.instance import PruningInstance
 from ipforest.progress import ProgressCallback, silent
-from ipforest.pruning import Pruning, PruningResult, Status
 from ipforest.rational import time_limit_seconds
+from ipforest.results import Pruning, PruningResult, Status
 from ipforest.solvers.lagrangian import FloatArray, Incumbent, ScaledProblem, Trace
 from ipforest.solvers.tree_dp import BoolArray, equal_shares, solve_tree_dp
 from ipforest.solvers.tree_pool import TreePool
@@ -62,7 +62,7 @@ class DantzigWolfeResult(PruningResult):
     trace : Trace
         One entry per pricing round.
     master_rows, master_columns : int
-        Size of the last master programme, 0 if none was needed.
+        Size of the last master program, 0 if none was needed.
     """
 
     trace: Trace
@@ -153,9 +153,9 @@ class _Search:
         self._multipliers: FloatArray = equal_shares(instance, problem.fine_p) / float(problem.fine_q)
         self._columns: list[BoolArray] = []
         self._cells = np.repeat(np.arange(instance.n_trees), np.diff(instance.internal_offsets))
-        self._incumbent = Incumbent(instance.stumps, problem.value(instance.stumps), 0)
+        self._incumbent = Incumbent(instance.roots_only, problem.value(instance.roots_only), 0)
         self._size = (0, 0)
-        for pruning in (instance.stumps, instance.unpruned, solve_tree_dp(instance, lam).pruning):
+        for pruning in (instance.roots_only, instance.unpruned, solve_tree_dp(instance, lam).pruning):
             self._learn(pruning)
 
     def _learn(self, pruning: Pruning) -> bool:
@@ -194,12 +194,12 @@ class _Search:
     def _solve_master(self, seconds: float) -> bool:
         """Move to the master's multipliers; False if it was not solved in time."""
         coupling = _Coupling.of(self.problem, self._cells)
-        programme, levels_of = self._build(self.problem, self._cells, coupling, self._columns)
-        solution = _solve(programme, seconds)
+        program, levels_of = self._build(self.problem, self._cells, coupling, self._columns)
+        solution = _solve(program, seconds)
         if solution is None:
             return False
         values, row_duals = solution
-        self._size = (programme.num_row_, programme.num_col_)
+        self._size = (program.num_row_, program.num_col_)
         levels = np.clip(levels_of @ values, 0.0, 1.0)[self._cells]
         value, pruning = self.problem.best_threshold(_falling(self.problem.instance, levels))
         self._incumbent = self._incumbent.with_pruning(value, pruning)
@@ -304,14 +304,14 @@ def _partition_master(
     smaller = np.concatenate([coupling.row_cell, pairs[0]])
     larger = np.concatenate([n_cells + coupling.row_group, pairs[1]])
     matrix = _incidence(smaller, n_cells + n_groups) - _incidence(larger, n_cells + n_groups)
-    programme = _programme(
+    program = _programme(
         costs=np.concatenate([weights, coupling.group_price]),
         upper=np.concatenate([np.ones(n_cells), np.full(n_groups, np.inf)]),
         matrix=matrix,
         row_lower=np.full(smaller.size, -np.inf),
         row_upper=np.zeros(smaller.size),
     )
-    return programme, sp.eye_array(n_cells, n_cells + n_groups, format="csr")
+    return program, sp.eye_array(n_cells, n_cells + n_groups, format="csr")
 
 
 def _column_master(
@@ -337,14 +337,14 @@ def _column_master(
     convexity = _incidence(np.array(trees), instance.n_trees).T
     convexity = sp.hstack([convexity, sp.csr_array((instance.n_trees, n_groups))])
     n_rows = coupling.row_cell.size
-    programme = _programme(
+    program = _programme(
         costs=contents.T @ _cell_weights(problem, cells) + np.concatenate([np.zeros(n_columns), coupling.group_price]),
         upper=np.full(n_columns + n_groups, np.inf),
         matrix=sp.vstack([contents[coupling.row_cell] - acquired, convexity]),
         row_lower=np.concatenate([np.full(n_rows, -np.inf), np.ones(instance.n_trees)]),
         row_upper=np.concatenate([np.zeros(n_rows), np.ones(instance.n_trees)]),
     )
-    return programme, contents
+    return program, contents
 
 
 MasterBuilder = Callable[[ScaledProblem, Index, _Coupling, list[BoolArray]], tuple[highspy.HighsLp, sp.csr_array]]
@@ -362,28 +362,28 @@ def _programme(
     costs: FloatArray, upper: FloatArray, matrix: Any, row_lower: FloatArray, row_upper: FloatArray
 ) -> highspy.HighsLp:
     by_column = sp.csc_array(matrix)
-    programme = highspy.HighsLp()
-    programme.num_row_, programme.num_col_ = by_column.shape
-    programme.col_cost_ = costs
-    programme.col_lower_ = np.zeros(costs.size)
-    programme.col_upper_ = upper
-    programme.row_lower_ = row_lower
-    programme.row_upper_ = row_upper
-    programme.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    programme.a_matrix_.start_ = by_column.indptr
-    programme.a_matrix_.index_ = by_column.indices
-    programme.a_matrix_.value_ = by_column.data
-    return programme
+    program = highspy.HighsLp()
+    program.num_row_, program.num_col_ = by_column.shape
+    program.col_cost_ = costs
+    program.col_lower_ = np.zeros(costs.size)
+    program.col_upper_ = upper
+    program.row_lower_ = row_lower
+    program.row_upper_ = row_upper
+    program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    program.a_matrix_.start_ = by_column.indptr
+    program.a_matrix_.index_ = by_column.indices
+    program.a_matrix_.value_ = by_column.data
+    return program
 
 
-def _solve(programme: highspy.HighsLp, seconds: float) -> tuple[FloatArray, FloatArray] | None:
+def _solve(program: highspy.HighsLp, seconds: float) -> tuple[FloatArray, FloatArray] | None:
     """Solve by HiGHS's simplex on one thread; give the variables and the rows' dual values, None if out of time."""
     solver = highspy.Highs()
     options = {"output_flag": False, "threads": 1, "solver": "simplex", "random_seed": 0, "time_limit": seconds}
     for option, value in options.items():
         if solver.setOptionValue(option, value) != highspy.HighsStatus.kOk:
             raise RuntimeError(f"master: expected HiGHS to take {option} = {value!r}, got a refusal")
-    solver.passModel(programme)
+    solver.passModel(program)
     solver.run()
     status = solver.getModelStatus()
     if status == highspy.HighsModelStatus.kTimeLimit:

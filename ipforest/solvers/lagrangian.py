@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest.instance import PruningInstance
-from ipforest.pruning import Pruning
 from ipforest.rational import INT64_SAFE, exact_sum
+from ipforest.results import Pruning
 from ipforest.solvers.tree_dp import IntArray, check_charges, loads, node_charges, scaled_prices
 from ipforest.solvers.tree_pool import TreePool
 
@@ -156,8 +156,8 @@ class ScaledProblem:
         changes = np.concatenate([[0], np.cumsum(weights[order])[ends]])
         best = int(np.argmin(changes))
         threshold = np.inf if best == 0 else sorted_levels[ends[best - 1]]
-        stumps = self.q * exact_sum(instance.errors[instance.tree_offsets[:-1]])
-        return stumps + int(changes[best]), Pruning(level >= threshold)
+        roots_only = self.q * exact_sum(instance.errors[instance.tree_offsets[:-1]])
+        return roots_only + int(changes[best]), Pruning(level >= threshold)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest.instance import PruningInstance
-from ipforest.kernels.closure_cut import EXACT, LABEL_LIMIT, WIDE_LABEL_LIMIT, cut, solve_whole
-from ipforest.kernels.network import KEPT, Network, build_network
-from ipforest.kernels.presolve import (
+from ipforest.maxflow.minimum_cut import EXACT, LABEL_LIMIT, WIDE_LABEL_LIMIT, cut, solve_whole
+from ipforest.maxflow.network import KEPT, Network, build_network
+from ipforest.maxflow.presolve import (
     ReducedProblem,
     first_members,
     presolve,
@@ -21,9 +21,9 @@ from ipforest.kernels.presolve import (
     restore_nodes,
     restore_triples,
 )
-from ipforest.kernels.slicing import part, piece_totals, restore_row_order
-from ipforest.pruning import DualFlow, Pruning, PruningResult, Status
+from ipforest.maxflow.subproblems import part, piece_totals, restore_row_order
 from ipforest.rational import INT64_SAFE, exact_sum
+from ipforest.results import DualFlow, Pruning, PruningResult, Status
 
 Array = npt.NDArray[Any]
 Kernel: TypeAlias = Callable[..., tuple[int, int, int]]
@@ -35,7 +35,7 @@ PLENTY_OF_ROOM = 2
 def solve_min_cut(instance: PruningInstance, lam: Fraction, start: DualFlow | None = None) -> PruningResult:
     """Find the smallest optimal set of kept nodes as the source side of a minimum cut.
 
-    Presolve (`ipforest.kernels.presolve`), then the wave method (`ipforest.kernels.closure_cut`) on 64-bit integers.
+    Presolve (`ipforest.maxflow.presolve`), then the wave method (`ipforest.maxflow.minimum_cut`) on 64-bit integers.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from networkx.algorithms.flow import boykov_kolmogorov
 
 from ipforest.instance import PruningInstance
-from ipforest.pruning import DualFlow, Pruning, PruningResult, Status
+from ipforest.results import DualFlow, Pruning, PruningResult, Status
 
 SOURCE, SINK = "source", "sink"
 

@@ -41,8 +41,8 @@ from ipforest._arrays import read_only
 from ipforest._numba import njit
 from ipforest.instance import PruningInstance
 from ipforest.progress import ProgressCallback, silent
-from ipforest.pruning import Pruning, PruningResult, Status
 from ipforest.rational import nonnegative_fraction, time_limit_seconds
+from ipforest.results import Pruning, PruningResult, Status
 from ipforest.solvers.lagrangian import FloatArray, Incumbent, ScaledProblem, Trace
 from ipforest.solvers.tree_dp import equal_shares
 from ipforest.solvers.tree_pool import TreePool
@@ -363,7 +363,7 @@ class _Ascent:
     def first_state(self, lam: Fraction) -> PrimalDualState:
         """Start from the better of keeping all and keeping nothing, at beta = 0 or at equal shares."""
         problem, instance = self.problem, self.problem.instance
-        incumbent = Incumbent(instance.stumps, problem.value(instance.stumps), 0)
+        incumbent = Incumbent(instance.roots_only, problem.value(instance.roots_only), 0)
         incumbent = incumbent.with_pruning(problem.value(instance.unpruned), instance.unpruned)
         start = np.zeros(instance.n_triples)
         if self._rule.projected:

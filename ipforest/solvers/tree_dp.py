@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from ipforest._numba import njit
 from ipforest.instance import PruningInstance
-from ipforest.pruning import Pruning, PruningResult, Status
 from ipforest.rational import INT64_SAFE, exact_sum
+from ipforest.results import Pruning, PruningResult, Status
 
 Array = npt.NDArray[Any]
 IntArray = npt.NDArray[np.int64]

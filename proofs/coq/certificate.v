@@ -7,7 +7,7 @@
 
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import all_ssreflect all_algebra.
-From IpForest Require Import forest programme integrality.
+From IpForest Require Import forest program integrality.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.

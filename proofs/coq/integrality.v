@@ -7,7 +7,7 @@
 
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import all_ssreflect all_algebra.
-From IpForest Require Import forest programme.
+From IpForest Require Import forest program.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -101,7 +101,7 @@ Qed.
 
 End Threshold.
 
-(** ** Prunings are 0-1 points of the programme *)
+(** ** Prunings are 0-1 points of the program *)
 
 Section Programme.
 
@@ -312,7 +312,7 @@ Qed.
 
 End Weights.
 
-(** ** The 0-1 points of the programme are the prunings *)
+(** ** The 0-1 points of the program are the prunings *)
 
 Theorem feasible_01_is_pruning s : feasible_01 I s -> exists2 kept, pruning I kept &
   [/\ forall h, h \in nodes F -> z s h = z (point_of I kept) h,
@@ -394,7 +394,7 @@ Corollary integrality_box s : feasible_box I s ->
   exists2 s01, feasible_01 I s01 & objective I lambda s01 <= objective I lambda s.
 Proof. by move/feasible_box_nonnegative/integrality. Qed.
 
-(** The 0-1 programme and its relaxations have the same lower bounds. *)
+(** The 0-1 program and its relaxations have the same lower bounds. *)
 Corollary relaxation_exact bound :
   (forall s, feasible_01 I s -> bound <= objective I lambda s)
   <-> (forall s, feasible I s -> bound <= objective I lambda s).

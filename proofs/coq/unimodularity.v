@@ -7,7 +7,7 @@
 
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import all_ssreflect perm all_algebra.
-From IpForest Require Import forest programme.
+From IpForest Require Import forest program.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -146,7 +146,7 @@ Qed.
 
 End Matrices.
 
-(** ** The matrix of the programme *)
+(** ** The matrix of the program *)
 
 Definition variable := (nat + (nat * nat * nat) + (nat * nat))%type.
 Local Notation Z h := (inl (inl h)).                   (* z_h *)

@@ -4,10 +4,11 @@ import csv
 
 import pytest
 
-from ipforest import benchmarks, solve
-from ipforest.kernels.presolve import presolve
+from ipforest import solve
+from ipforest.experiments import benchmarks
+from ipforest.experiments.synthetic import random_instance
+from ipforest.maxflow.presolve import presolve
 from ipforest.path import prune_path
-from ipforest.synthetic import random_instance
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""LP1 and the 0-1 programme within a budget, against every pruning."""
+"""LP1 and the 0-1 program within a budget, against every pruning."""
 
 from fractions import Fraction
 
@@ -11,9 +11,9 @@ from strategies import instances
 
 import formulations
 from formulations.budget import nested_prunings, solve_budget_lp1
-from formulations.budget_mip import solve_budget_mip
 from ipforest import Pruning, Status, solve_budget
-from proofs.brute_force import prunings
+from ipforest.solvers.branch_and_bound import solve_budget_mip
+from proofs.crosschecks.brute_force import prunings
 
 budgets = st.fractions(min_value=0, max_value=6, max_denominator=40)
 
@@ -101,8 +101,8 @@ def test_between_breakpoints_the_integer_optimum_is_worse_than_the_mixture():
 
 def test_levels_of_a_fractional_point_are_nested_prunings():
     instance = load_reference("figure_1_ensemble").instance
-    statement = formulations.state("closure", instance, 1, relaxed=True)
-    levels = nested_prunings(statement, np.array([0.75, 0.25, 0.75, 1e-9, 0.75 + 1e-9, 0, 0, 0]))
+    specification = formulations.specify("closure", instance, 1, relaxed=True)
+    levels = nested_prunings(specification, np.array([0.75, 0.25, 0.75, 1e-9, 0.75 + 1e-9, 0, 0, 0]))
     kept = [np.flatnonzero(pruning.kept).tolist() for pruning in levels]
     assert kept == [[], [0, 2, 4], [0, 1, 2, 4]]
 

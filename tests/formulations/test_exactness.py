@@ -9,10 +9,10 @@ from strategies import instances, lambdas
 
 import formulations
 from formulations import FORMULATIONS, FractionalOptimumError
-from formulations.arrays import programme
+from formulations.arrays import linear_program
 from formulations.highs import run, solve_lp, solve_mip
 from ipforest import Status, solve
-from proofs.brute_force import brute_force, prunings
+from proofs.crosschecks.brute_force import brute_force, prunings
 
 WITH_LAMBDA = [name for name, info in FORMULATIONS.items() if info.takes == "lam"]
 INTEGRAL = [name for name in WITH_LAMBDA if FORMULATIONS[name].integral]
@@ -55,8 +55,8 @@ def test_interior_point_ends_at_a_vertex(instance, lam):
 @given(instance=instances(), lam=lambdas)
 def test_ip1_relaxed_is_a_bound_and_never_a_wrong_pruning(instance, lam):
     best = brute_force(instance, lam).objective
-    statement = formulations.state("ip1", instance, lam, relaxed=True)
-    value = run(programme(statement)).objective * float(statement.objective_unit)
+    specification = formulations.specify("ip1", instance, lam, relaxed=True)
+    value = run(linear_program(specification)).objective * float(specification.objective_unit)
     assert value <= float(best) + 1e-9 * (1 + abs(float(best)))
     try:
         result = solve_lp(instance, lam, formulation="ip1")
@@ -94,8 +94,8 @@ def test_ip0_prunes_without_costs(relaxed, instance):
 def test_relaxations_have_one_value(instance, lam):
     values = []
     for name in ("ip3", "compact", "closure"):
-        statement = formulations.state(name, instance, lam, relaxed=True)
-        values.append(run(programme(statement)).objective)
+        specification = formulations.specify(name, instance, lam, relaxed=True)
+        values.append(run(linear_program(specification)).objective)
     assert values == pytest.approx([values[0]] * 3, abs=1e-6)
 
 
@@ -104,13 +104,13 @@ def test_relaxations_have_one_value(instance, lam):
 def test_the_objective_of_a_model_is_the_objective_of_the_pruning(instance, lam, tenth):
     """Evaluated at every pruning, the model's linear function is error + lam * cost exactly."""
     for name in ("compact", "closure"):
-        statement = formulations.state(name, instance, lam)
-        coefficients = formulations.statement.objective_coefficients(statement)
+        specification = formulations.specify(name, instance, lam)
+        coefficients = formulations.specification.objective_coefficients(specification)
         for pruning in list(prunings(instance))[::tenth]:
             tree = pruning.kept if name == "closure" else instance.leaves(pruning)
             units = coefficients.tree @ tree + coefficients.acquisition @ instance.acquired(pruning)
             units += coefficients.constant
-            assert Fraction(units) * statement.objective_unit == instance.objective(pruning, lam)
+            assert Fraction(units) * specification.objective_unit == instance.objective(pruning, lam)
 
 
 @pytest.mark.parametrize("method", ["highs-lp", "highs-mip"])

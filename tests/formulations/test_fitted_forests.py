@@ -8,7 +8,7 @@ import pytest
 from fitted_forests import CLASSIFIERS, examples, fitted, random_pruning
 
 import formulations
-from formulations.arrays import programme
+from formulations.arrays import linear_program
 from formulations.highs import run, solve_lp, solve_mip
 from ipforest import FeatureCosts, Forest, PruningInstance, Status, solve_budget
 
@@ -54,12 +54,12 @@ def test_split_cost_is_budgetprunes_depth_term():
         for node, above in enumerate(pruned.parent.tolist()):
             depth[node] = depth[above] + 1 if above >= 0 else 0
         tests = int(depth[leaf].sum())
-        statement = formulations.state("compact", instance, 1)
-        coefficients = formulations.statement.objective_coefficients(statement)
+        specification = formulations.specify("compact", instance, 1)
+        coefficients = formulations.specification.objective_coefficients(specification)
         z, w = instance.leaves(pruning), instance.acquired(pruning)
         units = coefficients.tree @ z + coefficients.acquisition @ w + coefficients.constant
         error, cost = instance.evaluate(pruning)
-        assert Fraction(units) * statement.objective_unit == error + cost
+        assert Fraction(units) * specification.objective_unit == error + cost
         features = sum(GROUPED.unit_costs[unit] for unit in instance.acquisition_unit[w]) / len(X)
         assert cost == features + Fraction(3, 10) * tests / len(X)
         model_costs.append(cost)
@@ -79,8 +79,8 @@ def test_all_forms_agree_on_fitted_forests(name, options):
 
 def test_ip1_is_weaker_on_a_fitted_forest():
     _, _, instance = instance_of("forest")
-    statement = formulations.state("ip1", instance, "1/30", relaxed=True)
-    value = run(programme(statement)).objective * float(statement.objective_unit)
+    specification = formulations.specify("ip1", instance, "1/30", relaxed=True)
+    value = run(linear_program(specification)).objective * float(specification.objective_unit)
     assert value < 0.95 * float(solve_lp(instance, Fraction(1, 30)).objective)
 
 

@@ -17,24 +17,24 @@ from strategies import instances, lambdas
 import formulations
 from formulations import FORMULATIONS
 from formulations import highs as highs_module
-from formulations.arrays import programme
+from formulations.arrays import linear_program
+from formulations.exact_results import Solution, pruning_result, within_prices
 from formulations.highs import options, run, set_options, solve_lp, solve_mip
-from formulations.outcome import Solution, pruning_result, within_prices
 from ipforest import MissingSolverError, Status, solve, solve_budget
 from ipforest.solvers.tree_dp import lagrangian_bound
-from proofs.brute_force import brute_force
+from proofs.crosschecks.brute_force import brute_force
 
 TREE = load_reference("figure_1_tree").instance
 
 
 @pytest.fixture
 def random_instance():
-    from proofs.random_instances import random_instance
+    from proofs.crosschecks.random_instances import random_instance
 
     return random_instance(np.random.default_rng(7))
 
 
-def test_every_builder_states_its_programme():
+def test_every_builder_states_its_program():
     for name, info in FORMULATIONS.items():
         text = info.load().__doc__
         assert ".. math::" in text, name
@@ -49,11 +49,11 @@ def test_any_duals_give_a_valid_bound(instance, lam, data):
     best = brute_force(instance, lam)
     p, _ = instance.scaled_lambda(lam)
     for name in ("ip1", "ip3", "compact", "closure"):
-        statement = formulations.state(name, instance, lam, relaxed=True)
-        size = programme(statement).n_rows
+        specification = formulations.specify(name, instance, lam, relaxed=True)
+        size = linear_program(specification).n_rows
         noise = data.draw(st.lists(st.floats(-2.0 * p, 2.0 * p), min_size=size, max_size=size))
         result = pruning_result(
-            statement, Solution(Status.TIME_LIMIT, None, np.array(noise), np.inf, -np.inf, 0.0, 0), "noise"
+            specification, Solution(Status.TIME_LIMIT, None, np.array(noise), np.inf, -np.inf, 0.0, 0), "noise"
         )
         assert result.bound <= best.objective <= result.objective
         assert result.status in (Status.TIME_LIMIT, Status.OPTIMAL)
@@ -84,23 +84,23 @@ def test_no_time_leaves_a_pruning_and_an_honest_bound(random_instance):
 def test_a_gap_reached_is_no_optimum():
     """A solver that stops above its bound is reported so; its bound is raised to what an objective can be."""
     ensemble = load_reference("figure_1_ensemble").instance
-    statement = formulations.state("closure", ensemble, "1/4")
+    specification = formulations.specify("closure", ensemble, "1/4")
     stopped = Solution(Status.GAP_REACHED, np.ones(8), None, 9.0, 2.3, 0.1, 1)
-    result = pruning_result(statement, stopped, "stopped")
+    result = pruning_result(specification, stopped, "stopped")
     assert (result.status, result.objective, result.bound) == (Status.GAP_REACHED, Fraction(9, 4), 2)
-    ended = pruning_result(statement, replace(stopped, status=Status.TIME_LIMIT), "stopped")
+    ended = pruning_result(specification, replace(stopped, status=Status.TIME_LIMIT), "stopped")
     assert (ended.status, ended.bound) == (Status.TIME_LIMIT, 2)
-    unproven = pruning_result(statement, replace(stopped, status=Status.OPTIMAL), "stopped")
+    unproven = pruning_result(specification, replace(stopped, status=Status.OPTIMAL), "stopped")
     assert (unproven.status, unproven.bound) == (Status.FEASIBLE, 2)
-    closed = pruning_result(statement, replace(stopped, bound=8.5), "stopped")
+    closed = pruning_result(specification, replace(stopped, bound=8.5), "stopped")
     assert (closed.status, closed.bound) == (Status.OPTIMAL, Fraction(9, 4))
 
 
 def test_wrong_floats_of_a_solver_do_not_become_a_proof():
     """A claimed optimum that is none, with the duals of another problem, comes back as feasible only."""
-    statement = formulations.state("closure", TREE, 1, relaxed=True)
+    specification = formulations.specify("closure", TREE, 1, relaxed=True)
     wrong = Solution(Status.OPTIMAL, np.array([1.0, 0, 1, 0]), np.zeros(3), 4.0, 4.0, 0.1, 1)
-    result = pruning_result(statement, wrong, "wrong")
+    result = pruning_result(specification, wrong, "wrong")
     assert (result.status, result.objective, result.bound) == (Status.FEASIBLE, 4, 0)
 
 
@@ -117,8 +117,8 @@ def test_options_are_checked():
     assert "solver" not in options(True, "simplex", 5, 0.1)
 
 
-def test_an_infeasible_programme_is_an_error():
-    built = programme(formulations.state("ip0", TREE))
+def test_an_infeasible_program_is_an_error():
+    built = linear_program(formulations.specify("ip0", TREE))
     with pytest.raises(RuntimeError, match="HiGHS: expected an optimum or the time limit, got Infeasible"):
         run(replace(built, rhs=np.array([1.0, 1.0, 9.0])))
 
@@ -202,7 +202,7 @@ def test_pyomo_variables_hold_the_solution():
     assert result.method == "pyomo ip3"
     assert [model.z[node].value for node in model.data.nodes] == [0, 1, 0, 1, 1]
     assert [model.w[pair].value for pair in model.data.pairs] == [1, 1]
-    assert model.statement.objective_unit * 3 == result.objective
+    assert model.specification.objective_unit * 3 == result.objective
 
 
 @settings(max_examples=40)

@@ -1,4 +1,4 @@
-"""Arrays and Pyomo state the same programme, of the size that the papers count."""
+"""Arrays and Pyomo state the same program, of the size that the papers count."""
 
 import highspy
 import numpy as np
@@ -9,7 +9,7 @@ from strategies import instances, lambdas
 
 import formulations
 from formulations import FORMULATIONS, Size
-from formulations.arrays import programme
+from formulations.arrays import linear_program
 from ipforest import PruningInstance
 
 
@@ -37,7 +37,7 @@ def test_arrays_equal_pyomo(name, instance, lam):
         return
     for relaxed in (False, True):
         model = formulations.build(name, instance, relaxed=relaxed, **arguments(name, lam))
-        assert_same(formulations.matrix(model), programme(model.statement))
+        assert_same(formulations.matrix(model), linear_program(model.specification))
 
 
 @settings(max_examples=50, deadline=None)
@@ -46,7 +46,7 @@ def test_sizes_in_closed_form(instance, lam):
     for name, info in FORMULATIONS.items():
         if info.one_tree and instance.n_trees > 1:
             continue
-        built = programme(formulations.state(name, instance, **arguments(name, lam)))
+        built = linear_program(formulations.specify(name, instance, **arguments(name, lam)))
         assert formulations.size(name, instance) == Size(built.n_columns, built.n_rows)
     ours, papers = formulations.size("ip3", instance), formulations.papers_bound(instance)
     assert ours.variables <= papers.variables
@@ -77,15 +77,15 @@ def test_the_papers_count_is_exact_where_all_trees_and_examples_are_alike():
 def test_entries_of_the_tree_relations_are_units():
     instance = load_reference("figure_1_ensemble").instance
     for name in ("ip1", "ip3", "compact", "closure"):
-        A = programme(formulations.state(name, instance, 1)).A
+        A = linear_program(formulations.specify(name, instance, 1)).A
         assert set(A.data.tolist()) <= {1.0, -1.0}
-    closure = programme(formulations.state("closure", instance, 1)).A.toarray()
+    closure = linear_program(formulations.specify("closure", instance, 1)).A.toarray()
     assert np.array_equal(np.sort(closure, axis=1)[:, [0, -1]], np.tile([-1, 1], (closure.shape[0], 1)))
     assert np.array_equal(np.abs(closure).sum(axis=1), np.full(closure.shape[0], 2))
 
 
 def test_labels_name_rows_and_columns():
-    built = programme(formulations.state("lp1", load_reference("figure_1_tree").instance, budget=1))
+    built = linear_program(formulations.specify("lp1", load_reference("figure_1_tree").instance, budget=1))
     assert list(built.column_labels) == [
         *(f"z[{node}]" for node in range(5)), "w_tree[0,0,0]", "w_tree[0,1,0]", "w[0,0]", "w[1,0]",
     ]  # fmt: skip
@@ -96,12 +96,12 @@ def test_labels_name_rows_and_columns():
         built.row_labels[8]
     with pytest.raises(KeyError, match="usage"):
         built.row_labels.slice_of("usage")
-    assert repr(built) == "LinearProgramme(0-1, 8 rows, 9 columns, 19 nonzeros)"
+    assert repr(built) == "LinearProgram(0-1, 8 rows, 9 columns, 19 nonzeros)"
 
 
 @pytest.mark.parametrize("suffix", [".lp", ".mps"])
 @pytest.mark.parametrize("name", FORMULATIONS)
-def test_exported_files_hold_the_programme(tmp_path, name, suffix):
+def test_exported_files_hold_the_program(tmp_path, name, suffix):
     reference = load_reference("figure_1_tree")
     model = formulations.build(name, reference.instance, **arguments(name, 1))
     path = formulations.export(model, tmp_path / f"model{suffix}")
@@ -109,7 +109,7 @@ def test_exported_files_hold_the_programme(tmp_path, name, suffix):
     highs.setOptionValue("output_flag", False)
     assert highs.readModel(str(path)) == highspy.HighsStatus.kOk
     highs.run()
-    value = highs.getInfo().objective_function_value * float(model.statement.objective_unit)
+    value = highs.getInfo().objective_function_value * float(model.specification.objective_unit)
     expected = {"ip0": 0, "lp1": 5}.get(name, 3)
     assert value == pytest.approx(expected)
     assert "one_leaf_per_path" in path.read_text() or name == "closure"

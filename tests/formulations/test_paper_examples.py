@@ -8,10 +8,10 @@ from reference import NAMES, load_reference
 
 import formulations
 from formulations import FORMULATIONS, FractionalOptimumError, Size
-from formulations.arrays import programme
+from formulations.arrays import linear_program
 from formulations.highs import run, solve_lp, solve_mip
 from ipforest import Status, solve_budget
-from proofs.brute_force import brute_force
+from proofs.crosschecks.brute_force import brute_force
 
 HALF = Fraction(1, 2)
 
@@ -72,7 +72,7 @@ def test_figure_1_has_the_printed_constraints():
 def test_ip1_has_the_printed_fractional_vertex_as_its_only_optimum():
     """z = (0, 1, .5, .5, .5), w = (.5, .5): value 5/2 where the best pruning has 3."""
     instance = load_reference("figure_1_tree").instance
-    built = programme(formulations.state("ip1", instance, 1, relaxed=True))
+    built = linear_program(formulations.specify("ip1", instance, 1, relaxed=True))
     solution = run(built)
     assert solution.values.tolist() == [0, 1, 0.5, 0.5, 0.5, 0.5, 0.5]
     assert solution.objective == 2.5 < brute_force(instance, 1).objective == 3
@@ -86,13 +86,13 @@ def test_ip1_has_the_printed_fractional_vertex_as_its_only_optimum():
 
 def test_the_fractional_point_is_a_vertex_that_ip3_cuts_off():
     instance = load_reference("figure_1_tree").instance
-    ip1 = programme(formulations.state("ip1", instance, 1, relaxed=True))
+    ip1 = linear_program(formulations.specify("ip1", instance, 1, relaxed=True))
     point = np.array([0, 1, 0.5, 0.5, 0.5, 0.5, 0.5])
     rows = np.vstack([ip1.A.toarray(), np.eye(7)])
     right = np.concatenate([ip1.rhs, np.where(point <= 0, 0, 1)])
     active = rows[np.isclose(rows @ point, right)]
     assert np.linalg.matrix_rank(active) == 7
-    compact = programme(formulations.state("compact", instance, 1, relaxed=True))
+    compact = linear_program(formulations.specify("compact", instance, 1, relaxed=True))
     lowest = compact.A @ point - compact.rhs
     assert lowest.min() == -0.5
     assert compact.row_labels[int(np.argmin(lowest))] == "usage_unless_stopped[0,0,0]"
@@ -100,7 +100,7 @@ def test_the_fractional_point_is_a_vertex_that_ip3_cuts_off():
 
 def test_the_minor_of_two_in_ip1():
     """Rows z1 + z3 + z4, w11 - z4, w11 - z3 with the columns z3, z4, w11: determinant +-2, so not unimodular."""
-    A = programme(formulations.state("ip1", load_reference("figure_1_tree").instance, 1)).A.toarray()
+    A = linear_program(formulations.specify("ip1", load_reference("figure_1_tree").instance, 1)).A.toarray()
     assert round(abs(np.linalg.det(A[np.ix_([1, 3, 4], [2, 3, 5])]))) == 2
 
 
@@ -120,7 +120,7 @@ def test_sizes_of_the_ensemble():
 def test_ip3_of_the_ensemble_has_the_printed_rows_of_lemma_4_1():
     """Tree 2: r1 - r2 = z8 - z9, r4 - r5 = z12 - w^(2)_{3,1}, and so on, as printed after Figure 1."""
     instance = load_reference("figure_1_ensemble").instance
-    built = programme(formulations.state("ip3", instance, 1))
+    built = linear_program(formulations.specify("ip3", instance, 1))
     place = {label: position for position, label in enumerate(built.column_labels)}
     rows = dict(zip(built.row_labels, built.A.toarray(), strict=True))
     r = [

@@ -16,10 +16,10 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from ipforest import BudgetResult, FeatureCosts, Forest, PruningInstance, PruningResult
 from ipforest import progress as progress_module
-from ipforest import slicer as slicer_module
 from ipforest.cli import main
+from ipforest.maxflow import parametric_cut as slicer_module
 from ipforest.solvers import tree_dp
-from proofs import claims
+from proofs.claims import table as claims
 
 
 def ipforest(*arguments, **environment):
@@ -185,9 +185,9 @@ def test_numbers_of_options_are_checked_first(option, text, expected, capsys):
 
 
 @pytest.mark.parametrize("name", ["lp1", "ip0"])
-def test_demo_takes_programmes_at_a_lambda(name, capsys):
+def test_demo_takes_programs_at_a_lambda(name, capsys):
     assert main(["demo", "--formulation", name]) == 2
-    assert f"--formulation: expected a programme that takes lambda, got {name!r}" in capsys.readouterr().err
+    assert f"--formulation: expected a program that takes lambda, got {name!r}" in capsys.readouterr().err
 
 
 def test_crosscheck_agrees():

@@ -36,7 +36,7 @@ def usage(*names: str) -> np.ndarray:
 )
 def test_heart_disease_tests_cost_what_turney_printed(tests: tuple[str, ...], dollars: str) -> None:
     costs = FeatureCosts.from_discounts(HEART_ALONE, HEART_IN_GROUP, HEART_GROUPS)
-    np.testing.assert_allclose(costs.of_usage(usage(*tests)), [float(dollars)], rtol=1e-14, atol=0)
+    np.testing.assert_allclose(costs.cost_of(usage(*tests)), [float(dollars)], rtol=1e-14, atol=0)
     assert exact_cost(costs, usage(*tests)[0]) == Fraction(dollars)
 
 
@@ -67,20 +67,20 @@ def test_units_of_a_sensor() -> None:
         [0],
         [1, 2],
     ]
-    paid = costs.of_usage([[1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [4, 0, 0, 2]])
+    paid = costs.cost_of([[1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [4, 0, 0, 2]])
     np.testing.assert_array_equal(paid, [3, 0, 8, 8])
 
 
 def test_uniform_prices_count_features() -> None:
     costs = FeatureCosts.uniform(4)
-    np.testing.assert_array_equal(costs.of_usage([[0, 3, 1, 0], [1, 1, 1, 1]]), [2, 4])
+    np.testing.assert_array_equal(costs.cost_of([[0, 3, 1, 0], [1, 1, 1, 1]]), [2, 4])
     assert costs.denominator == 1
 
 
 def test_everything_free() -> None:
     costs = FeatureCosts([0, 0])
     assert costs.n_units == 2
-    np.testing.assert_array_equal(costs.of_usage([[1, 1]]), [0])
+    np.testing.assert_array_equal(costs.cost_of([[1, 1]]), [0])
 
 
 def test_prices_are_exact_however_they_are_written() -> None:
@@ -121,7 +121,7 @@ def test_cost_of_usage_is_the_sum_of_units(data) -> None:
         data.draw(st.lists(prices, min_size=n_groups, max_size=n_groups)),
     )
     used = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
-    np.testing.assert_allclose(costs.of_usage(used[None]), float(exact_cost(costs, used)), rtol=1e-12)
+    np.testing.assert_allclose(costs.cost_of(used[None]), float(exact_cost(costs, used)), rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -203,4 +203,4 @@ def test_bad_price_files_are_refused(tmp_path, text: str, message: str) -> None:
 @pytest.mark.parametrize("shape", [(2,), (3, 4)])
 def test_usage_of_another_shape_is_refused(shape) -> None:
     with pytest.raises(ValueError, match=r"usage: expected shape \(n_samples, 2\), got"):
-        FeatureCosts([1, 2]).of_usage(np.ones(shape))
+        FeatureCosts([1, 2]).cost_of(np.ones(shape))

@@ -96,7 +96,7 @@ def test_costs_of_prunings_are_those_of_the_pruned_forests(task: str, name: str,
     loss = "misclassification" if task == "classifier" else "squared_error"
     error_data = (X_COST, LABELS_COST if task == "classifier" else TARGET_COST)
     instance = PruningInstance.from_forest(forest, X_COST, costs, loss, error_data)
-    for pruning in (instance.unpruned, instance.stumps, *(random_pruning(forest, seed) for seed in range(4))):
+    for pruning in (instance.unpruned, instance.roots_only, *(random_pruning(forest, seed) for seed in range(4))):
         _, cost = instance.evaluate(pruning)
         np.testing.assert_allclose(float(cost), forest.prune(pruning).cost(X_COST, costs).mean(), rtol=1e-12)
 
@@ -152,8 +152,8 @@ def test_derived_arrays(instance: PruningInstance) -> None:
 def test_objective_is_error_plus_lambda_cost_in_integers(instance: PruningInstance) -> None:
     lam = Fraction(3, 7)
     p, q = instance.scaled_lambda(lam)
-    base = instance.integer_error(instance.stumps)
-    for pruning in (instance.unpruned, instance.stumps):
+    base = instance.integer_error(instance.roots_only)
+    for pruning in (instance.unpruned, instance.roots_only):
         error, cost = instance.evaluate(pruning)
         assert instance.objective(pruning, lam) == error + lam * cost
         gain = int(instance.gain[pruning.kept].sum())
@@ -468,4 +468,4 @@ def test_in_bag_error_of_the_unpruned_forest() -> None:
     )
     assert instance.evaluate(instance.unpruned)[0] == Fraction(wrong, 5 * 150)
     roots = sum(150 - np.unique(labels[drawn], return_counts=True)[1].max() for drawn in estimator.estimators_samples_)
-    assert instance.evaluate(instance.stumps)[0] == Fraction(int(roots), 5 * 150)
+    assert instance.evaluate(instance.roots_only)[0] == Fraction(int(roots), 5 * 150)

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from strategies import instances
 
 from ipforest import PruningInstance, Status, solve, solve_budget
-from ipforest import slicer as slicer_module
-from ipforest.path import Path, prune_path
-from ipforest.synthetic import random_instance
-from proofs.brute_force import brute_force, prunings
+from ipforest.experiments.synthetic import random_instance
+from ipforest.maxflow import parametric_cut as slicer_module
+from ipforest.path import PruningPath, prune_path
+from proofs.crosschecks.brute_force import brute_force, prunings
 
 
 def interesting_lambdas(breakpoints):
@@ -281,7 +281,7 @@ def test_bad_arguments_are_named():
     with pytest.raises(IndexError, match=r"index: expected 0\.\.0, got 1"):
         path.pruning_at(1)
     with pytest.raises(ValueError, match="errors: expected 1 values for 0 breakpoints, got 0"):
-        Path(instance, (), (), (Fraction(0),), np.array([], dtype=np.int32), None, (), Status.OPTIMAL, 0.0)
+        PruningPath(instance, (), (), (Fraction(0),), np.array([], dtype=np.int32), None, (), Status.OPTIMAL, 0.0)
 
 
 def test_a_range_must_be_two_ascending_numbers(middle_sized):

@@ -11,9 +11,9 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import NotFittedError
 
 from ipforest import BudgetPrune, FeatureCosts
+from ipforest.experiments.tradeoff import lambda_grid, solve_tradeoff
 from ipforest.plotting import TradeoffDisplay, draw_tree, plot_tradeoff
 from ipforest.solvers import solve
-from ipforest.tradeoff import lambda_grid, solve_tradeoff
 
 X, LABELS_X, TARGET = examples(240, seed=41)
 X_TEST, LABELS_TEST, TARGET_TEST = examples(100, seed=43)
@@ -190,8 +190,8 @@ def test_tests_are_named(model) -> None:
 
 
 def test_a_tree_of_one_leaf_and_free_nodes_can_be_drawn() -> None:
-    stumps = RandomForestClassifier(2, min_samples_split=1000, random_state=0)
-    single = BudgetPrune(stumps, random_state=0).fit(X, LABELS_X)
+    roots_only = RandomForestClassifier(2, min_samples_split=1000, random_state=0)
+    single = BudgetPrune(roots_only, random_state=0).fit(X, LABELS_X)
     draw_tree(single.forest_, 0, single.path_.node_lambda).figure.canvas.draw()
     free = BudgetPrune(RandomForestClassifier(2, max_depth=3), feature_costs=[0] * 7, random_state=0).fit(X, LABELS_X)
     assert np.isinf(free.path_.node_lambda.astype(float)).any()

@@ -4,13 +4,13 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
+from proofs.claims.paper_figures import NODES, figure_instance
+from proofs.claims.pruning_claims import PAPER_POINT
 from proofs.drawing import FRACTIONAL, draw_certificate, draw_network, draw_polytope, draw_tree
-from proofs.figure_trees import NODES, figure_instance
-from proofs.integrality import vertices
-from proofs.network import network_certificate
-from proofs.network_form import network_form
-from proofs.polytopes import polytope, variable_names
-from proofs.pruning_claims import PAPER_POINT
+from proofs.integrality.polytopes import polytope, variable_names
+from proofs.integrality.vertices import vertices
+from proofs.unimodularity.network_certificate import network_certificate
+from proofs.unimodularity.network_form import network_form
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

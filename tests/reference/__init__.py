@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ipforest.instance import PruningInstance
-from ipforest.pruning import Pruning
+from ipforest.results import Pruning
 
 HERE = Path(__file__).parent
 NAMES = sorted(path.stem for path in HERE.glob("*.json"))

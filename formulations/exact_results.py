@@ -1,0 +1,221 @@
+"""From a solver's floats to an exact result: the pruning evaluated in fractions, the duals rounded to a valid bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, gcd, isfinite
+
+import numpy as np
+import numpy.typing as npt
+
+from formulations import indexing
+from formulations.specification import ModelSpecification
+from ipforest.instance import PruningInstance
+from ipforest.rational import INT64_SAFE
+from ipforest.results import Pruning, PruningResult, Status
+from ipforest.solvers.tree_dp import equal_shares, lagrangian_bound
+
+__all__ = ["FractionalOptimumError", "Solution", "kept_shares", "multipliers", "pruning_result", "within_prices"]
+
+INTEGRALITY_TOLERANCE = 1e-6
+BOUND_TOLERANCE = 1e-6
+RELATIVE_BOUND_TOLERANCE = 1e-9
+"""Both are taken off the bound of branch and bound before it is raised to the next possible objective."""
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+class FractionalOptimumError(ArithmeticError):
+    """A relaxation's optimum is fractional: it is no pruning, and is not rounded to one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """What a solver returned for a program, in its floats.
+
+    Parameters
+    ----------
+    status : Status
+    values : ndarray of float64, shape (n_columns,), or None
+        A feasible point, the optimum if the status says so.
+    row_duals : ndarray of float64, shape (n_rows,), or None
+        Of a linear program: what the objective gains when a right-hand side grows by 1 (<= 0 for "<=" rows).
+    objective : float
+        Of ``values``; infinite without them.
+    bound : float
+        The solver's lower bound; minus infinity without one.
+    runtime_s : float
+    iterations : int
+        Simplex iterations, or nodes of branch and bound.
+    """
+
+    status: Status
+    values: FloatArray | None
+    row_duals: FloatArray | None
+    objective: float
+    bound: float
+    runtime_s: float
+    iterations: int
+
+    @classmethod
+    def of_nothing(cls, constant: float) -> Solution:
+        """Solve the program without variables: the closure of bare roots, which HiGHS calls empty."""
+        nothing = np.zeros(0)
+        return cls(Status.OPTIMAL, nothing, nothing, constant, constant, 0.0, 0)
+
+
+def kept_shares(specification: ModelSpecification, values: FloatArray) -> FloatArray:
+    """Read x_h, how far each internal node keeps its test, from a solution; shape (n_internal,)."""
+    instance = specification.instance
+    if specification.formulation == "closure":
+        return values[: instance.n_internal]
+    offsets, ancestors = indexing.ancestor_lists(instance)
+    cumulated = np.concatenate([[0.0], np.cumsum(values[ancestors])])
+    node = instance.internal_nodes
+    shares: FloatArray = 1 - (cumulated[offsets[node + 1]] - cumulated[offsets[node]])
+    return shares
+
+
+def integral_pruning(specification: ModelSpecification, values: FloatArray) -> Pruning:
+    """Read the pruning of a 0-1 solution.
+
+    Raises
+    ------
+    FractionalOptimumError
+        Some node is kept by a fraction.
+    """
+    shares = kept_shares(specification, values)
+    off = np.abs(shares - np.rint(shares))
+    if off.size and off.max() > INTEGRALITY_TOLERANCE:
+        at = int(np.argmax(off))
+        raise FractionalOptimumError(
+            f"relaxed: expected a 0-1 optimum of {specification.formulation}, got node "
+            f"{specification.instance.internal_nodes[at]} kept by {shares[at]:.6g}; "
+            "solve the 0-1 program (relaxed=False, method highs-mip), or relax ip3, compact or closure"
+        )
+    return Pruning(shares > 0.5)
+
+
+def multipliers(specification: ModelSpecification, row_duals: FloatArray, scale: int = 1) -> IntArray:
+    """Round the duals of the rows that join the trees to integer multipliers on the triples.
+
+    Relaxing those rows of ``ip3``, ``compact`` and ``closure`` leaves the trees' own programs, so their duals are
+    the beta of BudgetPrune's Algorithm 1. Of ``ip1`` the duals of a triple's rows add up to a multiplier that is at
+    least as good. ``ip2`` has none: the one tree pays the whole price.
+
+    Parameters
+    ----------
+    specification : ModelSpecification
+    row_duals : ndarray of float64, shape (n_rows,)
+    scale : int
+        Multiplies the duals before they are rounded.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_triples,)
+        At least 0; see `within_prices`.
+    """
+    instance = specification.instance
+    position = {"ip1": 1, "ip3": 2, "lp1": 2, "compact": 1, "closure": 1}.get(specification.formulation)
+    if position is None:
+        p, _ = specification.weights
+        return p * instance.acquisition_cost[instance.indices]
+    sizes = [len(block) for block in indexing.rows(specification)]
+    start = sum(sizes[:position])
+    duals = row_duals[start : start + sizes[position]]
+    if specification.formulation == "ip1":
+        triple, _ = indexing.nodes_below_first_use(instance)
+        duals = np.bincount(triple, weights=duals, minlength=instance.n_triples).astype(np.float64)
+    sign = 1 if specification.formulation == "compact" else -1
+    return np.rint(np.clip(sign * scale * duals, 0, float(INT64_SAFE))).astype(np.int64)
+
+
+def within_prices(instance: PruningInstance, p: int, beta: IntArray) -> IntArray:
+    """Cut multipliers so that those of each acquisition add up to at most its price, ``p * acquisition_cost``.
+
+    Where a bound w <= 1 carried a dual the sum can exceed the price. A tree's value falls by at most what is cut, so
+    the Lagrangian bound loses nothing that was proven.
+    """
+    order = np.argsort(instance.indices, kind="stable")
+    acquisition = instance.indices[order]
+    price = (p * instance.acquisition_cost)[acquisition]
+    wanted = np.minimum(beta[order], price)
+    before = np.cumsum(wanted) - wanted
+    first = np.searchsorted(acquisition, acquisition, side="left")
+    left = price - (before - before[first])
+    cut = np.empty_like(beta)
+    cut[order] = np.clip(left, 0, wanted)
+    return cut
+
+
+def pruning_result(specification: ModelSpecification, solution: Solution, method: str) -> PruningResult:
+    """Turn a solution at one lambda into an exact result.
+
+    The pruning is the solver's, or without one that of the Lagrangian bound; the objective is the pruning's, in
+    fractions. The bound of a relaxation is the Lagrangian bound of its rounded
+    duals, exact and valid whatever the solver did. The bound of a 0-1 program is the solver's own, trusted to 1e-6
+    units plus 1e-9 of itself, or that of evenly shared prices if it is better. Both are raised to the next value that
+    an objective can take; "optimal" means that this is the objective itself.
+
+    Raises
+    ------
+    FractionalOptimumError
+        The optimum of a relaxation is no pruning.
+    """
+    instance, lam = specification.instance, specification.lam
+    if lam is None:
+        raise ValueError(f"specification: expected one with a lambda, got {specification.formulation} within a budget")
+    p, q = specification.weights
+    bound, pruning = lagrangian_bound(instance, p, q, _best_multipliers(specification, solution))
+    if solution.values is not None:
+        pruning = integral_pruning(specification, solution.values)
+    if not specification.relaxed and isfinite(solution.bound):
+        bound = max(bound, trusted_units(solution))
+    objective = instance.objective(pruning, lam)
+    proven = _next_objective(specification, pruning, bound)
+    error, cost = instance.evaluate(pruning)
+    status = solution.status
+    if proven == objective:
+        status = Status.OPTIMAL
+    elif status is Status.OPTIMAL:
+        status = Status.FEASIBLE
+    return PruningResult(
+        status=status,
+        pruning=pruning,
+        lam=lam,
+        objective=objective,
+        bound=proven,
+        error=error,
+        cost=cost,
+        runtime_s=solution.runtime_s,
+        method=method,
+        iterations=solution.iterations,
+    )
+
+
+def trusted_units(solution: Solution) -> int:
+    """Round a finite bound of branch and bound up to integer units, less the error allowed to its floats."""
+    return ceil(solution.bound - BOUND_TOLERANCE - RELATIVE_BOUND_TOLERANCE * abs(solution.bound))
+
+
+def _best_multipliers(specification: ModelSpecification, solution: Solution) -> IntArray:
+    p, _ = specification.weights
+    if solution.row_duals is None:
+        return equal_shares(specification.instance, p)
+    return within_prices(specification.instance, p, multipliers(specification, solution.row_duals))
+
+
+def _next_objective(specification: ModelSpecification, pruning: Pruning, bound: int) -> Fraction:
+    """Raise a bound in integer units to the least value on the objectives' lattice that is not below it."""
+    instance, (p, q) = specification.instance, specification.weights
+    objective = q * instance.integer_error(pruning) + p * instance.integer_cost(pruning)
+    step = gcd(
+        q * int(np.gcd.reduce(instance.gain, initial=0)),
+        p * int(np.gcd.reduce(instance.acquisition_cost, initial=0)),
+        p * int(np.gcd.reduce(instance.split_cost, initial=0)),
+    )
+    gap = max(objective - bound, 0)
+    lattice_gap = gap // step * step if step else 0
+    return (objective - lattice_gap) * specification.objective_unit

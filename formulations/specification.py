@@ -1,0 +1,163 @@
+"""ModelSpecification: what a model says, in integers, whoever writes it down (Pyomo or arrays)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from formulations.registry import formulation
+from ipforest.ensemble.routing import accumulate_to_ancestors
+from ipforest.instance import PruningInstance, require_instance
+from ipforest.rational import INT64_SAFE, exact_sum, nonnegative_fraction
+
+__all__ = ["Coefficients", "ModelSpecification", "objective_coefficients", "specify"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelSpecification:
+    r"""A formulation of one instance at one lambda, or within one budget.
+
+    Objectives are in integers: with p / q = ``lam * cost_unit / error_unit`` a model minimises
+
+    .. math:: q \sum_h e_h z_h + p \Big[ \sum_{k,i} c_k w_{k,i} + \sum_h \mathrm{split}_h x_h \Big]
+
+    in units of ``error_unit / q``. Solvers read the coefficients as floats, exact below 2^53 and rounded to 16 digits
+    above; what they find is evaluated again in integers.
+
+    Parameters
+    ----------
+    formulation : str
+    instance : PruningInstance
+    lam : Fraction or None
+        0 for ``ip0``, None where a budget is given.
+    budget : Fraction or None
+    relaxed : bool
+        Whether variables range over [0, 1] in place of {0, 1}.
+    """
+
+    formulation: str
+    instance: PruningInstance
+    lam: Fraction | None
+    budget: Fraction | None
+    relaxed: bool
+
+    @property
+    def weights(self) -> tuple[int, int]:
+        """Weight of a cost unit and of an error unit in the objective: p, q."""
+        return (0, 1) if self.lam is None else self.instance.scaled_lambda(self.lam)
+
+    @property
+    def objective_unit(self) -> Fraction:
+        """What one unit of the model's objective is worth in ``error + lam * cost``."""
+        return self.instance.error_unit / self.weights[1]
+
+    @property
+    def budget_units(self) -> float:
+        """Right-hand side of the budget row, in cost units: rounded down if 0-1, to the nearest float if relaxed."""
+        if self.budget is None:
+            raise ValueError(f"budget: expected one for the budget row, got none for {self.formulation}")
+        units = self.budget / self.instance.cost_unit
+        return float(units) if self.relaxed else float(units.numerator // units.denominator)
+
+
+def specify(
+    name: str, instance: PruningInstance, lam: object = None, budget: object = None, relaxed: bool = False
+) -> ModelSpecification:
+    """Check that a formulation can be stated for an instance, and read its numbers exactly.
+
+    Parameters
+    ----------
+    name : str
+        A name in `FORMULATIONS`.
+    instance : PruningInstance
+    lam, budget : int, float, str, Decimal or Fraction, optional
+        The one that the formulation takes, >= 0.
+    relaxed : bool
+
+    Raises
+    ------
+    TypeError
+        Not an instance.
+    ValueError
+        Unknown name, a missing, needless or negative number, several trees for ``ip2``, no routing for ``ip1``.
+    OverflowError
+        Integers that reach 2^62.
+    """
+    info = formulation(name)
+    require_instance(instance)
+    for argument, value in (("lam", lam), ("budget", budget)):
+        if (value is None) == (info.takes == argument):
+            wanted = "a number >= 0" if value is None else "None"
+            raise ValueError(f"{argument}: expected {wanted} for {name} (which takes {info.takes}), got {value!r}")
+    if info.one_tree and instance.n_trees != 1:
+        raise ValueError(f"instance: expected one tree for {name}, got {instance.n_trees}; ip3 states an ensemble")
+    if info.routing and instance.example_leaf is None:
+        raise ValueError(
+            f"instance: expected example_leaf, the leaf of each example in each tree, for {name}, got None; "
+            "PruningInstance.from_forest fills it"
+        )
+    specification = ModelSpecification(
+        name,
+        instance,
+        Fraction(0) if info.takes == "nothing" else None if lam is None else nonnegative_fraction(lam, "lam"),
+        None if budget is None else nonnegative_fraction(budget, "budget"),
+        relaxed,
+    )
+    objective_coefficients(specification)
+    return specification
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coefficients:
+    """The objective: of the tree variables (z or x), of each acquisition w, and the constant.
+
+    Parameters
+    ----------
+    tree : ndarray of float64, shape (n_nodes,) or (n_internal,) for ``closure``
+    acquisition : ndarray of float64, shape (n_acquisitions,)
+    constant : float
+    """
+
+    tree: npt.NDArray[np.float64]
+    acquisition: npt.NDArray[np.float64]
+    constant: float
+
+
+def objective_coefficients(specification: ModelSpecification) -> Coefficients:
+    """Give the objective's coefficients: integers, in floats.
+
+    Raises
+    ------
+    OverflowError
+        A sum reaches 2^62.
+    """
+    instance, (p, q) = specification.instance, specification.weights
+    total = q * exact_sum(instance.errors) + p * exact_sum(instance.split_cost)
+    price = p * int(instance.acquisition_cost.max(initial=0))
+    if max(total, price) >= INT64_SAFE:
+        raise OverflowError(
+            f"lam: expected sums below 2^62 units, got {max(total, price)}; "
+            "use a lambda or prices with smaller denominators"
+        )
+    acquisition = (p * instance.acquisition_cost).astype(np.float64)
+    if specification.formulation == "closure":
+        tree = p * instance.split_cost - q * instance.gain
+        constant = q * exact_sum(instance.errors[instance.tree_offsets[:-1]])
+    else:
+        tree = q * instance.errors - p * subtree_split_cost(instance)
+        constant = p * exact_sum(instance.split_cost)
+    return Coefficients(tree.astype(np.float64), acquisition, float(constant))
+
+
+def subtree_split_cost(instance: PruningInstance) -> npt.NDArray[np.int64]:
+    """Sum the split costs of the internal nodes at or below each node, shape (n_nodes,).
+
+    Stopping at h saves them: sum_u split_u (1 - sum of z over p(u)) = sum_u split_u - sum_h z_h (this sum).
+    """
+    saved = np.zeros((instance.n_nodes, 1), dtype=np.int64)
+    saved[instance.internal_nodes, 0] = instance.split_cost
+    accumulate_to_ancestors(instance.node_parent, saved)
+    return saved[:, 0]

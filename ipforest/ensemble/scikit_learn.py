@@ -1,0 +1,180 @@
+"""Between scikit-learn's fitted trees and `ipforest.Forest`, both ways."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.ensemble import (
+    BaggingClassifier,
+    BaggingRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.frozen import FrozenEstimator
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.tree._tree import NODE_DTYPE, Tree
+from sklearn.utils.validation import check_is_fitted
+
+from ipforest.ensemble.forest import LEAF, Forest
+
+SINGLE_TREES = (DecisionTreeClassifier, DecisionTreeRegressor)
+FORESTS = (RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor)
+BAGGINGS = (BaggingClassifier, BaggingRegressor)
+
+SUPPORTED = "RandomForest*, ExtraTrees*, Bagging* of trees, DecisionTree* or ExtraTree*"
+
+
+def forest_from_sklearn(estimator: Any) -> Forest:
+    """Read a fitted estimator; see `Forest.from_sklearn`."""
+    estimator = averaging_trees(estimator)
+    check_is_fitted(estimator)
+    trees, features = _members(estimator)
+    if getattr(estimator, "n_outputs_", 1) != 1:
+        raise ValueError(f"estimator: expected one output, got {estimator.n_outputs_}")
+    classes = getattr(estimator, "classes_", None)
+    return _assemble(trees, features, classes, int(estimator.n_features_in_))
+
+
+def averaging_trees(estimator: Any) -> Any:
+    """Take an estimator, fitted or not, out of its FrozenEstimator if it has one, and require that it averages trees.
+
+    Raises
+    ------
+    TypeError
+        It is another kind of estimator.
+    """
+    inner = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
+    if isinstance(inner, type) or not isinstance(inner, (*SINGLE_TREES, *FORESTS, *BAGGINGS)):
+        raise TypeError(f"estimator: expected an ensemble that averages trees ({SUPPORTED}), got {_name_of(inner)}")
+    return inner
+
+
+def _name_of(estimator: object) -> str:
+    return estimator.__name__ + " (a class)" if isinstance(estimator, type) else type(estimator).__name__
+
+
+def _members(estimator: Any) -> tuple[list[Any], list[npt.NDArray[np.int64] | None]]:
+    """List the trees, and for each the columns it was trained on (None: all)."""
+    if isinstance(estimator, SINGLE_TREES):
+        return [estimator], [None]
+    trees = list(estimator.estimators_)
+    for tree in trees:
+        if not isinstance(tree, SINGLE_TREES):
+            raise TypeError(
+                f"estimator: expected {type(estimator).__name__} of decision trees, got one of {_name_of(tree)}"
+            )
+    if isinstance(estimator, BAGGINGS):
+        return trees, [np.asarray(columns) for columns in estimator.estimators_features_]
+    return trees, [None] * len(trees)
+
+
+def _assemble(
+    trees: Sequence[Any],
+    features: Sequence[npt.NDArray[np.int64] | None],
+    classes: npt.NDArray[Any] | None,
+    n_features: int,
+) -> Forest:
+    offsets = np.concatenate([[0], np.cumsum([tree.tree_.node_count for tree in trees])]).astype(np.int64)
+
+    def children(name: str) -> npt.NDArray[np.int32]:
+        parts = []
+        for tree, start in zip(trees, offsets, strict=False):
+            local = getattr(tree.tree_, name)
+            parts.append(np.where(local >= 0, local + start, LEAF))
+        return np.concatenate(parts).astype(np.int32)
+
+    def joined(name: str) -> npt.NDArray[Any]:
+        return np.concatenate([getattr(tree.tree_, name) for tree in trees])
+
+    return Forest(
+        tree_offsets=offsets,
+        left=children("children_left"),
+        right=children("children_right"),
+        feature=np.concatenate(
+            [_tested_features(tree, columns) for tree, columns in zip(trees, features, strict=True)]
+        ),
+        threshold=joined("threshold"),
+        missing_left=joined("missing_go_to_left").astype(bool),
+        value=np.concatenate([_values(tree, classes) for tree in trees]),
+        weight=joined("weighted_n_node_samples"),
+        n_samples=joined("n_node_samples").astype(np.int64),
+        impurity=joined("impurity"),
+        n_features=n_features,
+        classes=classes,
+        criterion=str(trees[0].criterion),
+    )
+
+
+def _tested_features(tree: Any, columns: npt.NDArray[np.int64] | None) -> npt.NDArray[np.int32]:
+    tested = tree.tree_.feature
+    internal = tree.tree_.children_left >= 0
+    named = tested if columns is None else columns[np.where(internal, tested, 0)]
+    return np.where(internal, named, LEAF).astype(np.int32)
+
+
+def _values(tree: Any, classes: npt.NDArray[Any] | None) -> npt.NDArray[np.float64]:
+    """Node values over the classes of the ensemble: a bagged tree may know only some of them."""
+    own: npt.NDArray[np.float64] = tree.tree_.value[:, 0, :]
+    if classes is None or own.shape[1] == len(classes):
+        return own
+    values = np.zeros((own.shape[0], len(classes)))
+    values[:, np.asarray(tree.classes_, dtype=np.int64)] = own
+    return values
+
+
+def forest_to_sklearn(forest: Forest) -> Any:
+    """Give the forest as a fitted scikit-learn random forest that predicts the same."""
+    kind, tree_kind = (
+        (RandomForestClassifier, DecisionTreeClassifier)
+        if forest.is_classifier
+        else (RandomForestRegressor, DecisionTreeRegressor)
+    )
+    ensemble = kind(n_estimators=forest.n_trees, criterion=forest.criterion)
+    ensemble.estimator_ = tree_kind(criterion=forest.criterion)
+    ensemble.estimators_ = [_fitted_tree(forest, tree_kind, start, stop) for start, stop in forest]
+    ensemble.n_features_in_ = forest.n_features
+    ensemble.n_outputs_ = 1
+    if forest.classes is not None:
+        ensemble.classes_ = np.array(forest.classes)
+        ensemble.n_classes_ = len(forest.classes)
+    return ensemble
+
+
+def _fitted_tree(forest: Forest, kind: type, start: int, stop: int) -> Any:
+    n_classes = 1 if forest.classes is None else len(forest.classes)
+    estimator = kind(criterion=forest.criterion)
+    estimator.n_features_in_ = forest.n_features
+    estimator.n_outputs_ = 1
+    estimator.max_features_ = forest.n_features
+    if forest.classes is not None:
+        estimator.classes_ = np.arange(n_classes)
+        estimator.n_classes_ = np.int64(n_classes)
+    estimator.tree_ = Tree(forest.n_features, np.array([n_classes], dtype=np.intp), 1)
+    estimator.tree_.__setstate__(_tree_state(forest, start, stop))
+    return estimator
+
+
+def _tree_state(forest: Forest, start: int, stop: int) -> dict[str, Any]:
+    part = slice(start, stop)
+    is_leaf = forest.left[part] == LEAF
+    nodes = np.zeros(stop - start, dtype=NODE_DTYPE)
+    nodes["left_child"] = np.where(is_leaf, LEAF, forest.left[part] - start)
+    nodes["right_child"] = np.where(is_leaf, LEAF, forest.right[part] - start)
+    nodes["feature"] = np.where(is_leaf, -2, forest.feature[part])
+    nodes["threshold"] = np.where(is_leaf, -2.0, forest.threshold[part])
+    nodes["impurity"] = forest.impurity[part]
+    nodes["n_node_samples"] = forest.n_samples[part]
+    nodes["weighted_n_node_samples"] = forest.weight[part]
+    nodes["missing_go_to_left"] = forest.missing_left[part]
+    depth = np.zeros(stop - start, dtype=np.int64)
+    for node in range(1, stop - start):
+        depth[node] = depth[forest.parent[start + node] - start] + 1
+    return {
+        "max_depth": int(depth.max()),
+        "node_count": stop - start,
+        "nodes": nodes,
+        "values": np.ascontiguousarray(forest.value[part][:, None, :]),
+    }

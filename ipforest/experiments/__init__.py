@@ -1,0 +1,1 @@
+"""Tradeoff curves, benchmarks, synthetic data, the demonstration."""

@@ -1,0 +1,347 @@
+"""Measure the exact solvers: seconds and peak memory over size, each in a process of its own.
+
+Peers: HiGHS on the linear program (small sizes), and OR-Tools' maximum flow through another interpreter, named by the
+environment variable IPFOREST_ORTOOLS_PYTHON (OR-Tools and highspy cannot live in one process).
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import platform
+import resource
+import subprocess
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib.metadata import version
+from multiprocessing.connection import Connection
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+
+from ipforest._records import records_to_csv
+from ipforest.costs import FeatureCosts
+from ipforest.ensemble.forest import Forest
+from ipforest.experiments.synthetic import random_instance
+from ipforest.instance import PruningInstance
+from ipforest.path import PruningPath, prune_path
+from ipforest.progress import ProgressCallback, silent
+from ipforest.results import Status
+from ipforest.solvers import solve
+
+ORTOOLS_VARIABLE = "IPFOREST_ORTOOLS_PYTHON"
+PEER_SCRIPT = Path(__file__).with_name("ortools_peer.py")
+KEPT_SHARES = (0.001, 0.25, 0.9, 0.99)
+LARGEST = {
+    "min-cut": 10**9,
+    "tree-dp": 10**9,
+    "primal-dual": 2_000_000,
+    "highs-lp": 500_000,
+    "dantzig-wolfe": 30_000,
+    "networkx": 100_000,
+    "highs-mip": 30_000,
+}
+"""Number of triples up to which each method is measured."""
+DENOMINATOR = 10**5
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Shape of a synthetic instance.
+
+    Parameters
+    ----------
+    n_trees, n_examples, n_features, n_training : int
+    max_price : int
+    """
+
+    n_trees: int
+    n_examples: int
+    n_features: int = 50
+    n_training: int = 45_523
+    max_price: int = 60
+
+    def instance(self, seed: int) -> PruningInstance:
+        """Generate it."""
+        return random_instance(
+            self.n_trees,
+            self.n_examples,
+            self.n_features,
+            n_training=self.n_training,
+            max_price=self.max_price,
+            seed=seed,
+        )
+
+
+SMALL_SIZES = (Size(5, 100, n_training=500), Size(10, 500, n_training=2000), Size(10, 1000, n_training=4000))
+GROWTH_SIZES = (
+    Size(10, 1250),
+    Size(10, 2500),
+    Size(10, 5000),
+    Size(10, 10_000),
+    Size(20, 10_000),
+    Size(40, 10_000),
+    Size(40, 20_000),
+)
+PAPER_SIZES = (Size(40, 19_510),)
+"""MiniBooNE's split in the papers: 45,523 training and 19,510 validation examples."""
+
+
+def bench_solvers(
+    out: str | Path, sizes: Sequence[Size] = SMALL_SIZES, seed: int = 0, progress: ProgressCallback = silent
+) -> list[dict[str, Any]]:
+    """Time every method at lambdas that keep 0.1%, 25%, 90% and 99% of the nodes.
+
+    Parameters
+    ----------
+    out : path
+        CSV file to write.
+    sizes : sequence of Size
+    seed : int
+    progress : callable
+
+    Returns
+    -------
+    list of dict
+        The rows of the CSV.
+
+    Raises
+    ------
+    RuntimeError
+        Two solvers disagree on an optimum, or a measured process fails.
+    """
+    rows: list[dict[str, Any]] = []
+    with TemporaryDirectory() as folder:
+        for number, size in enumerate(sizes):
+            file = Path(folder) / f"{number}.npz"
+            instance = size.instance(seed)
+            instance.save(file)
+            for share, lam in kept_share_lambdas(instance, prune_path(instance)).items():
+                progress(number / len(sizes), f"{instance.n_triples} triples, {share:.1%} kept")
+                methods = [method for method, limit in LARGEST.items() if instance.n_triples <= limit]
+                rows += _single_lambda_rows(instance, file, share, lam, methods)
+    progress(1.0, "")
+    _write(out, rows)
+    return rows
+
+
+def bench_path(
+    out: str | Path, sizes: Sequence[Size] = GROWTH_SIZES, seed: int = 0, progress: ProgressCallback = silent
+) -> list[dict[str, Any]]:
+    """Time the whole path as the number of trees and examples grows, with one min cut and OR-Tools beside it.
+
+    Parameters and errors as for `bench_solvers`.
+    """
+    rows: list[dict[str, Any]] = []
+    with TemporaryDirectory() as folder:
+        for number, size in enumerate(sizes):
+            progress(number / len(sizes), f"{size.n_trees} trees, {size.n_examples} examples")
+            file = Path(folder) / f"{number}.npz"
+            instance = size.instance(seed)
+            instance.save(file)
+            measured = _in_own_process(_measure_path, str(file))
+            rows.append(_row(instance, "path", measured))
+            lam = middle_lambda(instance)
+            rows += _single_lambda_rows(instance, file, float("nan"), lam, ["min-cut"])
+            file.unlink()
+    progress(1.0, "")
+    _write(out, rows)
+    return rows
+
+
+def bench_forest(
+    out: str | Path, sizes: Sequence[Size] = PAPER_SIZES, seed: int = 0, progress: ProgressCallback = silent
+) -> list[dict[str, Any]]:
+    """Time the fit of a scikit-learn forest, and the way from the fitted forest to its whole path.
+
+    The forests are those of BudgetPrune, section 5 (entropy, all features at each split), and scikit-learn's default.
+    Both the fit and the path use all cores. Parameters as for `bench_solvers`.
+    """
+    rows = []
+    for place, size in enumerate(sizes):
+        for max_features in (None, "sqrt"):
+            progress(place / len(sizes), f"{size.n_trees} trees, max_features={max_features}")
+            rows += _in_own_process(_measure_forest, size, max_features, seed)["rows"]
+    progress(1.0, "")
+    _write(out, rows)
+    return rows
+
+
+def _measure_forest(size: Size, max_features: str | None, seed: int) -> dict[str, Any]:
+    X, y = make_classification(
+        size.n_training + size.n_examples, size.n_features, n_informative=20, flip_y=0.05, random_state=seed
+    )
+    X_train, X_cost, y_train = X[: size.n_training], X[size.n_training :], y[: size.n_training]
+    model = RandomForestClassifier(
+        size.n_trees, criterion="entropy", max_features=max_features, n_jobs=-1, random_state=seed
+    )
+    warm_up = Forest.from_sklearn(RandomForestClassifier(2, max_depth=3).fit(X_train[:200], y_train[:200]))
+    prune_path(PruningInstance.from_forest(warm_up, X_cost[:50], FeatureCosts.uniform(size.n_features)))
+    started = perf_counter()
+    model.fit(X_train, y_train)
+    fitted = perf_counter()
+    forest = Forest.from_sklearn(model)
+    instance = PruningInstance.from_forest(forest, X_cost, FeatureCosts.uniform(size.n_features))
+    built = perf_counter()
+    path = prune_path(instance)
+    ended = perf_counter()
+    peak = _peak_mib()
+    steps = {"fit": fitted - started, "instance": built - fitted, "path": ended - built}
+    facts = {"status": str(path.status), "breakpoints": len(path.breakpoints), "peak_mib": peak}
+    label = f"max_features={max_features}"
+    rows = [_row(instance, f"{step}, {label}", {**facts, "seconds": seconds}) for step, seconds in steps.items()]
+    return {"rows": rows}
+
+
+def kept_share_lambdas(instance: PruningInstance, path: PruningPath) -> dict[float, Fraction]:
+    """Lambdas, halfway between two breakpoints, that keep as near as can be to some shares of the internal nodes."""
+    kept = np.array([np.count_nonzero(path.node_breakpoint >= i) for i in range(len(path.breakpoints) + 1)])
+    chosen = {}
+    for share in KEPT_SHARES:
+        index = int(np.argmin(np.abs(kept[1:] / instance.n_internal - share))) + 1
+        above = path.breakpoints[index] if index < len(path.breakpoints) else 2 * path.breakpoints[-1]
+        chosen[share] = few_digits(instance, (path.breakpoints[index - 1] + above) / 2)
+    return chosen
+
+
+def middle_lambda(instance: PruningInstance) -> Fraction:
+    """Lambda at which the forest as a whole is worth its price."""
+    (error, cost), (error_high, _) = instance.evaluate(instance.unpruned), instance.evaluate(instance.roots_only)
+    return few_digits(instance, (error_high - error) / cost)
+
+
+def few_digits(instance: PruningInstance, lam: Fraction) -> Fraction:
+    """Round a lambda to a small denominator in integer units."""
+    unit = instance.error_unit / instance.cost_unit
+    return max(lam / unit, Fraction(1, DENOMINATOR)).limit_denominator(DENOMINATOR) * unit
+
+
+def _single_lambda_rows(
+    instance: PruningInstance, file: Path, share: float, lam: Fraction, methods: Sequence[str]
+) -> list[dict[str, Any]]:
+    rows = [
+        {**_row(instance, method, _in_own_process(_measure_solve, str(file), method, str(lam))), "kept_share": share}
+        for method in methods
+    ]
+    peer = _measure_ortools(instance, file.with_name("network.npz"), lam)
+    if peer is not None:
+        rows.append({**_row(instance, "ortools", peer), "kept_share": share})
+    objectives = {row["objective"] for row in rows if row["status"] == Status.OPTIMAL}
+    if len(objectives) > 1:
+        raise RuntimeError(f"solvers: expected one optimum at lambda {lam}, got {sorted(objectives)}")
+    return rows
+
+
+def _measure_solve(file: str, method: str, lam: str) -> dict[str, Any]:
+    instance = PruningInstance.load(file)
+    solve(random_instance(2, 20, 3), Fraction(1, 10), method)
+    started = perf_counter()
+    result = solve(instance, lam, method)
+    seconds = perf_counter() - started
+    return {
+        "seconds": seconds,
+        "status": str(result.status),
+        "objective": str(result.objective),
+        "n_kept": result.pruning.n_kept,
+    }
+
+
+def _measure_path(file: str) -> dict[str, Any]:
+    instance = PruningInstance.load(file)
+    prune_path(random_instance(2, 20, 3))
+    started = perf_counter()
+    path = prune_path(instance)
+    return {
+        "seconds": perf_counter() - started,
+        "status": str(path.status),
+        "breakpoints": len(path.breakpoints),
+    }
+
+
+def _measure_ortools(instance: PruningInstance, file: Path, lam: Fraction) -> dict[str, Any] | None:
+    """Run the peer, if there is one; None otherwise."""
+    interpreter = os.environ.get(ORTOOLS_VARIABLE)
+    if not interpreter:
+        return None
+    p, q = instance.scaled_lambda(lam)
+    np.savez(
+        file,
+        parent=instance.parent,
+        gain=instance.gain,
+        split_cost=instance.split_cost,
+        indptr=instance.indptr,
+        indices=instance.indices,
+        cost=instance.acquisition_cost,
+        p=p,
+        q=q,
+    )
+    finished = subprocess.run([interpreter, str(PEER_SCRIPT), str(file)], capture_output=True, text=True, check=False)
+    if finished.returncode:
+        raise RuntimeError(f"{ORTOOLS_VARIABLE}: expected the peer to succeed, got: {finished.stderr.strip()}")
+    report: dict[str, Any] = json.loads(finished.stdout)
+    positive = int(instance.gain[instance.gain > 0].sum())
+    at_the_roots = int(instance.errors[instance.tree_offsets[:-1]].sum())
+    value = Fraction(q * (at_the_roots - positive) + report.pop("flow"), q)
+    return {**report, "status": str(Status.OPTIMAL), "objective": str(instance.error_unit * value)}
+
+
+def _in_own_process(function: Callable[..., dict[str, Any]], *arguments: object) -> dict[str, Any]:
+    """Run a measurement in a fresh interpreter; add its peak memory."""
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_report, args=(sender, function, arguments))
+    process.start()
+    sender.close()
+    try:
+        measured: dict[str, Any] = receiver.recv()
+    except EOFError:
+        process.join()
+        raise RuntimeError(f"{function.__name__}: expected a measurement, got exit code {process.exitcode}") from None
+    process.join()
+    return measured
+
+
+def _report(sender: Connection, function: Callable[..., dict[str, Any]], arguments: Iterable[str]) -> None:
+    measured = function(*arguments)
+    sender.send({**measured, "peak_mib": _peak_mib()})
+
+
+def _peak_mib() -> float:
+    """Peak resident memory of this process; Linux's ru_maxrss would count the parent's before the fork."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) / 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def _row(instance: PruningInstance, method: str, measured: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "method": method,
+        "trees": instance.n_trees,
+        "examples": instance.n_examples,
+        "features": instance.n_units,
+        "internal_nodes": instance.n_internal,
+        "triples": instance.n_triples,
+        "kept_share": "",
+        "seconds": round(measured["seconds"], 4),
+        "peak_mib": round(measured["peak_mib"]),
+        "status": measured["status"],
+        "n_kept": measured.get("n_kept", ""),
+        "breakpoints": measured.get("breakpoints", ""),
+        "objective": measured.get("objective", ""),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("ipforest", "numpy", "numba", "highspy")},
+    }
+
+
+def _write(out: str | Path, rows: Sequence[dict[str, Any]]) -> None:
+    Path(out).write_text(records_to_csv(rows))

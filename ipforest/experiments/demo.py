@@ -1,0 +1,52 @@
+"""The demonstration's data and forest: train, validation and test parts, and a random forest on the first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import train_test_split
+
+from ipforest.datasets import Dataset
+from ipforest.ensemble.forest import Forest
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """The three parts of a data set; all X have shape (n_part, n_features), all y shape (n_part,)."""
+
+    X_train: Array
+    y_train: Array
+    X_validation: Array
+    y_validation: Array
+    X_test: Array
+    y_test: Array
+
+
+def split(data: Dataset, seed: int) -> Parts:
+    """Give the source's own train, validation and test parts, or half, a quarter and a quarter at random.
+
+    The random parts have the classes in equal shares.
+    """
+    if data.split is not None and set(np.unique(data.split)) == {0, 1, 2}:
+        masks = [data.split == part for part in range(3)]
+        return Parts(*(array for mask in masks for array in (data.X[mask], data.y[mask])))
+    X_train, X_rest, y_train, y_rest = train_test_split(
+        data.X, data.y, test_size=0.5, stratify=data.y, random_state=seed
+    )
+    X_validation, X_test, y_validation, y_test = train_test_split(
+        X_rest, y_rest, test_size=0.5, stratify=y_rest, random_state=seed
+    )
+    return Parts(X_train, y_train, X_validation, y_validation, X_test, y_test)
+
+
+def train_and_split(data: Dataset, n_trees: int, seed: int) -> tuple[Forest, Parts]:
+    """Split the data and train a random forest on the first part."""
+    parts = split(data, seed)
+    estimator = RandomForestClassifier(n_estimators=n_trees, random_state=seed)
+    return Forest.from_sklearn(estimator.fit(parts.X_train, parts.y_train)), parts

@@ -1,0 +1,252 @@
+r"""The pruning of least error within a budget: the path, fixing, and branch and bound on what they leave open.
+
+With integer errors E, costs C and the budget B the program is, in the closure's variables,
+
+.. math::
+
+    \min_{x, w \in \{0, 1\}} \; E(x) = E_0 - \sum_h \mathrm{gain}_h x_h
+    \quad\text{s.t.}\quad x_h \le x_{\mathrm{parent}(h)}, \quad x_h \le w_j \; (j \text{ needed at } h), \quad
+    \sum_j \mathrm{cost}_j w_j + \sum_h \mathrm{split}_h x_h \le B.
+
+Without the budget row it is a minimum cut, so its relaxation is Lagrange's: the line through the two prunings of the
+path that straddle B. The search goes on inside the gap between the two:
+
+1. the path gives the smaller pruning, which is within the budget, and the line's exact bound; greed between the two
+   prunings (`ipforest.solvers.greedy`) gives a better one, of error E*;
+2. errors are integers, start + a multiple of the greatest common divisor of the gains. So a better pruning errs at
+   most E* less that step, and optimal flows at the breakpoint and its neighbours fix nodes (`ipforest.solvers.fixing`);
+3. what is left is an instance again, whose own path bounds better: back to 1 until nothing is fixed any more;
+4. HiGHS decides about the remaining nodes. Acquisitions that the same nodes need are one (`ipforest.maxflow.presolve`),
+   those that one node needs are its own cost, and w_j, the largest of its x_h, need not be declared integer.
+
+The gap is closed where breakpoints are many. Where a few dear units are met near every root (medical tests in dollars)
+the path can jump over most budgets at once, so that little can be fixed and branch and bound may not finish.
+
+Steps 1 to 3 are exact, in integers; only the bound of step 4 rests on floats.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from fractions import Fraction
+from math import ceil, inf, isfinite
+from time import perf_counter
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from formulations.exact_results import trusted_units
+from formulations.highs import run
+from ipforest.instance import PruningInstance
+from ipforest.maxflow.presolve import ReducedProblem, presolve
+from ipforest.path import PruningPath, prune_path
+from ipforest.rational import INT64_SAFE, exact_sum, nonnegative_fraction, time_limit_seconds
+from ipforest.results import BudgetResult, DualFlow, Pruning, Status
+from ipforest.solvers.fixing import BoolArray, Remainder, everything, fix, restrict
+from ipforest.solvers.greedy import fill, shrink
+from ipforest.solvers.linear_program import Block, Labels, LinearProgram
+from ipforest.solvers.min_cut import solve_min_cut
+
+__all__ = ["solve_budget_mip"]
+
+logger = logging.getLogger(__name__)
+
+NEIGHBOURS = 2
+"""Flows are read at so many breakpoints on each side of the budget; fewer fix far less, more hardly anything else."""
+
+
+def solve_budget_mip(
+    instance: PruningInstance, budget: Fraction, time_limit: float | None = None, gap: float = 0.0
+) -> BudgetResult:
+    """Find the pruning of least error within a budget, bounded by the path (budget method ``mip``).
+
+    Parameters
+    ----------
+    instance : PruningInstance
+    budget : Fraction
+    time_limit : float, optional
+        Seconds. One path is computed in any case, and HiGHS looks at its clock between steps only: with a million
+        triples left open it may overrun by minutes.
+    gap : float
+        Relative gap at which the search may stop.
+
+    Returns
+    -------
+    BudgetResult
+        Never worse than the path's. ``bound`` is the better of the path's, which is exact, and HiGHS's own, trusted as
+        in `formulations.exact_results.pruning_result`; where fixing closes the gap HiGHS is not asked. ``mixture`` is
+        the path's.
+
+    Raises
+    ------
+    ValueError
+        A negative budget, or a time limit that is no number >= 0. Any other can be kept: bare roots cost nothing.
+    OverflowError
+        As `ipforest.prune_path`.
+    """
+    started = perf_counter()
+    limit, seconds = nonnegative_fraction(budget, "budget"), time_limit_seconds(time_limit)
+    path = prune_path(instance)
+    relaxed = path.at_budget(limit)
+    deadline = inf if seconds is None else started + seconds
+    search = _Search(instance, int(limit // instance.cost_unit), relaxed.pruning.kept)
+    part = _narrow(search, path, gap, deadline)
+    status = search.ending(gap, deadline) or _branch(search, part, gap, deadline)
+    error, cost = instance.evaluate(Pruning(search.best))
+    return BudgetResult(
+        status=status,
+        budget=limit,
+        pruning=Pruning(search.best),
+        error=error,
+        cost=cost,
+        bound=search.bound * instance.error_unit,
+        mixture=relaxed.mixture[::-1],
+        mixture_error=relaxed.mixture_error,
+        mixture_cost=relaxed.mixture_cost,
+        runtime_s=perf_counter() - started,
+        method="mip",
+    )
+
+
+class _Search:
+    """The best pruning so far and a lower bound of all, in integers."""
+
+    def __init__(self, whole: PruningInstance, limit: int, best: BoolArray) -> None:
+        self.whole, self.limit, self.best = whole, limit, best
+        self.error = whole.integer_error(Pruning(best))
+        self.bound = -1
+
+    def offer(self, kept: BoolArray) -> None:
+        """Take a pruning if it is within the budget and better."""
+        pruning = Pruning(kept)
+        error = self.whole.integer_error(pruning)
+        if error < self.error and self.whole.integer_cost(pruning) <= self.limit:
+            self.best, self.error = kept, error
+
+    def prove(self, bound: int) -> None:
+        """Raise the bound: all prunings that are better than the best one err at least so much."""
+        self.bound = max(self.bound, min(bound, self.error))
+
+    def ending(self, gap: float, deadline: float) -> Status | None:
+        """Say why there is no need, or no time, to search on."""
+        if self.bound == self.error:
+            return Status.OPTIMAL
+        if self.error - self.bound <= gap * self.error:
+            return Status.GAP_REACHED
+        return Status.TIME_LIMIT if perf_counter() > deadline else None
+
+
+def _narrow(search: _Search, path: PruningPath, gap: float, deadline: float) -> Remainder:
+    """Alternate between bounding and fixing; give what is left to decide."""
+    part = everything(search.whole)
+    while True:
+        room = search.limit - part.cost
+        point = path.at_budget(room * part.instance.cost_unit)
+        larger, smaller = point.mixture[0][1].kept, point.pruning.kept
+        for start in (smaller, shrink(part.instance, larger, room)):
+            search.offer(part.lift(fill(part.instance, start, room)))
+        search.prove(part.error + _next_error(part.instance, point.bound))
+        logger.info("%d nodes open, error %d, bound %d", part.nodes.size, search.error, search.bound)
+        if search.ending(gap, deadline):
+            return part
+        better = _next_better(part.instance, search.error - part.error)
+        fixed = fix(part.instance, _flows(path, point.cost), better, room)
+        if fixed is not None and not np.any(fixed):
+            return part
+        rest = None if fixed is None else _rest(search, part, *fixed)
+        if rest is None:
+            search.prove(search.error)
+            return part
+        part, path = rest, prune_path(rest.instance)
+
+
+def _rest(search: _Search, part: Remainder, kept: BoolArray, dropped: BoolArray) -> Remainder | None:
+    """Fix nodes; give what is left, None where no pruning can be better."""
+    if np.all(kept | dropped):
+        search.offer(part.lift(kept))
+        return None
+    rest = restrict(search.whole, part.lift(kept), ~part.lift(~dropped))
+    return rest if rest.cost <= search.limit else None
+
+
+def _flows(path: PruningPath, cost: Fraction) -> Iterator[DualFlow]:
+    """Optimal flows at the breakpoints around the pruning of that cost."""
+    index = path.costs.index(cost)
+    flow = None
+    for lam in path.breakpoints[max(0, index - 1 - NEIGHBOURS) : index + NEIGHBOURS]:
+        flow = solve_min_cut(path.instance, lam, flow).flow
+        if flow is not None:
+            yield flow
+
+
+def _branch(search: _Search, part: Remainder, gap: float, deadline: float) -> Status:
+    """Let HiGHS decide the rest."""
+    reduced = presolve(part.instance, twin_share=part.instance.n_acquisitions)
+    problem = _programme(part, reduced, search.limit - part.cost)
+    solution = run(problem, time_limit=max(0.0, deadline - perf_counter()), gap=gap)
+    if solution.values is not None:
+        kept = solution.values[: reduced.gain.size] > 0.5
+        search.offer(part.lift(np.append(kept, True)[reduced.node]))
+    if isfinite(solution.bound):
+        trusted = part.instance.error_unit * (trusted_units(solution) - part.error)
+        search.prove(part.error + _next_error(part.instance, trusted))
+    if search.bound == search.error:
+        return Status.OPTIMAL
+    return Status.FEASIBLE if solution.status is Status.OPTIMAL else solution.status
+
+
+def _programme(part: Remainder, reduced: ReducedProblem, room: int) -> LinearProgram:
+    """Write the reduced problem in the closure's variables, with the budget row."""
+    n, node = reduced.gain.size, np.repeat(np.arange(reduced.gain.size), np.diff(reduced.indptr))
+    shared = np.bincount(reduced.indices, minlength=reduced.cost.size) > 1
+    column = np.cumsum(shared) - 1
+    own = reduced.split_cost.copy()
+    alone = ~shared[reduced.indices]
+    np.add.at(own, node[alone], reduced.cost[reduced.indices[alone]])
+    price = np.concatenate([own, reduced.cost[shared]])
+    step = max(1, int(np.gcd.reduce(price)))
+    below, needed = np.flatnonzero(reduced.parent >= 0), np.flatnonzero(~alone)
+    kept_under_parent = (below, reduced.parent[below])
+    acquired_where_kept = (node[needed], n + column[reduced.indices[needed]])
+    small, large = np.hstack([kept_under_parent, acquired_where_kept])
+    row = np.arange(small.size)
+    sign = np.repeat([1.0, -1.0], small.size)
+    implications = csr_array((sign, (np.tile(row, 2), np.append(small, large))), shape=(row.size, price.size))
+    always = exact_sum(part.instance.gain[reduced.node < 0])
+    bare = part.error + part.instance.integer_error(part.instance.roots_only)
+    return LinearProgram(
+        A=vstack([implications, csr_array((price // step).astype(np.float64)[None, :])], format="csr"),
+        senses=np.full(row.size + 1, "<="),
+        rhs=np.append(np.zeros(row.size), float(room // step)),
+        objective=np.append(-reduced.gain, np.zeros(price.size - n)).astype(np.float64),
+        constant=float(bare - always),
+        lower=np.zeros(price.size),
+        upper=np.ones(price.size),
+        integer=np.arange(price.size) < n,
+        row_labels=Labels(
+            (
+                Block("kept_under_parent", (below,)),
+                Block("acquired_where_kept", (node[needed], reduced.indices[needed])),
+                Block("within_budget"),
+            )
+        ),
+        column_labels=Labels((Block("x", (np.arange(n),)), Block("w", (np.flatnonzero(shared),)))),
+    )
+
+
+def _next_error(instance: PruningInstance, bound: Fraction) -> int:
+    """Raise a bound to the least integer error, start + a multiple of the step, that is not below it."""
+    start, step = _lattice(instance)
+    return start + ceil((bound / instance.error_unit - start) / step) * step
+
+
+def _next_better(instance: PruningInstance, error: int) -> int:
+    """Give the largest integer error that a pruning can have below this one."""
+    start, step = _lattice(instance)
+    return start + (error - 1 - start) // step * step
+
+
+def _lattice(instance: PruningInstance) -> tuple[int, int]:
+    start = instance.integer_error(instance.roots_only)
+    return start, int(np.gcd.reduce(instance.gain, initial=0)) or INT64_SAFE

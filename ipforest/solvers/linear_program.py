@@ -1,0 +1,155 @@
+"""LinearProgram: a program as a sparse matrix with named rows and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from ipforest._arrays import read_only
+
+__all__ = ["Block", "Labels", "LinearProgram"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Rows or columns of one name: ``name[index]`` for each entry, or ``name`` alone.
+
+    Parameters
+    ----------
+    name : str
+        The Pyomo component's name.
+    index : tuple of ndarray
+        One array for each part of the index; none for a single row.
+    """
+
+    name: str
+    index: tuple[npt.NDArray[Any], ...] = ()
+
+    def __len__(self) -> int:
+        return self.index[0].size if self.index else 1
+
+    def label(self, position: int) -> str:
+        """Name of one entry, as Pyomo writes it."""
+        if not self.index:
+            return self.name
+        return f"{self.name}[{','.join(str(part[position]) for part in self.index)}]"
+
+    def tuples(self) -> list[tuple[int, ...]]:
+        """Give the indices of all entries."""
+        return list(zip(*(part.tolist() for part in self.index), strict=True))
+
+
+class Labels(Sequence[str]):
+    """The labels of several blocks, made when asked for: millions of them cost nothing."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self.blocks = tuple(blocks)
+        self._ends = np.cumsum([len(block) for block in self.blocks])
+
+    def __len__(self) -> int:
+        return int(self._ends[-1]) if self.blocks else 0
+
+    @overload
+    def __getitem__(self, position: int) -> str: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[str]: ...
+    def __getitem__(self, position: int | slice) -> str | list[str]:
+        if isinstance(position, slice):
+            return [self[one] for one in range(*position.indices(len(self)))]
+        at = range(len(self))[position]
+        number = int(np.searchsorted(self._ends, at, side="right"))
+        block = self.blocks[number]
+        return block.label(at - int(self._ends[number]) + len(block))
+
+    def __iter__(self) -> Iterator[str]:
+        return (block.label(position) for block in self.blocks for position in range(len(block)))
+
+    def slice_of(self, name: str) -> slice:
+        """Positions of the block of that name."""
+        for block, end in zip(self.blocks, self._ends.tolist(), strict=True):
+            if block.name == name:
+                return slice(end - len(block), end)
+        raise KeyError(name)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LinearProgram:
+    """Minimise ``objective @ v + constant`` where ``A @ v`` meets ``rhs`` and ``lower <= v <= upper``.
+
+    Parameters
+    ----------
+    A : csr_array of float64, shape (n_rows, n_columns)
+        Integers in every formulation of this package.
+    senses : ndarray of str, shape (n_rows,)
+        "==", "<=" or ">=".
+    rhs : ndarray of float64, shape (n_rows,)
+    objective : ndarray of float64, shape (n_columns,)
+    constant : float
+    lower, upper : ndarray of float64, shape (n_columns,)
+    integer : ndarray of bool, shape (n_columns,)
+    row_labels, column_labels : sequence of str
+        Names as Pyomo writes them: ``z[3]``, ``usage_in_tree[0,2,5]``.
+    """
+
+    A: csr_array
+    senses: npt.NDArray[np.str_]
+    rhs: npt.NDArray[np.float64]
+    objective: npt.NDArray[np.float64]
+    constant: float
+    lower: npt.NDArray[np.float64]
+    upper: npt.NDArray[np.float64]
+    integer: npt.NDArray[np.bool_]
+    row_labels: Sequence[str]
+    column_labels: Sequence[str]
+
+    def __post_init__(self) -> None:
+        rows, columns = self.A.shape
+        for name, size in (
+            ("senses", rows),
+            ("rhs", rows),
+            ("objective", columns),
+            ("lower", columns),
+            ("upper", columns),
+            ("integer", columns),
+        ):
+            array = np.asarray(getattr(self, name))
+            if array.shape != (size,):
+                raise ValueError(f"{name}: expected shape ({size},), got {array.shape}")
+            object.__setattr__(self, name, read_only(array))
+        for name, size in (("row_labels", rows), ("column_labels", columns)):
+            if len(getattr(self, name)) != size:
+                raise ValueError(f"{name}: expected {size} labels, got {len(getattr(self, name))}")
+
+    @property
+    def n_rows(self) -> int:
+        """Number of constraints."""
+        return int(self.A.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        """Number of variables."""
+        return int(self.A.shape[1])
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether any variable is integer."""
+        return bool(self.integer.any())
+
+    @property
+    def row_lower(self) -> npt.NDArray[np.float64]:
+        """Lower sides of the rows: the right-hand side, or minus infinity."""
+        return np.where(self.senses == "<=", -np.inf, self.rhs)
+
+    @property
+    def row_upper(self) -> npt.NDArray[np.float64]:
+        """Upper sides of the rows: the right-hand side, or infinity."""
+        return np.where(self.senses == ">=", np.inf, self.rhs)
+
+    def __repr__(self) -> str:
+        kind = "0-1" if self.is_integer else "linear"
+        return f"LinearProgram({kind}, {self.n_rows} rows, {self.n_columns} columns, {self.A.nnz} nonzeros)"

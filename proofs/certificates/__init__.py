@@ -1,0 +1,1 @@
+"""Certificates of optimal prunings and paths: checkers and file formats."""

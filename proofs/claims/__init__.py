@@ -1,0 +1,1 @@
+"""The papers' claims, one by one, each examined by computation."""

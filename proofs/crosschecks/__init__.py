@@ -1,0 +1,1 @@
+"""Every method against every other, and against brute force."""

@@ -1,0 +1,1 @@
+"""Exact vertices of the relaxations."""

@@ -1,0 +1,93 @@
+"""Vertices of mid-size relaxations, found by the simplex method with objectives of our choice.
+
+HiGHS walks in floating point; what it returns is then judged exactly: a point within 1e-7 of integers is rounded, and
+the rounded point must satisfy every constraint in integers. Any other point counts as fractional.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.arrays import linear_program
+from formulations.highs import run
+from formulations.specification import specify
+from ipforest.instance import PruningInstance
+from ipforest.solvers.linear_program import LinearProgram
+
+TOLERANCE = 1e-7
+
+
+@dataclass(frozen=True, slots=True)
+class VertexSurvey:
+    """How many of the visited vertices were integral.
+
+    Attributes
+    ----------
+    formulation : str
+    rows, columns : int
+    visited : int
+        Objectives tried.
+    fractional : int
+        Optimal vertices with a coordinate further than the tolerance from an integer.
+    """
+
+    formulation: str
+    rows: int
+    columns: int
+    visited: int
+    fractional: int
+
+
+def relaxation(instance: PruningInstance, formulation: str, lam: object = 1) -> LinearProgram:
+    """Return a formulation's relaxation as arrays; IP0 takes no lambda."""
+    weight = None if formulation == "ip0" else lam
+    return linear_program(specify(formulation, instance, lam=weight, relaxed=True))
+
+
+def survey_vertices(problem: LinearProgram, formulation: str, objectives: NDArray[np.int64]) -> VertexSurvey:
+    """Optimise each objective over a relaxation and judge the vertex found.
+
+    Parameters
+    ----------
+    problem : LinearProgram
+    formulation : str
+        Its name, for the record.
+    objectives : (n, n_columns) int64 ndarray
+        To be minimised, of any sign.
+
+    Returns
+    -------
+    VertexSurvey
+
+    Raises
+    ------
+    ArithmeticError
+        If a rounded vertex violates a constraint: the solver's point was none.
+    """
+    fractional = 0
+    for objective in objectives:
+        point = run(replace(problem, objective=objective.astype(np.float64))).values
+        if point is None:
+            raise ArithmeticError("the solver found no point of a bounded, feasible program")
+        rounded = np.rint(point)
+        if np.abs(point - rounded).max(initial=0) > TOLERANCE:
+            fractional += 1
+        elif not _satisfies(problem, rounded.astype(np.int64)):
+            raise ArithmeticError("the solver's vertex, rounded to integers, violates a constraint")
+    return VertexSurvey(formulation, problem.n_rows, problem.n_columns, len(objectives), fractional)
+
+
+def random_objectives(rng: np.random.Generator, columns: int, count: int) -> NDArray[np.int64]:
+    """Draw integer objectives between -9 and 9."""
+    return rng.integers(-9, 10, size=(count, columns))
+
+
+def _satisfies(problem: LinearProgram, point: NDArray[np.int64]) -> bool:
+    left = problem.A.astype(np.int64) @ point
+    right = problem.rhs.astype(np.int64)
+    kept = {"<=": left <= right, ">=": left >= right, "==": left == right}
+    rows = np.select([problem.senses == sense for sense in kept], list(kept.values()), default=False)
+    return bool(rows.all() and (point >= problem.lower).all() and (point <= problem.upper).all())

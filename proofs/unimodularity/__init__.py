@@ -1,0 +1,1 @@
+"""Is a matrix totally unimodular, a network matrix? Tests, certificates, known answers."""

@@ -1,0 +1,418 @@
+"""BudgetPrune: scikit-learn's own checks, and that it is the pipeline forest, instance, path, pruning by hand."""
+
+import pickle
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from fitted_forests import LABELS, N_FEATURES, examples
+from scipy.sparse import csr_array
+from sklearn import config_context
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ipforest import BudgetPrune, FeatureCosts, Forest, PruningInstance, prune_path
+from ipforest.learners import budget_prune as estimator_module
+from ipforest.path import PruningPath, SkippedInterval
+
+X, LABELS_X, TARGET = examples(240, seed=41)
+X_COST, _, _ = examples(80, seed=42)
+X_TEST, LABELS_TEST, TARGET_TEST = examples(100, seed=43)
+FOREST = RandomForestClassifier(8, max_depth=6, random_state=0)
+REGRESSION_FOREST = RandomForestRegressor(6, max_depth=5, random_state=0)
+COSTS = [1, 1, 1, 5, 5, 5, 5]
+PRICES = [1, "0.5", 2, 0, "1/3", 4, 1]
+GROUPS, FEES = [-1, 0, 0, -1, 1, 1, -1], [2, "1.5"]
+
+
+@parametrize_with_checks(
+    [
+        BudgetPrune(RandomForestClassifier(5, random_state=0)),
+        BudgetPrune(ExtraTreesRegressor(5, random_state=0)),
+        BudgetPrune(BaggingClassifier(n_estimators=5, random_state=0), validation_fraction=None),
+    ]
+)
+def test_checks_of_scikit_learn(estimator, check) -> None:
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    "choice", [{"budget": 3}, {"budget": "5/2"}, {"budget": 0}, {"budget": 99}, {"lam": 0.01}, {"lam": "1/500"}, {}]
+)
+def test_it_is_the_pipeline_by_hand(choice) -> None:
+    model = BudgetPrune(FOREST, feature_costs=PRICES, groups=GROUPS, group_fees=FEES, **choice)
+    model.fit(X, LABELS_X, X_cost=X_COST)
+    forest = Forest.from_sklearn(clone(FOREST).fit(X, LABELS_X))
+    costs = FeatureCosts(PRICES, GROUPS, FEES)
+    instance = PruningInstance.from_forest(forest, X_COST, costs)
+    path = prune_path(instance)
+    expected = path.at_budget(choice["budget"]).pruning if "budget" in choice else path.pruning(choice.get("lam", 0))
+    assert model.instance_.fingerprint() == instance.fingerprint()
+    assert model.pruning_ == expected
+    pruned = forest.prune(expected)
+    np.testing.assert_array_equal(model.predict(X_TEST), pruned.predict(X_TEST))
+    np.testing.assert_array_equal(model.predict_proba(X_TEST), pruned.predict_proba(X_TEST))
+    np.testing.assert_allclose(model.cost(X_TEST), pruned.cost(X_TEST, costs))
+    np.testing.assert_array_equal(model.feature_usage(X_TEST), pruned.feature_usage(X_TEST))
+    if "budget" in choice:
+        assert instance.evaluate(model.pruning_)[1] <= Fraction(choice["budget"])
+        assert model.cost(X_COST).mean() <= float(Fraction(choice["budget"])) + 1e-12
+
+
+def test_no_budget_loses_no_in_bag_error() -> None:
+    model = BudgetPrune(FOREST).fit(X, LABELS_X, X_COST)
+    assert model.instance_.evaluate(model.pruning_)[0] == model.instance_.evaluate(model.instance_.unpruned)[0]
+
+
+def test_regression() -> None:
+    model = BudgetPrune(REGRESSION_FOREST, budget=3).fit(X, TARGET, X_COST)
+    assert is_regressor(model)
+    assert not hasattr(model, "predict_proba")
+    assert not hasattr(model, "classes_")
+    assert model.score(X_TEST, TARGET_TEST) == r2_score(TARGET_TEST, model.predict(X_TEST))
+    assert model.score(X_TEST, TARGET_TEST) > 0.3
+    assert model.cost(X_COST).mean() <= 3
+    whole = BudgetPrune(REGRESSION_FOREST).fit(X, TARGET, X_COST)
+    assert float(whole.instance_.evaluate(whole.pruning_)[0]) < float(model.instance_.evaluate(model.pruning_)[0])
+
+
+def test_classification_scores_are_accuracies() -> None:
+    model = BudgetPrune(FOREST, feature_costs=COSTS, budget=3, random_state=0).fit(X, LABELS_X)
+    weights = np.linspace(0, 1, len(X_TEST))
+    assert is_classifier(model)
+    assert model.classes_.tolist() == LABELS.tolist()
+    assert model.score(X_TEST, LABELS_TEST) == accuracy_score(LABELS_TEST, model.predict(X_TEST))
+    expected = accuracy_score(LABELS_TEST, model.predict(X_TEST), sample_weight=weights)
+    assert model.score(X_TEST, LABELS_TEST, sample_weight=weights) == expected
+    np.testing.assert_allclose(model.predict_proba(X_TEST).sum(axis=1), 1)
+
+
+def test_another_budget_needs_no_second_fit() -> None:
+    model = BudgetPrune(FOREST, feature_costs=COSTS, budget=4, random_state=0).fit(X, LABELS_X)
+    before = model.predict_proba(X_TEST)
+    for budget in (0, "1.5", 3, 100):
+        other = model.at_budget(budget)
+        refitted = clone(model).set_params(budget=budget).fit(X, LABELS_X)
+        assert other.get_params()["budget"] == budget
+        assert other.path_ is model.path_
+        assert other.estimator_ is model.estimator_
+        assert other.pruning_ == refitted.pruning_
+        np.testing.assert_array_equal(other.predict_proba(X_TEST), refitted.predict_proba(X_TEST))
+    assert model.budget == 4
+    np.testing.assert_array_equal(model.predict_proba(X_TEST), before)
+
+
+def test_another_lambda_needs_no_second_fit() -> None:
+    model = BudgetPrune(FOREST, feature_costs=COSTS, budget=4, random_state=0).fit(X, LABELS_X)
+    other = model.at_lambda("0.02")
+    refitted = clone(model).set_params(budget=None, lam="0.02").fit(X, LABELS_X)
+    assert (other.budget, other.lam) == (None, "0.02")
+    assert other.pruning_ == refitted.pruning_
+    assert other.at_budget(4).pruning_ == model.pruning_
+
+
+def test_costs_fall_and_prunings_nest_with_the_budget() -> None:
+    model = BudgetPrune(FOREST, feature_costs=COSTS, random_state=0).fit(X, LABELS_X)
+    prunings = [model.at_budget(budget).pruning_ for budget in np.linspace(0, 23, 15)]
+    for smaller, larger in pairwise(prunings):
+        assert not np.any(smaller.kept & ~larger.kept)
+        assert model.instance_.evaluate(smaller)[0] >= model.instance_.evaluate(larger)[0]
+
+
+def test_a_fitted_estimator_is_used_as_it_is() -> None:
+    fitted = clone(FOREST).fit(X, LABELS_X)
+    before = pickle.dumps(fitted)
+    for estimator in (fitted, FrozenEstimator(fitted)):
+        model = BudgetPrune(estimator, feature_costs=COSTS, budget=3).fit(X_COST)
+        assert model.estimator_ is fitted
+        assert model.instance_.n_examples == len(X_COST)
+        fresh = BudgetPrune(FOREST, feature_costs=COSTS, budget=3).fit(X, LABELS_X, X_COST)
+        np.testing.assert_array_equal(model.predict_proba(X_TEST), fresh.predict_proba(X_TEST))
+        with_both = BudgetPrune(estimator, feature_costs=COSTS, budget=3).fit(X, LABELS_X, X_cost=X_COST)
+        assert with_both.pruning_ == model.pruning_
+    assert pickle.dumps(fitted) == before
+
+
+def test_a_frozen_estimator_stays_fitted_in_clones() -> None:
+    fitted = clone(FOREST).fit(X, LABELS_X)
+    model = clone(BudgetPrune(FrozenEstimator(fitted), budget=3)).fit(X_COST)
+    assert model.estimator_ is fitted
+    trained = clone(BudgetPrune(fitted, budget=3, random_state=0)).fit(X, LABELS_X)
+    assert trained.estimator_ is not fitted
+
+
+def test_the_wrapped_estimator_is_not_touched() -> None:
+    estimator = clone(FOREST)
+    BudgetPrune(estimator).fit(X, LABELS_X)
+    assert not hasattr(estimator, "estimators_")
+
+
+def test_the_validation_part_is_held_out() -> None:
+    model = BudgetPrune(DecisionTreeClassifier(random_state=0), random_state=3, validation_fraction=0.3)
+    model.fit(X, LABELS_X)
+    assert model.instance_.n_examples == 72
+    assert model.forest_.n_samples[0] == 168
+    again = clone(model).fit(X, LABELS_X)
+    assert again.instance_.fingerprint() == model.instance_.fingerprint()
+    other = clone(model).set_params(random_state=4).fit(X, LABELS_X)
+    assert other.instance_.fingerprint() != model.instance_.fingerprint()
+    shared = clone(model).set_params(validation_fraction=None).fit(X, LABELS_X)
+    assert (shared.instance_.n_examples, shared.forest_.n_samples[0]) == (240, 240)
+
+
+def test_cost_examples_leave_all_others_for_training() -> None:
+    model = BudgetPrune(DecisionTreeClassifier(random_state=0)).fit(X, LABELS_X, X_COST)
+    assert model.forest_.n_samples[0] == len(X)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rare_classes_are_always_trained_on(seed: int) -> None:
+    labels = np.array(["common"] * 7 + ["rare", "single", "other"])
+    model = BudgetPrune(DecisionTreeClassifier(), validation_fraction=0.6, random_state=seed).fit(X[:10], labels)
+    assert model.classes_.tolist() == ["common", "other", "rare", "single"]
+    assert model.instance_.n_examples == 6
+
+
+def test_missing_values() -> None:
+    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    model = BudgetPrune(FOREST, feature_costs=COSTS, budget=3, random_state=0).fit(holes, LABELS_X)
+    assert model.predict(holes).shape == (240,)
+    assert np.isfinite(model.cost(holes)).all()
+
+
+@pytest.mark.parametrize(
+    ("estimator", "y", "text"),
+    [
+        (RandomForestRegressor(2, criterion="absolute_error"), TARGET, "got criterion 'absolute_error' alone"),
+        (
+            RandomForestClassifier(2, monotonic_cst=[1, -1, 1, -1, 0, 0, 0]),
+            LABELS_X == "ant",
+            "in-bag class fractions at the nodes",
+        ),
+    ],
+)
+def test_ensembles_that_do_not_store_their_errors_are_refused(estimator, y, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        BudgetPrune(estimator).fit(X, y)
+
+
+def test_split_costs_count() -> None:
+    model = BudgetPrune(FOREST, feature_costs=[0] * N_FEATURES, split_cost="0.1", budget=2).fit(X, LABELS_X, X_COST)
+    np.testing.assert_allclose(model.cost(X_TEST), 0.1 * model.feature_usage(X_TEST).sum(axis=1))
+    np.testing.assert_allclose(model.cost(X_COST).mean(), float(model.instance_.evaluate(model.pruning_)[1]))
+    assert 0 < model.cost(X_COST).mean() <= 2
+
+
+@pytest.mark.parametrize("loss", ["gini", "entropy"])
+def test_other_losses(loss: str) -> None:
+    model = BudgetPrune(FOREST, feature_costs=COSTS, budget=3, loss=loss, random_state=0).fit(X, LABELS_X)
+    assert (
+        model.instance_.error_unit
+        != BudgetPrune(FOREST, feature_costs=COSTS, random_state=0).fit(X, LABELS_X).instance_.error_unit
+    )
+    assert model.score(X_TEST, LABELS_TEST) > 0.5
+
+
+def test_the_scikit_learn_forest_predicts_the_same() -> None:
+    model = BudgetPrune(FOREST, feature_costs=COSTS, budget=3, random_state=0).fit(X, LABELS_X)
+    forest = model.to_sklearn()
+    assert isinstance(forest, RandomForestClassifier)
+    np.testing.assert_array_equal(forest.predict(X_TEST), model.predict(X_TEST))
+    np.testing.assert_allclose(forest.predict_proba(X_TEST), model.predict_proba(X_TEST), atol=1e-12)
+    assert Forest.from_sklearn(forest).n_internal == model.pruned_.n_internal
+
+
+NAMES = [f"test {number}" for number in range(N_FEATURES)]
+
+
+def table(values: np.ndarray, names: list[str]):
+    """A data frame, if there is a library for them."""
+    return pytest.importorskip("pandas").DataFrame(values, columns=names)
+
+
+def test_names_of_columns_are_kept_and_checked() -> None:
+    model = BudgetPrune(FOREST, feature_costs=COSTS, budget=3, random_state=0).fit(table(X, NAMES), LABELS_X)
+    assert model.feature_names_in_.tolist() == NAMES
+    assert model.n_features_in_ == N_FEATURES
+    plain = BudgetPrune(FOREST, feature_costs=COSTS, budget=3, random_state=0).fit(X, LABELS_X)
+    assert not hasattr(plain, "feature_names_in_")
+    np.testing.assert_array_equal(model.predict(table(X_TEST, NAMES)), plain.predict(X_TEST))
+    assert model.to_sklearn().feature_names_in_.tolist() == NAMES
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(table(X_TEST, NAMES[::-1]))
+
+
+def test_names_of_columns_of_a_fitted_estimator_are_checked() -> None:
+    fitted = clone(FOREST).fit(table(X, NAMES), LABELS_X)
+    model = BudgetPrune(fitted, budget=3).fit(table(X_COST, NAMES))
+    assert model.feature_names_in_.tolist() == NAMES
+    with pytest.raises(ValueError, match="feature names should match"):
+        BudgetPrune(fitted, budget=3).fit(table(X_COST, NAMES[::-1]))
+    model.set_params(estimator=clone(FOREST).fit(X, LABELS_X)).fit(X_COST)
+    assert not hasattr(model, "feature_names_in_")
+
+
+@pytest.mark.parametrize("estimator", [FOREST, REGRESSION_FOREST])
+def test_pickles(estimator) -> None:
+    target = LABELS_X if is_classifier(estimator) else TARGET
+    model = BudgetPrune(estimator, feature_costs=FeatureCosts(PRICES, GROUPS, FEES), budget=3, random_state=0)
+    copy = pickle.loads(pickle.dumps(model.fit(X, target)))
+    np.testing.assert_array_equal(copy.predict(X_TEST), model.predict(X_TEST))
+    np.testing.assert_array_equal(copy.at_budget(1).predict(X_TEST), model.at_budget(1).predict(X_TEST))
+
+
+def test_clones_keep_the_parameters() -> None:
+    costs = FeatureCosts(PRICES, GROUPS, FEES)
+    model = BudgetPrune(FOREST, feature_costs=costs, budget=Fraction(7, 2), loss="gini", random_state=5)
+    copy = clone(model)
+    assert copy.feature_costs == costs
+    assert copy.budget == Fraction(7, 2)
+    assert copy.get_params()["estimator__max_depth"] == 6
+    copy.set_params(estimator__max_depth=2).fit(X, LABELS_X)
+    assert copy.forest_.n_internal <= 8 * 3
+
+
+def test_price_lists_as_numbers_or_as_feature_costs() -> None:
+    numbers = BudgetPrune(FOREST, feature_costs=PRICES, groups=GROUPS, group_fees=FEES, budget=3, random_state=0)
+    made = BudgetPrune(FOREST, feature_costs=FeatureCosts(PRICES, GROUPS, FEES), budget=3, random_state=0)
+    assert numbers.fit(X, LABELS_X).costs_ == made.fit(X, LABELS_X).costs_
+    assert numbers.pruning_ == made.pruning_
+    assert BudgetPrune(FOREST).fit(X, LABELS_X).costs_ == FeatureCosts.uniform(N_FEATURES)
+
+
+def test_grid_search_over_the_budget() -> None:
+    search = GridSearchCV(
+        BudgetPrune(FOREST, feature_costs=COSTS, random_state=0), {"budget": [0, 1.5, 4]}, cv=3, error_score="raise"
+    )
+    search.fit(X, LABELS_X)
+    assert search.best_params_["budget"] in (1.5, 4)
+    assert search.best_estimator_.cost(X).mean() < search.best_params_["budget"] * 1.25
+    assert search.cv_results_["mean_test_score"][0] < search.best_score_
+
+
+def test_pipelines() -> None:
+    pipeline = make_pipeline(SimpleImputer(), BudgetPrune(FOREST, feature_costs=COSTS, budget=3, random_state=0))
+    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    assert cross_val_score(pipeline, holes, LABELS_X, cv=3, error_score="raise").mean() > 0.5
+    search = GridSearchCV(pipeline, {"budgetprune__budget": [1, 4]}, cv=2, error_score="raise").fit(holes, LABELS_X)
+    assert search.predict(holes).shape == (240,)
+    fitted = pipeline.fit(X, LABELS_X, budgetprune__X_cost=X_COST)
+    assert fitted[-1].instance_.n_examples == len(X_COST)
+
+
+def test_cost_examples_are_routed_as_metadata() -> None:
+    with config_context(enable_metadata_routing=True):
+        model = BudgetPrune(FOREST, feature_costs=COSTS, budget=3).set_fit_request(X_cost=True)
+        pipeline = make_pipeline(SimpleImputer(), model).fit(X, LABELS_X, X_cost=X_COST)
+    assert pipeline[-1].instance_.n_examples == len(X_COST)
+
+
+def test_probability_scorers_find_predict_proba() -> None:
+    scores = cross_val_score(
+        BudgetPrune(FOREST, feature_costs=COSTS, budget=3, random_state=0),
+        X,
+        LABELS_X,
+        cv=3,
+        scoring="neg_log_loss",
+        error_score="raise",
+    )
+    assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "text"),
+    [
+        ({"budget": -1}, ValueError, "budget: expected a number >= 0, got -1"),
+        ({"budget": np.nan}, ValueError, "budget: expected a finite number"),
+        ({"budget": "much"}, ValueError, "budget: expected a finite number .* got 'much'"),
+        ({"lam": -0.1}, ValueError, "lam: expected a number >= 0, got -0.1"),
+        ({"budget": 1, "lam": 0.1}, ValueError, r"budget: expected a budget or lam, got budget=1 and lam=0\.1"),
+        ({"feature_costs": [1, 2]}, ValueError, "costs: expected 7 prices, one a feature, got 2"),
+        ({"feature_costs": [1, 2, 3, 4, 5, 6, -7]}, ValueError, r"prices\[6\]: expected a number >= 0, got -7"),
+        ({"groups": [0] * 7}, ValueError, r"group_fees: expected a fee for each of the groups 0\.\.0, got 0 fees"),
+        (
+            {"feature_costs": FeatureCosts.uniform(7), "groups": [0] * 7},
+            ValueError,
+            "groups: expected none beside feature_costs that are FeatureCosts, got some",
+        ),
+        ({"loss": "squared_error"}, ValueError, "loss: expected 'misclassification' or .* got 'squared_error'"),
+        ({"split_cost": -1}, ValueError, "split_cost: expected a number >= 0, got -1"),
+        (
+            {"validation_fraction": 0},
+            ValueError,
+            "validation_fraction: expected None or a number between 0 and 1, got 0",
+        ),
+        ({"validation_fraction": "a"}, ValueError, "validation_fraction: expected None or .*, got 'a'"),
+        ({"validation_fraction": 1.0}, ValueError, r"validation_fraction: expected None or .*, got 1\.0"),
+        ({"estimator": GradientBoostingClassifier()}, TypeError, "estimator: .* got GradientBoostingClassifier"),
+        ({"estimator": HistGradientBoostingClassifier()}, TypeError, "estimator: .* got HistGradientBoosting"),
+        ({"estimator": FrozenEstimator(LogisticRegression())}, TypeError, "estimator: .* got LogisticRegression"),
+        ({"estimator": RandomForestClassifier}, TypeError, r"estimator: .* got RandomForestClassifier \(a class\)"),
+        ({"estimator": None}, TypeError, "estimator: .* got NoneType"),
+        ({"estimator": FrozenEstimator(FOREST)}, NotFittedError, "RandomForestClassifier"),
+    ],
+)
+def test_bad_parameters_are_refused(parameters, error: type[Exception], text: str) -> None:
+    model = BudgetPrune(FOREST).set_params(**parameters)
+    with pytest.raises(error, match=text) as caught:
+        model.fit(X, LABELS_X)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        ((X, None), ValueError, "requires y to be passed"),
+        ((X, LABELS_X[:5]), ValueError, "inconsistent numbers of samples"),
+        ((csr_array(X), LABELS_X), TypeError, "Sparse data was passed"),
+        ((X, LABELS_X, X_COST[:, :3]), ValueError, "X has 3 features, but BudgetPrune is expecting 7"),
+        ((X, LABELS_X, X_COST[0]), ValueError, "Expected 2D array, got 1D array"),
+        ((np.full_like(X, np.inf), LABELS_X), ValueError, "infinity"),
+        ((X, TARGET), ValueError, "Unknown label type: continuous"),
+        ((X[:3], LABELS), ValueError, r"X: expected examples to spare for a validation part, got n_samples = 3"),
+    ],
+)
+def test_bad_data_are_refused(arguments, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        BudgetPrune(FOREST).fit(*arguments)
+
+
+def test_an_interrupted_path_makes_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(instance: PruningInstance) -> PruningPath:
+        return replace(prune_path(instance), skipped=(SkippedInterval(0, Fraction(0), Fraction(1), 1),))
+
+    monkeypatch.setattr(estimator_module, "prune_path", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        BudgetPrune(FOREST, budget=3).fit(X, LABELS_X)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "cost", "feature_usage"])
+def test_examples_must_have_the_columns_of_training(method: str) -> None:
+    model = BudgetPrune(FOREST, feature_costs=COSTS, random_state=0).fit(X, LABELS_X)
+    with pytest.raises(ValueError, match="X has 3 features, but BudgetPrune is expecting 7"):
+        getattr(model, method)(X[:, :3])
+
+
+def test_an_unfitted_model_says_so() -> None:
+    model = BudgetPrune(FOREST)
+    for call in (model.to_sklearn, lambda: model.at_budget(1), lambda: model.cost(X), lambda: model.predict(X)):
+        with pytest.raises(NotFittedError, match="This BudgetPrune instance is not fitted yet"):
+            call()

@@ -1,0 +1,162 @@
+"""Branch and bound inside the gap of the path: every step against all prunings, the whole on fitted forests."""
+
+from fractions import Fraction
+from itertools import pairwise
+from math import inf
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
+from strategies import instances, lambdas
+
+from formulations.arrays import linear_program
+from formulations.budget import budget_result
+from formulations.highs import run
+from formulations.specification import specify
+from ipforest import FeatureCosts, Forest, Pruning, PruningInstance, Status, prune_path, solve
+from ipforest.solvers import branch_and_bound
+from ipforest.solvers.branch_and_bound import solve_budget_mip
+from ipforest.solvers.fixing import everything, fix, losses, restrict
+from ipforest.solvers.greedy import fill, shrink
+from proofs.crosschecks.brute_force import prunings
+from proofs.crosschecks.random_instances import random_instance
+
+
+def budget_levels(instance, costs):
+    """Every cost that a pruning has, a hair less, and between."""
+    levels = sorted(set(costs))
+    between = [(low + high) / 2 for low, high in pairwise(levels)]
+    return [*levels, *(cost - Fraction(1, 10**9) for cost in levels[1:]), *between, levels[-1] + 1]
+
+
+def closed_split(instance, keep, drop):
+    """Read two bit masks as nodes kept for good, with their ancestors, and dropped, with their descendants."""
+    kept = np.array([bool(keep >> node & 1) for node in range(instance.n_internal)], dtype=bool)
+    dropped = np.array([bool(drop >> node & 1) for node in range(instance.n_internal)], dtype=bool)
+    for node in range(instance.n_internal - 1, -1, -1):
+        if kept[node] and instance.parent[node] >= 0:
+            kept[instance.parent[node]] = True
+    dropped &= ~kept
+    for node in range(instance.n_internal):
+        dropped[node] |= instance.parent[node] >= 0 and dropped[instance.parent[node]]
+    return kept, dropped
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_budget_level_of_random_instances(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(50):
+        instance = random_instance(rng, max_internal=8)
+        points = [instance.evaluate(pruning) for pruning in prunings(instance)]
+        levels = budget_levels(instance, [cost for _, cost in points])
+        for budget in rng.permutation(np.array(levels, dtype=object))[:12]:
+            result = solve_budget_mip(instance, budget)
+            best = min(error for error, cost in points if cost <= budget)
+            assert (result.status, result.error, result.bound) == (Status.OPTIMAL, best, best)
+            assert instance.evaluate(result.pruning) == (result.error, result.cost)
+            assert result.cost <= budget
+
+
+@settings(max_examples=150, deadline=None)
+@given(instance=instances(), lam=lambdas)
+def test_losses_are_below_what_each_pruning_loses(instance, lam):
+    flow = solve(instance, lam).flow
+    proven = losses(instance, flow)
+    for pruning in prunings(instance):
+        value = flow.q * instance.integer_error(pruning) + flow.p * instance.integer_cost(pruning)
+        excess = np.where(pruning.kept, proven.if_kept, proven.if_dropped)
+        assert value - proven.optimum >= excess.max(initial=0)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    instance=instances(),
+    several=st.lists(lambdas, min_size=1, max_size=3),
+    error=st.integers(0, 30),
+    cost=st.integers(0, 20),
+)
+def test_fixed_nodes_are_those_of_all_better_prunings(instance, several, error, cost):
+    fixed = fix(instance, [solve(instance, lam).flow for lam in several], error, cost)
+    better = [
+        pruning.kept
+        for pruning in prunings(instance)
+        if instance.integer_error(pruning) <= error and instance.integer_cost(pruning) <= cost
+    ]
+    if fixed is None:
+        assert not better
+    for kept in better:
+        assert np.all(kept[fixed[0]])
+        assert not np.any(kept[fixed[1]])
+
+
+@settings(max_examples=150, deadline=None)
+@given(instance=instances(), keep=st.integers(0, 255), drop=st.integers(0, 255))
+def test_a_remainder_has_the_errors_and_costs_of_the_whole(instance, keep, drop):
+    kept, dropped = closed_split(instance, keep, drop)
+    fitting = [p.kept for p in prunings(instance) if np.all(p.kept[kept]) and not np.any(p.kept[dropped])]
+    if np.all(kept | dropped):
+        assert len(fitting) == 1
+        return
+    part = restrict(instance, kept, dropped)
+    lifted = []
+    for pruning in prunings(part.instance):
+        whole = Pruning(part.lift(pruning.kept))
+        assert instance.integer_error(whole) == part.error + part.instance.integer_error(pruning)
+        assert instance.integer_cost(whole) == part.cost + part.instance.integer_cost(pruning)
+        lifted.append(whole.kept.tobytes())
+    assert sorted(lifted) == sorted(one.tobytes() for one in fitting)
+
+
+@settings(max_examples=100, deadline=None)
+@given(instance=instances(), limit=st.integers(0, 20))
+def test_the_reduced_programme_by_itself_finds_the_optimum(instance, limit):
+    search = branch_and_bound._Search(instance, limit, instance.roots_only.kept)
+    status = branch_and_bound._branch(search, everything(instance), 0.0, inf)
+    best = min(instance.integer_error(p) for p in prunings(instance) if instance.integer_cost(p) <= limit)
+    assert (status, search.error, search.bound) == (Status.OPTIMAL, best, best)
+
+
+@settings(max_examples=100, deadline=None)
+@given(instance=instances(), limit=st.integers(0, 20), which=st.integers(0, 10**6))
+def test_greed_stays_within_the_budget(instance, limit, which):
+    candidates = list(prunings(instance))
+    start = candidates[which % len(candidates)]
+    small = Pruning(shrink(instance, start.kept, limit))
+    assert np.all(small.kept <= start.kept)
+    full = Pruning(fill(instance, small.kept, limit))
+    assert np.all(small.kept <= full.kept)
+    assert max(instance.integer_cost(small), instance.integer_cost(full)) <= limit
+    assert instance.integer_error(full) <= instance.integer_error(small)
+
+
+@pytest.fixture(scope="module")
+def forest_instance():
+    X, y = load_breast_cancer(return_X_y=True)
+    forest = Forest.from_sklearn(RandomForestClassifier(8, max_leaf_nodes=9, random_state=0).fit(X[:300], y[:300]))
+    return PruningInstance.from_forest(forest, X[300:360], FeatureCosts(np.ones(30)))
+
+
+@pytest.mark.parametrize("share", [Fraction(1, 4), Fraction(3, 5), Fraction(4, 5)])
+def test_on_a_fitted_forest_it_agrees_with_the_programme_as_printed(forest_instance, share):
+    instance = forest_instance
+    budget = share * instance.evaluate(instance.unpruned)[1]
+    result = solve_budget_mip(instance, budget)
+    specification = specify("lp1", instance, budget=budget)
+    printed = budget_result(specification, run(linear_program(specification)), "printed")
+    assert result.status is printed.status is Status.OPTIMAL
+    assert result.error == result.bound == printed.error
+    on_the_path = prune_path(instance).at_budget(budget)
+    assert on_the_path.bound <= result.error <= on_the_path.error
+    assert result.mixture_error == on_the_path.mixture_error == printed.mixture_error
+
+
+def test_limits_are_reported_with_what_the_path_proves(forest_instance):
+    budget = forest_instance.evaluate(forest_instance.unpruned)[1] / 4
+    on_the_path = prune_path(forest_instance).at_budget(budget)
+    for options, status in (({"time_limit": 0}, Status.TIME_LIMIT), ({"gap": 0.5}, Status.GAP_REACHED)):
+        result = solve_budget_mip(forest_instance, budget, **options)
+        assert result.status is status
+        assert on_the_path.bound <= result.bound < result.error <= on_the_path.error

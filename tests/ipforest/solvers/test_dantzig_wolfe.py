@@ -1,0 +1,108 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from strategies import instances, lambdas
+
+from ipforest import FeatureCosts, Forest, PruningInstance, Status, datasets, solve
+from ipforest.solvers import dantzig_wolfe
+from proofs.crosschecks.brute_force import brute_force
+from proofs.crosschecks.random_instances import random_instance
+
+
+def breast_cancer(n_trees: int = 5) -> PruningInstance:
+    from sklearn.ensemble import RandomForestClassifier
+
+    data = datasets.load("breast_cancer")
+    model = RandomForestClassifier(n_trees, random_state=0).fit(data.X[::2], data.y[::2])
+    prices = 1 + np.arange(30) % 4
+    return PruningInstance.from_forest(Forest.from_sklearn(model), data.X[1::2], FeatureCosts(prices))
+
+
+@pytest.mark.parametrize("master", ["partition", "columns"])
+@settings(max_examples=60, deadline=None)
+@given(instance=instances(), lam=lambdas)
+def test_optimum_is_exact(master, instance, lam):
+    result = solve(instance, lam, "dantzig-wolfe", master=master)
+    best = brute_force(instance, lam)
+    assert result.status is Status.OPTIMAL
+    assert result.objective == result.bound == best.objective == instance.objective(result.pruning, lam)
+
+
+@pytest.mark.parametrize("lam", ["0.0005", "0.01", "0.03"])
+def test_both_masters_agree_with_the_minimum_cut_on_a_fitted_forest(lam):
+    instance = breast_cancer()
+    optimum = solve(instance, lam, "networkx").objective
+    for master in ("partition", "columns"):
+        result = solve(instance, lam, "dantzig-wolfe", master=master)
+        assert result.objective == result.bound == optimum
+        assert len(result.trace) == result.iterations
+        assert all(below <= optimum / result.trace.unit for below in result.trace.bound)
+        assert np.all(np.diff(result.trace.gap) <= 0)
+
+
+def test_merging_keeps_the_master_small():
+    instance = breast_cancer()
+    result = solve(instance, "0.01", "dantzig-wolfe")
+    assert 0 < result.master_rows < instance.n_triples / 4
+
+
+def test_limits_end_the_search_with_the_best_so_far():
+    instance = breast_cancer()
+    optimum = solve(instance, "0.01", "networkx").objective
+    for status, limits in (
+        (Status.ITERATION_LIMIT, {"max_iterations": 1}),
+        (Status.TIME_LIMIT, {"time_limit": 0.0}),
+    ):
+        result = solve(instance, "0.01", "dantzig-wolfe", **limits)
+        assert result.status is status
+        assert result.bound < optimum <= result.objective
+
+
+def test_a_master_out_of_time_ends_the_search(monkeypatch):
+    instance = breast_cancer()
+    monkeypatch.setattr(dantzig_wolfe, "_solve", lambda program, seconds: None)
+    result = solve(instance, "0.01", "dantzig-wolfe", time_limit=60.0)
+    assert result.status is Status.TIME_LIMIT
+    assert result.iterations == 1
+    assert result.gap > 0
+
+
+def test_interrupt_keeps_the_best_so_far():
+    instance = breast_cancer()
+
+    def interrupt(share: float, message: str) -> None:
+        raise KeyboardInterrupt
+
+    result = solve(instance, "0.01", "dantzig-wolfe", progress=interrupt)
+    assert result.status is Status.INTERRUPTED
+    assert result.iterations == 1
+    assert result.bound <= solve(instance, "0.01", "networkx").objective <= result.objective
+
+
+def test_a_master_stopped_by_its_numbers_never_claims_an_optimum(monkeypatch):
+    """Duals that are all zero price nothing in: the search ends as feasible, with its gap."""
+    solve_master = dantzig_wolfe._solve
+
+    def without_duals(program, seconds):
+        values, duals = solve_master(program, seconds)
+        return values, 0 * duals
+
+    monkeypatch.setattr(dantzig_wolfe, "_solve", without_duals)
+    instance = breast_cancer()
+    result = solve(instance, "0.01", "dantzig-wolfe", max_iterations=50)
+    assert result.status is Status.FEASIBLE
+    assert result.gap > 0
+
+
+def test_wrong_options_are_refused():
+    instance = random_instance(np.random.default_rng(1))
+    with pytest.raises(ValueError, match="master: expected one of partition, columns, got 'rows'"):
+        solve(instance, 1, "dantzig-wolfe", master="rows")
+    with pytest.raises(ValueError, match="max_iterations: expected 1 or more, got 0"):
+        solve(instance, 1, "dantzig-wolfe", max_iterations=0)
+    with pytest.raises(ValueError, match="time_limit: expected seconds >= 0 or None, got -1"):
+        solve(instance, 1, "dantzig-wolfe", time_limit=-1)
+    with pytest.raises(OverflowError, match="lam: expected"):
+        solve(instance, Fraction(10**19 + 1, 10**19), "dantzig-wolfe")

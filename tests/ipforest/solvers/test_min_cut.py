@@ -1,0 +1,134 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from closure_checks import assert_feasible, network_of
+from hypothesis import given, settings
+from strategies import instances, lambdas
+
+from ipforest import PruningInstance, Status, solve
+from ipforest.experiments.synthetic import random_instance
+from ipforest.maxflow.minimum_cut import EXACT, LABELS_TOO_NARROW, WIDE_LABEL_LIMIT, load_start, mark_kept, push_waves
+from ipforest.maxflow.network import KEPT, build_network
+from ipforest.maxflow.spanning_forest import route_along_tree
+from ipforest.solvers.min_cut import dual_bound
+from proofs.crosschecks.brute_force import brute_force
+
+
+@settings(max_examples=150)
+@given(instances(), lambdas)
+def test_equals_brute_force_with_the_smallest_set_and_a_feasible_flow_of_the_same_value(instance, lam):
+    result, best = solve(instance, lam), brute_force(instance, lam)
+    assert result.status is Status.OPTIMAL
+    assert result.objective == result.bound == best.objective
+    assert result.pruning == best.pruning
+    assert_feasible(instance, result.flow)
+
+
+@settings(max_examples=60)
+@given(instances(), lambdas, lambdas)
+def test_a_start_from_any_other_lambda_changes_nothing_but_the_work(instance, lam, other):
+    warm = solve(instance, lam, start=solve(instance, other).flow)
+    cold = solve(instance, lam)
+    assert warm.pruning == cold.pruning
+    assert warm.bound == cold.bound
+    assert_feasible(instance, warm.flow)
+
+
+def chain(n_trees: int) -> PruningInstance:
+    """Single nodes that share acquisitions in a chain; only the last acquisition has room: paths of full length."""
+    return PruningInstance(
+        tree_offsets=np.arange(n_trees + 1) * 3,
+        node_parent=np.tile([-1, 0, 0], n_trees) + np.repeat(np.arange(n_trees) * 3, 3) * np.tile([0, 1, 1], n_trees),
+        errors=np.tile([1, 0, 0], n_trees),
+        indptr=np.arange(n_trees + 1) * 2,
+        indices=(np.arange(n_trees)[:, None] + np.arange(2)).ravel(),
+        acquisition_unit=np.zeros(n_trees + 1, dtype=np.int32),
+        acquisition_example=np.arange(n_trees + 1),
+        acquisition_cost=np.ones(n_trees + 1, dtype=np.int64),
+        split_cost=np.zeros(n_trees, dtype=np.int64),
+        error_unit=Fraction(1),
+        cost_unit=Fraction(1),
+        n_units=1,
+        n_examples=n_trees + 1,
+    )
+
+
+def test_augmenting_paths_longer_than_narrow_labels_reach():
+    n = 400
+    gain = np.ones(n, dtype=np.int64)
+    gain[-1] = 2
+    rows = np.arange(n + 1) * 2
+    network = build_network(np.full(n, -1), gain, np.zeros(n), rows, chain(n).indices, np.ones(n + 1))
+    nodes, acquisitions = np.arange(n, dtype=np.int32), np.arange(n + 1, dtype=np.int32)
+    network.flow[1::2] = 1
+    load_start(network, nodes, acquisitions, 1, 1, 1.0)
+    assert np.flatnonzero(network.excess).tolist() == [n - 1]
+    assert np.flatnonzero(network.room).tolist() == [0]
+    label = np.zeros(n + 1, dtype=np.uint8)
+    _, outcome = push_waves(network, label, 250, nodes, acquisitions, 1, 1, 0.0)
+    assert outcome == LABELS_TOO_NARROW
+    wide = np.zeros(n + 1, dtype=np.int32)
+    _, outcome = push_waves(network, wide, WIDE_LABEL_LIMIT, nodes, acquisitions, 1, 1, 0.0)
+    assert outcome == EXACT
+    assert not network.excess.any()
+    assert network.room[0] == 0
+
+
+@pytest.mark.parametrize("lam", [Fraction(1, 2), Fraction(399, 401), 1, 2])
+def test_a_long_chain_is_kept_exactly_while_it_pays(lam):
+    instance = chain(400)
+    result = solve(instance, lam)
+    assert result.objective == result.bound == min(400, lam * 401)
+    assert result.pruning.n_kept == (400 if lam * 401 < 400 else 0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_pass_along_a_tree_keeps_a_flow_a_flow_and_loses_no_excess(seed):
+    instance = random_instance(4, 60, 8, seed=seed)
+    network = network_of(instance)
+    p, q = int(instance.gain.sum()), int(instance.acquisition_cost.sum())
+    nodes = np.arange(instance.n_internal, dtype=np.int32)
+    acquisitions = np.arange(instance.n_acquisitions, dtype=np.int32)
+    load_start(network, nodes, acquisitions, p, q, 0.0)
+    generator = np.random.default_rng(seed)
+    for h in nodes[::-1]:
+        for x in range(instance.indptr[h], instance.indptr[h + 1]):
+            paid = int(generator.integers(0, min(network.excess[h], network.room[instance.indices[x]]) + 1))
+            network.flow[x] += paid
+            network.excess[h] -= paid
+            network.room[instance.indices[x]] -= paid
+        if instance.parent[h] >= 0:
+            network.up[h] = network.excess[h] // 2
+            network.excess[instance.parent[h]] += network.up[h]
+            network.excess[h] -= network.up[h]
+    before = network.excess.sum()
+    route_along_tree(network, nodes, acquisitions, p, q, int(before))
+    loads = np.zeros(instance.n_acquisitions, dtype=np.int64)
+    np.add.at(loads, instance.indices, network.flow)
+    assert np.array_equal(loads + network.room, p * instance.acquisition_cost)
+    arriving, leaving = q * np.maximum(instance.gain, 0), network.up + network.excess
+    below = instance.parent >= 0
+    np.add.at(arriving, instance.parent[below], network.up[below])
+    np.add.at(leaving, instance.triple_node, network.flow)
+    assert np.array_equal(arriving, leaving)
+    assert min(network.excess.min(), network.room.min(), network.flow.min(), network.up.min()) >= 0
+    assert network.excess.sum() < before
+    label = np.zeros(instance.n_acquisitions, dtype=np.uint8)
+    push_waves(network, label, 250, nodes, acquisitions, p, q, 0.0)
+    mark_kept(network, label, nodes, acquisitions, q)
+    assert np.array_equal(
+        network.level == KEPT, solve(instance, p * instance.error_unit / q / instance.cost_unit).pruning.kept
+    )
+
+
+def test_numbers_beyond_64_bits_are_refused_with_their_sizes():
+    instance = chain(4)
+    with pytest.raises(OverflowError, match=r"lam: expected gains and costs below 2\^62 .*, got 2\^66 and 2\^3"):
+        solve(instance, Fraction(1, 10**19))
+
+
+def test_bound_of_any_feasible_flow_stays_below_the_optimum():
+    instance = random_instance(3, 40, 6, seed=1)
+    flow = solve(instance, Fraction(1, 20)).flow
+    assert dual_bound(instance, flow) == solve(instance, Fraction(1, 20)).objective

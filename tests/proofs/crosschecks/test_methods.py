@@ -1,0 +1,240 @@
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import proofs
+from ipforest import Pruning, Status, solve
+from ipforest.solvers import available_solvers
+from proofs.crosschecks.brute_force import brute_force
+from proofs.crosschecks.methods import (
+    CANONICAL,
+    CrossCheck,
+    crosscheck,
+    crosscheck_random,
+    draw_problem,
+    load_problem,
+    replay,
+    save_problem,
+)
+from proofs.crosschecks.random_instances import random_instance
+
+LAM = Fraction(1, 3)
+
+
+@pytest.fixture(scope="module")
+def instance():
+    """An instance whose optimum keeps some nodes and drops others."""
+    for seed in range(100):
+        candidate = random_instance(np.random.default_rng(seed), 9)
+        best = brute_force(candidate, LAM)
+        if 1 < best.pruning.n_kept < candidate.n_internal - 1 and candidate.n_trees > 1:
+            return candidate
+    raise AssertionError("no seed below 100 gives such an instance")
+
+
+def with_pruning(instance, result, kept):
+    """A result that reports the true numbers of another pruning."""
+    pruning = Pruning(kept)
+    error, cost = instance.evaluate(pruning)
+    objective = error + result.lam * cost
+    return replace(result, pruning=pruning, error=error, cost=cost, objective=objective, bound=objective, flow=None)
+
+
+def off_by_one_node(instance, result):
+    """Drop one kept node that no other kept node stands below."""
+    kept = result.pruning.kept.copy()
+    last = np.flatnonzero(kept)[-1]
+    kept[last] = False
+    return with_pruning(instance, result, kept)
+
+
+def infeasible(instance, result):
+    """Keep a node without its parent."""
+    kept = np.zeros(instance.n_internal, dtype=bool)
+    kept[np.flatnonzero(instance.parent >= 0)[0]] = True
+    return replace(result, pruning=Pruning(kept))
+
+
+def of_another_size(instance, result):
+    return replace(result, pruning=Pruning(np.append(result.pruning.kept, False)))
+
+
+def wrong_bound(instance, result):
+    return replace(result, bound=result.bound - instance.error_unit, flow=None)
+
+
+def bound_above_the_optimum(instance, result):
+    """A worse pruning whose bound claims that nothing is better; the status does not claim an optimum."""
+    worse = with_pruning(instance, result, instance.roots_only.kept)
+    return replace(worse, status=Status.FEASIBLE)
+
+
+def wrong_objective(instance, result):
+    shift = instance.error_unit / 1000
+    return replace(result, objective=result.objective + shift, bound=result.bound + shift, flow=None)
+
+
+def wrong_error_and_cost(instance, result):
+    return replace(result, error=result.error + 1, cost=result.cost - 1)
+
+
+def wrong_lambda(instance, result):
+    return replace(result, lam=2 * result.lam)
+
+
+def no_proof(instance, result):
+    return replace(result, status=Status.ITERATION_LIMIT)
+
+
+def wrong_flow(instance, result):
+    return replace(result, flow=replace(result.flow, up=result.flow.up + 1))
+
+
+FAULTS = {
+    off_by_one_node: "claims the optimum",
+    infeasible: "but not its parent",
+    of_another_size: "nodes, the instance",
+    wrong_bound: "claims an optimum with bound",
+    bound_above_the_optimum: "exceeds the objective",
+    wrong_objective: "reports objective",
+    wrong_error_and_cost: "reports error",
+    wrong_lambda: "reports lambda",
+    no_proof: "an exact method ended as 'iteration limit'",
+    wrong_flow: "its flow is refused",
+}
+
+
+@pytest.mark.parametrize("beside", [("tree-dp",), ("networkx", "dantzig-wolfe")])
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_injected_faults_are_caught(fault, beside, instance):
+    def broken(instance, lam):
+        return fault(instance, solve(instance, lam, "networkx"))
+
+    methods = {name: (lambda i, lam, name=name: solve(i, lam, name)) for name in beside}
+    check = crosscheck(instance, LAM, {**methods, "broken": broken})
+    assert not check.agree
+    assert FAULTS[fault] in "\n".join(problem for problem in check.problems if problem.startswith("broken: "))
+    assert not any(problem.startswith(beside) for problem in check.problems)
+    assert "DISAGREEMENT" in str(check)
+
+
+def test_an_optimum_that_is_not_the_smallest_is_caught_where_one_is_promised():
+    found = 0
+    for seed in range(60):
+        instance = random_instance(np.random.default_rng(seed), 6)
+        ties = [
+            instance.unpruned.kept
+            for _ in range(1)
+            if instance.objective(instance.unpruned, LAM) == brute_force(instance, LAM).objective
+        ]
+        if ties and brute_force(instance, LAM).pruning.n_kept < instance.n_internal:
+
+            def largest(instance, lam, kept=ties[0]):
+                return with_pruning(instance, solve(instance, lam, "networkx"), kept)
+
+            check = crosscheck(instance, LAM, {"min-cut": largest, "highs-lp": largest})
+            assert check.problems == ("min-cut: is not the smallest optimal set: brute-force keeps less",)
+            found += 1
+    assert found > 0
+
+
+def test_all_methods_agree_with_brute_force(instance):
+    check = crosscheck(instance, LAM)
+    assert check.agree, str(check)
+    assert {answer.method for answer in check.answers} == {*available_solvers(), "brute-force"}
+    assert check.best == brute_force(instance, LAM).objective
+    assert str(check).count(str(check.best)) >= 2 * len(CANONICAL)
+    assert check.to_dict()["agree"] is True
+    assert isinstance(check, CrossCheck)
+    assert check
+
+
+def test_random_forests_agree_on_everything():
+    result = crosscheck_random(instances=60, seed=7)
+    assert result.agree, str(result)
+    assert result.saved is None
+    for tally in result.tallies:
+        assert tally.disagreed == 0
+        assert tally.answered == 60 or tally.method == "brute-force"
+        if tally.method not in ("tree-dp", "primal-dual"):
+            assert tally.proven == tally.best == tally.answered
+    assert result.to_dict()["agree"] is True
+    assert str(result).endswith("no disagreement")
+
+
+@pytest.mark.slow
+def test_five_hundred_random_forests_agree():
+    result = crosscheck_random(instances=500, seed=0)
+    assert result.agree, str(result)
+
+
+def test_the_draw_visits_the_corners():
+    problems = [draw_problem(np.random.default_rng([0, number]), number) for number in range(120)]
+    instances = [instance for instance, _ in problems]
+    assert any((instance.acquisition_cost == 0).any() for instance in instances)
+    assert any(instance.split_cost.any() for instance in instances)
+    assert any((instance.gain < 0).any() for instance in instances)
+    assert any(np.any(np.diff(instance.tree_offsets) == 1) for instance in instances)
+    assert any(instance.n_triples > 300 for instance in instances)
+    assert any(lam == 0 for _, lam in problems)
+    again, lam = draw_problem(np.random.default_rng([0, 7]), 7)
+    assert again.fingerprint() == instances[7].fingerprint()
+    assert lam == problems[7][1]
+
+
+def test_the_first_disagreement_stops_the_run_and_is_saved_for_replay(tmp_path):
+    def broken(instance, lam):
+        result = solve(instance, lam, "networkx")
+        return off_by_one_node(instance, result) if result.pruning.n_kept > 2 else result
+
+    methods = {"networkx": lambda instance, lam: solve(instance, lam, "networkx"), "broken": broken}
+    result = crosscheck_random(200, seed=1, methods=methods, save_to=tmp_path / "found.json")
+    assert not result.agree
+    assert not result
+    assert result.instances < 200
+    assert result.saved == tmp_path / "found.json"
+    assert "saved for replay" in str(result)
+    assert [tally.disagreed for tally in result.tallies if tally.method == "broken"] == [1]
+    again = replay(result.saved, methods)
+    assert again.problems == result.disagreement.problems
+    assert again.fingerprint == result.disagreement.fingerprint
+    assert replay(result.saved).agree
+
+
+def test_an_instance_on_which_a_method_breaks_is_saved(tmp_path):
+    def breaks(instance, lam):
+        raise ZeroDivisionError("inside the solver")
+
+    with pytest.raises(ZeroDivisionError, match="inside the solver") as caught:
+        crosscheck_random(5, methods={"breaks": breaks}, save_to=tmp_path / "broken.json")
+    assert caught.value.__notes__ == [f"saved for replay: {tmp_path / 'broken.json'}"]
+    assert replay(tmp_path / "broken.json").agree
+
+
+def test_saved_problems_come_back_whole_or_not_at_all(instance, tmp_path):
+    path = save_problem(tmp_path / "problem.json", instance, LAM)
+    loaded, lam = load_problem(path)
+    assert (loaded.fingerprint(), lam) == (instance.fingerprint(), LAM)
+    text = path.read_text()
+    for damaged in (text[:-30], text.replace('"version": 1', '"version": 9'), "{}", text.replace("instance", "other")):
+        path.write_text(damaged)
+        with pytest.raises(ValueError, match="expected a problem saved by crosscheck"):
+            load_problem(path)
+    with pytest.raises(FileNotFoundError):
+        load_problem(tmp_path / "none.json")
+
+
+def test_wrong_questions_are_refused(instance):
+    with pytest.raises(ValueError, match=r"methods: expected names among min-cut, .*, got fast"):
+        crosscheck(instance, LAM, ["fast"])
+    with pytest.raises(ValueError, match="instances: expected 1 or more, got 0"):
+        crosscheck_random(0)
+    with pytest.raises(ValueError, match="lam: expected a number >= 0"):
+        crosscheck(instance, -1)
+
+
+def test_the_package_offers_it(instance):
+    assert proofs.crosscheck(instance, LAM, ["networkx"]).agree
+    assert proofs.crosscheck_random(2, methods=["tree-dp"]).agree
