@@ -98,6 +98,7 @@ def _problem(options: Arguments) -> tuple[Forest, PruningInstance, str]:
     from ipforest.ensemble.forest import Forest
     from ipforest.experiments.demo import train_and_split
     from ipforest.instance import PruningInstance
+    from ipforest.losses import loss_for
 
     if (options.model is None) != (options.examples is None):
         raise ValueError("--model: expected --model and --examples together, got one of them")
@@ -111,7 +112,7 @@ def _problem(options: Arguments) -> tuple[Forest, PruningInstance, str]:
         costs = FeatureCosts.uniform(forest.n_features)
     if options.prices is not None:
         costs, cost_unit = FeatureCosts.from_csv(options.prices), "price units"
-    loss = options.loss or ("misclassification" if forest.is_classifier else "squared_error")
+    loss = loss_for(options.loss, forest.is_classifier)
     return forest, PruningInstance.from_forest(forest, X, costs, loss, split_cost=options.split_cost), cost_unit
 
 

@@ -65,10 +65,7 @@ def node_errors(forest: Forest, loss: str, error_data: ErrorData | None, resolut
     ValueError
         Unknown loss, a loss for the other task, labels the forest does not know, or losses too large for int64.
     """
-    expected = CLASSIFICATION_LOSSES if forest.is_classifier else REGRESSION_LOSSES
-    if loss not in expected:
-        task = "classification" if forest.is_classifier else "regression"
-        raise ValueError(f"loss: expected {' or '.join(map(repr, expected))} for {task}, got {loss!r}")
+    loss = loss_for(loss, forest.is_classifier)
     roots = forest.tree_offsets[:-1]
     if error_data is None:
         losses = _in_bag(forest, loss)
@@ -80,6 +77,23 @@ def node_errors(forest: Forest, loss: str, error_data: ErrorData | None, resolut
         total_weight = float(n_examples)
     step = _step(losses, float(losses[roots].sum()), n_examples, resolution)
     return _as_integers(losses, step, total_weight, forest.n_trees)
+
+
+def loss_for(loss: str | None, is_classification: bool) -> str:
+    """Check the name of a loss for a task; None is the task's own, misclassification or squared error.
+
+    Raises
+    ------
+    ValueError
+        Unknown loss, or a loss for the other task.
+    """
+    known = CLASSIFICATION_LOSSES if is_classification else REGRESSION_LOSSES
+    if loss is None:
+        return known[0]
+    if loss not in known:
+        task = "classification" if is_classification else "regression"
+        raise ValueError(f"loss: expected {' or '.join(map(repr, known))} for {task}, got {loss!r}")
+    return loss
 
 
 def _in_bag(forest: Forest, loss: str) -> FloatArray:

@@ -378,7 +378,7 @@ class Forest:
         if not isinstance(costs, FeatureCosts):
             raise TypeError(f"costs: expected FeatureCosts(prices), got {type(costs).__name__}")
         if costs.n_features != self.n_features:
-            raise ValueError(f"costs: expected {self.n_features} prices, one a feature, got {costs.n_features}")
+            raise ValueError(f"costs: expected {self.n_features} prices, one per feature, got {costs.n_features}")
 
     def _leaves(self, X: npt.ArrayLike) -> npt.NDArray[np.int64]:
         examples = self.checked_examples(X)

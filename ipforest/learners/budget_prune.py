@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import replace
-from math import ceil
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ipforest.costs import FeatureCosts
+from ipforest.base import BudgetedEstimator, check_share, optional_number, split_rows
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.scikit_learn import averaging_trees
 from ipforest.instance import PruningInstance
+from ipforest.losses import loss_for
 from ipforest.path import prune_path
-from ipforest.rational import as_fraction
+from ipforest.rational import nonnegative_fraction
 
 Array = npt.NDArray[Any]
 
 
-class BudgetPrune(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class BudgetPrune(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Train a tree ensemble, and prune it optimally to what acquiring features may cost.
 
     It is a classifier or a regressor as the wrapped estimator is. `fit` trains the ensemble, finds the whole optimal
@@ -68,6 +65,8 @@ class BudgetPrune(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # s
     forest_ : Forest
         The same as arrays.
     costs_ : FeatureCosts
+    loss_ : str
+    split_cost_ : Fraction
     instance_ : PruningInstance
         What was optimised.
     path_ : object
@@ -140,27 +139,33 @@ class BudgetPrune(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # s
         TypeError, ValueError
             An ensemble that does not average trees, both budget and lambda, bad prices or examples.
         """
+        self._read_parameters()
         ensemble = averaging_trees(self.estimator)
-        if self.budget is not None and self.lam is not None:
-            raise ValueError(f"budget: expected a budget or lam, got budget={self.budget!r} and lam={self.lam!r}")
         if _is_fitted(ensemble):
-            examples = self._use_fitted(ensemble, X)
+            examples = self._use_fitted(ensemble, X if X_cost is None else X_cost)
         else:
-            examples = self._train(X, y, self.validation_fraction if X_cost is None else None)
-        if X_cost is not None:
-            examples = self._checked(X_cost)
+            examples = self._train(X, y, X_cost)
         self.forest_ = Forest.from_sklearn(self.estimator_)
-        self.costs_ = self._price_list()
         self.instance_ = PruningInstance.from_forest(
-            self.forest_, examples, self.costs_, self._loss(), split_cost=self.split_cost
+            self.forest_, examples, self.costs_, self.loss_, split_cost=self.split_cost_
         )
         self.path_ = prune_path(self.instance_)
         if not self.path_.is_complete:
             raise KeyboardInterrupt
-        self._take_pruning()
+        self._choose()
         return self
 
-    def _use_fitted(self, ensemble: Any, X: npt.ArrayLike) -> Array:
+    def _read_parameters(self) -> None:
+        if self.budget is not None and self.lam is not None:
+            raise ValueError(f"budget: expected a budget or lam, got budget={self.budget!r} and lam={self.lam!r}")
+        optional_number(self.budget, "budget")
+        optional_number(self.lam, "lam")
+        check_share(self.validation_fraction, "validation_fraction")
+        averaging_trees(self.estimator)
+        self.loss_ = loss_for(self.loss, is_classifier(self))
+        self.split_cost_ = nonnegative_fraction(self.split_cost, "split_cost")
+
+    def _use_fitted(self, ensemble: Any, X_cost: npt.ArrayLike) -> Array:
         """Take the ensemble as it is; return the examples for costs."""
         self.estimator_ = ensemble
         self.n_features_in_ = ensemble.n_features_in_
@@ -168,51 +173,27 @@ class BudgetPrune(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # s
             self.feature_names_in_ = ensemble.feature_names_in_
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        return self._checked(X)
+        self.costs_ = self._read_costs()
+        return self._checked(X_cost)
 
-    def _train(self, X: npt.ArrayLike, y: npt.ArrayLike | None, held_out: float | None) -> Array:
-        """Fit a clone of the ensemble on all but the share held out; return the examples for costs."""
-        examples, targets = validate_data(
-            self, X, y, ensure_all_finite=self._finite(), y_numeric=not is_classifier(self)
-        )
-        if is_classifier(self):
+    def _train(self, X: npt.ArrayLike, y: npt.ArrayLike | None, X_cost: npt.ArrayLike | None) -> Array:
+        """Fit a clone of the ensemble on all examples but those held out for costs; return these."""
+        classify = is_classifier(self)
+        examples, targets = validate_data(self, X, y, ensure_all_finite=self._finite(), y_numeric=not classify)
+        if classify:
             check_classification_targets(targets)
-        training, validation = self._parts(targets, held_out)
+        self.costs_ = self._read_costs()
+        if X_cost is not None:
+            paying = self._checked_cost_examples(X_cost, examples)
+            self.estimator_ = clone(self.estimator).fit(examples, targets)
+            return paying
+        training, validation = split_rows(
+            targets, self.validation_fraction, self.random_state, one_of_each_class=classify
+        )
         self.estimator_ = clone(self.estimator).fit(examples[training], targets[training])
         return np.asarray(examples[validation])
 
-    def _parts(self, y: Array, held_out: float | None) -> tuple[Array, Array]:
-        """Draw the rows to train on and the rows for costs; one example of each class is always trained on."""
-        everything = np.arange(y.shape[0])
-        if held_out is None:
-            return everything, everything
-        if not (isinstance(held_out, Real) and 0 < held_out < 1):
-            raise ValueError(f"validation_fraction: expected None or a number between 0 and 1, got {held_out!r}")
-        order = check_random_state(self.random_state).permutation(everything)
-        _, first_of_class = np.unique(y[order], return_index=True) if is_classifier(self) else (None, [0])
-        free = np.delete(order, first_of_class)
-        if free.size == 0:
-            raise ValueError(
-                f"X: expected examples to spare for a validation part, got n_samples = {y.shape[0]}; "
-                "give fit X_cost, or set validation_fraction to None"
-            )
-        validation = np.sort(free[: ceil(held_out * y.shape[0])])
-        return np.setdiff1d(everything, validation), validation
-
-    def _price_list(self) -> FeatureCosts:
-        if isinstance(self.feature_costs, FeatureCosts):
-            if self.groups is not None or self.group_fees is not None:
-                raise ValueError("groups: expected none beside feature_costs that are FeatureCosts, got some")
-            return self.feature_costs
-        prices = [1] * self.n_features_in_ if self.feature_costs is None else self.feature_costs
-        return FeatureCosts(prices, self.groups, self.group_fees)
-
-    def _loss(self) -> str:
-        if self.loss is not None:
-            return self.loss
-        return "misclassification" if self.forest_.is_classifier else "squared_error"
-
-    def _take_pruning(self) -> None:
+    def _choose(self) -> None:
         if self.budget is None:
             self.pruning_ = self.path_.pruning(0 if self.lam is None else self.lam)
         else:
@@ -236,13 +217,6 @@ class BudgetPrune(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # s
     def at_lambda(self, lam: object) -> Self:
         """Give the same model at another lambda, without training or solving again; see `at_budget`."""
         return self._another(budget=None, lam=lam)
-
-    def _another(self, **choice: object) -> Self:
-        check_is_fitted(self)
-        other = copy(self)
-        other.set_params(**choice)
-        other._take_pruning()
-        return other
 
     @property
     def classes_(self) -> Array:
@@ -271,37 +245,8 @@ class BudgetPrune(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # s
         check_is_fitted(self)
         return self.pruned_.predict_proba(self._checked(X))
 
-    def score(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
-        """Accuracy, or the coefficient of determination for regression.
-
-        Returns
-        -------
-        float
-        """
-        measure = accuracy_score if is_classifier(self) else r2_score
-        return float(measure(y, self.predict(X), sample_weight=sample_weight))
-
-    def cost(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Sum what each example pays for its features, and for its tests if there is a split cost.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_samples,)
-        """
-        usage = self.feature_usage(X)
-        test_price = float(as_fraction(self.split_cost, "split_cost"))
-        paid: npt.NDArray[np.float64] = self.costs_.cost_of(usage) + test_price * usage.sum(axis=1)
-        return paid
-
-    def feature_usage(self, X: npt.ArrayLike) -> npt.NDArray[np.int32]:
-        """How often each example's paths through the pruned trees test each feature.
-
-        Returns
-        -------
-        ndarray of int32, shape (n_samples, n_features)
-        """
-        check_is_fitted(self)
-        return self.pruned_.feature_usage(self._checked(X))
+    def _count_tests(self, X: Array) -> npt.NDArray[np.int32]:
+        return self.pruned_.feature_usage(X)
 
     def to_sklearn(self) -> Any:
         """Give the pruned forest as a fitted RandomForestClassifier or RandomForestRegressor."""
@@ -310,12 +255,6 @@ class BudgetPrune(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # s
         if hasattr(self, "feature_names_in_"):
             forest.feature_names_in_ = self.feature_names_in_
         return forest
-
-    def _checked(self, X: npt.ArrayLike) -> Array:
-        return np.asarray(validate_data(self, X, ensure_all_finite=self._finite(), reset=False))
-
-    def _finite(self) -> bool | str:
-        return "allow-nan" if get_tags(self).input_tags.allow_nan else True
 
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)

@@ -232,7 +232,7 @@ def test_versions():
     [
         ({"prices": "nan.csv"}, ("--lam", 1), ["prices[1]: expected a finite number", "'nan'"]),
         ({"prices": "negative.csv"}, ("--lam", 1), ["prices[1]: expected a number >= 0, got '-2'"]),
-        ({"prices": "short.csv"}, ("--lam", 1), ["expected 4 prices, one a feature, got 2"]),
+        ({"prices": "short.csv"}, ("--lam", 1), ["expected 4 prices, one per feature, got 2"]),
         ({"model": "boosting.joblib"}, ("--lam", 1), ["averages trees", "GradientBoostingClassifier"]),
         ({"model": "unfitted.joblib"}, ("--lam", 1), ["not fitted"]),
         ({"model": "truncated.joblib"}, ("--lam", 1), ["expected a complete file written by joblib.dump"]),

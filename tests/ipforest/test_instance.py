@@ -358,7 +358,7 @@ def test_arrays_are_read_only() -> None:
         ((X_COST[:, :3], GROUPED), ValueError, "X_cost: expected 7 columns as in training, got 3"),
         ((X_COST[:0], GROUPED), ValueError, "X_cost: expected at least one example, got none"),
         ((X_COST[0], GROUPED), ValueError, r"X_cost: expected 2 dimensions \(n_samples, n_features\), got 1"),
-        ((X_COST, FeatureCosts.uniform(6)), ValueError, "costs: expected 7 prices, one a feature, got 6"),
+        ((X_COST, FeatureCosts.uniform(6)), ValueError, "costs: expected 7 prices, one per feature, got 6"),
         ((X_COST, [1] * 7), TypeError, r"costs: expected FeatureCosts\(prices\), got list"),
         ((X_COST, GROUPED, "hinge"), ValueError, "loss: expected 'misclassification' or 'gini' or 'entropy' .*'hinge'"),
         ((X_COST, GROUPED, "squared_error"), ValueError, "for classification, got 'squared_error'"),

@@ -340,7 +340,7 @@ def test_a_regression_forest_has_no_probabilities() -> None:
 
 
 def test_prices_must_fit_the_forest() -> None:
-    with pytest.raises(ValueError, match="costs: expected 7 prices, one a feature, got 3"):
+    with pytest.raises(ValueError, match="costs: expected 7 prices, one per feature, got 3"):
         FOREST.cost(X_NEW, FeatureCosts.uniform(3))
     with pytest.raises(TypeError, match=r"costs: expected FeatureCosts\(prices\), got list"):
         FOREST.cost(X_NEW, [1] * 7)

@@ -25,7 +25,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -345,7 +346,7 @@ def test_probability_scorers_find_predict_proba() -> None:
         ({"budget": "much"}, ValueError, "budget: expected a finite number .* got 'much'"),
         ({"lam": -0.1}, ValueError, "lam: expected a number >= 0, got -0.1"),
         ({"budget": 1, "lam": 0.1}, ValueError, r"budget: expected a budget or lam, got budget=1 and lam=0\.1"),
-        ({"feature_costs": [1, 2]}, ValueError, "costs: expected 7 prices, one a feature, got 2"),
+        ({"feature_costs": [1, 2]}, ValueError, "costs: expected 7 prices, one per feature, got 2"),
         ({"feature_costs": [1, 2, 3, 4, 5, 6, -7]}, ValueError, r"prices\[6\]: expected a number >= 0, got -7"),
         ({"groups": [0] * 7}, ValueError, r"group_fees: expected a fee for each of the groups 0\.\.0, got 0 fees"),
         (
@@ -375,6 +376,54 @@ def test_bad_parameters_are_refused(parameters, error: type[Exception], text: st
     with pytest.raises(error, match=text) as caught:
         model.fit(X, LABELS_X)
     assert "\n" not in str(caught.value)
+
+
+class Untrainable(RandomForestClassifier):
+    """A forest whose training would be noticed."""
+
+    def fit(self, X, y):
+        raise AssertionError("trained")
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"budget": -1},
+        {"lam": "x"},
+        {"split_cost": -1},
+        {"loss": "squared_error"},
+        {"feature_costs": [1, 2]},
+        {"feature_costs": [1, 1, 1, 1, 1, 1, -1]},
+        {"validation_fraction": 2},
+        {"groups": [0] * 7},
+    ],
+)
+def test_bad_parameters_are_refused_before_training(parameters) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        BudgetPrune(Untrainable(), **parameters).fit(X, LABELS_X)
+
+
+def test_the_cost_is_that_of_the_fit() -> None:
+    model = BudgetPrune(FOREST, budget=3, random_state=0).fit(X, LABELS_X)
+    before = model.cost(X_TEST)
+    model.set_params(split_cost=5, feature_costs=COSTS)
+    np.testing.assert_array_equal(model.cost(X_TEST), before)
+
+
+def test_acquired_features_make_the_cost() -> None:
+    model = BudgetPrune(FOREST, feature_costs=COSTS, budget=3, random_state=0).fit(X, LABELS_X)
+    np.testing.assert_allclose(model.acquired(X_TEST) @ np.array(COSTS, dtype=float), model.cost(X_TEST))
+
+
+def test_cost_examples_that_were_not_transformed_are_refused() -> None:
+    pipeline = make_pipeline(StandardScaler(), BudgetPrune(FOREST, budget=3, random_state=0))
+    with pytest.raises(ValueError, match=r"X_cost: expected examples like those of X, got .* outside the range of X"):
+        pipeline.fit(100 + X, LABELS_X, budgetprune__X_cost=100 + X_COST)
+    with config_context(enable_metadata_routing=True):
+        routed = BudgetPrune(FOREST, budget=3, random_state=0).set_fit_request(X_cost=True)
+        pipeline = Pipeline([("scale", StandardScaler()), ("prune", routed)], transform_input=["X_cost"])
+        pipeline.fit(100 + X, LABELS_X, X_cost=100 + X_COST)
+    assert pipeline[-1].cost(pipeline[0].transform(100 + X_COST)).mean() <= 3
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,243 @@
+"""What every budgeted estimator shares: prices read against features, rows held out for costs, what examples pay."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from copy import copy
+from fractions import Fraction
+from math import ceil
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ipforest.costs import FeatureCosts
+from ipforest.rational import nonnegative_fraction
+
+__all__ = ["BudgetedEstimator", "optional_number", "read_costs", "split_rows"]
+
+Array = npt.NDArray[Any]
+
+OUTSIDE_SHARE = 0.5
+"""Share of the cost examples from which on values outside the training range of a feature are refused."""
+
+
+class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """Base of the estimators that pay for features.
+
+    A subclass takes ``feature_costs``, ``groups``, ``group_fees``, ``budget`` and ``random_state`` in its constructor,
+    calls `_read_parameters` before any training, sets the attributes below in ``fit``, and says in `_count_tests` what
+    its predictions ask for and in `_choose` how it goes over to another budget.
+
+    Attributes
+    ----------
+    costs_ : FeatureCosts
+    split_cost_ : Fraction
+        What one test of a feature costs; 0 unless the estimator takes a ``split_cost``.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+        Where X has column names.
+    """
+
+    feature_costs: Any
+    groups: Any
+    group_fees: Any
+    budget: Any
+    random_state: Any
+
+    split_cost_ = Fraction(0)
+
+    @abstractmethod
+    def _count_tests(self, X: Array) -> npt.NDArray[np.int32]:
+        """Count how often predicting each example tests each feature, shape (n_samples, n_features)."""
+
+    @abstractmethod
+    def _choose(self) -> None:
+        """Take the model for ``self.budget`` from those that were fitted."""
+
+    def cost(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Compute what each example pays: its features, each bought once, and its tests if there is a split cost.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples,)
+            In the unit of the prices.
+        """
+        tests = self.feature_usage(X)
+        paid: npt.NDArray[np.float64] = self.costs_.cost_of(tests) + float(self.split_cost_) * tests.sum(axis=1)
+        return paid
+
+    def acquired(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """Tell which features predicting each example buys.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_samples, n_features)
+        """
+        return self.feature_usage(X) > 0
+
+    def feature_usage(self, X: npt.ArrayLike) -> npt.NDArray[np.int32]:
+        """Count how often predicting each example tests each feature.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        return self._count_tests(self._checked(X))
+
+    def at_budget(self, budget: object) -> Self:
+        """Give the same model at another budget, without training again.
+
+        Parameters
+        ----------
+        budget : number
+            What an example may cost on average.
+
+        Returns
+        -------
+        estimator
+            Fitted; shares what was trained with this one, which stays as it is.
+        """
+        return self._another(budget=budget)
+
+    def score(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Compute the accuracy, or the coefficient of determination for regression.
+
+        Returns
+        -------
+        float
+        """
+        measure = accuracy_score if is_classifier(self) else r2_score
+        return float(measure(y, self.predict(X), sample_weight=sample_weight))
+
+    def _another(self, **choice: object) -> Self:
+        check_is_fitted(self)
+        other = copy(self)
+        other.set_params(**choice)
+        other._choose()
+        return other
+
+    def _checked(self, X: npt.ArrayLike) -> Array:
+        return np.asarray(validate_data(self, X, ensure_all_finite=self._finite(), reset=False))
+
+    def _checked_cost_examples(self, X_cost: npt.ArrayLike, training: Array) -> Array:
+        """Check examples for costs against those trained on.
+
+        Raises
+        ------
+        ValueError
+            Most of them have a feature outside the range of training: they were not transformed like X.
+        """
+        examples = self._checked(X_cost)
+        with np.errstate(invalid="ignore"):
+            outside = (examples < np.nanmin(training, axis=0)) | (examples > np.nanmax(training, axis=0))
+        share = outside.mean(axis=0)
+        if share.max() > OUTSIDE_SHARE:
+            column = int(np.argmax(share))
+            raise ValueError(
+                f"X_cost: expected examples like those of X, got {share[column]:.0%} of them outside the range of X in "
+                f"column {column}; a Pipeline transforms X_cost only with Pipeline(transform_input=['X_cost']) and "
+                "metadata routing"
+            )
+        return examples
+
+    def _finite(self) -> bool | str:
+        return "allow-nan" if get_tags(self).input_tags.allow_nan else True
+
+    def _read_costs(self) -> FeatureCosts:
+        """Read the price list for the features seen in `fit`."""
+        names = getattr(self, "feature_names_in_", None)
+        return read_costs(self.feature_costs, self.groups, self.group_fees, self.n_features_in_, names)
+
+
+def optional_number(value: object, name: str) -> Fraction | None:
+    """Read a parameter that is None or a number >= 0; see `ipforest.rational.nonnegative_fraction`."""
+    return None if value is None else nonnegative_fraction(value, name)
+
+
+def read_costs(
+    feature_costs: Any, groups: Any, group_fees: Any, n_features: int, feature_names: npt.ArrayLike | None = None
+) -> FeatureCosts:
+    """Read an estimator's price list: prices, a `FeatureCosts`, or None for 1 each.
+
+    Parameters
+    ----------
+    feature_costs : FeatureCosts, sequence of numbers, Series, dict or None
+    groups, group_fees : sequence or None
+        See `FeatureCosts`; none beside a `FeatureCosts`.
+    n_features : int
+    feature_names : sequence of str, shape (n_features,), optional
+        Prices that have names are matched to these.
+
+    Raises
+    ------
+    ValueError
+        Prices of another number of features, negative, or not finite; groups beside a `FeatureCosts`.
+    """
+    if isinstance(feature_costs, FeatureCosts):
+        if groups is not None or group_fees is not None:
+            raise ValueError("groups: expected none beside feature_costs that are FeatureCosts, got some")
+        costs = feature_costs
+    else:
+        costs = FeatureCosts([1] * n_features if feature_costs is None else feature_costs, groups, group_fees)
+    if costs.n_features != n_features:
+        raise ValueError(f"costs: expected {n_features} prices, one per feature, got {costs.n_features}")
+    return costs
+
+
+def split_rows(
+    y: Array, held_out: float | None, random_state: Any, *, one_of_each_class: bool
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Draw the rows to train on and the rows held out.
+
+    Parameters
+    ----------
+    y : ndarray, shape (n_samples,)
+    held_out : float or None
+        Share of the rows to hold out, rounded up; with None all rows are in both parts.
+    random_state : int, RandomState instance or None
+    one_of_each_class : bool
+        Whether one example of each class of y is always trained on.
+
+    Returns
+    -------
+    training, held_out : ndarray of int64
+        Ascending row numbers.
+
+    Raises
+    ------
+    ValueError
+        The share is not between 0 and 1, or there are no rows to spare.
+    """
+    everything = np.arange(y.shape[0])
+    if held_out is None:
+        return everything, everything
+    check_share(held_out, "validation_fraction")
+    order = check_random_state(random_state).permutation(everything)
+    first_of_class = np.unique(y[order], return_index=True)[1] if one_of_each_class else [0]
+    free = np.delete(order, first_of_class)
+    if free.size == 0:
+        raise ValueError(
+            f"X: expected examples to spare for a validation part, got n_samples = {y.shape[0]}; "
+            "give fit X_cost, or set validation_fraction to None"
+        )
+    validation = np.sort(free[: ceil(held_out * y.shape[0])])
+    return np.setdiff1d(everything, validation), validation
+
+
+def check_share(value: object, name: str) -> None:
+    """Require None or a share between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        It is neither.
+    """
+    if value is not None and not (isinstance(value, Real) and 0 < float(value) < 1):
+        raise ValueError(f"{name}: expected None or a number between 0 and 1, got {value!r}")
