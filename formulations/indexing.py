@@ -55,9 +55,7 @@ def rows(specification: ModelSpecification) -> tuple[Block, ...]:
 
 def tree_leaves(instance: PruningInstance) -> IntArray:
     """Leaves of all trees, ascending, shape (n_leaves,)."""
-    is_leaf = np.ones(instance.n_nodes, dtype=bool)
-    is_leaf[instance.internal_nodes] = False
-    return np.flatnonzero(is_leaf)
+    return np.flatnonzero(instance.is_leaf)
 
 
 def ancestor_lists(instance: PruningInstance) -> tuple[IntArray, npt.NDArray[np.int32]]:
@@ -97,6 +95,5 @@ def nodes_below_first_use(instance: PruningInstance) -> tuple[IntArray, npt.NDAr
 
 def triple_index(instance: PruningInstance) -> tuple[npt.NDArray[np.int32], ...]:
     """Tree, unit and example of each triple."""
-    node = instance.internal_nodes[instance.triple_node]
-    tree = (np.searchsorted(instance.tree_offsets, node, side="right") - 1).astype(np.int32)
-    return tree, instance.acquisition_unit[instance.indices], instance.acquisition_example[instance.indices]
+    unit, example = instance.acquisition_unit, instance.acquisition_example
+    return instance.triple_tree, unit[instance.indices], example[instance.indices]

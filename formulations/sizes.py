@@ -73,7 +73,7 @@ def papers_bound(instance: PruningInstance) -> Size:
     trees, examples = instance.n_trees, instance.n_examples
     nodes = np.diff(instance.tree_offsets)
     internal = np.diff(instance.internal_offsets)
-    tree = np.searchsorted(instance.internal_offsets, instance.triple_node, side="right") - 1
+    tree = instance.triple_tree.astype(np.int64)
     example = instance.acquisition_example[instance.indices]
     used = np.bincount(tree * examples + example, minlength=1)
     most = int(used.max())
@@ -86,7 +86,6 @@ def papers_bound(instance: PruningInstance) -> Size:
 def _nodes_below(instance: PruningInstance) -> int:
     if instance.example_leaf is None:
         raise ValueError("instance: expected example_leaf, the leaf of each example in each tree, got None")
-    tree = np.searchsorted(instance.internal_offsets, instance.triple_node, side="right") - 1
-    leaf = instance.example_leaf[tree, instance.acquisition_example[instance.indices]]
+    leaf = instance.example_leaf[instance.triple_tree, instance.acquisition_example[instance.indices]]
     first_use = instance.internal_nodes[instance.triple_node]
     return int((instance.node_depth[leaf] - instance.node_depth[first_use]).sum())

@@ -1,13 +1,18 @@
-"""Small helpers for the read-only arrays that the frozen dataclasses hold."""
+"""Types of arrays, and small helpers for the read-only ones that the frozen dataclasses hold."""
 
 import struct
 import zlib
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[Any]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.int64]
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 

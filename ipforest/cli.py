@@ -105,15 +105,15 @@ def _problem(options: Arguments) -> tuple[Forest, PruningInstance, str]:
     if options.model is None:
         data = datasets.load(options.data)
         forest, parts = train_and_split(data, options.trees, options.seed)
-        X, costs, cost_unit = parts.X_validation, data.costs, data.cost_unit
+        X, costs, currency = parts.X_validation, data.costs, data.currency
     else:
         forest = Forest.from_sklearn(_load_model(options.model))
-        X, cost_unit = datasets.read_examples(options.examples), "features"
+        X, currency = datasets.read_examples(options.examples), "features"
         costs = FeatureCosts.uniform(forest.n_features)
     if options.prices is not None:
-        costs, cost_unit = FeatureCosts.from_csv(options.prices), "price units"
+        costs, currency = FeatureCosts.from_csv(options.prices), "price units"
     loss = loss_for(options.loss, forest.is_classifier)
-    return forest, PruningInstance.from_forest(forest, X, costs, loss, split_cost=options.split_cost), cost_unit
+    return forest, PruningInstance.from_forest(forest, X, costs, loss, split_cost=options.split_cost), currency
 
 
 def _load_model(path: str) -> Any:
@@ -210,7 +210,7 @@ def run_demo(options: Arguments) -> int:
             parts.y_test,
             lambda_grid(instance) if lambdas is None else lambdas,
             solver,
-            data.cost_unit,
+            data.currency,
             progress,
             instance.evaluate(instance.unpruned)[1] / 2 if budget is None else budget,
             lambda problem, limit: solve_budget(problem, limit, method="mip", time_limit=options.time_limit),
@@ -254,11 +254,11 @@ def _budget_statement(tradeoff: Tradeoff) -> str:
     proof = (
         "no pruning within it has less in-bag error" if gap == 0 else f"at most {gap:.2g} of in-bag error from the best"
     )
-    return f"Budget {float(budget):.4g} {tradeoff.cost_unit} on validation data ({proof}): {tradeoff.compare(chosen)}."
+    return f"Budget {float(budget):.4g} {tradeoff.currency} on validation data ({proof}): {tradeoff.compare(chosen)}."
 
 
 def _tradeoff_table(tradeoff: Tradeoff) -> Table:
-    table = _table(f"Optimal prunings; cost in {tradeoff.cost_unit} an example")
+    table = _table(f"Optimal prunings; cost in {tradeoff.currency} an example")
     for heading in ("lambda", "in-bag error", "validation cost", "test error", "test cost", "internal nodes", "gap"):
         table.add_column(heading, justify="right")
     for point in tradeoff.points:
@@ -307,7 +307,7 @@ def run_prune(options: Arguments) -> int:
 
     budget, lam = _exact_number(options.budget, "budget"), _exact_number(options.lam, "lam")
     directory = _out_directory(options)
-    forest, instance, cost_unit = _problem(options)
+    forest, instance, currency = _problem(options)
     best = None
     with progress_bar("ipforest prune", visible=not options.json) as progress:
         if budget is not None:
@@ -325,7 +325,7 @@ def run_prune(options: Arguments) -> int:
         print(record)
         return DONE
     summary = "" if best is None else f"{best.summary()}\n"
-    print(f"{forest!r}\n{instance!r}, cost in {cost_unit}\n{summary}{result.summary()}")
+    print(f"{forest!r}\n{instance!r}, cost in {currency}\n{summary}{result.summary()}")
     if directory is not None:
         print(f"Wrote pruned.joblib, result.json and optimality.cert to {directory}.")
     return DONE
@@ -356,7 +356,7 @@ def run_path(options: Arguments) -> int:
     from proofs.certificates.path_file import write_path_certificate
 
     budget, directory = _exact_number(options.budget, "budget"), _out_directory(options)
-    forest, instance, cost_unit = _problem(options)
+    forest, instance, currency = _problem(options)
     with progress_bar("ipforest path", visible=not options.json) as progress:
         path = prune_path(instance, progress=progress)
     best = None if budget is None else path.at_budget(budget)
@@ -373,14 +373,14 @@ def run_path(options: Arguments) -> int:
         return code
     console = Console()
     console.print(f"{forest!r}\n{instance!r}\n{path.summary()}", highlight=False, soft_wrap=True)
-    console.print(_path_table(path, options.rows, cost_unit))
+    console.print(_path_table(path, options.rows, currency))
     if best is not None:
         console.print(best.summary(), highlight=False, soft_wrap=True)
     return code
 
 
-def _path_table(path: PruningPath, n_rows: int, cost_unit: str) -> Table:
-    table = _table(f"Optimal prunings; cost in {cost_unit} an example")
+def _path_table(path: PruningPath, n_rows: int, currency: str) -> Table:
+    table = _table(f"Optimal prunings; cost in {currency} an example")
     for heading in ("from lambda", "to lambda", "error", "cost", "internal nodes"):
         table.add_column(heading, justify="right")
     ends = [0.0, *map(float, path.breakpoints), inf]

@@ -31,7 +31,7 @@ class Dataset:
     feature_names, class_names : tuple of str
     costs : FeatureCosts
         Published test costs where there are any, else 1 for each feature.
-    cost_unit : str
+    currency : str
         "Canadian dollars" or "features".
     split : ndarray of int, shape (n_samples,), or None
         0 train, 1 validation, 2 test, where the source has a split.
@@ -48,7 +48,7 @@ class Dataset:
     feature_names: tuple[str, ...]
     class_names: tuple[str, ...]
     costs: FeatureCosts
-    cost_unit: str
+    currency: str
     split: npt.NDArray[np.uint8] | None
 
     def __post_init__(self) -> None:
@@ -72,7 +72,7 @@ class Dataset:
     def __repr__(self) -> str:
         return (
             f"Dataset({self.name!r}, {self.X.shape[0]} x {self.X.shape[1]}, {len(self.class_names)} classes, "
-            f"costs in {self.cost_unit})"
+            f"costs in {self.currency})"
         )
 
 
@@ -160,7 +160,7 @@ def _load_bundled(name: str) -> Dataset:
         feature_names=tuple(map(str, bunch.feature_names)),
         class_names=tuple(map(str, bunch.target_names)),
         costs=FeatureCosts.uniform(bunch.data.shape[1]),
-        cost_unit="features",
+        currency="features",
         split=None,
     )
 
@@ -187,7 +187,7 @@ def _load_stored(name: str) -> Dataset:
         feature_names=tuple(map(str, arrays["feature_names"])),
         class_names=tuple(map(str, arrays["class_names"])),
         costs=_stored_costs(arrays) if priced else FeatureCosts.uniform(arrays["feature_names"].size),
-        cost_unit="Canadian dollars" if priced else "features",
+        currency="Canadian dollars" if priced else "features",
         split=arrays.get("split"),
     )
 

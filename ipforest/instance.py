@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import checked_array, checked_offsets, load_arrays, read_only
+from ipforest._arrays import BoolArray, checked_array, checked_offsets, load_arrays, read_only
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble import routing
 from ipforest.ensemble.forest import Forest
@@ -197,9 +197,7 @@ class PruningInstance:
         leaves = checked_array(self.example_leaf, "example_leaf", np.int32, (self.n_trees, self.n_examples))
         object.__setattr__(self, "example_leaf", leaves)
         first, last = self.tree_offsets[:-1, None], self.tree_offsets[1:, None]
-        is_leaf = np.ones(self.n_nodes, dtype=bool)
-        is_leaf[self.internal_nodes] = False
-        if not np.all((leaves >= first) & (leaves < last)) or not np.all(is_leaf[leaves]):
+        if not np.all((leaves >= first) & (leaves < last)) or not np.all(self.is_leaf[leaves]):
             raise ValueError("example_leaf: expected leaves of tree t in row t, got another node")
         node, example = routing.first_off_path(
             self.node_parent,
@@ -317,7 +315,20 @@ class PruningInstance:
         """Internal node of each triple, shape (n_triples,)."""
         return np.repeat(np.arange(self.n_internal, dtype=np.int32), np.diff(self.indptr))
 
-    def leaves(self, pruning: Pruning) -> npt.NDArray[np.bool_]:
+    @property
+    def triple_tree(self) -> npt.NDArray[np.int32]:
+        """Tree of each triple, shape (n_triples,)."""
+        sizes = np.diff(self.indptr[self.internal_offsets])
+        return np.repeat(np.arange(self.n_trees, dtype=np.int32), sizes)
+
+    @property
+    def is_leaf(self) -> BoolArray:
+        """Whether each node has no children, shape (n_nodes,)."""
+        marks = np.ones(self.n_nodes, dtype=bool)
+        marks[self.internal_nodes] = False
+        return marks
+
+    def leaves(self, pruning: Pruning) -> BoolArray:
         """Mark the leaves of the pruned trees: z_h, shape (n_nodes,)."""
         self.check_pruning(pruning)
         splits = np.zeros(self.n_nodes + 1, dtype=bool)
@@ -326,7 +337,7 @@ class PruningInstance:
         reachable[self.tree_offsets[:-1]] = True
         return reachable & ~splits[:-1]
 
-    def acquired(self, pruning: Pruning) -> npt.NDArray[np.bool_]:
+    def acquired(self, pruning: Pruning) -> BoolArray:
         """Mark the acquisitions that the pruned forest makes: w_{k,i}, shape (n_acquisitions,)."""
         self.check_pruning(pruning)
         used = np.zeros(self.n_acquisitions, dtype=bool)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ipforest._arrays import FloatArray
 from ipforest.rational import INT64_SAFE, as_fraction
 
 if TYPE_CHECKING:
     from ipforest.ensemble.forest import Forest
 
 ErrorData: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike]
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 CLASSIFICATION_LOSSES = ("misclassification", "gini", "entropy")
 REGRESSION_LOSSES = ("squared_error",)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from ipforest._arrays import FloatArray
 from ipforest.ensemble.forest import LEAF, Forest
 from ipforest.rational import as_fraction, nonnegative_fraction
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from ipforest.path import PruningPath
 
 Axes: TypeAlias = Any
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 Point: TypeAlias = tuple[float, float]
 
 OPTIMISED, HELD_OUT, BUDGET, FADED = "tab:blue", "tab:orange", "tab:red", "0.85"
@@ -192,7 +192,7 @@ def plot_tradeoff(tradeoff: Tradeoff, *, ax: Axes | None = None) -> Axes:
         for (cost, error), (_, colour, _, _) in zip(taken, series, strict=True):
             axes.plot(cost, error, "o", color=colour, markersize=5)
         _rings(axes, taken, "best within the budget")
-    _finish(axes, f"cost an example ({tradeoff.cost_unit})", "error")
+    _finish(axes, f"cost an example ({tradeoff.currency})", "error")
     return axes
 
 

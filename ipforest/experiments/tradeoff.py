@@ -64,7 +64,7 @@ class Tradeoff:
         The whole forest, for comparison.
     points : tuple of TradeoffPoint
         By ascending lambda.
-    cost_unit : str
+    currency : str
         What costs are counted in.
     budget : Fraction, optional
         What an example may cost on average on the cost examples.
@@ -74,7 +74,7 @@ class Tradeoff:
 
     unpruned: TradeoffPoint
     points: tuple[TradeoffPoint, ...]
-    cost_unit: str
+    currency: str
     budget: Fraction | None = None
     within_budget: TradeoffPoint | None = None
 
@@ -85,7 +85,7 @@ class Tradeoff:
         before = self.unpruned
         return (
             f"{point.n_kept} of {before.n_kept} internal nodes stay; on test data an example costs "
-            f"{point.test_cost:.4g} in place of {before.test_cost:.4g} {self.cost_unit} ({100 * saved:.0f}% less) at "
+            f"{point.test_cost:.4g} in place of {before.test_cost:.4g} {self.currency} ({100 * saved:.0f}% less) at "
             f"error {100 * point.test_error:.2f}% in place of {100 * before.test_error:.2f}% ({change:+.2f} points)"
         )
 
@@ -117,7 +117,7 @@ class Tradeoff:
     def to_json(self) -> str:
         """Give the records as JSON."""
         budget = None if self.budget is None else str(self.budget)
-        return json.dumps({"cost_unit": self.cost_unit, "budget": budget, "prunings": self.records()}, indent=1)
+        return json.dumps({"currency": self.currency, "budget": budget, "prunings": self.records()}, indent=1)
 
 
 def lambda_grid(instance: PruningInstance, n_points: int = 10) -> list[Fraction]:
@@ -161,7 +161,7 @@ def solve_tradeoff(
     y_test: npt.ArrayLike,
     lambdas: Sequence[Fraction],
     solver: Solver,
-    cost_unit: str = "features",
+    currency: str = "features",
     progress: ProgressCallback = silent,
     budget: object | None = None,
     budget_solver: BudgetSolver = solve_budget,
@@ -178,7 +178,7 @@ def solve_tradeoff(
     lambdas : sequence of Fraction
     solver : callable
         ``solver(instance, lam)`` gives a PruningResult.
-    cost_unit : str
+    currency : str
     progress : callable
     budget : number, optional
         What an example may cost on average on the instance's examples.
@@ -221,7 +221,7 @@ def solve_tradeoff(
         best = budget_solver(instance, limit)
         within_budget = point(best.pruning, None, best.gap)
     progress(1.0, "")
-    return Tradeoff(point(instance.unpruned, None, Fraction(0)), tuple(points), cost_unit, limit, within_budget)
+    return Tradeoff(point(instance.unpruned, None, Fraction(0)), tuple(points), currency, limit, within_budget)
 
 
 def _test_error(forest: Forest, X: npt.ArrayLike, y: npt.NDArray[Any]) -> float:

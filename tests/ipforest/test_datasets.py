@@ -53,7 +53,7 @@ def test_stored_data_without_prices(folder) -> None:
     assert data.y.dtype == np.int64
     assert data.feature_names == ("age", "thal")
     assert data.costs == FeatureCosts.uniform(2)
-    assert (data.cost_unit, data.split.tolist()) == ("features", [0, 2])
+    assert (data.currency, data.split.tolist()) == ("features", [0, 2])
     assert datasets.names() == ["breast_cancer", "digits", "iris", "wine", "heart"]
 
 
@@ -61,7 +61,7 @@ def test_stored_prices_are_exact_decimals(folder) -> None:
     np.savez(folder / "heart.npz", **ARRAYS, **PRICES)
     data = datasets.load("heart")
     assert data.costs == FeatureCosts(["5.17", "3.1"], [0, 0], ["2.1"])
-    assert data.cost_unit == "Canadian dollars"
+    assert data.currency == "Canadian dollars"
 
 
 def test_no_folder_is_said(monkeypatch) -> None:
