@@ -1,0 +1,44 @@
+"""The command line: ``ipforest COMMAND``, one module per command.
+
+Exit codes: 0 done, 1 a check failed, 2 wrong usage or bad input, 130 interrupted. The commands import what they need
+when they run; together with the solver registry they are the only code of this package that reaches up, to
+`formulations` and `proofs`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from ipforest.cli import bench, crosscheck, demo, path, prove, prune, verify, versions
+from ipforest.cli.options import BAD_INPUT, INTERRUPTED
+
+COMMANDS = (demo, prune, path, verify, crosscheck, prove, bench, versions)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    options = build_parser().parse_args(arguments)
+    try:
+        code: int = options.run(options)
+    except KeyboardInterrupt:
+        print("ipforest: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except (ValueError, TypeError, OverflowError, OSError, ImportError) as problem:
+        if options.debug:
+            raise
+        print(f"ipforest: error: {problem}", file=sys.stderr)
+        return BAD_INPUT
+    return code
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Describe all commands and their options."""
+    parser = argparse.ArgumentParser(
+        prog="ipforest", description="Prune tree ensembles to a feature budget, provably optimally."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        command.add(commands)
+    return parser

@@ -1,0 +1,75 @@
+"""The command ``bench``: seconds and memory of the exact solvers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from rich.console import Console
+
+from ipforest.cli.options import (
+    DONE,
+    Arguments,
+    Subparsers,
+    add_command,
+    new_table,
+    out_directory,
+    positive_integer,
+    seed_number,
+)
+
+
+def add(commands: Subparsers) -> None:
+    """Describe the command."""
+    command = add_command(
+        commands,
+        "bench",
+        run,
+        "Measure seconds and peak memory on synthetic forests; OR-Tools beside them if $IPFOREST_ORTOOLS_PYTHON names "
+        "a Python that has it.",
+    )
+    command.add_argument(
+        "what",
+        choices=("solvers", "path", "forest"),
+        help="every method at one lambda, the whole path over sizes, or the path beside the fit of its forest",
+    )
+    command.add_argument(
+        "--size",
+        nargs=2,
+        type=positive_integer,
+        action="append",
+        metavar=("T", "N"),
+        help="trees and examples; may be repeated (default: a range of sizes)",
+    )
+    command.add_argument("--seed", type=seed_number, default=0, help="seed of the synthetic forests")
+    command.add_argument("--out", metavar="DIR", default=".", help="where the CSV goes (default: here)")
+
+
+def run(options: Arguments) -> int:
+    """Measure and write a CSV."""
+    from ipforest.experiments import benchmarks
+    from ipforest.progress import progress_bar
+
+    bench, sizes = {
+        "solvers": (benchmarks.bench_solvers, benchmarks.SMALL_SIZES),
+        "path": (benchmarks.bench_path, benchmarks.GROWTH_SIZES),
+        "forest": (benchmarks.bench_forest, benchmarks.PAPER_SIZES),
+    }[options.what]
+    if options.size is not None:
+        sizes = tuple(benchmarks.Size(*size) for size in options.size)
+    file = (out_directory(options) or Path()) / f"{options.what}.csv"
+    with progress_bar("ipforest bench", visible=not options.json) as progress:
+        rows = bench(file, sizes, options.seed, progress)
+    if options.json:
+        print(json.dumps(rows))
+        return DONE
+    table = new_table("Seconds and peak memory, each in its own process")
+    for heading in ("method", "trees", "examples", "triples", "kept", "seconds", "MiB", "breakpoints", "status"):
+        table.add_column(heading, justify="left" if heading in ("method", "status") else "right")
+    for row in rows:
+        keys = ("method", "trees", "examples", "triples", "kept_share", "seconds", "peak_mib", "breakpoints", "status")
+        table.add_row(*(str(row[key]) for key in keys))
+    console = Console()
+    console.print(table, width=max(console.width, 110), crop=False)
+    print(f"Wrote {file}.")
+    return DONE

@@ -1,0 +1,47 @@
+"""The command ``crosscheck``: every method against every other on random forests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ipforest.cli.options import (
+    CHECK_FAILED,
+    DONE,
+    Arguments,
+    Subparsers,
+    add_command,
+    out_directory,
+    positive_integer,
+    seed_number,
+)
+
+
+def add(commands: Subparsers) -> None:
+    """Describe the command."""
+    command = add_command(
+        commands, "crosscheck", run, "Solve random forests by every method and compare in exact arithmetic."
+    )
+    command.add_argument("--instances", type=positive_integer, default=500, metavar="N", help="how many")
+    command.add_argument("--seed", type=seed_number, default=0, help="seed of the instances")
+    command.add_argument(
+        "--methods", nargs="+", metavar="M", help="methods to compare (default: all that are installed)"
+    )
+    command.add_argument("--replay", metavar="FILE", help="check a problem again that an earlier run saved")
+    command.add_argument("--out", metavar="DIR", help="save a disagreement there (default: here)")
+
+
+def run(options: Arguments) -> int:
+    """Compare the methods; exit 1 at the first disagreement, with the problem saved for replay."""
+    from ipforest.progress import progress_bar
+    from proofs.crosschecks.methods import crosscheck_random, replay
+
+    if options.replay is not None:
+        outcome: Any = replay(options.replay, options.methods)
+    else:
+        save_to = (out_directory(options) or Path()) / "disagreement.json"
+        with progress_bar("ipforest crosscheck", visible=not options.json) as progress:
+            outcome = crosscheck_random(options.instances, options.seed, options.methods, save_to, progress)
+    print(json.dumps(outcome.to_dict()) if options.json else outcome)
+    return DONE if outcome else CHECK_FAILED

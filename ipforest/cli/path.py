@@ -1,0 +1,85 @@
+"""The command ``path``: error and cost for every lambda."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+from ipforest.cli.options import (
+    DONE,
+    INTERRUPTED,
+    Arguments,
+    Subparsers,
+    add_command,
+    add_out_option,
+    add_problem_options,
+    exact_number,
+    new_table,
+    out_directory,
+    positive_integer,
+    problem,
+)
+
+if TYPE_CHECKING:
+    from ipforest.path import PruningPath
+
+
+def add(commands: Subparsers) -> None:
+    """Describe the command."""
+    command = add_command(commands, "path", run, "Compute error and cost of the optimal prunings for every lambda.")
+    add_problem_options(command)
+    command.add_argument("--budget", metavar="B", help="also say what this average cost of an example buys")
+    command.add_argument("--rows", type=positive_integer, default=15, metavar="N", help="rows of the table printed")
+    add_out_option(command, "path.png, path.csv, path.json and path.cert, the certificate of every breakpoint")
+
+
+def run(options: Arguments) -> int:
+    """Compute, print and plot one path."""
+    from ipforest.path import prune_path
+    from ipforest.plotting import TradeoffDisplay
+    from ipforest.progress import progress_bar
+    from proofs.certificates.path_file import write_path_certificate
+
+    budget, directory = exact_number(options.budget, "budget"), out_directory(options)
+    forest, instance, currency = problem(options)
+    with progress_bar("ipforest path", visible=not options.json) as progress:
+        path = prune_path(instance, progress=progress)
+    best = None if budget is None else path.at_budget(budget)
+    code = DONE if path.is_complete else INTERRUPTED
+    if directory is not None:
+        (directory / "path.csv").write_text(path.to_csv())
+        (directory / "path.json").write_text(path.to_json())
+        display = TradeoffDisplay.from_path(path, budget=budget)
+        display.figure_.savefig(directory / "path.png", dpi=150, bbox_inches="tight")
+        if path.is_complete:  # a coarse path has no flow to certify it
+            write_path_certificate(directory / "path.cert", path)
+    if options.json:
+        print(path.to_json())
+        return code
+    console = Console()
+    console.print(f"{forest!r}\n{instance!r}\n{path.summary()}", highlight=False, soft_wrap=True)
+    console.print(_path_table(path, options.rows, currency))
+    if best is not None:
+        console.print(best.summary(), highlight=False, soft_wrap=True)
+    return code
+
+
+def _path_table(path: PruningPath, n_rows: int, currency: str) -> Table:
+    table = new_table(f"Optimal prunings; cost in {currency} an example")
+    for heading in ("from lambda", "to lambda", "error", "cost", "internal nodes"):
+        table.add_column(heading, justify="right")
+    ends = [0.0, *map(float, path.breakpoints), inf]
+    step = max(1, len(path.errors) / n_rows)
+    for index in sorted({round(place * step) for place in range(n_rows)} | {len(path.errors) - 1}):
+        if index < len(path.errors):
+            table.add_row(
+                f"{ends[index]:.4g}",
+                f"{ends[index + 1]:.4g}",
+                f"{float(path.errors[index]):.4f}",
+                f"{float(path.costs[index]):.4f}",
+                str(path.pruning_at(index).n_kept),
+            )
+    return table

@@ -1,0 +1,41 @@
+"""The command ``prove``: the papers' claims, one by one."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from ipforest.cli.options import (
+    CHECK_FAILED,
+    DONE,
+    Arguments,
+    Subparsers,
+    add_command,
+    add_out_option,
+    out_directory,
+    seed_number,
+)
+
+
+def add(commands: Subparsers) -> None:
+    """Describe the command."""
+    command = add_command(commands, "prove", run, "Examine the papers' claims one by one.")
+    command.add_argument("--seed", type=seed_number, default=0, help="seed of the random instances")
+    add_out_option(command, "claims.md and claims.json")
+
+
+def run(options: Arguments) -> int:
+    """Examine the claims; exit 1 if a verdict is not the stated one."""
+    from ipforest.progress import progress_bar
+    from proofs.claims import table as claims
+
+    with progress_bar("ipforest prove", visible=not options.json) as progress:
+        table = claims.prove(options.seed, progress)
+    directory = out_directory(options)
+    if directory is not None:
+        (directory / "claims.md").write_text(claims.to_markdown(table))
+        (directory / "claims.json").write_text(claims.to_json(table))
+    if options.json:
+        print(claims.to_json(table))
+    else:
+        Console().print(claims.to_rich(table))
+    return DONE if claims.all_passed(table) else CHECK_FAILED
