@@ -240,7 +240,7 @@ def draw_tree(
     lambda_of = np.full(forest.n_nodes, np.nan)
     lambda_of[forest.internal_nodes] = values
     picture = _TreePicture(
-        places=_places(forest, int(start), int(stop)),
+        places=tree_layout(_left_to_right(forest, int(start), int(stop)), 0),
         parent=forest.parent[start:stop] - start,
         feature=forest.feature[start:stop],
         node_lambda=lambda_of[start:stop],
@@ -283,21 +283,47 @@ class _TreePicture:
         return np.concatenate([[True], self.splits[self.parent[1:]]])
 
 
-def _places(forest: Forest, start: int, stop: int) -> FloatArray:
-    """Put leaves side by side from left to right, parents over the middle of their children, deeper nodes lower."""
-    places, n_leaves = np.zeros((stop - start, 2)), 0
-    stack = [(start, 0, False)]
+def children_lists(parent: npt.NDArray[Any]) -> list[list[int]]:
+    """List the children of each node, ascending, from the parents (-1 at a root)."""
+    children: list[list[int]] = [[] for _ in parent]
+    for node, above in enumerate(parent.tolist()):
+        if above >= 0:
+            children[above].append(node)
+    return children
+
+
+def tree_layout(children: Sequence[Sequence[int]], root: int) -> FloatArray:
+    """Put leaves side by side from left to right, parents over the middle of their children, deeper nodes lower.
+
+    Parameters
+    ----------
+    children : sequence of sequences of int
+        The children of each node, from left to right.
+    root : int
+
+    Returns
+    -------
+    ndarray of float64, shape (n_nodes, 2)
+        Across, from 0, and minus the depth; zeros for nodes of other trees.
+    """
+    places, n_leaves = np.zeros((len(children), 2)), 0
+    stack = [(root, 0, False)]
     while stack:
         node, depth, children_done = stack.pop()
-        left, right = int(forest.left[node]), int(forest.right[node])
-        if left == LEAF:
-            places[node - start] = n_leaves, -depth
+        if not children[node]:
+            places[node] = n_leaves, -depth
             n_leaves += 1
         elif children_done:
-            places[node - start] = places[[left - start, right - start], 0].mean(), -depth
+            places[node] = places[children[node], 0].mean(), -depth
         else:
-            stack += [(node, depth, True), (right, depth + 1, False), (left, depth + 1, False)]
+            stack += [(node, depth, True), *((child, depth + 1, False) for child in reversed(children[node]))]
     return places
+
+
+def _left_to_right(forest: Forest, start: int, stop: int) -> list[list[int]]:
+    """List the children of each node of one tree, numbered from its root."""
+    pairs = zip(forest.left[start:stop].tolist(), forest.right[start:stop].tolist(), strict=True)
+    return [[] if left == LEAF else [left - start, right - start] for left, right in pairs]
 
 
 def _draw_edges(axes: Axes, picture: _TreePicture) -> None:

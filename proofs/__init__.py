@@ -4,19 +4,23 @@ Everything here works with integers and `fractions.Fraction`. A question is answ
 evidence; its `check` recomputes everything and returns a `Verdict`, accepted or refused with a reason. Modules load on
 first use, so that a checker brings in no solver:
 
-===============================================  ==================================================================
-`unimodularity`, `gallery`, `recognition`        is a small matrix totally unimodular, a network matrix? known answers
-`network`                                        network certificates of the programs, any size, linear time
-`network_form`, `figure_trees`, `drawing`        the papers' row operations and figures (Lemma 3.1 / 4.1)
-`integrality`, `polytopes`, `simplex`            exact vertices of small polytopes; rounding; mid-size vertices
-`optimality`, `certificate_file`                 an integer flow proves a pruning optimal: checker, file format
-`path_optimality`, `path_certificate_file`       one flow proves a whole path: checker, file format
-`certificate_archive`, `stored`                  the container of both kinds of file, and what it holds
-`claims`, `question`                             the papers' claims as a table, each verdict computed
-`pruning_claims`, `tree_claims`                  what examines them
-`machine_checked`                                the theorems in Coq
-`cross_check`                                    every method against every other
-===============================================  ==================================================================
+==================  ==================================================================================================
+`unimodularity`     is a matrix totally unimodular, a network matrix?
+                    `small_matrices`, `network_recognition`: exact tests of small matrices; `known_matrices`: answers
+                    of the literature; `network_certificate`: the programs at any size, in linear time;
+                    `network_form`: the papers' row operations (Lemma 3.1 / 4.1)
+`integrality`       `vertices`, `polytopes`: exact vertices of small relaxations, rounding by a threshold; `simplex`:
+                    vertices of mid-size relaxations
+`certificates`      `optimality`: one integer flow proves a pruning optimal; `path_optimality`: one flow proves a whole
+                    path; `pruning_file`, `path_file`: both on disk; `archive`, `records`: the container, and what it
+                    holds
+`claims`            `table`: the papers' claims, each verdict computed; `pruning_claims`, `tree_claims`: what examines
+                    them; `claim`, `impurity`, `paper_figures`: what they need; `machine_checked`: compiles `coq`
+`coq`               the theorems, machine-checked
+`crosschecks`       `methods`: every solver against every other; `brute_force`, `random_instances`
+`verdict`, `exact`  what a check answers; exact linear algebra
+`drawing`           pictures of all this
+==================  ==================================================================================================
 """
 
 from importlib import import_module

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
 from ipforest.instance import PruningInstance
+from ipforest.plotting import children_lists, tree_layout
 from proofs.unimodularity.network_certificate import NetworkCertificate
 from proofs.unimodularity.network_form import NetworkForm
 
 PLAIN, ACTIVE, FRACTIONAL, QUIET = "#33415c", "#0b7a75", "#c8553d", "#b8c0cc"
 
 
-def draw_tree(
+def draw_leaf_weights(
     axes: Any,
     instance: PruningInstance,
     tree: int,
@@ -41,7 +42,7 @@ def draw_tree(
     title : str
     """
     first, last = (int(end) for end in instance.tree_offsets[tree : tree + 2])
-    places = _tree_places(instance, first, last)
+    places = tree_layout(children_lists(instance.node_parent), first)
     units = {
         int(instance.internal_nodes[row]): instance.acquisition_unit[instance.indices[triple]]
         for triple, row in enumerate(instance.triple_node)
@@ -70,7 +71,7 @@ def draw_tree(
             color=PLAIN,
             zorder=4,
         )
-    _frame(axes, list(places.values()), title, pad=0.5)
+    _frame(axes, places[first:last], title, pad=0.5)
 
 
 def draw_network(axes: Any, form: NetworkForm, active: NDArray[np.bool_] | None = None, title: str = "") -> None:
@@ -133,7 +134,7 @@ def draw_certificate(
     title : str
     """
     parent = certificate.parent
-    places = _rooted_places(parent)
+    places = _places_with_fan(parent)
     colours = [ACTIVE, FRACTIONAL, "#7a5195", "#d9a404"]
     steps: dict[int, list[str]] = {int(vertex): [] for vertex in certificate.column_vertex}
     for number, row in enumerate(rows):
@@ -222,26 +223,6 @@ def _arrow(axes: Any, start: Sequence[float], end: Sequence[float], height: floa
     )
 
 
-def _tree_places(instance: PruningInstance, first: int, last: int) -> dict[int, tuple[float, float]]:
-    """Put leaves side by side and parents in the middle above their children."""
-    places: dict[int, tuple[float, float]] = {}
-    children: dict[int, list[int]] = {}
-    for node in range(first + 1, last):
-        children.setdefault(int(instance.node_parent[node]), []).append(node)
-    order: list[int] = []
-    stack = [first]
-    while stack:
-        node = stack.pop()
-        order.append(node)
-        stack += reversed(children.get(node, []))
-    across = {node: float(place) for place, node in enumerate(node for node in order if node not in children)}
-    for node in reversed(order):
-        if node in children:
-            across[node] = float(np.mean([across[child] for child in children[node]]))
-        places[node] = (across[node], -float(instance.node_depth[node]))
-    return places
-
-
 def _routed_nodes(instance: PruningInstance, tree: int) -> set[int]:
     """Nodes that some example passes."""
     passed: set[int] = set()
@@ -254,33 +235,17 @@ def _routed_nodes(instance: PruningInstance, tree: int) -> set[int]:
     return passed
 
 
-def _rooted_places(parent: NDArray[np.int64]) -> list[tuple[float, float]]:
-    """Put a small tree below its root, leaves side by side."""
-    size = parent.size
-    children = [[int(child) for child in np.flatnonzero(parent == vertex)] for vertex in range(size)]
-    depth = [0] * size
-    for vertex in range(1, size):
-        depth[vertex] = depth[int(parent[vertex])] + 1
-    above = [vertex for vertex in children[0] if not children[vertex]]  # single arcs into the root: fan them upwards
-    across = [0.0] * size
-    next_place = 0.0
-
-    def place(vertex: int) -> float:
-        nonlocal next_place
-        if not children[vertex]:
-            across[vertex], next_place = next_place, next_place + 1
-        else:
-            across[vertex] = float(np.mean([place(child) for child in children[vertex]]))
-        return across[vertex]
-
-    for vertex in children[0]:
-        if vertex not in above:
-            place(vertex)
-    width = max(next_place - 1, 1.0)
-    across[0] = width / 2
-    for number, vertex in enumerate(above):
-        across[vertex] = width * (number + 0.5) / len(above)
-    return [(across[vertex], 1.2 if vertex in above else -1.2 * depth[vertex]) for vertex in range(size)]
+def _places_with_fan(parent: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Put a tree below its root, and above the root, as a fan, the arcs that end there."""
+    below = children_lists(parent)
+    fan = [vertex for vertex in below[0] if not below[vertex]]
+    below[0] = [vertex for vertex in below[0] if below[vertex]]
+    places = tree_layout(below, 0)
+    width = max(places[:, 0].max(), 1.0)
+    places[0, 0] = width / 2
+    places[fan, 0] = width * (np.arange(len(fan)) + 0.5) / max(len(fan), 1)
+    places[fan, 1] = 1.0
+    return places * [1.0, 1.2]
 
 
 def _path_arcs(parent: NDArray[np.int64], tail: int, head: int) -> list[int]:
@@ -294,8 +259,8 @@ def _path_arcs(parent: NDArray[np.int64], tail: int, head: int) -> list[int]:
     return sorted(arcs)
 
 
-def _frame(axes: Any, places: Sequence[tuple[float, float]], title: str, pad: float) -> None:
-    xs, ys = zip(*places, strict=True)
+def _frame(axes: Any, places: NDArray[np.float64], title: str, pad: float) -> None:
+    xs, ys = places.T
     axes.set_xlim(min(xs) - pad, max(xs) + pad)
     axes.set_ylim(min(ys) - pad, max(ys) + pad)
     axes.set_title(title, color=PLAIN)

@@ -29,7 +29,7 @@ from sklearn.ensemble import RandomForestClassifier
 from ipforest._records import records_to_csv
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
-from ipforest.experiments.synthetic import random_instance
+from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath, prune_path
 from ipforest.progress import ProgressCallback, silent
@@ -70,7 +70,7 @@ class Size:
 
     def instance(self, seed: int) -> PruningInstance:
         """Generate it."""
-        return random_instance(
+        return synthetic_instance(
             self.n_trees,
             self.n_examples,
             self.n_features,
@@ -241,7 +241,7 @@ def _single_lambda_rows(
 
 def _measure_solve(file: str, method: str, lam: str) -> dict[str, Any]:
     instance = PruningInstance.load(file)
-    solve(random_instance(2, 20, 3), Fraction(1, 10), method)
+    solve(synthetic_instance(2, 20, 3), Fraction(1, 10), method)
     started = perf_counter()
     result = solve(instance, lam, method)
     seconds = perf_counter() - started
@@ -255,7 +255,7 @@ def _measure_solve(file: str, method: str, lam: str) -> dict[str, Any]:
 
 def _measure_path(file: str) -> dict[str, Any]:
     instance = PruningInstance.load(file)
-    prune_path(random_instance(2, 20, 3))
+    prune_path(synthetic_instance(2, 20, 3))
     started = perf_counter()
     path = prune_path(instance)
     return {

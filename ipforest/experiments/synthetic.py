@@ -45,7 +45,7 @@ def gaussian_mixture(n_samples: int, n_features: int, seed: int) -> tuple[npt.ND
     return X, y
 
 
-def random_instance(
+def synthetic_instance(
     n_trees: int,
     n_examples: int,
     n_features: int,

@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from proofs.certificates.records import StoredInstance
+from proofs.certificates.records import InstanceRecord
 
 if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
@@ -210,7 +210,7 @@ def read_integer(path: str | Path, header: dict[str, Any], name: str) -> int:
     return int(number)
 
 
-def stored_instance(path: str | Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> StoredInstance:
+def instance_record(path: str | Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> InstanceRecord:
     """Put the instance together; its claims are not verified.
 
     Raises
@@ -218,7 +218,7 @@ def stored_instance(path: str | Path, header: dict[str, Any], arrays: dict[str, 
     CertificateFileError
         If a number of the header cannot be read.
     """
-    return StoredInstance(
+    return InstanceRecord(
         **{name: arrays[f"instance/{name}"] for name in INSTANCE_DTYPES},
         error_unit=read_fraction(path, header, "error_unit"),
         cost_unit=read_fraction(path, header, "cost_unit"),
@@ -227,7 +227,7 @@ def stored_instance(path: str | Path, header: dict[str, Any], arrays: dict[str, 
     )
 
 
-def hash_fault(instance: StoredInstance, stated: str) -> str | None:
+def hash_fault(instance: InstanceRecord, stated: str) -> str | None:
     """Say that an instance's hash is not the stated one; None if it is."""
     found = instance.fingerprint()
     return None if found == stated else f"the instance's hash is {found[:16]}..., not {stated[:16]}..."

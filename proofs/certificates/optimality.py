@@ -24,7 +24,7 @@ does not, high and low halves are summed apart and joined as Python integers (nu
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,14 +32,8 @@ from numpy.typing import NDArray
 from proofs.verdict import Verdict, accept, refuse
 
 if TYPE_CHECKING:
-    from ipforest.instance import PruningInstance
-    from ipforest.path import PathFlow
-    from ipforest.results import DualFlow, PruningResult
-    from proofs.certificates.records import StoredFlow, StoredInstance, StoredPathFlow
-
-    Instance: TypeAlias = PruningInstance | StoredInstance
-    Flow: TypeAlias = DualFlow | StoredFlow
-    AnyFlow: TypeAlias = Flow | PathFlow | StoredPathFlow
+    from ipforest.results import PruningResult
+    from proofs.certificates.records import Flow, Instance, PathFlow
 
 LIMIT = 1 << 62
 
@@ -78,11 +72,11 @@ def verify_claim(
 
     Parameters
     ----------
-    instance : PruningInstance or StoredInstance
+    instance : PruningInstance or InstanceRecord
     lam : Fraction
         The multiplier of the cost.
     kept : (n_internal,) bool ndarray
-    flow : DualFlow or StoredFlow
+    flow : DualFlow or FlowRecord
     claims : dict
         Any of ``error``, ``cost``, ``objective``, ``bound``, as Fractions.
 
@@ -93,20 +87,20 @@ def verify_claim(
     fault = instance_fault(instance)
     if fault:
         return refuse(f"instance: {fault}")
-    network = Network(instance)
+    nodes = InternalNodes(instance)
     fault = (
         _lambda_fault(instance, lam, flow.p, flow.q)
-        or _pruning_fault(network, kept)
-        or _flow_fault(network, instance, flow)
+        or _pruning_fault(nodes, kept)
+        or _flow_fault(nodes, instance, flow)
     )
     if fault:
         return refuse(fault)
     used = np.zeros(instance.acquisition_cost.size, dtype=bool)
     used[instance.indices[np.repeat(kept, np.diff(instance.indptr))]] = True
-    gain = total(network.gain[kept])
+    gain = total(nodes.gain[kept])
     cost = total(instance.acquisition_cost[used]) + total(instance.split_cost[kept])
-    positive = network.gain > 0
-    upper = flow.q * total(network.gain[positive]) - total(flow.gain[positive])
+    positive = nodes.gain > 0
+    upper = flow.q * total(nodes.gain[positive]) - total(flow.gain[positive])
     value = flow.q * gain - flow.p * cost
     if value != upper:
         return refuse(f"the pruning is worth {value} scaled units, the flow only proves that none exceeds {upper}")
@@ -123,21 +117,31 @@ def verify_claim(
     )
 
 
-class Network:
-    """The closure network's nodes, derived from the forest's parent pointers alone."""
+class InternalNodes:
+    """The forest's internal nodes, derived from the parent pointers alone.
+
+    Attributes
+    ----------
+    number : (n_internal,) int64 ndarray
+        Of each internal node among all nodes.
+    parent : (n_internal,) int64 ndarray
+        Parent among the internal nodes, -1 for a root.
+    gain : (n_internal,) int64 ndarray
+        Errors of the node minus those of its children.
+    """
 
     def __init__(self, instance: Instance) -> None:
         children = np.flatnonzero(instance.node_parent >= 0)
         above = instance.node_parent[children]
         is_internal = np.zeros(instance.node_parent.size, dtype=bool)
         is_internal[above] = True
-        self.internal = np.flatnonzero(is_internal).astype(np.int64)
-        number = np.full(instance.node_parent.size + 1, -1, dtype=np.int64)
-        number[self.internal] = np.arange(self.internal.size)
-        self.parent = number[instance.node_parent[self.internal]]
+        self.number = np.flatnonzero(is_internal).astype(np.int64)
+        place = np.full(instance.node_parent.size + 1, -1, dtype=np.int64)
+        place[self.number] = np.arange(self.number.size)
+        self.parent = place[instance.node_parent[self.number]]
         below = np.zeros(instance.node_parent.size, dtype=np.int64)
         np.add.at(below, above, instance.errors[children])
-        self.gain = instance.errors[self.internal] - below[self.internal]
+        self.gain = instance.errors[self.number] - below[self.number]
 
 
 def instance_fault(instance: Instance) -> str | None:
@@ -177,40 +181,40 @@ def _lambda_fault(instance: Instance, lam: Fraction, p: int, q: int) -> str | No
     return None
 
 
-def _pruning_fault(network: Network, kept: NDArray[np.bool_]) -> str | None:
-    if kept.dtype != np.bool_ or kept.shape != network.parent.shape:
-        return f"kept: expected {network.parent.size} booleans, got {kept.dtype} of shape {kept.shape}"
-    orphans = kept & (network.parent >= 0) & ~kept[network.parent]
+def _pruning_fault(nodes: InternalNodes, kept: NDArray[np.bool_]) -> str | None:
+    if kept.dtype != np.bool_ or kept.shape != nodes.parent.shape:
+        return f"kept: expected {nodes.parent.size} booleans, got {kept.dtype} of shape {kept.shape}"
+    orphans = kept & (nodes.parent >= 0) & ~kept[nodes.parent]
     if orphans.any():
-        return f"node {network.internal[orphans][0]} is kept under a parent that is not"
+        return f"node {nodes.number[orphans][0]} is kept under a parent that is not"
     return None
 
 
-def _flow_fault(network: Network, instance: Instance, flow: Flow) -> str | None:
+def _flow_fault(nodes: InternalNodes, instance: Instance, flow: Flow) -> str | None:
     """Say which condition of a flow is violated; None if it is one."""
-    fault = array_fault(network, instance, flow)
+    fault = array_fault(nodes, instance, flow)
     if fault:
         return fault
-    over = flow.gain > scaled(np.abs(network.gain), flow.q)
+    over = flow.gain > scaled(np.abs(nodes.gain), flow.q)
     if over.any():
-        return f"flow.gain exceeds q * |gain| at node {network.internal[over][0]}"
+        return f"flow.gain exceeds q * |gain| at node {nodes.number[over][0]}"
     over = flow.split > scaled(instance.split_cost, flow.p)
     if over.any():
-        return f"flow.split exceeds p * split_cost at node {network.internal[over][0]}"
+        return f"flow.split exceeds p * split_cost at node {nodes.number[over][0]}"
     inflow = sum_at(instance.indices, flow.triple, instance.acquisition_cost.size)
     over = inflow > scaled(instance.acquisition_cost, flow.p)
     if over.any():
         return f"the flow into acquisition {int(np.argmax(over))} exceeds p * its cost"
-    return conservation_fault(network, instance, flow)
+    return conservation_fault(nodes, instance, flow)
 
 
 def array_fault(
-    network: Network,
+    nodes: InternalNodes,
     instance: Instance,
-    flow: AnyFlow,
+    flow: Flow | PathFlow,
 ) -> str | None:
     """Say which array of a flow has the wrong length or kind, or a negative entry; None if none has."""
-    n_internal = network.parent.size
+    n_internal = nodes.parent.size
     sizes = {"triple": instance.indices.size, "up": n_internal, "gain": n_internal, "split": n_internal}
     for name, size in sizes.items():
         values: NDArray[np.int64] = getattr(flow, name)
@@ -222,22 +226,22 @@ def array_fault(
 
 
 def conservation_fault(
-    network: Network,
+    nodes: InternalNodes,
     instance: Instance,
-    flow: AnyFlow,
+    flow: Flow | PathFlow,
 ) -> str | None:
     """Say at which node more comes in than goes out, or less; None if nowhere."""
-    has_parent = network.parent >= 0
+    has_parent = nodes.parent >= 0
     if flow.up[~has_parent].any():
-        return f"flow.up leaves the root {network.internal[~has_parent & (flow.up != 0)][0]}"
-    from_source = np.where(network.gain > 0, flow.gain, 0)
-    from_children = sum_at(network.parent[has_parent], flow.up[has_parent], network.parent.size)
+        return f"flow.up leaves the root {nodes.number[~has_parent & (flow.up != 0)][0]}"
+    from_source = np.where(nodes.gain > 0, flow.gain, 0)
+    from_children = sum_at(nodes.parent[has_parent], flow.up[has_parent], nodes.parent.size)
     entering = add(from_source, from_children)
     leaving = add(sum_rows(instance.indptr, flow.triple), flow.up, flow.split, flow.gain - from_source)
     wrong = entering != leaving
     if wrong.any():
         node = int(np.argmax(wrong))
-        return f"at node {network.internal[node]} the flow in is {entering[node]}, out {leaving[node]}"
+        return f"at node {nodes.number[node]} the flow in is {entering[node]}, out {leaving[node]}"
     return None
 
 

@@ -1,7 +1,7 @@
 """Certificates of a whole path on disk: every breakpoint, every pruning, one flow.
 
-The container is that of `certificate_archive`, with ``format`` "ipforest path certificate" and, beside the common
-parts,
+The container is that of `proofs.certificates.archive`, with ``format`` "ipforest path certificate" and, beside
+the common parts,
 
 ================== =================================================================
 header key         meaning
@@ -11,7 +11,7 @@ p, q               lists of k integers, the breakpoints in integer units
 errors, costs      lists of k + 1 numbers, of the prunings between the breakpoints
 ================== =================================================================
 
-and the array ``node_breakpoint.npy``: int32, the piece of each internal node, see `ipforest.path.PruningPathFlow`. The
+and the array ``node_breakpoint.npy``: int32, the piece of each internal node, see `ipforest.path.PathFlow`. The
 mathematics is checked by `proofs.certificates.path_optimality`. Nothing here imports a solver, numba or `ipforest`.
 """
 
@@ -32,11 +32,11 @@ from proofs.certificates.archive import (
     exact_number,
     hash_fault,
     instance_parts,
-    stored_instance,
+    instance_record,
     write_archive,
 )
 from proofs.certificates.path_optimality import verify_path
-from proofs.certificates.records import StoredInstance, StoredPath, StoredPathFlow
+from proofs.certificates.records import InstanceRecord, PathFlowRecord, PathRecord
 from proofs.verdict import Verdict, refuse
 
 if TYPE_CHECKING:
@@ -52,15 +52,15 @@ class PathCertificate:
 
     Attributes
     ----------
-    instance : StoredInstance
+    instance : InstanceRecord
     instance_sha256 : str
         The stated hash of the instance.
-    path : StoredPath
+    path : PathRecord
     """
 
-    instance: StoredInstance
+    instance: InstanceRecord
     instance_sha256: str
-    path: StoredPath
+    path: PathRecord
 
     def check(self) -> Verdict:
         """Verify the hash of the instance, the pieces, the flow and every stated number."""
@@ -114,11 +114,11 @@ def from_archive(file: str | Path, header: dict[str, Any], arrays: dict[str, NDA
         if any(number.denominator != 1 for number in numbers[name]):
             raise CertificateFileError(f"{file}: {name}: expected integers")
     pieces = arrays["node_breakpoint"]
-    flow = StoredPathFlow(
+    flow = PathFlowRecord(
         tuple(int(number) for number in numbers["p"]),
         tuple(int(number) for number in numbers["q"]),
         pieces,
         **{name: arrays[f"flow/{name}"] for name in FLOW_ARRAYS},
     )
-    path = StoredPath(numbers["breakpoints"], numbers["errors"], numbers["costs"], pieces, flow)
-    return PathCertificate(stored_instance(file, header, arrays), str(header["instance_sha256"]), path)
+    path = PathRecord(numbers["breakpoints"], numbers["errors"], numbers["costs"], pieces, flow)
+    return PathCertificate(instance_record(file, header, arrays), str(header["instance_sha256"]), path)

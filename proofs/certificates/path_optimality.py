@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from proofs.certificates.optimality import (
     LIMIT,
-    Network,
+    InternalNodes,
     array_fault,
     conservation_fault,
     instance_fault,
@@ -38,12 +38,10 @@ from proofs.certificates.optimality import (
 from proofs.verdict import Verdict, accept, refuse
 
 if TYPE_CHECKING:
-    from ipforest.instance import PruningInstance
-    from ipforest.path import PathFlow, PruningPath
-    from proofs.certificates.records import StoredInstance, StoredPath, StoredPathFlow
+    from proofs.certificates.records import AnyPath, Instance, PathFlow
 
 
-def verify_path(instance: PruningInstance | StoredInstance, path: PruningPath | StoredPath) -> Verdict:
+def verify_path(instance: Instance, path: AnyPath) -> Verdict:
     """Verify that every pruning of a path is optimal on its interval, and every number the path states.
 
     Parameters
@@ -64,8 +62,8 @@ def verify_path(instance: PruningInstance | StoredInstance, path: PruningPath | 
     fault = instance_fault(instance)
     if fault:
         return refuse(f"instance: {fault}")
-    network = Network(instance)
-    fault = _breakpoint_fault(instance, path, flow) or _piece_fault(network, flow.node_breakpoint, len(flow.p))
+    nodes = InternalNodes(instance)
+    fault = _breakpoint_fault(instance, path, flow) or _piece_fault(nodes, flow.node_breakpoint, len(flow.p))
     if fault:
         return refuse(fault)
     if not np.array_equal(flow.node_breakpoint, path.node_breakpoint):
@@ -75,11 +73,11 @@ def verify_path(instance: PruningInstance | StoredInstance, path: PruningPath | 
     triple_piece = np.repeat(piece, np.diff(instance.indptr))
     np.maximum.at(owner, instance.indices, triple_piece)
     fault = (
-        array_fault(network, instance, flow)
-        or _crossing_fault(network, instance, flow, piece, owner, triple_piece)
-        or conservation_fault(network, instance, flow)
-        or _saturation_fault(network, instance, flow, piece, owner)
-        or _curve_fault(network, instance, path, piece, owner)
+        array_fault(nodes, instance, flow)
+        or _crossing_fault(nodes, instance, flow, piece, owner, triple_piece)
+        or conservation_fault(nodes, instance, flow)
+        or _saturation_fault(nodes, instance, flow, piece, owner)
+        or _curve_fault(nodes, instance, path, piece, owner)
     )
     if fault:
         return refuse(fault)
@@ -88,9 +86,7 @@ def verify_path(instance: PruningInstance | StoredInstance, path: PruningPath | 
     )
 
 
-def _breakpoint_fault(
-    instance: PruningInstance | StoredInstance, path: PruningPath | StoredPath, flow: PathFlow | StoredPathFlow
-) -> str | None:
+def _breakpoint_fault(instance: Instance, path: AnyPath, flow: PathFlow) -> str | None:
     if not len(path.breakpoints) == len(flow.p) == len(flow.q):
         return f"{len(path.breakpoints)} breakpoints, but {len(flow.p)} and {len(flow.q)} integer forms"
     for number, (stated, p, q) in enumerate(zip(path.breakpoints, flow.p, flow.q, strict=True)):
@@ -104,32 +100,32 @@ def _breakpoint_fault(
     return None
 
 
-def _piece_fault(network: Network, node_breakpoint: NDArray[np.int32], k: int) -> str | None:
-    if node_breakpoint.shape != network.parent.shape:
-        return f"node_breakpoint: expected {network.parent.size} numbers, got shape {node_breakpoint.shape}"
+def _piece_fault(nodes: InternalNodes, node_breakpoint: NDArray[np.int32], k: int) -> str | None:
+    if node_breakpoint.shape != nodes.parent.shape:
+        return f"node_breakpoint: expected {nodes.parent.size} numbers, got shape {node_breakpoint.shape}"
     if node_breakpoint.size and not -1 <= node_breakpoint.min() <= node_breakpoint.max() <= k:
         return f"node_breakpoint: expected pieces from -1 to {k}, got others"
-    child = network.parent >= 0
-    early = child & (node_breakpoint > node_breakpoint[network.parent])
+    child = nodes.parent >= 0
+    early = child & (node_breakpoint > node_breakpoint[nodes.parent])
     if early.any():
-        return f"node {network.internal[early][0]} is kept longer than its parent"
+        return f"node {nodes.number[early][0]} is kept longer than its parent"
     return None
 
 
 def _crossing_fault(
-    network: Network,
-    instance: PruningInstance | StoredInstance,
-    flow: PathFlow | StoredPathFlow,
+    nodes: InternalNodes,
+    instance: Instance,
+    flow: PathFlow,
     piece: NDArray[np.int64],
     owner: NDArray[np.int64],
     triple_piece: NDArray[np.int64],
 ) -> str | None:
     """Say which arc carries flow out of its piece, or flow that ends in acquisitions or splits of piece -1 or k."""
     k = len(flow.p)
-    has_parent = network.parent >= 0
-    crossing = has_parent & (flow.up > 0) & (piece != piece[network.parent])
+    has_parent = nodes.parent >= 0
+    crossing = has_parent & (flow.up > 0) & (piece != piece[nodes.parent])
     if crossing.any():
-        return f"flow.up leaves the piece of node {network.internal[crossing][0]}"
+        return f"flow.up leaves the piece of node {nodes.number[crossing][0]}"
     end = (piece < 0) | (piece >= k)
     if (flow.split[end] > 0).any():
         return "a node that is never or always kept sends flow along its split arc"
@@ -142,9 +138,9 @@ def _crossing_fault(
 
 
 def _saturation_fault(
-    network: Network,
-    instance: PruningInstance | StoredInstance,
-    flow: PathFlow | StoredPathFlow,
+    nodes: InternalNodes,
+    instance: Instance,
+    flow: PathFlow,
     piece: NDArray[np.int64],
     owner: NDArray[np.int64],
 ) -> str | None:
@@ -154,15 +150,15 @@ def _saturation_fault(
     if instance.split_cost[always].any() or instance.acquisition_cost[owner == k].any():
         return "a node that is never dropped has a cost"
     scale = [*flow.q, 1, 1]  # pieces 0..k-1, then k; -1 is the last entry
-    full = _multiplied(np.abs(network.gain), scale, piece)
-    partly = (piece < 0) & (network.gain < 0) | always & (network.gain > 0)
+    full = _multiplied(np.abs(nodes.gain), scale, piece)
+    partly = (piece < 0) & (nodes.gain < 0) | always & (nodes.gain > 0)
     wrong = (flow.gain != full) & ~partly | (flow.gain > full)
     if wrong.any():
-        return f"the gain arc of node {network.internal[wrong][0]} does not carry what its piece demands"
+        return f"the gain arc of node {nodes.number[wrong][0]} does not carry what its piece demands"
     prices = [*flow.p, 0, 0]
     wrong = flow.split != _multiplied(instance.split_cost, prices, piece)
     if wrong.any():
-        return f"the split arc of node {network.internal[wrong][0]} is not saturated at its breakpoint"
+        return f"the split arc of node {nodes.number[wrong][0]} is not saturated at its breakpoint"
     inflow = sum_at(instance.indices, flow.triple, owner.size)
     wrong = inflow != _multiplied(instance.acquisition_cost, prices, owner)
     if wrong.any():
@@ -171,9 +167,9 @@ def _saturation_fault(
 
 
 def _curve_fault(
-    network: Network,
-    instance: PruningInstance | StoredInstance,
-    path: PruningPath | StoredPath,
+    nodes: InternalNodes,
+    instance: Instance,
+    path: AnyPath,
     piece: NDArray[np.int64],
     owner: NDArray[np.int64],
 ) -> str | None:
@@ -181,7 +177,7 @@ def _curve_fault(
     k = len(path.breakpoints)
     if not len(path.errors) == len(path.costs) == k + 1:
         return f"expected {k + 1} errors and costs, got {len(path.errors)} and {len(path.costs)}"
-    gains = _by_piece(piece, np.maximum(network.gain, 0), k), _by_piece(piece, np.maximum(-network.gain, 0), k)
+    gains = _by_piece(piece, np.maximum(nodes.gain, 0), k), _by_piece(piece, np.maximum(-nodes.gain, 0), k)
     costs = _by_piece(owner, instance.acquisition_cost, k), _by_piece(piece, instance.split_cost, k)
     error = total(instance.errors[instance.tree_offsets[:-1]]) - gains[0][k] + gains[1][k]
     cost = costs[0][k] + costs[1][k]

@@ -1,7 +1,7 @@
 """Certificates of one optimal pruning on disk: instance, pruning and flow in one file that proves itself.
 
-The container is that of `certificate_archive`, with ``format`` "ipforest optimality certificate" and, beside the common
-parts,
+The container is that of `proofs.certificates.archive`, with ``format`` "ipforest optimality certificate" and, beside
+the common parts,
 
 ================== =================================================================
 header key         meaning
@@ -35,14 +35,14 @@ from proofs.certificates.archive import (
     check_layout,
     hash_fault,
     instance_parts,
+    instance_record,
     read_archive,
     read_fraction,
     read_integer,
-    stored_instance,
     write_archive,
 )
 from proofs.certificates.optimality import verify_claim, verify_optimality
-from proofs.certificates.records import StoredFlow, StoredInstance
+from proofs.certificates.records import FlowRecord, InstanceRecord
 from proofs.verdict import Verdict, accept, refuse
 
 if TYPE_CHECKING:
@@ -59,21 +59,21 @@ class OptimalityCertificate:
 
     Attributes
     ----------
-    instance : StoredInstance
+    instance : InstanceRecord
     instance_sha256 : str
         The stated hash of the instance.
     lam : Fraction
     kept : (n_internal,) bool ndarray
-    flow : StoredFlow
+    flow : FlowRecord
     error, cost, objective : Fraction
     method : str
     """
 
-    instance: StoredInstance
+    instance: InstanceRecord
     instance_sha256: str
     lam: Fraction
     kept: NDArray[np.bool_]
-    flow: StoredFlow
+    flow: FlowRecord
     error: Fraction
     cost: Fraction
     objective: Fraction
@@ -134,11 +134,11 @@ def read_certificate(path: str | Path) -> OptimalityCertificate | path_file.Path
         raise CertificateFileError(f"{path}: {header['format']!r} is no kind of certificate known here")
     check_layout(path, header, arrays, _KEYS, {"kept": np.bool_})
     return OptimalityCertificate(
-        instance=stored_instance(path, header, arrays),
+        instance=instance_record(path, header, arrays),
         instance_sha256=str(header["instance_sha256"]),
         lam=read_fraction(path, header, "lam"),
         kept=arrays["kept"],
-        flow=StoredFlow(
+        flow=FlowRecord(
             read_integer(path, header, "p"),
             read_integer(path, header, "q"),
             **{name: arrays[f"flow/{name}"] for name in FLOW_ARRAYS},

@@ -5,13 +5,24 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    import ipforest.instance
+    import ipforest.path
+    import ipforest.results
+
+    Instance: TypeAlias = ipforest.instance.PruningInstance | "InstanceRecord"
+    Flow: TypeAlias = ipforest.results.DualFlow | "FlowRecord"
+    AnyPath: TypeAlias = ipforest.path.PruningPath | "PathRecord"
+    PathFlow: TypeAlias = ipforest.path.PathFlow | "PathFlowRecord"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StoredInstance:
+class InstanceRecord:
     """The instance's stored fields as they are in the file; same names and meaning as in `PruningInstance`."""
 
     tree_offsets: NDArray[np.int64]
@@ -42,7 +53,7 @@ class StoredInstance:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StoredFlow:
+class FlowRecord:
     """The integer flow as it is in the file; same fields as `ipforest.results.DualFlow`."""
 
     p: int
@@ -54,8 +65,8 @@ class StoredFlow:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StoredPathFlow:
-    """The flow as it is in the file; same fields as `ipforest.path.PruningPathFlow`."""
+class PathFlowRecord:
+    """The flow as it is in the file; same fields as `ipforest.path.PathFlow`."""
 
     p: tuple[int, ...]
     q: tuple[int, ...]
@@ -67,11 +78,11 @@ class StoredPathFlow:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StoredPath:
+class PathRecord:
     """The path as it is in the file; same names as in `ipforest.path.PruningPath`."""
 
     breakpoints: tuple[Fraction, ...]
     errors: tuple[Fraction, ...]
     costs: tuple[Fraction, ...]
     node_breakpoint: NDArray[np.int32]
-    flow: StoredPathFlow
+    flow: PathFlowRecord

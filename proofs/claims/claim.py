@@ -1,4 +1,4 @@
-"""A claim before it is examined, and what an examination may find."""
+"""A claim of a paper, how it is examined, and what an examination found."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Ruling(StrEnum):
-    """What a run found about a claim; `INCONSISTENT` is never the stated verdict."""
+    """What a run found about a claim; `INCONSISTENT` is never the expected ruling."""
 
     TRUE = "true"
     REPAIRED = "true, printed proof repaired"
@@ -20,19 +20,57 @@ class Ruling(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Claim:
     """A claim before it is examined.
 
     Attributes
     ----------
-    claim, where : str
+    text : str
+        What is claimed.
+    where : str
+        By whom, where.
     expected : Ruling
         What the project states.
     examine : callable
-        Takes a seeded generator; returns the verdict and the evidence.
+        Takes a seeded generator; returns the ruling and the evidence.
+    """
+
+    text: str
+    where: str
+    expected: Ruling
+    examine: Callable[[np.random.Generator], tuple[Ruling, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A claim after it was examined: one row of the table.
+
+    Attributes
+    ----------
+    claim : str
+        What is claimed.
+    where : str
+        By whom, where.
+    verdict : Ruling
+        What this run found.
+    expected : Ruling
+        What the project states; a run that finds something else has failed.
+    evidence : str
+        What was computed, in one line.
+    runtime_s : float
     """
 
     claim: str
     where: str
+    verdict: Ruling
     expected: Ruling
-    examine: Callable[[np.random.Generator], tuple[Ruling, str]]
+    evidence: str
+    runtime_s: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether the verdict is the expected one; a check that could not be run has not failed."""
+        return self.verdict in (self.expected, Ruling.NOT_RUN)
+
+    def __str__(self) -> str:
+        return f"[{self.verdict}] {self.claim} ({self.where}): {self.evidence}"

@@ -21,7 +21,7 @@ from ipforest.results import Pruning
 from ipforest.solvers import MissingSolverError, solve
 from proofs.certificates.optimality import verify_optimality
 from proofs.certificates.path_optimality import verify_path
-from proofs.claims.claim import Question, Ruling
+from proofs.claims.claim import Claim, Ruling
 from proofs.claims.machine_checked import BrokenProofError, CoqMissingError, compile_proof
 from proofs.claims.paper_figures import NODES, figure_instance
 from proofs.crosschecks.brute_force import prunings
@@ -608,89 +608,89 @@ def _inner(weights: list[Fraction], point: tuple[Fraction, ...]) -> Fraction:
 LEMMA = "Lemma 3.1 (BudgetPrune), Lemma 4.1 (optimal pruning)"
 THEOREM = "Theorem 3.2 (BudgetPrune), Theorem 4.2 (optimal pruning)"
 
-QUESTIONS = [
-    Question(
+CLAIMS = [
+    Claim(
         "each tree's equality constraints have a network form", LEMMA, Ruling.TRUE, equality_constraints_are_networks
     ),
-    Question(
+    Claim(
         "each source-sink path of that network is a feasible pruning",
         "BudgetPrune, appendix 6.2, Figure 3",
         Ruling.TRUE,
         paths_are_prunings,
     ),
-    Question(
+    Claim(
         "the printed network matrix of tree 2",
         "optimal pruning, after Lemma 4.1; BudgetPrune, appendix 6.2 (as text)",
         Ruling.FALSE,
         printed_matrix_of_tree_two,
     ),
-    Question(
+    Claim(
         "IP1's relaxation has a fractional vertex",
         "optimal pruning, section 4; BudgetPrune, appendix 6.1",
         Ruling.TRUE,
         naive_formulation_has_a_fractional_vertex,
     ),
-    Question("IP1 is not totally unimodular", "implied there", Ruling.TRUE, naive_formulation_is_not_unimodular),
-    Question("IP1's relaxation is too weak to prune by", "implied there", Ruling.TRUE, naive_bound_is_weak),
-    Question("IP1's relaxation is weak on a trained forest too", "implied there", Ruling.TRUE, naive_bound_on_a_forest),
-    Question("IP3's constraint matrix is totally unimodular", THEOREM, Ruling.TRUE, programs_are_totally_unimodular),
-    Question(
+    Claim("IP1 is not totally unimodular", "implied there", Ruling.TRUE, naive_formulation_is_not_unimodular),
+    Claim("IP1's relaxation is too weak to prune by", "implied there", Ruling.TRUE, naive_bound_is_weak),
+    Claim("IP1's relaxation is weak on a trained forest too", "implied there", Ruling.TRUE, naive_bound_on_a_forest),
+    Claim("IP3's constraint matrix is totally unimodular", THEOREM, Ruling.TRUE, programs_are_totally_unimodular),
+    Claim(
         "proof: J1 and the odd rows of J2 against the even rows of J2",
         THEOREM,
         Ruling.REPAIRED,
         printed_partition_fails,
     ),
-    Question("the relaxation's vertices are integral", THEOREM, Ruling.TRUE, all_vertices_are_integral),
-    Question("simplex ends in integral vertices", THEOREM, Ruling.TRUE, simplex_vertices_are_integral),
-    Question(
+    Claim("the relaxation's vertices are integral", THEOREM, Ruling.TRUE, all_vertices_are_integral),
+    Claim("simplex ends in integral vertices", THEOREM, Ruling.TRUE, simplex_vertices_are_integral),
+    Claim(
         "the relaxation solves the integer program (and so do its compact and closure forms)",
         THEOREM,
         Ruling.TRUE,
         exact_forms_agree,
     ),
-    Question(
+    Claim(
         "the relaxation has only integral optimal solutions",
         "optimal pruning, Theorem 4.2",
         Ruling.FALSE,
         ties_have_fractional_optima,
     ),
-    Question(
+    Claim(
         "any fractional point has a threshold that rounds it to one at least as good",
         "an elementary proof of Theorem 3.2 / 4.2",
         Ruling.TRUE,
         thresholds_round_fractional_points,
     ),
-    Question(
+    Claim(
         "one s-t minimum cut prunes the whole forest optimally, and its flow proves it",
         "this project (closure form of IP3)",
         Ruling.TRUE,
         flows_prove_optimality,
     ),
-    Question(
+    Claim(
         "optimal prunings are nested in lambda, and one flow proves the whole path",
         "this project",
         Ruling.TRUE,
         paths_prove_every_lambda,
     ),
-    Question(
+    Claim(
         "integrality and total unimodularity for every forest, routing and price list, machine-checked in Coq",
         THEOREM,
         Ruling.TRUE,
         the_theorem_is_machine_checked,
     ),
-    Question(
+    Claim(
         "the relaxation gives an optimally pruned forest for any budget",
         "optimal pruning, Corollary 4.3",
         Ruling.FALSE,
         budget_relaxation_between_breakpoints,
     ),
-    Question(
+    Claim(
         "LP1's budget row destroys total unimodularity",
         "why Corollary 4.3 needs its breakpoint",
         Ruling.TRUE,
         budget_row_destroys_unimodularity,
     ),
-    Question(
+    Claim(
         "numbers of variables and constraints of IP3",
         "optimal pruning, section 4, Complexity",
         Ruling.TRUE,

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from proofs.claims.claim import Question, Ruling
+from proofs.claims.claim import Claim, Ruling
 from proofs.claims.impurity import (
     check_admissible,
     entropy_is_larger,
@@ -103,32 +103,32 @@ def _logarithm(ratio: Fraction) -> Decimal:
         return (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
 
 
-QUESTIONS = [
-    Question(
+CLAIMS = [
+    Claim(
         "threshold-Pairs is an admissible impurity",
         "BudgetRF, Lemma 2.3",
         Ruling.TRUE,
         threshold_pairs_is_admissible,
     ),
-    Question(
+    Claim(
         "neither entropy nor the Gini index is monotone",
         "BudgetRF, section 2.3",
         Ruling.TRUE,
         entropy_and_gini_are_not_monotone,
     ),
-    Question(
+    Claim(
         "GREEDYTREE's max-cost is within O(log n) of the optimal tree's",
         "BudgetRF, Theorem 2.2",
         Ruling.TRUE,
         greedy_tree_within_the_logarithm,
     ),
-    Question(
+    Claim(
         "1024 examples: 0.39% error at max-cost 2, max-cost 10 for zero error by the greedy tree",
         "BudgetRF, section 2.4, Figure 2",
         Ruling.TRUE,
         early_stopping_costs_two,
     ),
-    Question(
+    Claim(
         "the optimal max-cost to classify all 1024 correctly is 10",
         "BudgetRF, section 2.4",
         Ruling.REPAIRED,

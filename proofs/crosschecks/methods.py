@@ -25,6 +25,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ipforest._records import records_to_text
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.instance import PruningInstance
@@ -103,20 +104,19 @@ class CrossCheck:
         return self.agree
 
     def __str__(self) -> str:
-        heads = ("method", "status", "objective", "bound", "kept", "seconds", "agrees")
         rows = [
-            (
-                answer.method,
-                answer.status,
-                str(answer.objective),
-                str(answer.bound),
-                str(answer.n_kept),
-                f"{answer.runtime_s:.4f}",
-                "no" if answer.problems else "yes",
-            )
+            {
+                "method": answer.method,
+                "status": answer.status,
+                "objective": answer.objective,
+                "bound": answer.bound,
+                "kept": answer.n_kept,
+                "seconds": f"{answer.runtime_s:.4f}",
+                "agrees": "no" if answer.problems else "yes",
+            }
             for answer in self.answers
         ]
-        lines = [f"lambda {self.lam}, instance {self.fingerprint[:12]}", *_aligned([heads, *rows])]
+        lines = [f"lambda {self.lam}, instance {self.fingerprint[:12]}", records_to_text(rows)]
         return "\n".join([*lines, *self.problems, "all agree" if self.agree else "DISAGREEMENT"])
 
     def to_dict(self) -> dict[str, Any]:
@@ -348,19 +348,18 @@ class RandomCrossCheck:
         return self.agree
 
     def __str__(self) -> str:
-        heads = ("method", "answers", "proven", "optimal", "wrong", "seconds")
         rows = [
-            (
-                tally.method,
-                str(tally.answered),
-                str(tally.proven),
-                str(tally.best),
-                str(tally.disagreed),
-                f"{tally.runtime_s:.2f}",
-            )
+            {
+                "method": tally.method,
+                "answers": tally.answered,
+                "proven": tally.proven,
+                "optimal": tally.best,
+                "wrong": tally.disagreed,
+                "seconds": f"{tally.runtime_s:.2f}",
+            }
             for tally in self.tallies
         ]
-        lines = [f"{self.instances} random instances, seed {self.seed}", *_aligned([heads, *rows])]
+        lines = [f"{self.instances} random instances, seed {self.seed}", records_to_text(rows)]
         if self.disagreement is None:
             return "\n".join([*lines, "no disagreement"])
         return "\n".join([*lines, str(self.disagreement), f"saved for replay: {self.saved}"])
@@ -537,8 +536,3 @@ def replay(path: str | Path, methods: Sequence[str] | Mapping[str, Method] | Non
     """
     instance, lam = load_problem(path)
     return crosscheck(instance, lam, methods)
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

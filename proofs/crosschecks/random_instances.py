@@ -40,7 +40,7 @@ def draw_instance(integer: IntegerSource, max_internal: int = 9) -> PruningInsta
     left_over = max_internal
     offsets, parents, errors, rows, split_costs, leaves = [0], [], [], [], [], []
     for _ in range(n_trees):
-        parent, internal = _draw_tree(integer, integer(0, left_over))
+        parent, internal = _grow_tree(integer, integer(0, left_over))
         left_over -= len(internal)
         errors += _draw_errors(integer, parent)
         uses, passing, reached = _route(integer, parent, internal, n_examples, n_units)
@@ -69,7 +69,7 @@ def draw_instance(integer: IntegerSource, max_internal: int = 9) -> PruningInsta
     )
 
 
-def _draw_tree(integer: IntegerSource, n_internal: int) -> tuple[list[int], list[int]]:
+def _grow_tree(integer: IntegerSource, n_internal: int) -> tuple[list[int], list[int]]:
     """Grow a tree of two or three children a node; give parents and internal nodes, both in node order."""
     parent, internal, leaves = [-1], [], [0]
     for _ in range(n_internal):

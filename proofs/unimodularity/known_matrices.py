@@ -41,7 +41,7 @@ class KnownMatrix:
 
 
 def known_matrices() -> list[KnownMatrix]:
-    """List every matrix of the gallery."""
+    """List the matrices, each with its answer and its source."""
     fano = np.array([[1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 1]])
     k5 = graphic_matrix(list(combinations(range(5), 2)), tree=[(0, 1), (0, 2), (0, 3), (0, 4)])
     k33_edges = [(a, b) for a in range(3) for b in range(3, 6)]

@@ -144,11 +144,11 @@ def network_form(instance: PruningInstance, tree: int, node_names: tuple[int, ..
     examples = instance.acquisition_example[instance.indices[triples]]
     labels = [f"z{names[node]}" for node in range(first, last)]
     labels += [f"w{unit},{example + 1}" for unit, example in zip(units, examples, strict=True)]
-    operations = row_operations(len(rows))
+    operations = operation_matrix(len(rows))
     return NetworkForm(tuple(labels), equality, operations, operations @ equality)
 
 
-def row_operations(m: int) -> NDArray[np.int64]:
+def operation_matrix(m: int) -> NDArray[np.int64]:
     """Return the (m + 1, m) matrix of -r1, r1-r2, ..., r(m-1)-rm, rm."""
     operations = np.zeros((m + 1, m), dtype=np.int64)
     places = np.arange(m)

@@ -6,14 +6,14 @@ import pytest
 
 from ipforest import solve
 from ipforest.experiments import benchmarks
-from ipforest.experiments.synthetic import random_instance
+from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.maxflow.presolve import presolve
 from ipforest.path import prune_path
 
 
 @pytest.fixture(scope="module")
 def instance():
-    return random_instance(10, 600, 20, n_training=3000, max_price=9, seed=1)
+    return synthetic_instance(10, 600, 20, n_training=3000, max_price=9, seed=1)
 
 
 @pytest.mark.parametrize("share", benchmarks.KEPT_SHARES)

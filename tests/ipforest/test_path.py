@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from strategies import instances
 
 from ipforest import PruningInstance, Status, solve, solve_budget
-from ipforest.experiments.synthetic import random_instance
+from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.maxflow import parametric_cut as slicer_module
 from ipforest.path import PruningPath, prune_path
 from proofs.crosschecks.brute_force import brute_force, prunings
@@ -71,7 +71,7 @@ def test_budgets_get_the_best_point_a_valid_bound_and_a_mixture_on_the_hull(inst
 @pytest.fixture(scope="module", params=[(4, 60, 30, 1), (5, 50, 40, 30)], ids=["unit prices", "prices"])
 def middle_sized(request):
     n_trees, n_examples, n_features, max_price = request.param
-    return random_instance(n_trees, n_examples, n_features, max_price=max_price, seed=3)
+    return synthetic_instance(n_trees, n_examples, n_features, max_price=max_price, seed=3)
 
 
 @pytest.fixture
@@ -203,7 +203,7 @@ def guesses(monkeypatch):
 def with_wrong_guesses():
     """Draw instances where some guesses turn out wrong."""
     for n_trees, n_features, max_price in ((8, 20, 10), (15, 30, 1), (15, 20, 10)):
-        yield random_instance(n_trees, 300, n_features, n_training=900, max_price=max_price, seed=2)
+        yield synthetic_instance(n_trees, 300, n_features, n_training=900, max_price=max_price, seed=2)
 
 
 def test_wrong_guesses_are_found_and_mended(guesses, monkeypatch):

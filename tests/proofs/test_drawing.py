@@ -6,7 +6,7 @@ import pytest
 
 from proofs.claims.paper_figures import NODES, figure_instance
 from proofs.claims.pruning_claims import PAPER_POINT
-from proofs.drawing import FRACTIONAL, draw_certificate, draw_network, draw_polytope, draw_tree
+from proofs.drawing import FRACTIONAL, draw_certificate, draw_leaf_weights, draw_network, draw_polytope
 from proofs.integrality.polytopes import polytope, variable_names
 from proofs.integrality.vertices import vertices
 from proofs.unimodularity.network_certificate import network_certificate
@@ -29,7 +29,7 @@ def texts(axes):
 
 
 def test_a_tree_shows_nodes_features_and_weights(axes):
-    draw_tree(axes, figure_instance(1), 0, NODES, PAPER_POINT[:5], "title")
+    draw_leaf_weights(axes, figure_instance(1), 0, NODES, PAPER_POINT[:5], "title")
     assert {"1", "2", "3", "4", "5", "z = 1", "feature 1\nz = 0", "feature 2\nz = 1/2"} <= set(texts(axes))
     assert axes.get_title() == "title"
     colours = [tuple(dots.get_facecolor()[0]) for dots in axes.collections]

@@ -6,7 +6,7 @@ from closure_checks import network_of
 from hypothesis import given, settings
 from strategies import instances, lambdas
 
-from ipforest.experiments.synthetic import random_instance
+from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.maxflow.network import DEAD
 from ipforest.maxflow.persistency import peel
 from proofs.crosschecks.brute_force import brute_force, prunings
@@ -55,7 +55,7 @@ def test_no_optimal_pruning_keeps_what_is_peeled_off(instance, lam):
 @pytest.mark.parametrize("least", [0, 1])
 @pytest.mark.parametrize("max_price", [1, 40])
 def test_what_is_left_is_closed_and_no_subtree_of_it_is_worth_too_little(least, max_price):
-    instance = random_instance(6, 60, 12, max_price=max_price, seed=4)
+    instance = synthetic_instance(6, 60, 12, max_price=max_price, seed=4)
     lam = sum(instance.gain) * instance.error_unit / (sum(instance.acquisition_cost) * instance.cost_unit)
     p, q = instance.scaled_lambda(Fraction(lam))
     left = peeled(instance, p, q, least)

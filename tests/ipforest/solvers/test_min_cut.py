@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from strategies import instances, lambdas
 
 from ipforest import PruningInstance, Status, solve
-from ipforest.experiments.synthetic import random_instance
+from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.maxflow.minimum_cut import EXACT, LABELS_TOO_NARROW, WIDE_LABEL_LIMIT, load_start, mark_kept, push_waves
 from ipforest.maxflow.network import KEPT, build_network
 from ipforest.maxflow.spanning_forest import route_along_tree
@@ -85,7 +85,7 @@ def test_a_long_chain_is_kept_exactly_while_it_pays(lam):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_pass_along_a_tree_keeps_a_flow_a_flow_and_loses_no_excess(seed):
-    instance = random_instance(4, 60, 8, seed=seed)
+    instance = synthetic_instance(4, 60, 8, seed=seed)
     network = network_of(instance)
     p, q = int(instance.gain.sum()), int(instance.acquisition_cost.sum())
     nodes = np.arange(instance.n_internal, dtype=np.int32)
@@ -129,6 +129,6 @@ def test_numbers_beyond_64_bits_are_refused_with_their_sizes():
 
 
 def test_bound_of_any_feasible_flow_stays_below_the_optimum():
-    instance = random_instance(3, 40, 6, seed=1)
+    instance = synthetic_instance(3, 40, 6, seed=1)
     flow = solve(instance, Fraction(1, 20)).flow
     assert dual_bound(instance, flow) == solve(instance, Fraction(1, 20)).objective

@@ -7,40 +7,39 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from proofs.claims import pruning_claims, tree_claims
-from proofs.claims import table as claims
-from proofs.claims.table import Claim, Question, Ruling
+from proofs.claims import pruning_claims, table, tree_claims
+from proofs.claims.claim import Claim, Finding, Ruling
 
-LISTED = claims.questions()
+LISTED = table.all_claims()
 EXAMINATION = "tuple[Ruling, str]"
 
 
-def named(question):
+def named(claim):
     """Name the test; the machine-checked proof compiles for half a minute, and has its own tests."""
-    name = question.examine.__name__
+    name = claim.examine.__name__
     marks = [pytest.mark.slow] if name == "the_theorem_is_machine_checked" else []
-    return pytest.param(question, id=name, marks=marks)
+    return pytest.param(claim, id=name, marks=marks)
 
 
-@pytest.mark.parametrize("question", [named(question) for question in LISTED])
-def test_each_claim_gets_the_stated_verdict(question):
-    verdict, evidence = question.examine(np.random.default_rng(71))
-    assert verdict in (question.expected, Ruling.NOT_RUN), evidence
+@pytest.mark.parametrize("claim", [named(claim) for claim in LISTED])
+def test_each_claim_gets_the_expected_verdict(claim):
+    verdict, evidence = claim.examine(np.random.default_rng(71))
+    assert verdict in (claim.expected, Ruling.NOT_RUN), evidence
     assert len(evidence) > 20
     assert "\n" not in evidence
 
 
 @pytest.mark.parametrize("module", [pruning_claims, tree_claims])
-def test_every_examination_is_asked(module):
+def test_every_examination_is_listed(module):
     examinations = {
         name for name, item in vars(module).items() if getattr(item, "__annotations__", {}).get("return") == EXAMINATION
     }
     assert examinations
-    assert examinations == {question.examine.__name__ for question in module.QUESTIONS}
+    assert examinations == {claim.examine.__name__ for claim in module.CLAIMS}
 
 
 def test_claims_are_distinct():
-    assert len({question.claim for question in LISTED}) == len(LISTED) > 20
+    assert len({claim.text for claim in LISTED}) == len(LISTED) > 20
 
 
 def fixed(verdict):
@@ -50,43 +49,43 @@ def fixed(verdict):
 @pytest.fixture
 def short_table(monkeypatch):
     listed = [
-        Question("a", "here", Ruling.TRUE, fixed(Ruling.TRUE)),
-        Question("b", "there", Ruling.FALSE, fixed(Ruling.FALSE)),
-        Question("c", "nowhere", Ruling.TRUE, fixed(Ruling.NOT_RUN)),
+        Claim("a", "here", Ruling.TRUE, fixed(Ruling.TRUE)),
+        Claim("b", "there", Ruling.FALSE, fixed(Ruling.FALSE)),
+        Claim("c", "nowhere", Ruling.TRUE, fixed(Ruling.NOT_RUN)),
     ]
-    monkeypatch.setattr(claims, "questions", lambda: listed)
+    monkeypatch.setattr(table, "all_claims", lambda: listed)
     return listed
 
 
 def test_prove_reports_progress_and_passes(short_table):
     told = []
-    table = claims.prove(5, lambda share, message: told.append((share, message)))
+    findings = table.prove(5, lambda share, message: told.append((share, message)))
     assert [share for share, _ in told] == [0, 1 / 3, 2 / 3, 1]
-    assert claims.all_passed(table)
-    assert [claim.evidence for claim in table] == [claim.evidence for claim in claims.prove(5)]
+    assert table.all_passed(findings)
+    assert [claim.evidence for claim in findings] == [claim.evidence for claim in table.prove(5)]
 
 
 def test_an_unexpected_verdict_fails(short_table):
-    short_table.append(Question("d", "here", Ruling.FALSE, fixed(Ruling.TRUE)))
-    short_table.append(Question("e", "here", Ruling.FALSE, fixed(Ruling.INCONSISTENT)))
-    table = claims.prove()
-    assert [claim.passed for claim in table] == [True, True, True, False, False]
-    assert not claims.all_passed(table)
-    assert "FAILED: true, expected false as printed" in claims.to_markdown(table)
+    short_table.append(Claim("d", "here", Ruling.FALSE, fixed(Ruling.TRUE)))
+    short_table.append(Claim("e", "here", Ruling.FALSE, fixed(Ruling.INCONSISTENT)))
+    findings = table.prove()
+    assert [claim.passed for claim in findings] == [True, True, True, False, False]
+    assert not table.all_passed(findings)
+    assert "FAILED: true, expected false as printed" in table.to_markdown(findings)
 
 
 def test_the_table_survives_json_and_prints(short_table):
-    table = claims.prove()
-    assert claims.from_json(claims.to_json(table)) == table
-    markdown = claims.to_markdown(table)
-    assert markdown.count("\n") == 2 + len(table)
+    findings = table.prove()
+    assert table.from_json(table.to_json(findings)) == findings
+    markdown = table.to_markdown(findings)
+    assert markdown.count("\n") == 2 + len(findings)
     assert r"\| found" in markdown
     console = Console(width=200, record=True, file=StringIO())
-    console.print(claims.to_rich(table))
+    console.print(table.to_rich(findings))
     assert "found [nothing]" in console.export_text()
 
 
-def test_a_claim_reads_as_one_line():
-    claim = Claim("x is y", "a paper", Ruling.TRUE, Ruling.TRUE, "computed", 0.1)
-    assert str(claim) == "[true] x is y (a paper): computed"
-    assert not replace(claim, verdict=Ruling.FALSE).passed
+def test_a_finding_reads_as_one_line():
+    finding = Finding("x is y", "a paper", Ruling.TRUE, Ruling.TRUE, "computed", 0.1)
+    assert str(finding) == "[true] x is y (a paper): computed"
+    assert not replace(finding, verdict=Ruling.FALSE).passed

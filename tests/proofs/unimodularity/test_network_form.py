@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from proofs.claims.paper_figures import NODES, figure_instance
 from proofs.crosschecks.brute_force import prunings
-from proofs.unimodularity.network_form import compare_with_print, network_form, row_operations
+from proofs.unimodularity.network_form import compare_with_print, network_form, operation_matrix
 from tests.strategies import instances
 
 
@@ -98,4 +98,4 @@ def test_corrupted_forms_are_refused():
 
 
 def test_row_operations_of_one_row():
-    assert row_operations(1).tolist() == [[-1], [1]]
+    assert operation_matrix(1).tolist() == [[-1], [1]]

@@ -19,7 +19,7 @@ from proofs.unimodularity.small_matrices import (
     is_totally_unimodular,
 )
 
-GALLERY = {known.name: known for known in known_matrices()}
+KNOWN = {known.name: known for known in known_matrices()}
 
 
 def random_matrix(rng: np.random.Generator, most: int = 7) -> np.ndarray:
@@ -56,18 +56,18 @@ def test_counterexamples_are_minimal_and_of_least_order():
     assert found > 50
 
 
-@pytest.mark.parametrize("name", GALLERY)
+@pytest.mark.parametrize("name", KNOWN)
 def test_the_literature_is_right(name):
-    known = GALLERY[name]
+    known = KNOWN[name]
     answer = is_totally_unimodular(known.matrix)
     assert bool(answer) is known.totally_unimodular
     assert answer.check()
     assert bool(by_subdeterminants(known.matrix)) is known.totally_unimodular
 
 
-@pytest.mark.parametrize("name", GALLERY)
+@pytest.mark.parametrize("name", KNOWN)
 def test_flipped_entries_get_one_answer_from_all_tests(name):
-    matrix = GALLERY[name].matrix
+    matrix = KNOWN[name].matrix
     for place, entry in np.ndenumerate(matrix):
         for other in {-1, 0, 1} - {int(entry)}:
             flipped = matrix.copy()
@@ -78,7 +78,7 @@ def test_flipped_entries_get_one_answer_from_all_tests(name):
 
 
 def test_flipping_the_sign_of_any_entry_of_r10_destroys_unimodularity():
-    matrix = GALLERY["R10 (Hoffman)"].matrix
+    matrix = KNOWN["R10 (Hoffman)"].matrix
     for place in np.argwhere(matrix):
         flipped = matrix.copy()
         flipped[tuple(place)] *= -1
@@ -86,7 +86,7 @@ def test_flipping_the_sign_of_any_entry_of_r10_destroys_unimodularity():
 
 
 def test_no_signing_of_the_fano_matrix_is_unimodular():
-    support = np.abs(GALLERY["F7"].matrix)
+    support = np.abs(KNOWN["F7"].matrix)
     places = np.argwhere(support)
     for signs in product((-1, 1), repeat=len(places)):
         signed = support.copy()
@@ -96,7 +96,7 @@ def test_no_signing_of_the_fano_matrix_is_unimodular():
 
 @pytest.mark.parametrize("name", ["R10 (Hoffman)", "R10 (Bixby)", "R12", "K5 graphic", "K3,3 cographic"])
 def test_camions_signing_restores_a_regular_matrix(name):
-    assert is_totally_unimodular(signed_support(np.abs(GALLERY[name].matrix)))
+    assert is_totally_unimodular(signed_support(np.abs(KNOWN[name].matrix)))
 
 
 def test_network_matrices_are_unimodular():
@@ -148,7 +148,7 @@ def test_what_is_no_small_matrix_is_refused(matrix, message):
 
 
 def test_kinds_of_matrices_get_the_same_answer():
-    dense = GALLERY["R12"].matrix
+    dense = KNOWN["R12"].matrix
     for matrix in (dense.tolist(), dense.astype(float), sparse.csr_array(dense), dense.astype(np.int8), dense != 0):
         assert np.array_equal(is_totally_unimodular(matrix).matrix != 0, dense != 0)
     assert is_totally_unimodular(dense.astype(float))
@@ -199,7 +199,7 @@ def test_a_corrupted_certificate_is_refused_unless_it_is_another_proof():
 
 
 def test_every_corruption_of_a_counterexample_is_refused():
-    answer = is_totally_unimodular(GALLERY["F7"].matrix)
+    answer = is_totally_unimodular(KNOWN["F7"].matrix)
     assert abs(answer.determinant) == 2
     assert "determinant is" in replace(answer, determinant=3).check().reason
     assert "no square" in replace(answer, rows=answer.rows[:-1]).check().reason
