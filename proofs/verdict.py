@@ -28,10 +28,10 @@ class Verdict:
 
 
 def accept(reason: str) -> Verdict:
-    """Say that a check went through, and what it covered."""
+    """Return the verdict of a check that went through, with what it covered."""
     return Verdict(True, reason)
 
 
 def refuse(reason: str) -> Verdict:
-    """Say that a check failed, and why."""
+    """Return the verdict of a check that failed, with the reason."""
     return Verdict(False, reason)

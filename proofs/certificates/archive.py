@@ -70,7 +70,7 @@ class CertificateFileError(ValueError):
 
 
 def instance_parts(instance: PruningInstance) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Give the header entries and arrays that hold an instance."""
+    """Return the header entries and arrays that hold an instance."""
     header = {
         "version": VERSION,
         "instance_sha256": instance.fingerprint(),
@@ -211,7 +211,7 @@ def read_integer(path: str | Path, header: dict[str, Any], name: str) -> int:
 
 
 def instance_record(path: str | Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> InstanceRecord:
-    """Put the instance together; its claims are not verified.
+    """Assemble the instance; its claims are not verified.
 
     Raises
     ------
@@ -228,7 +228,7 @@ def instance_record(path: str | Path, header: dict[str, Any], arrays: dict[str, 
 
 
 def hash_fault(instance: InstanceRecord, stated: str) -> str | None:
-    """Say that an instance's hash is not the stated one; None if it is."""
+    """Describe how the hash of an instance differs from the stated one; return None if it does not."""
     found = instance.fingerprint()
     return None if found == stated else f"the instance's hash is {found[:16]}..., not {stated[:16]}..."
 

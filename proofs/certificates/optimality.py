@@ -145,7 +145,7 @@ class InternalNodes:
 
 
 def instance_fault(instance: Instance) -> str | None:
-    """Say what is malformed in the instance; None if nothing."""
+    """Describe what is malformed in the instance; return None if nothing is."""
     offsets, parent = instance.tree_offsets, instance.node_parent
     if offsets.size < 2 or offsets[0] != 0 or (np.diff(offsets) < 1).any() or offsets[-1] != parent.size:
         return "tree_offsets do not split the nodes into trees"
@@ -191,7 +191,7 @@ def _pruning_fault(nodes: InternalNodes, kept: NDArray[np.bool_]) -> str | None:
 
 
 def _flow_fault(nodes: InternalNodes, instance: Instance, flow: Flow) -> str | None:
-    """Say which condition of a flow is violated; None if it is one."""
+    """Name the condition of a flow that is violated; return None if none is."""
     fault = array_fault(nodes, instance, flow)
     if fault:
         return fault
@@ -213,7 +213,7 @@ def array_fault(
     instance: Instance,
     flow: Flow | PathFlow,
 ) -> str | None:
-    """Say which array of a flow has the wrong length or kind, or a negative entry; None if none has."""
+    """Name an array of the flow of the wrong length or kind, or with a negative entry; return None if all are right."""
     n_internal = nodes.parent.size
     sizes = {"triple": instance.indices.size, "up": n_internal, "gain": n_internal, "split": n_internal}
     for name, size in sizes.items():
@@ -230,7 +230,7 @@ def conservation_fault(
     instance: Instance,
     flow: Flow | PathFlow,
 ) -> str | None:
-    """Say at which node more comes in than goes out, or less; None if nowhere."""
+    """Name a node where the flow in is not the flow out; return None if there is none."""
     has_parent = nodes.parent >= 0
     if flow.up[~has_parent].any():
         return f"flow.up leaves the root {nodes.number[~has_parent & (flow.up != 0)][0]}"

@@ -97,7 +97,7 @@ def write_path_certificate(file: str | Path, path: PruningPath) -> None:
 
 
 def from_archive(file: str | Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> PathCertificate:
-    """Put the claim together; it is not verified.
+    """Assemble the claim; it is not verified.
 
     Raises
     ------

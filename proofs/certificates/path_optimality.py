@@ -120,7 +120,7 @@ def _crossing_fault(
     owner: NDArray[np.int64],
     triple_piece: NDArray[np.int64],
 ) -> str | None:
-    """Say which arc carries flow out of its piece, or flow that ends in acquisitions or splits of piece -1 or k."""
+    """Name an arc that carries flow out of its piece, or flow that ends in acquisitions or splits of piece -1 or k."""
     k = len(flow.p)
     has_parent = nodes.parent >= 0
     crossing = has_parent & (flow.up > 0) & (piece != piece[nodes.parent])
@@ -144,7 +144,7 @@ def _saturation_fault(
     piece: NDArray[np.int64],
     owner: NDArray[np.int64],
 ) -> str | None:
-    """Say which arc from the source or into the sink is not as full as its piece demands."""
+    """Name an arc from the source or into the sink that is not as full as its piece demands."""
     k = len(flow.p)
     always = piece == k
     if instance.split_cost[always].any() or instance.acquisition_cost[owner == k].any():

@@ -55,7 +55,7 @@ def prove(seed: int = 0, progress: ProgressCallback = silent, claims: Sequence[C
 
 
 def all_passed(findings: Sequence[Finding]) -> bool:
-    """Say whether every verdict is the expected one."""
+    """Return whether every verdict is the expected one."""
     return all(finding.passed for finding in findings)
 
 

@@ -120,7 +120,7 @@ class CrossCheck:
         return "\n".join([*lines, *self.problems, "all agree" if self.agree else "DISAGREEMENT"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the table as JSON types, exact numbers as "p/q"."""
+        """Return the table as JSON types, exact numbers as "p/q"."""
         return {
             "fingerprint": self.fingerprint,
             "lam": str(self.lam),
@@ -365,7 +365,7 @@ class RandomCrossCheck:
         return "\n".join([*lines, str(self.disagreement), f"saved for replay: {self.saved}"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the table as JSON types."""
+        """Return the table as JSON types."""
         return {
             "instances": self.instances,
             "seed": self.seed,

@@ -9,7 +9,7 @@ import numpy as np
 from ipforest.instance import PruningInstance
 
 IntegerSource: TypeAlias = Callable[[int, int], int]
-"""Gives an integer between two bounds, both included."""
+"""Returns an integer between two bounds, both included."""
 
 
 def random_instance(rng: np.random.Generator, max_internal: int = 9) -> PruningInstance:

@@ -87,14 +87,14 @@ class Polytope:
         return rows
 
     def contains(self, point: Sequence[Number]) -> bool:
-        """Say whether a point satisfies every constraint exactly."""
+        """Return whether a point satisfies every constraint exactly."""
         extended = (1, *point)
         return all(_dot(row, extended) == 0 for row in self.equalities()) and all(
             _dot(row, extended) >= 0 for row in self.inequalities()
         )
 
     def is_vertex(self, point: Sequence[Number]) -> bool:
-        """Say whether a point is feasible and its active constraints have full rank."""
+        """Return whether a point is feasible and its active constraints have full rank."""
         if not self.contains(point):
             return False
         extended = (1, *point)
@@ -148,7 +148,7 @@ def vertices_by_bases(polytope: Polytope) -> list[Vector]:
 
 
 def is_integral(point: Sequence[Fraction]) -> bool:
-    """Say whether every coordinate is an integer."""
+    """Return whether every coordinate is an integer."""
     return all(value.denominator == 1 for value in point)
 
 

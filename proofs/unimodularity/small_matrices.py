@@ -87,7 +87,7 @@ class Counterexample:
         return accept(f"rows {list(self.rows)}, columns {list(self.columns)} have determinant {found}")
 
     def is_minimal(self) -> bool:
-        """Say whether deleting any row or column of the submatrix leaves a totally unimodular one."""
+        """Return whether deleting any row or column of the submatrix leaves a totally unimodular one."""
         part = self.submatrix
         smaller = [np.delete(part, i, axis) for axis in (0, 1) for i in range(len(self.rows))]
         return all(by_eulerian_submatrices(candidate) for candidate in smaller)
