@@ -20,6 +20,7 @@ from ipforest.cli import main
 from ipforest.maxflow import parametric_cut as slicer_module
 from ipforest.solvers import tree_dp
 from proofs.claims import table as claims
+from proofs.claims.claim import Finding, Ruling
 
 
 def ipforest(*arguments, **environment):
@@ -213,8 +214,8 @@ def test_crosscheck_saves_a_disagreement_for_replay(tmp_path, monkeypatch, capsy
 
 
 def test_prove_exits_with_1_when_a_verdict_is_not_the_stated_one(monkeypatch, tmp_path, capsys):
-    claim = claims.Claim("a claim", "somewhere", claims.Ruling.FALSE, claims.Ruling.TRUE, "evidence", 0.0)
-    monkeypatch.setattr(claims, "prove", lambda seed, progress: [claim])
+    finding = Finding("a claim", "somewhere", Ruling.FALSE, Ruling.TRUE, "evidence", 0.0)
+    monkeypatch.setattr(claims, "prove", lambda seed, progress: [finding])
     assert main(["prove", "--out", str(tmp_path)]) == 1
     assert "FAILED" in capsys.readouterr().out
     assert "a claim" in (tmp_path / "claims.md").read_text()
