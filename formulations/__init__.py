@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any
 
 from formulations.exact_results import FractionalOptimumError
 from formulations.registry import FORMULATIONS, Formulation, formulation
-from formulations.sizes import Size, papers_bound, size
+from formulations.sizes import ModelSize, papers_bound, size
 from formulations.specification import ModelSpecification, specify
 from ipforest.instance import PruningInstance
 from ipforest.solvers.linear_program import LinearProgram
@@ -53,8 +53,8 @@ __all__ = [
     "Formulation",
     "FractionalOptimumError",
     "LinearProgram",
+    "ModelSize",
     "ModelSpecification",
-    "Size",
     "build",
     "export",
     "formulation",
@@ -98,16 +98,16 @@ def build(
     return formulation(name).load()(specification)
 
 
-def solve(model: Any, time_limit: float | None = None, gap: float = 0.0) -> PruningResult | BudgetResult:
-    """Solve a Pyomo model with HiGHS; see `formulations.models.solve`."""
-    from formulations import models  # Pyomo takes a second to import
+def solve(model: Any, time_limit: float | None = None, relative_gap: float = 0.0) -> PruningResult | BudgetResult:
+    """Solve a Pyomo model with HiGHS; see `formulations.solving.solve_model`."""
+    from formulations import solving
 
-    return models.solve(model, time_limit, gap)
+    return solving.solve_model(model, time_limit, relative_gap)
 
 
 def matrix(model: Any) -> LinearProgram:
     """Take a Pyomo model apart into a sparse matrix with labels; see `formulations.models.matrix`."""
-    from formulations import models
+    from formulations import models  # Pyomo takes a second to import
 
     return models.matrix(model)
 

@@ -2,68 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
-from math import ceil, gcd, isfinite
+from math import isfinite
 
 import numpy as np
-import numpy.typing as npt
 
 from formulations import indexing
 from formulations.specification import ModelSpecification
-from ipforest.instance import PruningInstance
+from ipforest._arrays import FloatArray, IntArray
 from ipforest.rational import INT64_SAFE
-from ipforest.results import Pruning, PruningResult, Status
-from ipforest.solvers.tree_dp import equal_shares, lagrangian_bound
+from ipforest.results import Pruning, PruningResult
+from ipforest.solvers.attainable import Attainable
+from ipforest.solvers.linear_program import Solution
+from ipforest.solvers.tree_dp import equal_shares, lagrangian_bound, within_prices
 
-__all__ = ["FractionalOptimumError", "Solution", "kept_shares", "multipliers", "pruning_result", "within_prices"]
+__all__ = ["FractionalOptimumError", "integral_pruning", "kept_shares", "multipliers", "pruning_result"]
 
 INTEGRALITY_TOLERANCE = 1e-6
-BOUND_TOLERANCE = 1e-6
-RELATIVE_BOUND_TOLERANCE = 1e-9
-"""Both are taken off the bound of branch and bound before it is raised to the next possible objective."""
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 class FractionalOptimumError(ArithmeticError):
     """A relaxation's optimum is fractional: it is no pruning, and is not rounded to one."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Solution:
-    """What a solver returned for a program, in its floats.
-
-    Parameters
-    ----------
-    status : Status
-    values : ndarray of float64, shape (n_columns,), or None
-        A feasible point, the optimum if the status says so.
-    row_duals : ndarray of float64, shape (n_rows,), or None
-        Of a linear program: what the objective gains when a right-hand side grows by 1 (<= 0 for "<=" rows).
-    objective : float
-        Of ``values``; infinite without them.
-    bound : float
-        The solver's lower bound; minus infinity without one.
-    runtime_s : float
-    iterations : int
-        Simplex iterations, or nodes of branch and bound.
-    """
-
-    status: Status
-    values: FloatArray | None
-    row_duals: FloatArray | None
-    objective: float
-    bound: float
-    runtime_s: float
-    iterations: int
-
-    @classmethod
-    def of_nothing(cls, constant: float) -> Solution:
-        """Solve the program without variables: the closure of bare roots, which HiGHS calls empty."""
-        nothing = np.zeros(0)
-        return cls(Status.OPTIMAL, nothing, nothing, constant, constant, 0.0, 0)
 
 
 def kept_shares(specification: ModelSpecification, values: FloatArray) -> FloatArray:
@@ -115,7 +73,7 @@ def multipliers(specification: ModelSpecification, row_duals: FloatArray, scale:
     Returns
     -------
     ndarray of int64, shape (n_triples,)
-        At least 0; see `within_prices`.
+        At least 0; see `ipforest.solvers.tree_dp.within_prices`.
     """
     instance = specification.instance
     position = {"ip1": 1, "ip3": 2, "lp1": 2, "compact": 1, "closure": 1}.get(specification.formulation)
@@ -132,32 +90,14 @@ def multipliers(specification: ModelSpecification, row_duals: FloatArray, scale:
     return np.rint(np.clip(sign * scale * duals, 0, float(INT64_SAFE))).astype(np.int64)
 
 
-def within_prices(instance: PruningInstance, p: int, beta: IntArray) -> IntArray:
-    """Cut multipliers so that those of each acquisition add up to at most its price, ``p * acquisition_cost``.
-
-    Where a bound w <= 1 carried a dual the sum can exceed the price. A tree's value falls by at most what is cut, so
-    the Lagrangian bound loses nothing that was proven.
-    """
-    order = np.argsort(instance.indices, kind="stable")
-    acquisition = instance.indices[order]
-    price = (p * instance.acquisition_cost)[acquisition]
-    wanted = np.minimum(beta[order], price)
-    before = np.cumsum(wanted) - wanted
-    first = np.searchsorted(acquisition, acquisition, side="left")
-    left = price - (before - before[first])
-    cut = np.empty_like(beta)
-    cut[order] = np.clip(left, 0, wanted)
-    return cut
-
-
 def pruning_result(specification: ModelSpecification, solution: Solution, method: str) -> PruningResult:
     """Turn a solution at one lambda into an exact result.
 
     The pruning is the solver's, or without one that of the Lagrangian bound; the objective is the pruning's, in
-    fractions. The bound of a relaxation is the Lagrangian bound of its rounded
-    duals, exact and valid whatever the solver did. The bound of a 0-1 program is the solver's own, trusted to 1e-6
-    units plus 1e-9 of itself, or that of evenly shared prices if it is better. Both are raised to the next value that
-    an objective can take; "optimal" means that this is the objective itself.
+    fractions. The bound of a relaxation is the Lagrangian bound of its rounded duals, exact and valid whatever the
+    solver did. The bound of a 0-1 program is the solver's own, trusted to 1e-6 units plus 1e-9 of itself, or that of
+    evenly shared prices if it is better. Both are raised to the next value that an objective can take; "optimal" means
+    that this is the objective itself.
 
     Raises
     ------
@@ -172,32 +112,19 @@ def pruning_result(specification: ModelSpecification, solution: Solution, method
     if solution.values is not None:
         pruning = integral_pruning(specification, solution.values)
     if not specification.relaxed and isfinite(solution.bound):
-        bound = max(bound, trusted_units(solution))
-    objective = instance.objective(pruning, lam)
-    proven = _next_objective(specification, pruning, bound)
-    error, cost = instance.evaluate(pruning)
-    status = solution.status
-    if proven == objective:
-        status = Status.OPTIMAL
-    elif status is Status.OPTIMAL:
-        status = Status.FEASIBLE
-    return PruningResult(
-        status=status,
-        pruning=pruning,
-        lam=lam,
-        objective=objective,
-        bound=proven,
-        error=error,
-        cost=cost,
+        bound = max(bound, solution.integer_bound)
+    objective = q * instance.integer_error(pruning) + p * instance.integer_cost(pruning)
+    proven = min(objective, Attainable.objectives(instance, p, q).at_least(bound))
+    return PruningResult.of(
+        pruning,
+        instance.evaluate(pruning),
+        lam,
+        proven * specification.objective_unit,
+        ended=solution.status,
         runtime_s=solution.runtime_s,
         method=method,
         iterations=solution.iterations,
     )
-
-
-def trusted_units(solution: Solution) -> int:
-    """Round a finite bound of branch and bound up to integer units, less the error allowed to its floats."""
-    return ceil(solution.bound - BOUND_TOLERANCE - RELATIVE_BOUND_TOLERANCE * abs(solution.bound))
 
 
 def _best_multipliers(specification: ModelSpecification, solution: Solution) -> IntArray:
@@ -205,17 +132,3 @@ def _best_multipliers(specification: ModelSpecification, solution: Solution) -> 
     if solution.row_duals is None:
         return equal_shares(specification.instance, p)
     return within_prices(specification.instance, p, multipliers(specification, solution.row_duals))
-
-
-def _next_objective(specification: ModelSpecification, pruning: Pruning, bound: int) -> Fraction:
-    """Raise a bound in integer units to the least value on the objectives' lattice that is not below it."""
-    instance, (p, q) = specification.instance, specification.weights
-    objective = q * instance.integer_error(pruning) + p * instance.integer_cost(pruning)
-    step = gcd(
-        q * int(np.gcd.reduce(instance.gain, initial=0)),
-        p * int(np.gcd.reduce(instance.acquisition_cost, initial=0)),
-        p * int(np.gcd.reduce(instance.split_cost, initial=0)),
-    )
-    gap = max(objective - bound, 0)
-    lattice_gap = gap // step * step if step else 0
-    return (objective - lattice_gap) * specification.objective_unit

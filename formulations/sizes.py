@@ -9,18 +9,18 @@ import numpy as np
 from formulations.registry import formulation
 from ipforest.instance import PruningInstance
 
-__all__ = ["Size", "papers_bound", "size"]
+__all__ = ["ModelSize", "papers_bound", "size"]
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class ModelSize:
     """Number of variables and constraints; bounds on single variables are not counted."""
 
     variables: int
     constraints: int
 
 
-def size(name: str, instance: PruningInstance) -> Size:
+def size(name: str, instance: PruningInstance) -> ModelSize:
     r"""Count variables and constraints without building the model.
 
     With n nodes, m of them internal and r of these roots, L leaves, W acquisitions (k, i) and U triples (t, k, i):
@@ -49,20 +49,20 @@ def size(name: str, instance: PruningInstance) -> Size:
     pairs, triples = instance.n_acquisitions, instance.n_triples
     match name:
         case "ip0":
-            return Size(nodes, leaves)
+            return ModelSize(nodes, leaves)
         case "ip1":
-            return Size(nodes + pairs, leaves + _nodes_below(instance))
+            return ModelSize(nodes + pairs, leaves + _nodes_below(instance))
         case "ip2" | "compact":
-            return Size(nodes + pairs, leaves + triples)
+            return ModelSize(nodes + pairs, leaves + triples)
         case "ip3":
-            return Size(nodes + triples + pairs, leaves + 2 * triples)
+            return ModelSize(nodes + triples + pairs, leaves + 2 * triples)
         case "lp1":
-            return Size(nodes + triples + pairs, leaves + 2 * triples + 1)
+            return ModelSize(nodes + triples + pairs, leaves + 2 * triples + 1)
     roots = int(np.count_nonzero(instance.parent < 0))
-    return Size(internal + pairs, internal - roots + triples)
+    return ModelSize(internal + pairs, internal - roots + triples)
 
 
-def papers_bound(instance: PruningInstance) -> Size:
+def papers_bound(instance: PruningInstance) -> ModelSize:
     r"""Bound the size of ``ip3`` as the optimal-pruning paper does (section 4, "Complexity").
 
     .. math:: T |\mathcal{T}_{max}| + N T K_{max} + N \min\{T K_{max}, K\}
@@ -77,7 +77,7 @@ def papers_bound(instance: PruningInstance) -> Size:
     example = instance.acquisition_example[instance.indices]
     used = np.bincount(tree * examples + example, minlength=1)
     most = int(used.max())
-    return Size(
+    return ModelSize(
         trees * int(nodes.max()) + examples * trees * most + examples * min(trees * most, instance.n_units),
         trees * int((nodes - internal).max()) + 2 * examples * trees * most,
     )

@@ -53,7 +53,7 @@ from ipforest.maxflow.presolve import first_members, presolve, restore_nodes, re
 from ipforest.maxflow.subproblems import restore_row_order
 from ipforest.progress import ProgressCallback, silent
 from ipforest.rational import exact_sum, nonnegative_fraction
-from ipforest.results import BudgetResult, Pruning, Status
+from ipforest.results import BudgetResult, Mixture, Pruning, Status
 
 logger = logging.getLogger(__name__)
 
@@ -282,18 +282,21 @@ class PruningPath:
                 f"budget: expected at least {float(self.costs[-1]):.6g}, the cost of the cheapest pruning, got {limit}"
             )
         error, cost = self.errors[index], self.costs[index]
-        mixture: tuple[tuple[Fraction, Pruning], ...] = ((Fraction(1), self.pruning_at(index)),)
+        mixture: Mixture = ((Fraction(1), self.pruning_at(index)),)
         mixture_error, mixture_cost, bound = error, cost, error
-        if index > 0 and cost < limit:
-            weight = (limit - cost) / (self.costs[index - 1] - cost)
-            mixture = ((weight, self.pruning_at(index - 1)), (1 - weight, self.pruning_at(index)))
-            mixture_error = weight * self.errors[index - 1] + (1 - weight) * error
-            mixture_cost = limit
-            bound = max(
-                neighbour + slope * (value - limit)
+        lam = Fraction(0)
+        if index > 0:
+            supported, lam = max(
+                (neighbour + slope * (value - limit), slope)
                 for slope, neighbour, value in self._supports(index, error, cost)
                 if slope != inf
             )
+        if index > 0 and cost < limit:
+            bound = supported
+            weight = (limit - cost) / (self.costs[index - 1] - cost)
+            mixture = ((1 - weight, self.pruning_at(index)), (weight, self.pruning_at(index - 1)))
+            mixture_error = weight * self.errors[index - 1] + (1 - weight) * error
+            mixture_cost = limit
         return BudgetResult(
             status=Status.OPTIMAL if bound == error else Status.FEASIBLE,
             budget=limit,
@@ -301,6 +304,7 @@ class PruningPath:
             error=error,
             cost=cost,
             bound=bound,
+            lam=lam,
             mixture=mixture,
             mixture_error=mixture_error,
             mixture_cost=mixture_cost,

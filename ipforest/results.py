@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,16 @@ class Status(StrEnum):
     ITERATION_LIMIT = "iteration limit"
     GAP_REACHED = "gap reached"
     INTERRUPTED = "interrupted"
+
+    def judged(self, proven: bool) -> Status:
+        """Say how a solve that ended like this ended in all: "optimal" needs a proof, and a proof is enough for it."""
+        if proven:
+            return Status.OPTIMAL
+        return Status.FEASIBLE if self is Status.OPTIMAL else self
+
+
+Mixture: TypeAlias = "tuple[tuple[Fraction, Pruning], ...]"
+"""Weights > 0, of sum 1, and prunings, the cheaper one first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,6 +168,55 @@ class PruningResult:
                 f"bound: expected at most the objective {float(self.objective)!r}, got {float(self.bound)!r}"
             )
 
+    @classmethod
+    def of(
+        cls,
+        pruning: Pruning,
+        evaluation: tuple[Fraction, Fraction],
+        lam: Fraction,
+        bound: Fraction,
+        *,
+        method: str,
+        runtime_s: float,
+        ended: Status = Status.OPTIMAL,
+        flow: DualFlow | None = None,
+        iterations: int = 0,
+        **more: Any,
+    ) -> Self:
+        """Give the result of a solver: the one ending of all of them.
+
+        Parameters
+        ----------
+        pruning : Pruning
+        evaluation : tuple of two Fraction
+            Its error and cost, from ``instance.evaluate``.
+        lam, bound : Fraction
+        method : str
+        runtime_s : float
+        ended : Status
+            How the search ended; the result's status is "optimal" if and only if the bound meets the objective.
+        flow : DualFlow, optional
+        iterations : int
+        **more
+            What a method's own result adds.
+        """
+        error, cost = evaluation
+        objective = error + lam * cost
+        return cls(
+            status=ended.judged(bound == objective),
+            pruning=pruning,
+            lam=lam,
+            objective=objective,
+            bound=bound,
+            error=error,
+            cost=cost,
+            runtime_s=runtime_s,
+            method=method,
+            flow=flow,
+            iterations=iterations,
+            **more,
+        )
+
     @property
     def gap(self) -> Fraction:
         """Objective minus bound; 0 proves optimality."""
@@ -223,9 +282,14 @@ class BudgetResult:
         Of the pruning.
     bound : Fraction
         No pruning within the budget errs less.
+    lam : Fraction
+        The price of cost, in errors, at which the relaxation bounds the error: what a unit of budget is worth. Where
+        the relaxation was solved to its optimum all prunings of the mixture are optimal at it; 0 where the budget is
+        more than the best pruning needs.
     mixture : tuple of (Fraction, Pruning)
         Weights (> 0, sum 1) and prunings of the relaxation's optimum: one pruning at a breakpoint, two between
-        breakpoints. Drawing one of them for each example errs ``mixture_error`` at ``mixture_cost`` on average.
+        breakpoints, the cheaper one first. Drawing one of them for each example errs ``mixture_error`` at
+        ``mixture_cost`` on average.
     mixture_error, mixture_cost : Fraction
     runtime_s : float
     method : str
@@ -237,7 +301,8 @@ class BudgetResult:
     error: Fraction
     cost: Fraction
     bound: Fraction
-    mixture: tuple[tuple[Fraction, Pruning], ...]
+    lam: Fraction
+    mixture: Mixture
     mixture_error: Fraction
     mixture_cost: Fraction
     runtime_s: float
@@ -268,7 +333,7 @@ class BudgetResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Give the result as JSON types, exact numbers as "p/q"."""
-        names = ("budget", "error", "cost", "bound", "mixture_error", "mixture_cost")
+        names = ("budget", "error", "cost", "bound", "lam", "mixture_error", "mixture_cost")
         return {
             "status": str(self.status),
             "method": self.method,
@@ -293,6 +358,7 @@ class BudgetResult:
             error=Fraction(data["error"]),
             cost=Fraction(data["cost"]),
             bound=Fraction(data["bound"]),
+            lam=Fraction(data["lam"]),
             mixture=tuple((Fraction(part["weight"]), Pruning.from_dict(part["pruning"])) for part in data["mixture"]),
             mixture_error=Fraction(data["mixture_error"]),
             mixture_cost=Fraction(data["mixture_cost"]),

@@ -1,4 +1,8 @@
-"""The solvers by name: `solve` at one lambda, `solve_budget` within a budget."""
+"""The solvers by name: `solve` at one lambda, `solve_budget` within a budget.
+
+Next to the command line this registry is the only place in ``ipforest`` that reaches up: the methods ``highs-lp``,
+``highs-mip`` and ``lp1`` live in ``formulations`` and are imported when they are first used.
+"""
 
 from __future__ import annotations
 
@@ -104,16 +108,16 @@ SOLVERS = _registry(
         ("networkx",),
         "networkx minimum cut",
     ),
-    SolverInfo("highs-lp", "formulations.highs:solve_lp", True, ("highspy",), "relaxation of a formulation by HiGHS"),
-    SolverInfo("highs-mip", "formulations.highs:solve_mip", True, ("highspy",), "0-1 formulation by HiGHS"),
+    SolverInfo("highs-lp", "formulations.solving:solve_lp", True, ("highspy",), "relaxation of a formulation by HiGHS"),
+    SolverInfo("highs-mip", "formulations.solving:solve_mip", True, ("highspy",), "0-1 formulation by HiGHS"),
 )
 
 BUDGET_SOLVERS = _registry(
     SolverInfo("path", "ipforest.path:solve_budget_path", False, (), "best breakpoint of the whole path"),
-    SolverInfo("lp1", "formulations.budget:solve_budget_lp1", False, ("highspy",), "LP1: mixture of two prunings"),
+    SolverInfo("lp1", "formulations.solving:solve_budget_lp1", False, ("highspy",), "LP1: mixture of two prunings"),
     SolverInfo(
         "mip",
-        "ipforest.solvers.branch_and_bound:solve_budget_mip",
+        "ipforest.solvers.branch_and_bound:solve_budget_branch_and_bound",
         True,
         ("highspy",),
         "path, fixing, branch and bound on what they leave open",

@@ -29,26 +29,28 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
-from math import ceil, inf, isfinite
+from math import inf, isfinite
 from time import perf_counter
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from formulations.exact_results import trusted_units
-from formulations.highs import run
+from ipforest._arrays import BoolArray
 from ipforest.instance import PruningInstance
 from ipforest.maxflow.presolve import ReducedProblem, presolve
 from ipforest.path import PruningPath, prune_path
-from ipforest.rational import INT64_SAFE, exact_sum, nonnegative_fraction, time_limit_seconds
+from ipforest.rational import exact_sum, nonnegative_fraction, time_limit_seconds
 from ipforest.results import BudgetResult, DualFlow, Pruning, Status
-from ipforest.solvers.fixing import BoolArray, Remainder, everything, fix, restrict
+from ipforest.solvers.attainable import Attainable
+from ipforest.solvers.fixing import Remainder, everything, fix, restrict
 from ipforest.solvers.greedy import fill, shrink
+from ipforest.solvers.highs import run
 from ipforest.solvers.linear_program import Block, Labels, LinearProgram
 from ipforest.solvers.min_cut import solve_min_cut
 
-__all__ = ["solve_budget_mip"]
+__all__ = ["solve_budget_branch_and_bound"]
 
 logger = logging.getLogger(__name__)
 
@@ -56,8 +58,8 @@ NEIGHBOURS = 2
 """Flows are read at so many breakpoints on each side of the budget; fewer fix far less, more hardly anything else."""
 
 
-def solve_budget_mip(
-    instance: PruningInstance, budget: Fraction, time_limit: float | None = None, gap: float = 0.0
+def solve_budget_branch_and_bound(
+    instance: PruningInstance, budget: Fraction, time_limit: float | None = None, relative_gap: float = 0.0
 ) -> BudgetResult:
     """Find the pruning of least error within a budget, bounded by the path (budget method ``mip``).
 
@@ -68,15 +70,15 @@ def solve_budget_mip(
     time_limit : float, optional
         Seconds. One path is computed in any case, and HiGHS looks at its clock between steps only: with a million
         triples left open it may overrun by minutes.
-    gap : float
-        Relative gap at which the search may stop.
+    relative_gap : float
+        Gap, as a part of the error, at which the search may stop.
 
     Returns
     -------
     BudgetResult
         Never worse than the path's. ``bound`` is the better of the path's, which is exact, and HiGHS's own, trusted as
-        in `formulations.exact_results.pruning_result`; where fixing closes the gap HiGHS is not asked. ``mixture`` is
-        the path's.
+        in `ipforest.solvers.linear_program.Solution.integer_bound`; where fixing closes the gap HiGHS is not asked.
+        ``mixture`` is the path's.
 
     Raises
     ------
@@ -91,19 +93,16 @@ def solve_budget_mip(
     relaxed = path.at_budget(limit)
     deadline = inf if seconds is None else started + seconds
     search = _Search(instance, int(limit // instance.cost_unit), relaxed.pruning.kept)
-    part = _narrow(search, path, gap, deadline)
-    status = search.ending(gap, deadline) or _branch(search, part, gap, deadline)
+    part = _narrow(search, path, relative_gap, deadline)
+    ended = search.ending(relative_gap, deadline) or _branch(search, part, relative_gap, deadline)
     error, cost = instance.evaluate(Pruning(search.best))
-    return BudgetResult(
-        status=status,
-        budget=limit,
+    return replace(
+        relaxed,
+        status=ended.judged(search.bound == search.error),
         pruning=Pruning(search.best),
         error=error,
         cost=cost,
         bound=search.bound * instance.error_unit,
-        mixture=relaxed.mixture[::-1],
-        mixture_error=relaxed.mixture_error,
-        mixture_cost=relaxed.mixture_cost,
         runtime_s=perf_counter() - started,
         method="mip",
     )
@@ -128,29 +127,30 @@ class _Search:
         """Raise the bound: all prunings that are better than the best one err at least so much."""
         self.bound = max(self.bound, min(bound, self.error))
 
-    def ending(self, gap: float, deadline: float) -> Status | None:
+    def ending(self, relative_gap: float, deadline: float) -> Status | None:
         """Say why there is no need, or no time, to search on."""
         if self.bound == self.error:
             return Status.OPTIMAL
-        if self.error - self.bound <= gap * self.error:
+        if self.error - self.bound <= relative_gap * self.error:
             return Status.GAP_REACHED
         return Status.TIME_LIMIT if perf_counter() > deadline else None
 
 
-def _narrow(search: _Search, path: PruningPath, gap: float, deadline: float) -> Remainder:
+def _narrow(search: _Search, path: PruningPath, relative_gap: float, deadline: float) -> Remainder:
     """Alternate between bounding and fixing; give what is left to decide."""
     part = everything(search.whole)
     while True:
         room = search.limit - part.cost
         point = path.at_budget(room * part.instance.cost_unit)
-        larger, smaller = point.mixture[0][1].kept, point.pruning.kept
+        larger, smaller = point.mixture[-1][1].kept, point.pruning.kept
         for start in (smaller, shrink(part.instance, larger, room)):
             search.offer(part.lift(fill(part.instance, start, room)))
-        search.prove(part.error + _next_error(part.instance, point.bound))
+        attainable = Attainable.errors(part.instance)
+        search.prove(part.error + attainable.at_least(point.bound / part.instance.error_unit))
         logger.info("%d nodes open, error %d, bound %d", part.nodes.size, search.error, search.bound)
-        if search.ending(gap, deadline):
+        if search.ending(relative_gap, deadline):
             return part
-        better = _next_better(part.instance, search.error - part.error)
+        better = attainable.below(search.error - part.error)
         fixed = fix(part.instance, _flows(path, point.cost), better, room)
         if fixed is not None and not np.any(fixed):
             return part
@@ -180,23 +180,20 @@ def _flows(path: PruningPath, cost: Fraction) -> Iterator[DualFlow]:
             yield flow
 
 
-def _branch(search: _Search, part: Remainder, gap: float, deadline: float) -> Status:
+def _branch(search: _Search, part: Remainder, relative_gap: float, deadline: float) -> Status:
     """Let HiGHS decide the rest."""
     reduced = presolve(part.instance, twin_share=part.instance.n_acquisitions)
-    problem = _programme(part, reduced, search.limit - part.cost)
-    solution = run(problem, time_limit=max(0.0, deadline - perf_counter()), gap=gap)
+    program = _program(part, reduced, search.limit - part.cost)
+    solution = run(program, time_limit=max(0.0, deadline - perf_counter()), relative_gap=relative_gap)
     if solution.values is not None:
         kept = solution.values[: reduced.gain.size] > 0.5
         search.offer(part.lift(np.append(kept, True)[reduced.node]))
     if isfinite(solution.bound):
-        trusted = part.instance.error_unit * (trusted_units(solution) - part.error)
-        search.prove(part.error + _next_error(part.instance, trusted))
-    if search.bound == search.error:
-        return Status.OPTIMAL
-    return Status.FEASIBLE if solution.status is Status.OPTIMAL else solution.status
+        search.prove(part.error + Attainable.errors(part.instance).at_least(solution.integer_bound - part.error))
+    return solution.status
 
 
-def _programme(part: Remainder, reduced: ReducedProblem, room: int) -> LinearProgram:
+def _program(part: Remainder, reduced: ReducedProblem, room: int) -> LinearProgram:
     """Write the reduced problem in the closure's variables, with the budget row."""
     n, node = reduced.gain.size, np.repeat(np.arange(reduced.gain.size), np.diff(reduced.indptr))
     shared = np.bincount(reduced.indices, minlength=reduced.cost.size) > 1
@@ -233,20 +230,3 @@ def _programme(part: Remainder, reduced: ReducedProblem, room: int) -> LinearPro
         ),
         column_labels=Labels((Block("x", (np.arange(n),)), Block("w", (np.flatnonzero(shared),)))),
     )
-
-
-def _next_error(instance: PruningInstance, bound: Fraction) -> int:
-    """Raise a bound to the least integer error, start + a multiple of the step, that is not below it."""
-    start, step = _lattice(instance)
-    return start + ceil((bound / instance.error_unit - start) / step) * step
-
-
-def _next_better(instance: PruningInstance, error: int) -> int:
-    """Give the largest integer error that a pruning can have below this one."""
-    start, step = _lattice(instance)
-    return start + (error - 1 - start) // step * step
-
-
-def _lattice(instance: PruningInstance) -> tuple[int, int]:
-    start = instance.integer_error(instance.roots_only)
-    return start, int(np.gcd.reduce(instance.gain, initial=0)) or INT64_SAFE

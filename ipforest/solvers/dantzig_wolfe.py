@@ -33,24 +33,23 @@ from itertools import pairwise
 from math import inf
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any
 
-import highspy
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from ipforest._arrays import BoolArray, FloatArray, IntArray
 from ipforest.instance import PruningInstance
 from ipforest.progress import ProgressCallback, silent
 from ipforest.rational import time_limit_seconds
 from ipforest.results import Pruning, PruningResult, Status
-from ipforest.solvers.lagrangian import FloatArray, Incumbent, ScaledProblem, Trace
-from ipforest.solvers.tree_dp import BoolArray, equal_shares, solve_tree_dp
+from ipforest.solvers.highs import run
+from ipforest.solvers.lagrangian import Incumbent, ScaledProblem, Trace
+from ipforest.solvers.linear_program import Block, Labels, LinearProgram
+from ipforest.solvers.tree_dp import equal_shares, solve_tree_dp
 from ipforest.solvers.tree_pool import TreePool
 
 logger = logging.getLogger(__name__)
-
-Index = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -195,15 +194,14 @@ class _Search:
         """Move to the master's multipliers; False if it was not solved in time."""
         coupling = _Coupling.of(self.problem, self._cells)
         program, levels_of = self._build(self.problem, self._cells, coupling, self._columns)
-        solution = _solve(program, seconds)
-        if solution is None:
+        solution = run(program, time_limit=seconds)
+        if solution.status is Status.TIME_LIMIT or solution.values is None or solution.row_duals is None:
             return False
-        values, row_duals = solution
-        self._size = (program.num_row_, program.num_col_)
-        levels = np.clip(levels_of @ values, 0.0, 1.0)[self._cells]
+        self._size = (program.n_rows, program.n_columns)
+        levels = np.clip(levels_of @ solution.values, 0.0, 1.0)[self._cells]
         value, pruning = self.problem.best_threshold(_falling(self.problem.instance, levels))
         self._incumbent = self._incumbent.with_pruning(value, pruning)
-        self._multipliers = coupling.multipliers(-row_duals[: coupling.row_cell.size])
+        self._multipliers = coupling.multipliers(-solution.row_duals[: coupling.row_cell.size])
         return True
 
     def message(self) -> str:
@@ -213,17 +211,13 @@ class _Search:
 
     def result(self, status: Status, runtime_s: float) -> DantzigWolfeResult:
         """Give the best found."""
-        instance, incumbent = self.problem.instance, self._incumbent
-        error, cost = instance.evaluate(incumbent.pruning)
-        objective = error + self._lam * cost
-        return DantzigWolfeResult(
-            status=status,
-            pruning=incumbent.pruning,
-            lam=self._lam,
-            objective=objective,
-            bound=min(objective, incumbent.bound * self.trace.unit),
-            error=error,
-            cost=cost,
+        pruning = self._incumbent.pruning
+        return DantzigWolfeResult.of(
+            pruning,
+            self.problem.instance.evaluate(pruning),
+            self._lam,
+            self._incumbent.bound * self.trace.unit,
+            ended=status,
             runtime_s=runtime_s,
             method="dantzig-wolfe",
             iterations=len(self.trace),
@@ -248,14 +242,24 @@ class _Coupling:
         What part of its row's dual value is the triple's.
     """
 
-    row_group: Index
-    row_cell: Index
+    row_group: IntArray
+    row_cell: IntArray
     group_price: FloatArray
-    triple_row: Index
+    triple_row: IntArray
     triple_share: FloatArray
 
+    @property
+    def rows(self) -> Block:
+        """Names of the rows."""
+        return Block("acquired_where_kept", (self.row_group, self.row_cell))
+
+    @property
+    def columns(self) -> Block:
+        """Names of the merged acquisitions' variables."""
+        return Block("w", (np.arange(self.group_price.size),))
+
     @classmethod
-    def of(cls, problem: ScaledProblem, cells: Index) -> _Coupling:
+    def of(cls, problem: ScaledProblem, cells: IntArray) -> _Coupling:
         """Merge acquisitions that meet the same cells.
 
         Sets of cells are told apart by sums of 64-bit random labels; a collision could only cost iterations, as
@@ -284,7 +288,7 @@ class _Coupling:
         return np.append(np.maximum(row_duals, 0.0), 0.0)[self.triple_row] * self.triple_share
 
 
-def _cell_weights(problem: ScaledProblem, cells: Index) -> FloatArray:
+def _cell_weights(problem: ScaledProblem, cells: IntArray) -> FloatArray:
     """Objective of keeping each cell's nodes, in error units; shape (n_cells,)."""
     instance = problem.instance
     weights = instance.split_cost * (problem.p / problem.q) - instance.gain
@@ -292,8 +296,8 @@ def _cell_weights(problem: ScaledProblem, cells: Index) -> FloatArray:
 
 
 def _partition_master(
-    problem: ScaledProblem, cells: Index, coupling: _Coupling, columns: list[BoolArray]
-) -> tuple[highspy.HighsLp, sp.csr_array]:
+    problem: ScaledProblem, cells: IntArray, coupling: _Coupling, columns: list[BoolArray]
+) -> tuple[LinearProgram, sp.csr_array]:
     """State the master over all x that are constant on cells; also the map from its variables to cell levels."""
     parent = problem.instance.parent
     below = parent >= 0
@@ -303,20 +307,20 @@ def _partition_master(
     n_cells, n_groups = weights.size, coupling.group_price.size
     smaller = np.concatenate([coupling.row_cell, pairs[0]])
     larger = np.concatenate([n_cells + coupling.row_group, pairs[1]])
-    matrix = _incidence(smaller, n_cells + n_groups) - _incidence(larger, n_cells + n_groups)
-    program = _programme(
-        costs=np.concatenate([weights, coupling.group_price]),
+    program = _continuous(
+        _incidence(smaller, n_cells + n_groups) - _incidence(larger, n_cells + n_groups),
+        senses=np.full(smaller.size, "<="),
+        objective=np.concatenate([weights, coupling.group_price]),
         upper=np.concatenate([np.ones(n_cells), np.full(n_groups, np.inf)]),
-        matrix=matrix,
-        row_lower=np.full(smaller.size, -np.inf),
-        row_upper=np.zeros(smaller.size),
+        rows=(coupling.rows, Block("falls_from_parent", (pairs[0], pairs[1]))),
+        columns=(Block("level", (np.arange(n_cells),)), coupling.columns),
     )
     return program, sp.eye_array(n_cells, n_cells + n_groups, format="csr")
 
 
 def _column_master(
-    problem: ScaledProblem, cells: Index, coupling: _Coupling, columns: list[BoolArray]
-) -> tuple[highspy.HighsLp, sp.csr_array]:
+    problem: ScaledProblem, cells: IntArray, coupling: _Coupling, columns: list[BoolArray]
+) -> tuple[LinearProgram, sp.csr_array]:
     """State LP4 with merged rows; also the map from its variables to cell levels."""
     instance = problem.instance
     _, member = np.unique(cells, return_index=True)
@@ -336,62 +340,50 @@ def _column_master(
     acquired = _incidence(n_columns + coupling.row_group, n_columns + n_groups)
     convexity = _incidence(np.array(trees), instance.n_trees).T
     convexity = sp.hstack([convexity, sp.csr_array((instance.n_trees, n_groups))])
-    n_rows = coupling.row_cell.size
-    program = _programme(
-        costs=contents.T @ _cell_weights(problem, cells) + np.concatenate([np.zeros(n_columns), coupling.group_price]),
+    prices = np.concatenate([np.zeros(n_columns), coupling.group_price])
+    program = _continuous(
+        sp.vstack([contents[coupling.row_cell] - acquired, convexity]),
+        senses=np.repeat(["<=", "=="], [coupling.row_cell.size, instance.n_trees]),
+        objective=contents.T @ _cell_weights(problem, cells) + prices,
         upper=np.full(n_columns + n_groups, np.inf),
-        matrix=sp.vstack([contents[coupling.row_cell] - acquired, convexity]),
-        row_lower=np.concatenate([np.full(n_rows, -np.inf), np.ones(instance.n_trees)]),
-        row_upper=np.concatenate([np.zeros(n_rows), np.ones(instance.n_trees)]),
+        rows=(coupling.rows, Block("one_column_per_tree", (np.arange(instance.n_trees),))),
+        columns=(Block("alpha", (np.array(trees), np.arange(n_columns))), coupling.columns),
     )
     return program, contents
 
 
-MasterBuilder = Callable[[ScaledProblem, Index, _Coupling, list[BoolArray]], tuple[highspy.HighsLp, sp.csr_array]]
+MasterBuilder = Callable[[ScaledProblem, IntArray, _Coupling, list[BoolArray]], tuple[LinearProgram, sp.csr_array]]
 MASTERS: MappingProxyType[str, MasterBuilder] = MappingProxyType(
     {"partition": _partition_master, "columns": _column_master}
 )
 
 
-def _incidence(column: Index, n_columns: int) -> sp.csr_array:
+def _continuous(
+    A: sp.csr_array,
+    senses: npt.NDArray[np.str_],
+    objective: FloatArray,
+    upper: FloatArray,
+    rows: tuple[Block, ...],
+    columns: tuple[Block, ...],
+) -> LinearProgram:
+    """State a linear program over variables >= 0 whose equations have the right-hand side 1, its inequalities 0."""
+    return LinearProgram(
+        A=sp.csr_array(A),
+        senses=senses,
+        rhs=np.where(senses == "==", 1.0, 0.0),
+        objective=objective,
+        constant=0.0,
+        lower=np.zeros(objective.size),
+        upper=upper,
+        integer=np.zeros(objective.size, dtype=bool),
+        row_labels=Labels(rows),
+        column_labels=Labels(columns),
+    )
+
+
+def _incidence(column: IntArray, n_columns: int) -> sp.csr_array:
     """One 1 a row, in the given column."""
     return sp.csr_array((np.ones(column.size), column, np.arange(column.size + 1)), shape=(column.size, n_columns))
-
-
-def _programme(
-    costs: FloatArray, upper: FloatArray, matrix: Any, row_lower: FloatArray, row_upper: FloatArray
-) -> highspy.HighsLp:
-    by_column = sp.csc_array(matrix)
-    program = highspy.HighsLp()
-    program.num_row_, program.num_col_ = by_column.shape
-    program.col_cost_ = costs
-    program.col_lower_ = np.zeros(costs.size)
-    program.col_upper_ = upper
-    program.row_lower_ = row_lower
-    program.row_upper_ = row_upper
-    program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    program.a_matrix_.start_ = by_column.indptr
-    program.a_matrix_.index_ = by_column.indices
-    program.a_matrix_.value_ = by_column.data
-    return program
-
-
-def _solve(program: highspy.HighsLp, seconds: float) -> tuple[FloatArray, FloatArray] | None:
-    """Solve by HiGHS's simplex on one thread; give the variables and the rows' dual values, None if out of time."""
-    solver = highspy.Highs()
-    options = {"output_flag": False, "threads": 1, "solver": "simplex", "random_seed": 0, "time_limit": seconds}
-    for option, value in options.items():
-        if solver.setOptionValue(option, value) != highspy.HighsStatus.kOk:
-            raise RuntimeError(f"master: expected HiGHS to take {option} = {value!r}, got a refusal")
-    solver.passModel(program)
-    solver.run()
-    status = solver.getModelStatus()
-    if status == highspy.HighsModelStatus.kTimeLimit:
-        return None
-    if status != highspy.HighsModelStatus.kOptimal:
-        raise RuntimeError(f"master: expected an optimal solution, got {solver.modelStatusToString(status)}")
-    solution = solver.getSolution()
-    return np.array(solution.col_value), np.array(solution.row_dual)
 
 
 def _falling(instance: PruningInstance, levels: FloatArray) -> FloatArray:

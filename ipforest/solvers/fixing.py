@@ -29,8 +29,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ipforest._arrays import BoolArray, IntArray
 from ipforest._numba import njit
 from ipforest.ensemble.routing import accumulate_to_ancestors
 from ipforest.instance import PruningInstance
@@ -38,9 +38,6 @@ from ipforest.rational import exact_sum
 from ipforest.results import DualFlow, Pruning
 
 __all__ = ["Losses", "Remainder", "everything", "fix", "losses", "restrict"]
-
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from ipforest._arrays import Array, BoolArray
 from ipforest._numba import njit
 from ipforest.instance import PruningInstance
 
 __all__ = ["fill", "shrink"]
-
-Array = npt.NDArray[Any]
-BoolArray = npt.NDArray[np.bool_]
 
 
 def fill(instance: PruningInstance, kept: BoolArray, limit: int) -> BoolArray:

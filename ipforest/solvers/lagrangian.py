@@ -8,13 +8,12 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from ipforest._arrays import FloatArray, IntArray
 from ipforest.instance import PruningInstance
 from ipforest.rational import INT64_SAFE, exact_sum
 from ipforest.results import Pruning
-from ipforest.solvers.tree_dp import IntArray, check_charges, loads, node_charges, scaled_prices
+from ipforest.solvers.tree_dp import check_charges, loads, node_charges, scaled_prices
 from ipforest.solvers.tree_pool import TreePool
-
-FloatArray = npt.NDArray[np.float64]
 
 _HEADROOM_BITS = 60
 _FINEST_BITS = 24

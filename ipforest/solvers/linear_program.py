@@ -1,9 +1,10 @@
-"""LinearProgram: a program as a sparse matrix with named rows and columns."""
+"""What a linear solver takes and gives: a program as a sparse matrix with named rows and columns, and its solution."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any, overload
 
 import numpy as np
@@ -11,8 +12,13 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from ipforest._arrays import read_only
+from ipforest.results import Status
 
-__all__ = ["Block", "Labels", "LinearProgram"]
+__all__ = ["Block", "Labels", "LinearProgram", "Solution"]
+
+BOUND_TOLERANCE = 1e-6
+RELATIVE_BOUND_TOLERANCE = 1e-9
+"""Both are taken off the bound of branch and bound before it is rounded up to an integer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,3 +159,43 @@ class LinearProgram:
     def __repr__(self) -> str:
         kind = "0-1" if self.is_integer else "linear"
         return f"LinearProgram({kind}, {self.n_rows} rows, {self.n_columns} columns, {self.A.nnz} nonzeros)"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """What a solver returned for a program, in its floats.
+
+    Parameters
+    ----------
+    status : Status
+    values : ndarray of float64, shape (n_columns,), or None
+        A feasible point, the optimum if the status says so.
+    row_duals : ndarray of float64, shape (n_rows,), or None
+        Of a linear program: what the objective gains when a right-hand side grows by 1 (<= 0 for "<=" rows).
+    objective : float
+        Of ``values``; infinite without them.
+    bound : float
+        The solver's lower bound; minus infinity without one.
+    runtime_s : float
+    iterations : int
+        Simplex iterations, or nodes of branch and bound.
+    """
+
+    status: Status
+    values: npt.NDArray[np.float64] | None
+    row_duals: npt.NDArray[np.float64] | None
+    objective: float
+    bound: float
+    runtime_s: float
+    iterations: int
+
+    @classmethod
+    def of_nothing(cls, constant: float) -> Solution:
+        """Solve the program without variables: the closure of bare roots, which HiGHS calls empty."""
+        nothing = np.zeros(0)
+        return cls(Status.OPTIMAL, nothing, nothing, constant, constant, 0.0, 0)
+
+    @property
+    def integer_bound(self) -> int:
+        """The bound (finite) of a program with integer objectives: rounded up, less the error allowed to its floats."""
+        return ceil(self.bound - BOUND_TOLERANCE - RELATIVE_BOUND_TOLERANCE * abs(self.bound))

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from networkx.algorithms.flow import boykov_kolmogorov
 
 from ipforest.instance import PruningInstance
-from ipforest.results import DualFlow, Pruning, PruningResult, Status
+from ipforest.results import DualFlow, Pruning, PruningResult
 
 SOURCE, SINK = "source", "sink"
 
@@ -82,7 +82,7 @@ def path_rows(instance: PruningInstance, tree: int) -> tuple[sp.csr_array, list[
     return sp.csr_array((data, indices, indptr), shape=(len(supports), len(variables))), variables
 
 
-def row_operations(rows: sp.csr_array) -> sp.csc_array:
+def network_matrix(rows: sp.csr_array) -> sp.csc_array:
     """Turn path rows r_1..r_m into the network matrix -r_1, r_1 - r_2, ..., r_{m-1} - r_m, r_m.
 
     Notes
@@ -132,7 +132,7 @@ def tree_network(
     Source: Lemma 3.1 and section 6.2, Figure 3 (BudgetPrune); Lemma 4.1 (optimal-pruning paper).
     """
     rows, variables = path_rows(instance, tree)
-    matrix = row_operations(rows)
+    matrix = network_matrix(rows)
     if np.any(np.diff(matrix.indptr) != 2) or np.any(matrix.data.reshape(-1, 2) != [-1, 1]):
         raise ValueError(f"tree {tree}: expected one -1 and one +1 in each column of its network matrix, got others")
     costs = _arc_costs(instance, variables, p, q, beta)
@@ -256,18 +256,13 @@ def solve_networkx(instance: PruningInstance, lam: Fraction) -> PruningResult:
     kept = np.zeros(instance.n_internal, dtype=bool)
     kept[[vertex[1] for vertex in _source_side(residual) if vertex[0] == "x"]] = True
     pruning = Pruning(kept)
-    error, cost = instance.evaluate(pruning)
     gains = sum(gain for gain in instance.gain.tolist() if gain > 0)
     unpruned_errors = sum(instance.errors[instance.tree_offsets[:-1]].tolist()) - gains
-    bound = (q * unpruned_errors + residual.graph["flow_value"]) * instance.error_unit / q
-    return PruningResult(
-        status=Status.OPTIMAL,
-        pruning=pruning,
-        lam=lam,
-        objective=error + lam * cost,
-        bound=bound,
-        error=error,
-        cost=cost,
+    return PruningResult.of(
+        pruning,
+        instance.evaluate(pruning),
+        lam,
+        (q * unpruned_errors + residual.graph["flow_value"]) * instance.error_unit / q,
         runtime_s=perf_counter() - started,
         method="networkx",
         flow=_dual_flow(instance, p, q, residual),

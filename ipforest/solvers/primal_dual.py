@@ -31,25 +31,23 @@ from fractions import Fraction
 from pathlib import Path
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import read_only
+from ipforest._arrays import Array, FloatArray, read_only
 from ipforest._numba import njit
 from ipforest.instance import PruningInstance
 from ipforest.progress import ProgressCallback, silent
 from ipforest.rational import nonnegative_fraction, time_limit_seconds
 from ipforest.results import Pruning, PruningResult, Status
-from ipforest.solvers.lagrangian import FloatArray, Incumbent, ScaledProblem, Trace
+from ipforest.solvers.lagrangian import Incumbent, ScaledProblem, Trace
 from ipforest.solvers.tree_dp import equal_shares
 from ipforest.solvers.tree_pool import TreePool
 
 logger = logging.getLogger(__name__)
 
-Array = npt.NDArray[Any]
 
 STATE_VERSION = 1
 _AVERAGE_WEIGHT = 0.05
@@ -328,16 +326,12 @@ def _result(
     instance: PruningInstance, lam: Fraction, status: Status, state: PrimalDualState, runtime_s: float
 ) -> PrimalDualResult:
     pruning = state.incumbent.pruning
-    error, cost = instance.evaluate(pruning)
-    objective = error + lam * cost
-    return PrimalDualResult(
-        status=status,
-        pruning=pruning,
-        lam=lam,
-        objective=objective,
-        bound=min(objective, state.incumbent.bound * state.trace.unit),
-        error=error,
-        cost=cost,
+    return PrimalDualResult.of(
+        pruning,
+        instance.evaluate(pruning),
+        lam,
+        state.incumbent.bound * state.trace.unit,
+        ended=status,
         runtime_s=runtime_s,
         method="primal-dual",
         iterations=state.iteration,

@@ -10,19 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ipforest._arrays import Array, BoolArray, IntArray
 from ipforest._numba import njit
 from ipforest.instance import PruningInstance
 from ipforest.rational import INT64_SAFE, exact_sum
-from ipforest.results import Pruning, PruningResult, Status
-
-Array = npt.NDArray[Any]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from ipforest.results import Pruning, PruningResult
 
 
 @njit
@@ -223,6 +219,24 @@ def lagrangian_bound(instance: PruningInstance, p: int, q: int, beta: IntArray) 
     return exact_sum(values), Pruning(kept)
 
 
+def within_prices(instance: PruningInstance, p: int, beta: IntArray) -> IntArray:
+    """Cut multipliers so that those of each acquisition add up to at most its price, ``p * acquisition_cost``.
+
+    Where a bound w <= 1 carried a dual the sum can exceed the price. A tree's value falls by at most what is cut, so
+    the Lagrangian bound loses nothing that was proven.
+    """
+    order = np.argsort(instance.indices, kind="stable")
+    acquisition = instance.indices[order]
+    price = (p * instance.acquisition_cost)[acquisition]
+    wanted = np.minimum(beta[order], price)
+    before = np.cumsum(wanted) - wanted
+    first = np.searchsorted(acquisition, acquisition, side="left")
+    left = price - (before - before[first])
+    cut = np.empty_like(beta)
+    cut[order] = np.clip(left, 0, wanted)
+    return cut
+
+
 def equal_shares(instance: PruningInstance, p: int) -> IntArray:
     """Split the price of each acquisition evenly over its triples, in integers; shape (n_triples,)."""
     count = np.bincount(instance.indices, minlength=instance.n_acquisitions)
@@ -259,17 +273,11 @@ def solve_tree_dp(instance: PruningInstance, lam: Fraction) -> PruningResult:
     _, kept = tree_prunings(instance, q, node_charges(instance, p, own_price))
     pruning = Pruning(kept)
     bound_units, _ = lagrangian_bound(instance, p, q, equal_shares(instance, p))
-    error, cost = instance.evaluate(pruning)
-    objective = error + lam * cost
-    bound = min(objective, bound_units * instance.error_unit / q)
-    return PruningResult(
-        status=Status.OPTIMAL if bound == objective else Status.FEASIBLE,
-        pruning=pruning,
-        lam=lam,
-        objective=objective,
-        bound=bound,
-        error=error,
-        cost=cost,
+    return PruningResult.of(
+        pruning,
+        instance.evaluate(pruning),
+        lam,
+        bound_units * instance.error_unit / q,
         runtime_s=perf_counter() - started,
         method="tree-dp",
     )

@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from joblib.parallel import get_active_backend
 
-from ipforest.solvers.tree_dp import IntArray, TreeBatch
+from ipforest._arrays import IntArray
+from ipforest.solvers.tree_dp import TreeBatch
 
 if TYPE_CHECKING:
     from ipforest.instance import PruningInstance

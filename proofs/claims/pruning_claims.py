@@ -12,13 +12,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.highs import run
 from ipforest.datasets import load
 from ipforest.ensemble.forest import Forest
 from ipforest.instance import PruningInstance
 from ipforest.path import prune_path
 from ipforest.results import Pruning
 from ipforest.solvers import MissingSolverError, solve
+from ipforest.solvers.highs import run
 from proofs.certificates.optimality import verify_optimality
 from proofs.certificates.path_optimality import verify_path
 from proofs.claims.claim import Claim, Ruling

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.arrays import linear_program
-from formulations.highs import run
 from formulations.specification import specify
 from ipforest.instance import PruningInstance
+from ipforest.solvers.highs import run
 from ipforest.solvers.linear_program import LinearProgram
 
 TOLERANCE = 1e-7

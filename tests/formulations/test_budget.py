@@ -10,9 +10,10 @@ from reference import load_reference
 from strategies import instances
 
 import formulations
-from formulations.budget import nested_prunings, solve_budget_lp1
+from formulations.budget_results import nested_prunings
+from formulations.solving import solve_budget_lp1
 from ipforest import Pruning, Status, solve_budget
-from ipforest.solvers.branch_and_bound import solve_budget_mip
+from ipforest.solvers.branch_and_bound import solve_budget_branch_and_bound
 from proofs.crosschecks.brute_force import prunings
 
 budgets = st.fractions(min_value=0, max_value=6, max_denominator=40)
@@ -58,7 +59,7 @@ def test_lp1_is_the_lower_hull_of_all_prunings(instance, budget):
 @settings(max_examples=60, deadline=None)
 @given(instance=instances(), budget=budgets)
 def test_branch_and_bound_is_the_best_pruning_within_the_budget(instance, budget):
-    result = solve_budget_mip(instance, budget)
+    result = solve_budget_branch_and_bound(instance, budget)
     assert_sound(result, instance, budget)
     assert result.error == result.bound == min(error for error, cost in points(instance) if cost <= budget)
     assert result.status is Status.OPTIMAL
@@ -131,7 +132,7 @@ def test_no_time_leaves_an_honest_bound():
 
 def test_a_gap_stops_the_search_and_is_reported():
     instance = load_reference("figure_1_ensemble").instance
-    result = solve_budget(instance, 4, "mip", gap=1.0)
+    result = solve_budget(instance, 4, "mip", relative_gap=1.0)
     assert_sound(result, instance, 4)
     assert result.bound <= 2 <= result.error
 

@@ -10,8 +10,9 @@ from strategies import instances, lambdas
 import formulations
 from formulations import FORMULATIONS, FractionalOptimumError
 from formulations.arrays import linear_program
-from formulations.highs import run, solve_lp, solve_mip
+from formulations.solving import solve_lp, solve_mip
 from ipforest import Status, solve
+from ipforest.solvers.highs import run
 from proofs.crosschecks.brute_force import brute_force, prunings
 
 WITH_LAMBDA = [name for name, info in FORMULATIONS.items() if info.takes == "lam"]

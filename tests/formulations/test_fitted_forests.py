@@ -9,8 +9,9 @@ from fitted_forests import CLASSIFIERS, examples, fitted, random_pruning
 
 import formulations
 from formulations.arrays import linear_program
-from formulations.highs import run, solve_lp, solve_mip
+from formulations.solving import solve_lp, solve_mip
 from ipforest import FeatureCosts, Forest, PruningInstance, Status, solve_budget
+from ipforest.solvers.highs import run
 
 GROUPED = FeatureCosts(["1.25", 0, 2, "0.5", 1, 1, 3], groups=[0, 0, -1, -1, 1, 1, -1], group_fees=["2.5", 1])
 

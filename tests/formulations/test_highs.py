@@ -16,12 +16,14 @@ from strategies import instances, lambdas
 
 import formulations
 from formulations import FORMULATIONS
-from formulations import highs as highs_module
 from formulations.arrays import linear_program
-from formulations.exact_results import Solution, pruning_result, within_prices
-from formulations.highs import options, run, set_options, solve_lp, solve_mip
+from formulations.exact_results import pruning_result
+from formulations.solving import solve_lp, solve_mip
 from ipforest import MissingSolverError, Status, solve, solve_budget
-from ipforest.solvers.tree_dp import lagrangian_bound
+from ipforest.solvers import highs
+from ipforest.solvers.highs import options, run, set_options
+from ipforest.solvers.linear_program import Solution
+from ipforest.solvers.tree_dp import lagrangian_bound, within_prices
 from proofs.crosschecks.brute_force import brute_force
 
 TREE = load_reference("figure_1_tree").instance
@@ -112,7 +114,7 @@ def test_options_are_checked():
     with pytest.raises(ValueError, match="time_limit: expected seconds >= 0 or None, got -1"):
         solve_lp(TREE, Fraction(1), time_limit=-1)
     with pytest.raises(ValueError, match=r"mip_rel_gap: expected .*, got -0\.5"):
-        formulations.solve(formulations.build("ip3", TREE, 1), gap=-0.5)
+        formulations.solve(formulations.build("ip3", TREE, 1), relative_gap=-0.5)
     assert options(False, "ipm", None, 0.0)["run_crossover"] == "on"
     assert "solver" not in options(True, "simplex", 5, 0.1)
 
@@ -171,7 +173,7 @@ def test_what_is_no_instance_and_no_model_is_named():
 
 
 def test_missing_highs_is_named(monkeypatch):
-    monkeypatch.setattr(highs_module, "find_spec", lambda name: None)
+    monkeypatch.setattr(highs, "find_spec", lambda name: None)
     message = "highspy: expected it to be installed for HiGHS, got none; run pip install highspy"
     with pytest.raises(MissingSolverError, match=message):
         solve_lp(TREE, Fraction(1))
@@ -180,7 +182,9 @@ def test_missing_highs_is_named(monkeypatch):
 
 
 def test_importing_formulations_loads_no_solver():
-    code = "import sys, formulations, formulations.highs; sys.exit('pyomo' in sys.modules or 'highspy' in sys.modules)"
+    code = (
+        "import sys, formulations, formulations.solving; sys.exit('pyomo' in sys.modules or 'highspy' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -8,7 +8,7 @@ from reference import load_reference
 from strategies import instances, lambdas
 
 import formulations
-from formulations import FORMULATIONS, Size
+from formulations import FORMULATIONS, ModelSize
 from formulations.arrays import linear_program
 from ipforest import PruningInstance
 
@@ -47,7 +47,7 @@ def test_sizes_in_closed_form(instance, lam):
         if info.one_tree and instance.n_trees > 1:
             continue
         built = linear_program(formulations.specify(name, instance, **arguments(name, lam)))
-        assert formulations.size(name, instance) == Size(built.n_columns, built.n_rows)
+        assert formulations.size(name, instance) == ModelSize(built.n_columns, built.n_rows)
     ours, papers = formulations.size("ip3", instance), formulations.papers_bound(instance)
     assert ours.variables <= papers.variables
     assert ours.constraints <= papers.constraints
@@ -71,7 +71,7 @@ def test_the_papers_count_is_exact_where_all_trees_and_examples_are_alike():
         n_units=2,
         n_examples=1,
     )
-    assert formulations.size("ip3", twice) == formulations.papers_bound(twice) == Size(10 + 4 + 2, 6 + 8)
+    assert formulations.size("ip3", twice) == formulations.papers_bound(twice) == ModelSize(10 + 4 + 2, 6 + 8)
 
 
 def test_entries_of_the_tree_relations_are_units():

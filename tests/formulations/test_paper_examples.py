@@ -7,10 +7,11 @@ import pytest
 from reference import NAMES, load_reference
 
 import formulations
-from formulations import FORMULATIONS, FractionalOptimumError, Size
+from formulations import FORMULATIONS, FractionalOptimumError, ModelSize
 from formulations.arrays import linear_program
-from formulations.highs import run, solve_lp, solve_mip
+from formulations.solving import solve_lp, solve_mip
 from ipforest import Status, solve_budget
+from ipforest.solvers.highs import run
 from proofs.crosschecks.brute_force import brute_force
 
 HALF = Fraction(1, 2)
@@ -108,12 +109,12 @@ def test_sizes_of_the_ensemble():
     """12 nodes, 4 usages in a tree, 3 acquisitions; 7 leaves."""
     instance = load_reference("figure_1_ensemble").instance
     assert {name: formulations.size(name, instance) for name in FORMULATIONS if name != "ip2"} == {
-        "ip0": Size(12, 7),
-        "ip1": Size(15, 7 + 2 + 1 + 2 + 1),
-        "ip3": Size(19, 7 + 8),
-        "compact": Size(15, 7 + 4),
-        "closure": Size(8, 3 + 4),
-        "lp1": Size(19, 7 + 8 + 1),
+        "ip0": ModelSize(12, 7),
+        "ip1": ModelSize(15, 7 + 2 + 1 + 2 + 1),
+        "ip3": ModelSize(19, 7 + 8),
+        "compact": ModelSize(15, 7 + 4),
+        "closure": ModelSize(8, 3 + 4),
+        "lp1": ModelSize(19, 7 + 8 + 1),
     }
 
 

@@ -36,6 +36,7 @@ def budget_result(**changes) -> BudgetResult:
         "error": Fraction(1, 4),
         "cost": Fraction(9, 2),
         "bound": Fraction(1, 5),
+        "lam": Fraction(1, 10),
         "mixture": ((Fraction(1, 2), pruning), (Fraction(1, 2), other)),
         "mixture_error": Fraction(1, 5),
         "mixture_cost": Fraction(5),

@@ -13,14 +13,15 @@ from sklearn.ensemble import RandomForestClassifier
 from strategies import instances, lambdas
 
 from formulations.arrays import linear_program
-from formulations.budget import budget_result
-from formulations.highs import run
+from formulations.budget_results import integer_result
+from formulations.solving import solve_budget_lp1
 from formulations.specification import specify
 from ipforest import FeatureCosts, Forest, Pruning, PruningInstance, Status, prune_path, solve
 from ipforest.solvers import branch_and_bound
-from ipforest.solvers.branch_and_bound import solve_budget_mip
+from ipforest.solvers.branch_and_bound import solve_budget_branch_and_bound
 from ipforest.solvers.fixing import everything, fix, losses, restrict
 from ipforest.solvers.greedy import fill, shrink
+from ipforest.solvers.highs import run
 from proofs.crosschecks.brute_force import prunings
 from proofs.crosschecks.random_instances import random_instance
 
@@ -53,7 +54,7 @@ def test_every_budget_level_of_random_instances(seed):
         points = [instance.evaluate(pruning) for pruning in prunings(instance)]
         levels = budget_levels(instance, [cost for _, cost in points])
         for budget in rng.permutation(np.array(levels, dtype=object))[:12]:
-            result = solve_budget_mip(instance, budget)
+            result = solve_budget_branch_and_bound(instance, budget)
             best = min(error for error, cost in points if cost <= budget)
             assert (result.status, result.error, result.bound) == (Status.OPTIMAL, best, best)
             assert instance.evaluate(result.pruning) == (result.error, result.cost)
@@ -112,7 +113,7 @@ def test_a_remainder_has_the_errors_and_costs_of_the_whole(instance, keep, drop)
 
 @settings(max_examples=100, deadline=None)
 @given(instance=instances(), limit=st.integers(0, 20))
-def test_the_reduced_programme_by_itself_finds_the_optimum(instance, limit):
+def test_the_reduced_program_by_itself_finds_the_optimum(instance, limit):
     search = branch_and_bound._Search(instance, limit, instance.roots_only.kept)
     status = branch_and_bound._branch(search, everything(instance), 0.0, inf)
     best = min(instance.integer_error(p) for p in prunings(instance) if instance.integer_cost(p) <= limit)
@@ -140,12 +141,13 @@ def forest_instance():
 
 
 @pytest.mark.parametrize("share", [Fraction(1, 4), Fraction(3, 5), Fraction(4, 5)])
-def test_on_a_fitted_forest_it_agrees_with_the_programme_as_printed(forest_instance, share):
+def test_on_a_fitted_forest_it_agrees_with_the_program_as_printed(forest_instance, share):
     instance = forest_instance
     budget = share * instance.evaluate(instance.unpruned)[1]
-    result = solve_budget_mip(instance, budget)
+    result = solve_budget_branch_and_bound(instance, budget)
     specification = specify("lp1", instance, budget=budget)
-    printed = budget_result(specification, run(linear_program(specification)), "printed")
+    solution, relaxation = run(linear_program(specification)), solve_budget_lp1(instance, budget)
+    printed = integer_result(specification, solution, relaxation, "printed")
     assert result.status is printed.status is Status.OPTIMAL
     assert result.error == result.bound == printed.error
     on_the_path = prune_path(instance).at_budget(budget)
@@ -156,7 +158,7 @@ def test_on_a_fitted_forest_it_agrees_with_the_programme_as_printed(forest_insta
 def test_limits_are_reported_with_what_the_path_proves(forest_instance):
     budget = forest_instance.evaluate(forest_instance.unpruned)[1] / 4
     on_the_path = prune_path(forest_instance).at_budget(budget)
-    for options, status in (({"time_limit": 0}, Status.TIME_LIMIT), ({"gap": 0.5}, Status.GAP_REACHED)):
-        result = solve_budget_mip(forest_instance, budget, **options)
+    for options, status in (({"time_limit": 0}, Status.TIME_LIMIT), ({"relative_gap": 0.5}, Status.GAP_REACHED)):
+        result = solve_budget_branch_and_bound(forest_instance, budget, **options)
         assert result.status is status
         assert on_the_path.bound <= result.bound < result.error <= on_the_path.error

@@ -1,4 +1,6 @@
+from dataclasses import replace
 from fractions import Fraction
+from math import inf
 
 import numpy as np
 import pytest
@@ -7,6 +9,8 @@ from strategies import instances, lambdas
 
 from ipforest import FeatureCosts, Forest, PruningInstance, Status, datasets, solve
 from ipforest.solvers import dantzig_wolfe
+from ipforest.solvers.highs import run
+from ipforest.solvers.linear_program import Solution
 from proofs.crosschecks.brute_force import brute_force
 from proofs.crosschecks.random_instances import random_instance
 
@@ -62,7 +66,8 @@ def test_limits_end_the_search_with_the_best_so_far():
 
 def test_a_master_out_of_time_ends_the_search(monkeypatch):
     instance = breast_cancer()
-    monkeypatch.setattr(dantzig_wolfe, "_solve", lambda program, seconds: None)
+    out_of_time = Solution(Status.TIME_LIMIT, None, None, inf, -inf, 0.0, 0)
+    monkeypatch.setattr(dantzig_wolfe, "run", lambda program, time_limit: out_of_time)
     result = solve(instance, "0.01", "dantzig-wolfe", time_limit=60.0)
     assert result.status is Status.TIME_LIMIT
     assert result.iterations == 1
@@ -83,13 +88,12 @@ def test_interrupt_keeps_the_best_so_far():
 
 def test_a_master_stopped_by_its_numbers_never_claims_an_optimum(monkeypatch):
     """Duals that are all zero price nothing in: the search ends as feasible, with its gap."""
-    solve_master = dantzig_wolfe._solve
 
-    def without_duals(program, seconds):
-        values, duals = solve_master(program, seconds)
-        return values, 0 * duals
+    def without_duals(program, time_limit):
+        solution = run(program, time_limit=time_limit)
+        return replace(solution, row_duals=0 * solution.row_duals)
 
-    monkeypatch.setattr(dantzig_wolfe, "_solve", without_duals)
+    monkeypatch.setattr(dantzig_wolfe, "run", without_duals)
     instance = breast_cancer()
     result = solve(instance, "0.01", "dantzig-wolfe", max_iterations=50)
     assert result.status is Status.FEASIBLE

@@ -10,8 +10,8 @@ from strategies import instances, lambdas
 from ipforest import PruningInstance, Status, solve
 from ipforest.solvers.networkx_flow import (
     flow_pruning,
+    network_matrix,
     path_rows,
-    row_operations,
     shortest_pruning,
     tree_network,
 )
@@ -49,7 +49,7 @@ def test_figure_1_rows_and_network():
         [1, 0, 1, 1, 0, 0, 0],
         [1, 0, 1, 0, 1, 0, 0],
     ]
-    matrix = row_operations(rows).toarray()
+    matrix = network_matrix(rows).toarray()
     assert np.array_equal(np.sort(matrix, axis=0)[[0, -1]], [[-1] * 7, [1] * 7])
     assert np.array_equal(np.abs(matrix).sum(axis=0), [2] * 7)
     network = tree_network(figure_1_tree(), 0, 1, 1)

@@ -1,0 +1,193 @@
+"""Solve a formulation by HiGHS, as plain arrays or as a Pyomo model: the methods highs-lp, highs-mip and lp1."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from formulations.arrays import linear_program
+from formulations.budget_results import integer_result, mixture_result
+from formulations.exact_results import pruning_result
+from formulations.registry import formulation as formulation_named
+from formulations.specification import ModelSpecification, specify
+from ipforest.instance import PruningInstance
+from ipforest.results import BudgetResult, PruningResult, Status
+from ipforest.solvers.highs import LinearSolver, run
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
+__all__ = ["solve_budget_lp1", "solve_lp", "solve_mip", "solve_model"]
+
+
+def solve_lp(
+    instance: PruningInstance,
+    lam: Fraction,
+    formulation: str = "closure",
+    solver: LinearSolver = "simplex",
+    time_limit: float | None = None,
+) -> PruningResult:
+    """Solve the relaxation of a formulation at a vertex: method ``highs-lp``.
+
+    The pruning is the vertex, which is 0-1 for every formulation but ``ip1``; the bound is exact, see
+    `formulations.exact_results.pruning_result`.
+
+    Parameters
+    ----------
+    instance : PruningInstance
+    lam : Fraction
+    formulation : {"closure", "compact", "ip3", "ip2", "ip1"}
+    solver : {"simplex", "ipm"}
+    time_limit : float, optional
+        Seconds; a result that ends there holds the best pruning met and a valid bound.
+
+    Returns
+    -------
+    PruningResult
+
+    Raises
+    ------
+    ValueError
+        A formulation that takes no lambda, or does not fit the instance.
+    FractionalOptimumError
+        The optimal vertex is no pruning (``ip1``).
+    """
+    specification = specify(formulation, instance, lam, relaxed=True)
+    solution = run(linear_program(specification), solver=solver, time_limit=time_limit)
+    return pruning_result(specification, solution, "highs-lp")
+
+
+def solve_mip(
+    instance: PruningInstance,
+    lam: Fraction,
+    formulation: str = "closure",
+    time_limit: float | None = None,
+    relative_gap: float = 0.0,
+) -> PruningResult:
+    """Solve the 0-1 program of a formulation by branch and bound: method ``highs-mip``.
+
+    The bound is HiGHS's own, a float trusted to 1e-6 units plus 1e-9 of itself, closed by exact duals where the
+    relaxation is integral. ``proofs`` certifies without it.
+
+    Parameters
+    ----------
+    instance : PruningInstance
+    lam : Fraction
+    formulation : {"closure", "compact", "ip3", "ip2", "ip1"}
+    time_limit : float, optional
+        Seconds.
+    relative_gap : float
+        Gap, as a part of the objective, at which the search may stop.
+
+    Returns
+    -------
+    PruningResult
+
+    Raises
+    ------
+    ValueError
+        A formulation that takes no lambda, or does not fit the instance.
+    """
+    specification = specify(formulation, instance, lam)
+    solution = run(linear_program(specification), time_limit=time_limit, relative_gap=relative_gap)
+    return _with_exact_bound(specification, pruning_result(specification, solution, "highs-mip"))
+
+
+def _with_exact_bound(specification: ModelSpecification, result: PruningResult) -> PruningResult:
+    """Close the gap that the floats of a finished branch and bound leave, by the exact duals of the relaxation."""
+    if (
+        specification.relaxed
+        or result.status is not Status.FEASIBLE
+        or not formulation_named(specification.formulation).integral
+    ):
+        return result
+    relaxed = solve_lp(specification.instance, result.lam, specification.formulation)
+    bound = min(max(result.bound, relaxed.bound), result.objective)
+    return replace(
+        result,
+        bound=bound,
+        status=Status.OPTIMAL if bound == result.objective else Status.FEASIBLE,
+        runtime_s=result.runtime_s + relaxed.runtime_s,
+    )
+
+
+def solve_budget_lp1(
+    instance: PruningInstance, budget: Fraction, solver: LinearSolver = "simplex", time_limit: float | None = None
+) -> BudgetResult:
+    """Solve LP1's relaxation and say what it is: a pruning, or a mixture of two (budget method ``lp1``).
+
+    Source: optimal-pruning paper, Corollary 4.3, which overlooks the mixtures.
+
+    Parameters
+    ----------
+    instance : PruningInstance
+    budget : Fraction
+    solver : {"simplex", "ipm"}
+    time_limit : float, optional
+        Seconds.
+
+    Returns
+    -------
+    BudgetResult
+        ``mixture`` meets the budget exactly unless the budget is larger than the best pruning needs; ``pruning`` is
+        the best one within the budget that was met; ``bound`` is exact (see `budget_results.mixture_result`).
+
+    Raises
+    ------
+    ValueError
+        A negative budget. Any other can be kept: bare roots cost nothing.
+    """
+    specification = specify("lp1", instance, budget=budget, relaxed=True)
+    solution = run(linear_program(specification), solver=solver, time_limit=time_limit)
+    return mixture_result(specification, solution, "lp1")
+
+
+def solve_model(
+    model: pyo.ConcreteModel, time_limit: float | None = None, relative_gap: float = 0.0
+) -> PruningResult | BudgetResult:
+    """Solve a Pyomo model with HiGHS; its variables then hold the solution.
+
+    Constraints that you add to a model at a lambda bind its pruning; the bound of a relaxation is then that of the
+    program without them, still valid. Leave the rows that are there in place, and ``lp1`` as it was built.
+
+    Parameters
+    ----------
+    model : pyomo.environ.ConcreteModel
+        From `formulations.build`.
+    time_limit : float, optional
+        Seconds.
+    relative_gap : float
+        Gap, as a part of the objective, at which branch and bound may stop.
+
+    Returns
+    -------
+    PruningResult or, for ``lp1``, BudgetResult
+        Exact: the pruning is re-evaluated in fractions. The relaxation of ``lp1`` gives a mixture of two prunings.
+
+    Raises
+    ------
+    TypeError
+        Not a model of `formulations.build`.
+    FractionalOptimumError
+        The optimum of a relaxation is no pruning (``ip1``).
+    MissingSolverError
+        HiGHS is not installed.
+    """
+    from formulations import models  # Pyomo takes a second to import
+
+    specification = getattr(model, "specification", None)
+    if not isinstance(specification, ModelSpecification):
+        raise TypeError(f"model: expected one that formulations.build gave, got {type(model).__name__}")
+    started = perf_counter()
+    solution = run(models.matrix(model), time_limit=time_limit, relative_gap=relative_gap)
+    models.set_values(model, solution.values)
+    solution = replace(solution, runtime_s=perf_counter() - started)
+    method = f"pyomo {specification.formulation}{' relaxed' if specification.relaxed else ''}"
+    if specification.budget is None:
+        return _with_exact_bound(specification, pruning_result(specification, solution, method))
+    if specification.relaxed:
+        return mixture_result(specification, solution, method)
+    relaxation = solve_budget_lp1(specification.instance, specification.budget, time_limit=time_limit)
+    return integer_result(specification, solution, relaxation, method)

@@ -1,0 +1,169 @@
+"""HiGHS, wrapped once: `run` takes a `LinearProgram` and gives a `Solution`."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from time import perf_counter
+from typing import Any, Literal
+
+import numpy as np
+
+from ipforest.rational import time_limit_seconds
+from ipforest.results import Status
+from ipforest.solvers import MissingSolverError, available_solvers
+from ipforest.solvers.linear_program import LinearProgram, Solution
+
+__all__ = ["LinearSolver", "run"]
+
+LinearSolver = Literal["simplex", "ipm"]
+
+GAP_TOLERANCE = 1e-6
+"""A relative gap that branch and bound leaves below it is rounding, above it what was asked for."""
+
+
+def run(
+    program: LinearProgram,
+    *,
+    solver: LinearSolver = "simplex",
+    time_limit: float | None = None,
+    relative_gap: float = 0.0,
+) -> Solution:
+    """Solve a program with HiGHS.
+
+    Parameters
+    ----------
+    program : LinearProgram
+        0-1 where any column is integer.
+    solver : {"simplex", "ipm"}
+        For linear programs. Both end in a vertex: the interior point method is always followed by crossover.
+    time_limit : float, optional
+        Seconds.
+    relative_gap : float
+        Gap, as a part of the objective, at which branch and bound may stop.
+
+    Returns
+    -------
+    Solution
+
+    Raises
+    ------
+    ValueError
+        An option that HiGHS does not take.
+    MissingSolverError
+        HiGHS is not installed.
+    RuntimeError
+        HiGHS ended neither with an optimum nor at the time limit.
+    """
+    highspy = import_highspy()
+    started = perf_counter()
+    highs = highspy.Highs()
+    set_options(highs, options(program.is_integer, solver, time_limit, relative_gap))
+    if not program.n_columns:
+        return Solution.of_nothing(program.constant)
+    for step in (lambda: _pass(highs, highspy, program), highs.run):
+        if step() == highspy.HighsStatus.kError:
+            raise RuntimeError(f"HiGHS: expected it to solve {program!r}, got an error")
+    return _solution(highs, highspy, program.is_integer, perf_counter() - started)
+
+
+def import_highspy() -> Any:
+    """Import HiGHS's Python package.
+
+    Raises
+    ------
+    MissingSolverError
+        It is not installed.
+    """
+    if find_spec("highspy") is None:
+        raise MissingSolverError(
+            "highspy: expected it to be installed for HiGHS, got none; run pip install highspy, "
+            f"or use one of the methods {', '.join(available_solvers())}"
+        )
+    import highspy
+
+    return highspy
+
+
+def options(integer: bool, solver: LinearSolver, time_limit: float | None, relative_gap: float) -> dict[str, Any]:
+    """Give HiGHS's options: vertices only, silence, limits.
+
+    Raises
+    ------
+    ValueError
+        Another solver, whose solutions need not be vertices.
+    """
+    if solver not in ("simplex", "ipm"):
+        raise ValueError(f"solver: expected simplex or ipm (with crossover), which end in a vertex, got {solver!r}")
+    wanted: dict[str, Any] = {"output_flag": False}
+    if integer:
+        wanted["mip_rel_gap"] = float(relative_gap)
+    else:
+        wanted |= {"solver": solver, "run_crossover": "on"}
+    seconds = time_limit_seconds(time_limit)
+    if seconds is not None:
+        wanted["time_limit"] = seconds
+    return wanted
+
+
+def set_options(highs: Any, wanted: dict[str, Any]) -> None:
+    """Set options one by one, checking what HiGHS answers.
+
+    Raises
+    ------
+    ValueError
+        HiGHS refuses a name or a value.
+    """
+    ok = import_highspy().HighsStatus.kOk
+    for name, value in wanted.items():
+        if highs.setOptionValue(name, value) != ok:
+            raise ValueError(f"{name}: expected an option value that HiGHS takes, got {value!r}")
+
+
+def _pass(highs: Any, highspy: Any, program: LinearProgram) -> Any:
+    """Hand the program over, row by row; give what HiGHS says of it."""
+    A = program.A
+    return highs.passModel(
+        program.n_columns,
+        program.n_rows,
+        A.nnz,
+        int(highspy.MatrixFormat.kRowwise),
+        int(highspy.ObjSense.kMinimize),
+        program.constant,
+        program.objective,
+        program.lower,
+        program.upper,
+        program.row_lower,
+        program.row_upper,
+        A.indptr.astype(np.int32),
+        A.indices.astype(np.int32),
+        A.data,
+        program.integer.astype(np.int32),
+    )
+
+
+def _solution(highs: Any, highspy: Any, integer: bool, runtime_s: float) -> Solution:
+    ending = highs.getModelStatus()
+    statuses = highspy.HighsModelStatus
+    if ending not in (statuses.kOptimal, statuses.kTimeLimit):
+        raise RuntimeError(f"HiGHS: expected an optimum or the time limit, got {highs.modelStatusToString(ending)}")
+    info, point = highs.getInfo(), highs.getSolution()
+    feasible = point.value_valid and info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    objective = float(info.objective_function_value) if feasible else np.inf
+    optimal = ending != statuses.kTimeLimit
+    linear_bound = objective if optimal else -np.inf
+    return Solution(
+        status=_status(optimal, integer and info.mip_gap > GAP_TOLERANCE),
+        values=np.array(point.col_value) if feasible else None,
+        row_duals=np.array(point.row_dual) if point.dual_valid and not integer else None,
+        objective=objective,
+        bound=float(info.mip_dual_bound) if integer else linear_bound,
+        runtime_s=runtime_s,
+        iterations=int(info.mip_node_count if integer else info.simplex_iteration_count),
+    )
+
+
+def _status(optimal: bool, gap_left: bool) -> Status:
+    """Name how HiGHS ended, by its own account."""
+    if not optimal:
+        return Status.TIME_LIMIT
+    return Status.GAP_REACHED if gap_left else Status.OPTIMAL
