@@ -14,10 +14,23 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ipforest.costs import FeatureCosts
+from ipforest.policy import Policy
 from ipforest.rational import nonnegative_fraction
+from ipforest.session import (
+    AsyncFetch,
+    Demand,
+    Fetch,
+    Known,
+    Seller,
+    Session,
+    Sessions,
+    buy_on_demand,
+    buy_on_demand_async,
+)
 
 __all__ = ["BudgetedEstimator", "optional_number", "read_costs", "split_rows"]
 
@@ -31,8 +44,9 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     """Base of the estimators that pay for features.
 
     A subclass takes ``feature_costs``, ``groups``, ``group_fees``, ``budget`` and ``random_state`` in its constructor,
-    calls `_read_parameters` before any training, sets the attributes below in ``fit``, and says in `_count_tests` what
-    its predictions ask for and in `_choose` how it goes over to another budget.
+    checks its parameters before any training, sets the attributes below in ``fit``, and says in `_policy` what it wants
+    to know of examples one feature at a time, and in `_choose` how it goes over to another budget. Costs, predictions
+    and sessions follow from its policy.
 
     Attributes
     ----------
@@ -50,11 +64,12 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     budget: Any
     random_state: Any
 
+    max_cost: Any = None
     split_cost_ = Fraction(0)
 
     @abstractmethod
-    def _count_tests(self, X: Array) -> npt.NDArray[np.int32]:
-        """Count how often predicting each example tests each feature, shape (n_samples, n_features)."""
+    def _policy(self) -> Policy:
+        """Say how the fitted model buys features and what it answers."""
 
     @abstractmethod
     def _choose(self) -> None:
@@ -68,9 +83,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         ndarray of float64, shape (n_samples,)
             In the unit of the prices.
         """
-        tests = self.feature_usage(X)
-        paid: npt.NDArray[np.float64] = self.costs_.cost_of(tests) + float(self.split_cost_) * tests.sum(axis=1)
-        return paid
+        return self._seen(X).paid
 
     def acquired(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """Tell which features predicting each example buys.
@@ -88,8 +101,101 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         -------
         ndarray of int32, shape (n_samples, n_features)
         """
+        return self._seen(X).tests
+
+    def predict(self, X: npt.ArrayLike) -> Array:
+        """Predict from the features that are bought.
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+            Class labels, or floats for regression.
+        """
+        sessions = self._seen(X)
+        return sessions.labels(sessions.outputs)
+
+    @available_if(is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
+    def predict_proba(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Give the probability of each class from the features that are bought.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples, n_classes)
+        """
+        return self._seen(X).outputs
+
+    def session(self, known: Known | None = None, max_cost: object | None = None) -> Session:
+        """Start buying the features of one example.
+
+        Parameters
+        ----------
+        known : mapping, optional
+            Values that are free, by the feature's name or column; None or NaN for one that cannot be had.
+        max_cost : number, optional
+            What to pay at most; by default the estimator's ``max_cost``, if it has one.
+
+        Returns
+        -------
+        Session
+            It pays what `cost` says, and answers what `predict` says.
+        """
         check_is_fitted(self)
-        return self._count_tests(self._checked(X))
+        return Session(self._policy(), self._seller(), known, self._limit(max_cost))
+
+    def resume(self, saved: str) -> Session:
+        """Go on with a session that `ipforest.session.Session.to_json` wrote.
+
+        Raises
+        ------
+        ValueError
+            The text is no session, or one of another model.
+        """
+        check_is_fitted(self)
+        return Session.resume(self._policy(), self._seller(), saved)
+
+    def sessions(self, n: int, known: Known | None = None, max_cost: object | None = None) -> Sessions:
+        """Start buying the features of many examples at once.
+
+        Parameters
+        ----------
+        n : int
+            Number of examples.
+        known : mapping, optional
+            Values that are free, shape (n,) or one for all, by the feature's name or column.
+        max_cost : number, optional
+            As in `session`.
+
+        Returns
+        -------
+        Sessions
+        """
+        check_is_fitted(self)
+        return Sessions(self._policy(), self._seller(), n, known, self._limit(max_cost))
+
+    def predict_on_demand(
+        self, fetch: Fetch, n: int, known: Known | None = None, max_cost: object | None = None
+    ) -> Demand:
+        """Predict examples whose features are fetched only when they are wanted.
+
+        Parameters
+        ----------
+        fetch : callable (unit, rows) -> array, shape (n_rows,) or (n_rows, n_features_of_the_unit)
+            Gives the values of ``unit.features`` of the examples ``rows``; NaN for a value that cannot be had.
+        n, known, max_cost
+            As in `sessions`.
+
+        Returns
+        -------
+        Demand
+            Predictions, and what was paid and bought.
+        """
+        return buy_on_demand(self.sessions(n, known, max_cost), fetch)
+
+    async def predict_on_demand_async(
+        self, fetch: AsyncFetch, n: int, known: Known | None = None, max_cost: object | None = None
+    ) -> Demand:
+        """Predict as `predict_on_demand` does, with a coroutine function whose waits overlap."""
+        return await buy_on_demand_async(self.sessions(n, known, max_cost), fetch)
 
     def at_budget(self, budget: object) -> Self:
         """Give the same model at another budget, without training again.
@@ -122,6 +228,27 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         other.set_params(**choice)
         other._choose()
         return other
+
+    def _seen(self, X: npt.ArrayLike) -> Sessions:
+        """End a session for each example of a table."""
+        check_is_fitted(self)
+        examples = self._checked(X)
+        sessions = self.sessions(examples.shape[0])
+        sessions.see(examples)
+        return sessions
+
+    def _seller(self) -> Seller:
+        names = getattr(self, "feature_names_in_", [f"feature {column}" for column in range(self.n_features_in_)])
+        return Seller(
+            costs=self.costs_,
+            split_cost=float(self.split_cost_),
+            classes=np.asarray(self.classes_) if is_classifier(self) else None,
+            feature_names=tuple(map(str, names)),
+            allow_missing=bool(get_tags(self).input_tags.allow_nan),
+        )
+
+    def _limit(self, max_cost: object | None) -> object | None:
+        return self.max_cost if max_cost is None else max_cost
 
     def _checked(self, X: npt.ArrayLike) -> Array:
         return np.asarray(validate_data(self, X, ensure_all_finite=self._finite(), reset=False))

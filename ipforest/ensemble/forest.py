@@ -196,7 +196,7 @@ class Forest:
         """
         if not self.is_classifier:
             raise AttributeError("predict_proba: expected a classification forest, got a regression forest")
-        return self._mean_value(X)
+        return self.mean_value(self._leaves(X))
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
         """Class of the highest average probability, or the average of the leaf values.
@@ -206,7 +206,7 @@ class Forest:
         ndarray, shape (n_samples,)
             Class labels, or float64 for regression.
         """
-        mean = self._mean_value(X)
+        mean = self.mean_value(self._leaves(X))
         if self.classes is None:
             return mean[:, 0]
         labels: npt.NDArray[Any] = self.classes[np.argmax(mean, axis=1)]
@@ -386,13 +386,27 @@ class Forest:
         routing.reached_leaves(examples, *self.routing_arrays, leaves)
         return leaves
 
-    def _mean_value(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Average in the order of the trees, as scikit-learn adds, so that ties fall alike."""
-        leaves = self._leaves(X)
-        total = np.zeros((leaves.shape[0], self.value.shape[1]))
+    def mean_value(
+        self, nodes: npt.NDArray[np.int64], counted: npt.NDArray[np.bool_] | None = None
+    ) -> npt.NDArray[np.float64]:
+        """Average the values of one node per tree, in the order of the trees, as scikit-learn adds: so ties fall alike.
+
+        Parameters
+        ----------
+        nodes : ndarray of int64, shape (n_samples, n_trees)
+            Numbered over all trees.
+        counted : ndarray of bool, shape (n_samples, n_trees), optional
+            The trees that count, at least one per example; by default all.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples, n_classes) or (n_samples, 1)
+        """
+        total = np.zeros((nodes.shape[0], self.value.shape[1]))
         for tree in range(self.n_trees):
-            total += self.value[leaves[:, tree]]
-        total /= self.n_trees
+            value = self.value[nodes[:, tree]]
+            total += value if counted is None else value * counted[:, tree, None]
+        total /= self.n_trees if counted is None else counted.sum(axis=1)[:, None]
         return total
 
     def __len__(self) -> int:

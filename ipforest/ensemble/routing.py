@@ -66,6 +66,73 @@ def count_tests(
                     node = right[node]
 
 
+@njit
+def walk_on(
+    rows: Array,
+    features_of: Array,
+    known: Array,
+    roots: Array,
+    left: Array,
+    right: Array,
+    feature: Array,
+    threshold: Array,
+    missing_left: Array,
+    place: Array,
+    tests: Array,
+    wanted: Array,
+) -> None:
+    """Walk examples on through the trees in order, up to the first test of a feature that is not known.
+
+    ``place`` (n_samples, 2) holds the tree and, counted from its root, the node at which each example stands; ``tests``
+    (n_samples, n_features) counts its tests. ``wanted`` (n_rows,) gets the unknown feature, -1 at the end.
+    """
+    for position in range(rows.size):
+        i = rows[position]
+        tree, below_root, asked = place[i, 0], place[i, 1], -1
+        while tree < roots.size and asked < 0:
+            node = roots[tree] + below_root
+            while left[node] >= 0:
+                if not known[i, feature[node]]:
+                    asked = feature[node]
+                    break
+                tests[i, feature[node]] += 1
+                if _goes_left(features_of[i, feature[node]], threshold[node], missing_left[node]):
+                    node = left[node]
+                else:
+                    node = right[node]
+            if asked >= 0:
+                below_root = node - roots[tree]
+            else:
+                tree, below_root = tree + 1, 0
+        place[i, 0], place[i, 1], wanted[position] = tree, below_root, asked
+
+
+@njit
+def reached_nodes(
+    rows: Array,
+    features_of: Array,
+    known: Array,
+    roots: Array,
+    left: Array,
+    right: Array,
+    feature: Array,
+    threshold: Array,
+    missing_left: Array,
+    nodes: Array,
+) -> None:
+    """Write into ``nodes`` (n_rows, n_trees) how far each example gets in each tree by what is known."""
+    for position in range(rows.size):
+        i = rows[position]
+        for tree in range(roots.size):
+            node = roots[tree]
+            while left[node] >= 0 and known[i, feature[node]]:
+                if _goes_left(features_of[i, feature[node]], threshold[node], missing_left[node]):
+                    node = left[node]
+                else:
+                    node = right[node]
+            nodes[position, tree] = node
+
+
 @parallel_njit
 def count_first_uses(
     features_of: Array,

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -20,6 +19,7 @@ from ipforest.ensemble.scikit_learn import averaging_trees
 from ipforest.instance import PruningInstance
 from ipforest.losses import loss_for
 from ipforest.path import prune_path
+from ipforest.policy import TreesInOrder
 from ipforest.rational import nonnegative_fraction
 
 Array = npt.NDArray[Any]
@@ -48,6 +48,8 @@ class BudgetPrune(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc] 
     lam : number, optional
         In place of a budget, the price of a unit of cost in errors. Without both, the cheapest pruning among those of
         least error is taken.
+    max_cost : number, optional
+        What no example may pay more than, whatever it would want next; see `BudgetedEstimator.session`.
     loss : str, optional
         "misclassification" (default for classifiers), "gini", "entropy", or "squared_error" (default for regressors).
     split_cost : number, default=0
@@ -102,6 +104,7 @@ class BudgetPrune(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc] 
         group_fees: Any = None,
         budget: Any = None,
         lam: Any = None,
+        max_cost: Any = None,
         loss: str | None = None,
         split_cost: Any = 0,
         validation_fraction: float | None = 0.25,
@@ -113,6 +116,7 @@ class BudgetPrune(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc] 
         self.group_fees = group_fees
         self.budget = budget
         self.lam = lam
+        self.max_cost = max_cost
         self.loss = loss
         self.split_cost = split_cost
         self.validation_fraction = validation_fraction
@@ -160,6 +164,7 @@ class BudgetPrune(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc] 
             raise ValueError(f"budget: expected a budget or lam, got budget={self.budget!r} and lam={self.lam!r}")
         optional_number(self.budget, "budget")
         optional_number(self.lam, "lam")
+        optional_number(self.max_cost, "max_cost")
         check_share(self.validation_fraction, "validation_fraction")
         averaging_trees(self.estimator)
         self.loss_ = loss_for(self.loss, is_classifier(self))
@@ -223,30 +228,8 @@ class BudgetPrune(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc] 
         """Class labels, shape (n_classes,); classifiers only."""
         return np.asarray(self.estimator_.classes_)
 
-    def predict(self, X: npt.ArrayLike) -> Array:
-        """Predict with the pruned forest.
-
-        Returns
-        -------
-        ndarray, shape (n_samples,)
-            Class labels, or floats for regression.
-        """
-        check_is_fitted(self)
-        return self.pruned_.predict(self._checked(X))
-
-    @available_if(is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
-    def predict_proba(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Average the leaf distributions of the pruned trees.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_samples, n_classes)
-        """
-        check_is_fitted(self)
-        return self.pruned_.predict_proba(self._checked(X))
-
-    def _count_tests(self, X: Array) -> npt.NDArray[np.int32]:
-        return self.pruned_.feature_usage(X)
+    def _policy(self) -> TreesInOrder:
+        return TreesInOrder(self.pruned_)
 
     def to_sklearn(self) -> Any:
         """Give the pruned forest as a fitted RandomForestClassifier or RandomForestRegressor."""

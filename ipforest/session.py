@@ -1,0 +1,601 @@
+"""Features bought one at a time: sessions for one example or many, in which a model says what it wants to know next."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ipforest.costs import FeatureCosts
+from ipforest.policy import ANSWERS, Policy, Progress, Rows
+from ipforest.rational import nonnegative_fraction
+
+Array = npt.NDArray[Any]
+FloatArray = npt.NDArray[np.float64]
+
+ROUNDING = 1e-9
+"""By how much, relative to the cap, a sum of prices may pass it: sums of floats are not exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What is bought at once: a feature, or the features of a group that cost nothing beside its fee.
+
+    Parameters
+    ----------
+    index : int
+        Number among the units of `FeatureCosts`.
+    name : str
+    features : tuple of int
+        Columns of X that it brings.
+    """
+
+    index: int
+    name: str
+    features: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Fetch: TypeAlias = Callable[[Unit, Rows], npt.ArrayLike]
+AsyncFetch: TypeAlias = Callable[[Unit, Rows], Awaitable[npt.ArrayLike]]
+Known: TypeAlias = Mapping[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A unit that some examples want next.
+
+    Parameters
+    ----------
+    unit : Unit
+    rows : ndarray of int64
+    """
+
+    unit: Unit
+    rows: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """One line of a session's ledger.
+
+    Parameters
+    ----------
+    unit : str
+    price : float
+        What it cost, a group's fee included where it was the first of its group.
+    values : tuple of (str, float or None)
+        What it brought, by feature; None for a value that could not be had.
+    reason : str
+        Why the model wanted it.
+    """
+
+    unit: str
+    price: float
+    values: tuple[tuple[str, float | None], ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seller:
+    """What sessions need beside the policy: prices, names and the labels of the answers.
+
+    Parameters
+    ----------
+    costs : FeatureCosts
+    split_cost : float
+        What one test costs.
+    classes : ndarray or None
+        None for regression.
+    feature_names : tuple of str
+    allow_missing : bool
+        Whether the model takes values that cannot be had.
+    """
+
+    costs: FeatureCosts
+    split_cost: float
+    classes: Array | None
+    feature_names: tuple[str, ...]
+    allow_missing: bool
+
+    def column(self, feature: Any) -> int:
+        """Find the column of a feature given by name or number.
+
+        Raises
+        ------
+        ValueError
+            There is no such feature.
+        """
+        if isinstance(feature, str) and feature in self.feature_names:
+            return self.feature_names.index(feature)
+        if isinstance(feature, (int, np.integer)) and 0 <= feature < self.costs.n_features:
+            return int(feature)
+        close = get_close_matches(str(feature), self.feature_names, 1)
+        raise ValueError(
+            f"feature: expected the name of a feature or a column 0..{self.costs.n_features - 1}, got {feature!r}"
+            + (f"; do you mean {close[0]!r}?" if close else "")
+        )
+
+    def units(self) -> tuple[Unit, ...]:
+        """List the units that bring features, by number; a group whose features all have prices brings none."""
+        brings: list[list[int]] = [[] for _ in range(self.costs.n_units)]
+        for feature, unit in enumerate(self.first_unit.tolist()):
+            brings[unit].append(feature)
+        n_own = self.costs.n_units - len(self.costs.group_fees)
+        return tuple(
+            Unit(index, self.feature_names[features[0]] if index < n_own else f"group {index - n_own}", tuple(features))
+            for index, features in enumerate(brings)
+        )
+
+    @property
+    def first_unit(self) -> npt.NDArray[np.int32]:
+        """The unit that brings each feature, shape (n_features,): its own, or its group."""
+        return self.costs.unit_indices[self.costs.unit_indptr[:-1]]
+
+    def labels(self, outputs: FloatArray) -> Array:
+        """Turn what a policy answers into predictions."""
+        if self.classes is None:
+            return outputs[:, 0]
+        return np.asarray(self.classes[np.argmax(outputs, axis=1)])
+
+
+class Sessions:
+    """Sessions of many examples at once: see what is wanted by `requests`, buy it, `tell` it, until nothing is wanted.
+
+    Made by `ipforest.base.BudgetedEstimator.sessions`.
+
+    Parameters
+    ----------
+    policy : Policy
+    seller : Seller
+    n_samples : int
+    known : mapping, optional
+        Values that are free, shape (n_samples,) or one for all, by the feature's name or column.
+    max_cost : number, optional
+        What each example may pay at most: what would pass it is not asked for, and the model answers from what it
+        knows.
+    """
+
+    def __init__(
+        self, policy: Policy, seller: Seller, n_samples: int, known: Known | None = None, max_cost: object | None = None
+    ) -> None:
+        costs = seller.costs
+        self._policy, self._seller, self._units = policy, seller, seller.units()
+        self._first_unit = seller.first_unit
+        limit = np.inf if max_cost is None else float(nonnegative_fraction(max_cost, "max_cost"))
+        if max_cost is not None and seller.split_cost:
+            raise ValueError(f"max_cost: expected none beside a split cost, got {max_cost!r}")
+        self._limit = limit * (1 + ROUNDING)
+        self._paid_units = np.zeros((n_samples, costs.n_units + 1), dtype=bool)
+        self._paid_units[:, -1] = True
+        self._unit_cost = np.array([*map(float, costs.unit_costs), 0.0])
+        self._units_of = _two_units(costs)
+        self._progress = Progress.start(policy, n_samples, costs.n_features)
+        self._wanted = np.full(n_samples, ANSWERS, dtype=np.int32)
+        for feature, values in ({} if known is None else known).items():
+            column = seller.column(feature)
+            self._progress.values[:, column] = self._checked(values, (n_samples,), seller.feature_names[column])
+            self._progress.known[:, column] = True
+        self._free = self._progress.known.copy()
+        self._advance(np.arange(n_samples))
+
+    @property
+    def wanted(self) -> npt.NDArray[np.int32]:
+        """The feature that each example wants next, -1 where the model answers, shape (n_samples,)."""
+        return self._wanted.copy()
+
+    @property
+    def paid(self) -> FloatArray:
+        """What each example has paid, shape (n_samples,)."""
+        tests = self._progress.tests
+        spent: FloatArray = self._seller.costs.cost_of((tests > 0) & ~self._free)
+        spent += self._seller.split_cost * tests.sum(axis=1)
+        return spent
+
+    @property
+    def tests(self) -> npt.NDArray[np.int32]:
+        """How often each example's features were tested, shape (n_samples, n_features)."""
+        return self._progress.tests
+
+    @property
+    def bought(self) -> npt.NDArray[np.bool_]:
+        """The features that each example has paid for, shape (n_samples, n_features)."""
+        return (self._progress.tests > 0) & ~self._free
+
+    @property
+    def outputs(self) -> FloatArray:
+        """Class probabilities, or targets as a column, from what is known so far, shape (n_samples, n_outputs)."""
+        return self._policy.answer(self._progress, np.arange(self.n_samples))
+
+    @property
+    def n_samples(self) -> int:
+        """Number of examples."""
+        return self._wanted.size
+
+    def labels(self, outputs: FloatArray) -> Array:
+        """Turn `outputs` into predictions, shape (n_samples,)."""
+        return self._seller.labels(outputs)
+
+    def requests(self, among: npt.NDArray[np.bool_] | None = None) -> list[Request]:
+        """Say what to buy now: each unit that is wanted, with the examples that want it.
+
+        Parameters
+        ----------
+        among : ndarray of bool, shape (n_samples,), optional
+            Pass over the other examples.
+
+        Returns
+        -------
+        list of Request
+            Empty when the model answers for all.
+        """
+        rows = np.flatnonzero(self._wanted != ANSWERS if among is None else among & (self._wanted != ANSWERS))
+        units = self._first_unit[self._wanted[rows]]
+        order = np.argsort(units, kind="stable")
+        starts = np.flatnonzero(np.diff(units[order], prepend=-1))
+        return [Request(self._units[units[part[0]]], rows[part]) for part in np.split(order, starts[1:]) if part.size]
+
+    def price(self, rows: Rows) -> FloatArray:
+        """Compute what each of these examples pays for what it wants next: a unit of its own, its group's fee, or both.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows,)
+            0 where nothing is wanted.
+        """
+        units = np.where(
+            (self._wanted[rows] == ANSWERS)[:, None], self._unit_cost.size - 1, self._units_of[self._wanted[rows]]
+        )
+        price: FloatArray = np.where(self._paid_units[rows[:, None], units], 0.0, self._unit_cost[units]).sum(axis=1)
+        return price
+
+    def tell(self, unit: Unit, rows: npt.ArrayLike, values: npt.ArrayLike) -> None:
+        """Give the values of a unit that these examples want, and let the model move on.
+
+        Parameters
+        ----------
+        unit : Unit
+        rows : array of int, shape (n_rows,)
+        values : array of numbers, shape (n_rows,) or (n_rows, n_features_of_the_unit)
+            NaN for a value that cannot be had.
+
+        Raises
+        ------
+        ValueError
+            Another shape, infinite values, missing ones where the model takes none, or rows that want another unit.
+        """
+        told = np.asarray(rows, dtype=np.int64)
+        wants = self._wanted[told]
+        stray = (wants == ANSWERS) | (self._first_unit[wants] != unit.index)
+        if stray.any():
+            raise ValueError(f"rows: expected examples that want {unit}, got {told[stray][0]}, which does not")
+        block = self._checked(values, (told.size, len(unit.features)), unit.name)
+        columns = np.array(unit.features)
+        self._tell_features(told, columns, block)
+
+    def _tell_features(self, rows: Rows, columns: Array, block: Array) -> None:
+        self._progress.values[np.ix_(rows, columns)] = block
+        self._progress.known[np.ix_(rows, columns)] = True
+        self._pay(rows)
+        self._advance(rows)
+
+    def _pay(self, rows: Rows) -> None:
+        self._paid_units[rows[:, None], self._units_of[self._wanted[rows]]] = True
+
+    def _advance(self, rows: Rows) -> None:
+        """Let the policy move on, and stop where it asks for more than an example may pay."""
+        self._wanted[rows] = self._policy.advance(self._progress, rows)
+        if np.isfinite(self._limit):
+            spent = self._paid_units[rows] @ self._unit_cost
+            self._wanted[rows[spent + self.price(rows) > self._limit]] = ANSWERS
+
+    def _checked(self, values: npt.ArrayLike, shape: tuple[int, ...], name: str) -> Array:
+        """Take values in the policy's type, a single column also as a vector."""
+        with np.errstate(over="ignore"):
+            block = np.asarray(values, dtype=np.float64).astype(self._policy.dtype)
+        if block.ndim and block.shape != shape and not (shape[1:] == (1,) and block.shape == shape[:1]):
+            raise ValueError(f"{name}: expected values of shape {shape}, got {block.shape}")
+        if np.isinf(block).any():
+            raise ValueError(f"{name}: expected finite {block.dtype} values or NaN, got an infinite or too large one")
+        if not self._seller.allow_missing and np.isnan(block).any():
+            raise ValueError(f"{name}: expected a number, got a missing value, which this model does not take")
+        return block if block.ndim == 0 else block.reshape(shape)
+
+    def see(self, X: Array) -> None:
+        """Buy from a table: end all sessions with the values of X, shape (n_samples, n_features)."""
+        progress = self._progress
+        table = self._checked(X, X.shape, "X")
+        if self._policy.ignores_unwanted and np.isinf(self._limit):
+            np.copyto(progress.values, table, where=~self._free)
+            progress.known[:] = True
+            self._advance(np.arange(self.n_samples))
+            return
+        brought_by = [np.array(unit.features) for unit in self._units]
+        single = np.array([columns.size == 1 for columns in brought_by])
+        while (rows := np.flatnonzero(self._wanted != ANSWERS)).size:
+            wants = self._wanted[rows]
+            alone = single[self._first_unit[wants]]
+            progress.values[rows[alone], wants[alone]] = table[rows[alone], wants[alone]]
+            progress.known[rows[alone], wants[alone]] = True
+            for unit in np.unique(self._first_unit[wants[~alone]]):
+                buyers = rows[self._first_unit[wants] == unit]
+                cells = np.ix_(buyers, brought_by[unit])
+                progress.values[cells] = table[cells]
+                progress.known[cells] = True
+            self._pay(rows)
+            self._advance(rows)
+
+    def reason(self, row: int) -> str:
+        """Say why an example's next feature is wanted."""
+        return self._policy.reason(self._progress, row)
+
+
+class Session:
+    """One example, one unit at a time: buy `next_unit`, `tell` its value, until it is None; then read `answer`.
+
+    Made by `ipforest.base.BudgetedEstimator.session`.
+
+    Parameters
+    ----------
+    policy : Policy
+    seller : Seller
+    known : mapping, optional
+        Values that are free, by the feature's name or column; None or NaN for one that cannot be had.
+    max_cost : number, optional
+        What to pay at most; see `Sessions`.
+    """
+
+    def __init__(
+        self, policy: Policy, seller: Seller, known: Known | None = None, max_cost: object | None = None
+    ) -> None:
+        self._seller, self._max_cost = seller, max_cost
+        self._known = {seller.column(feature): _number(value) for feature, value in (known or {}).items()}
+        self._sessions = Sessions(policy, seller, 1, self._known, max_cost)
+        self._purchases: list[Purchase] = []
+
+    @property
+    def next_unit(self) -> Unit | None:
+        """What the model wants to know next; None when it answers."""
+        requests = self._sessions.requests()
+        return requests[0].unit if requests else None
+
+    @property
+    def price(self) -> float:
+        """What the next unit costs; 0 when nothing is wanted."""
+        return float(self._sessions.price(np.zeros(1, dtype=np.int64))[0])
+
+    @property
+    def reason(self) -> str:
+        """Why the next unit is wanted.
+
+        Raises
+        ------
+        ValueError
+            Nothing is wanted.
+        """
+        self._wanted_unit()
+        return self._sessions.reason(0)
+
+    def tell(self, value: Any) -> None:
+        """Give what the next unit brought.
+
+        Parameters
+        ----------
+        value : number, None, sequence of these, or mapping from features to these
+            None or NaN for what cannot be had. A unit of several features takes one value per feature.
+
+        Raises
+        ------
+        ValueError
+            Nothing is wanted, the values are for other features, or infinite, or missing where the model takes none.
+        """
+        unit = self._wanted_unit()
+        values = self._values(unit, value)
+        names = tuple(self._seller.feature_names[feature] for feature in unit.features)
+        price, reason = self.price, self._sessions.reason(0)
+        self._sessions.tell(unit, [0], [values])
+        bought = tuple((name, _plain(v)) for name, v in zip(names, values, strict=True))
+        self._purchases.append(Purchase(unit.name, price, bought, reason))
+
+    def _wanted_unit(self) -> Unit:
+        unit = self.next_unit
+        if unit is None:
+            raise ValueError("session: expected a unit that is still wanted, got none; the model answers")
+        return unit
+
+    def _values(self, unit: Unit, value: Any) -> list[float]:
+        if isinstance(value, Mapping):
+            told = {self._seller.column(feature): _number(one) for feature, one in value.items()}
+            if set(told) != set(unit.features):
+                expected = ", ".join(self._seller.feature_names[feature] for feature in unit.features)
+                raise ValueError(f"{unit}: expected values of {expected}, got {', '.join(map(str, value))}")
+            return [told[feature] for feature in unit.features]
+        several = isinstance(value, (list, tuple, np.ndarray))
+        values = [_number(one) for one in (value if several else [value])]
+        if len(values) != len(unit.features):
+            raise ValueError(f"{unit}: expected {len(unit.features)} values, got {len(values)}")
+        return values
+
+    @property
+    def answer(self) -> Any:
+        """The prediction, once nothing more is wanted.
+
+        Raises
+        ------
+        ValueError
+            A unit is still wanted; `guess` is the answer so far.
+        """
+        unit = self.next_unit
+        if unit is not None:
+            raise ValueError(
+                f"answer: expected a session that wants nothing more, got one that wants {unit}; see guess"
+            )
+        return self.guess
+
+    @property
+    def guess(self) -> Any:
+        """The prediction from what is known so far."""
+        return self._sessions.labels(self._sessions.outputs)[0]
+
+    @property
+    def probabilities(self) -> dict[Any, float]:
+        """How sure the answer is so far: the probability of each class.
+
+        Raises
+        ------
+        AttributeError
+            The model is for regression.
+        """
+        if self._seller.classes is None:
+            raise AttributeError("probabilities: expected a classifier, got a model for regression")
+        return dict(zip(self._seller.classes.tolist(), self._sessions.outputs[0].tolist(), strict=True))
+
+    @property
+    def paid(self) -> float:
+        """What was paid so far, tests included where they have a price."""
+        return float(self._sessions.paid[0])
+
+    @property
+    def ledger(self) -> tuple[Purchase, ...]:
+        """What was bought so far, in order, and why."""
+        return tuple(self._purchases)
+
+    def to_json(self) -> str:
+        """Write what is known and what was bought, so that `Session.resume` can go on another day."""
+        return json.dumps(
+            {
+                "known": [[self._seller.feature_names[column], _plain(value)] for column, value in self._known.items()],
+                "max_cost": None if self._max_cost is None else str(nonnegative_fraction(self._max_cost, "max_cost")),
+                "bought": [[line.unit, [value for _, value in line.values]] for line in self._purchases],
+            },
+            indent=2,
+        )
+
+    @classmethod
+    def resume(cls, policy: Policy, seller: Seller, saved: str) -> Self:
+        """Go on with a session that `to_json` wrote: everything is told again.
+
+        Raises
+        ------
+        ValueError
+            The text is no session, or the model wants something else at some point: it is another model.
+        """
+        try:
+            record = json.loads(saved)
+            known, bought = dict(record["known"]), [(unit, list(values)) for unit, values in record["bought"]]
+            limit = record["max_cost"]
+        except (KeyError, TypeError, ValueError) as problem:
+            raise ValueError(f"saved: expected what Session.to_json wrote, got: {problem}") from None
+        session = cls(policy, seller, known, limit)
+        for unit, values in bought:
+            if str(session.next_unit) != unit:
+                raise ValueError(
+                    f"saved: expected a session of this model, which wants {session.next_unit} now, got {unit}"
+                )
+            session.tell(values)
+        return session
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Demand:
+    """What buying on demand came to.
+
+    Parameters
+    ----------
+    predictions : ndarray, shape (n_samples,)
+    outputs : ndarray of float64, shape (n_samples, n_outputs)
+        Class probabilities, or the targets as a column.
+    paid : ndarray of float64, shape (n_samples,)
+    bought : ndarray of bool, shape (n_samples, n_features)
+    """
+
+    predictions: Array
+    outputs: FloatArray
+    paid: FloatArray
+    bought: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, sessions: Sessions) -> Self:
+        """Read off sessions that have ended."""
+        outputs = sessions.outputs
+        return cls(sessions.labels(outputs), outputs, sessions.paid, sessions.bought)
+
+
+def buy_on_demand(sessions: Sessions, fetch: Fetch) -> Demand:
+    """End sessions, round by round: fetch each unit that is wanted for all examples that want it.
+
+    Parameters
+    ----------
+    sessions : Sessions
+    fetch : callable (unit, rows) -> array, shape (n_rows,) or (n_rows, n_features_of_the_unit)
+        What `Sessions.tell` takes.
+
+    Returns
+    -------
+    Demand
+    """
+    while requests := sessions.requests():
+        for request in requests:
+            sessions.tell(request.unit, request.rows, fetch(request.unit, request.rows))
+    return Demand.of(sessions)
+
+
+async def buy_on_demand_async(sessions: Sessions, fetch: AsyncFetch) -> Demand:
+    """End sessions as `buy_on_demand` does, without waiting for one fetch before asking for what others want.
+
+    Parameters
+    ----------
+    sessions : Sessions
+    fetch : coroutine function (unit, rows) -> array
+
+    Returns
+    -------
+    Demand
+    """
+    waiting: dict[asyncio.Task[npt.ArrayLike], Request] = {}
+    idle = np.ones(sessions.n_samples, dtype=bool)
+
+    async def ask(request: Request) -> npt.ArrayLike:
+        return await fetch(request.unit, request.rows)
+
+    try:
+        while True:
+            for request in sessions.requests(idle):
+                waiting[asyncio.create_task(ask(request))] = request
+                idle[request.rows] = False
+            if not waiting:
+                return Demand.of(sessions)
+            arrived, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for task in arrived:
+                request = waiting.pop(task)
+                sessions.tell(request.unit, request.rows, task.result())
+                idle[request.rows] = True
+    finally:
+        for task in waiting:
+            task.cancel()
+
+
+def _number(value: Any) -> float:
+    """Read a value; None is one that cannot be had."""
+    return float("nan") if value is None else float(value)
+
+
+def _plain(value: float) -> float | None:
+    return None if np.isnan(value) else value
+
+
+def _two_units(costs: FeatureCosts) -> npt.NDArray[np.int32]:
+    """List the one or two units that each feature needs, shape (n_features, 2); a missing second one is n_units."""
+    units = np.full((costs.n_features, 2), costs.n_units, dtype=np.int32)
+    units[:, 0] = costs.unit_indices[costs.unit_indptr[:-1]]
+    both = np.diff(costs.unit_indptr) == 2
+    units[both, 1] = costs.unit_indices[costs.unit_indptr[1:][both] - 1]
+    return units
