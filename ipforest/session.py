@@ -435,9 +435,7 @@ class Session:
         """
         unit = self.next_unit
         if unit is not None:
-            raise ValueError(
-                f"answer: expected a session that wants nothing more, got one that wants {unit}; see guess"
-            )
+            raise ValueError(f"answer: expected a session that has ended, got one that wants {unit}; see guess")
         return self.guess
 
     @property

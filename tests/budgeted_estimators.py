@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier
 
 from ipforest import BudgetPrune, FeatureCosts
@@ -33,10 +33,5 @@ CLASSIFIERS: dict[str, Make] = {
 REGRESSORS: dict[str, Make] = {
     "BudgetPrune": lambda costs: BudgetPrune(
         RandomForestRegressor(6, max_depth=5, random_state=0), feature_costs=costs, random_state=0
-    ),
-}
-NO_MISSING_VALUES: dict[str, Make] = {
-    "BudgetPrune of bagged trees": lambda costs: BudgetPrune(
-        ExtraTreesClassifier(4, max_depth=3, random_state=0), feature_costs=costs, random_state=0
     ),
 }

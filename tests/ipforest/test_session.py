@@ -178,9 +178,7 @@ def test_names_of_columns() -> None:
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame({"age": [20.0, 30, 40, 50] * 10, "thal": [1.0, 5, 2, 7] * 10})
     y = np.array([0, 1, 0, 1] * 10)
-    model = BudgetPrune(
-        RandomForestClassifier(3, random_state=0), feature_costs={"age": 0, "thal": 102.9}, validation_fraction=None
-    )
+    model = BudgetPrune(RandomForestClassifier(3, random_state=0), feature_costs=[0, 102.9], validation_fraction=None)
     model.fit(X, y)
     session = run(model.session(known={"age": 30}), np.array([30.0, 5.0]))
     assert {line.unit for line in session.ledger} <= {"thal"}
