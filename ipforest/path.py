@@ -1,28 +1,28 @@
 """The whole path: every lambda at which the optimal pruning changes, exactly, with one flow that proves all of them.
 
 Optimal prunings are nested: a node once dropped, as lambda rises, stays dropped. So one number per node, lam_h, is the
-whole tradeoff. The method is slicing with contraction (`ipforest.maxflow.subproblems`) on integers: every piece starts
-from the flow of the piece it came from, pieces live in place, large ones are handed to threads one cut at a time,
-small ones whole (`ipforest.maxflow.parametric_cut`).
+whole tradeoff. The method is to split and contract (`ipforest.maxflow.subproblems`), in integers: every subproblem
+starts from the flow of the one it came from, subproblems live in place, large ones are handed to threads one cut at a
+time, small ones whole (`ipforest.maxflow.parametric_cut`).
 
-Chosen by measurement. Slicing visits each triple about four times, so the cuts of the few giant pieces decide, and in
-them two kinds of rounds in which little happens:
+Chosen by measurement. Each triple is visited about four times, so the cuts of the few giant subproblems decide, and
+in them two kinds of rounds in which little happens:
 
 - a fifth of the supply can never be paid, but a trickle still crosses the cut, and every round it takes a longer way.
-  Peeling (`ipforest.maxflow.persistency`) finds most of what is not kept before any flow; and as soon as labels show
+  Persistency (`ipforest.maxflow.persistency`) finds most of what is dropped before any flow; and as soon as labels show
   that nearly all of the excess is cut off, the two sides are solved apart, each exact given the other. When breakpoints
-  of both sides turn out to be out of order, those between are joined and sliced again;
+  of both sides turn out to be out of order, those between are joined and split again;
 - everything can be paid, but the last millionth of the supply is spread in units too small to meet each other: a pass
   along a tree (`ipforest.maxflow.spanning_forest`) took 2 rounds in place of 704.
 
-=================================== ======= =======================
-9.2 million triples                 seconds rounds in giant pieces
-=================================== ======= =======================
+=================================== ======= ================
+9.2 million triples                 seconds rounds in giants
+=================================== ======= ================
 neither                             9.9     91
-peeling                             5.7     80
-peeling and nearly minimal cuts     4.7     55
+persistency                         5.7     80
+and nearly minimal cuts             4.7     55
 and labels up to the excess only    3.3     55
-=================================== ======= =======================
+=================================== ======= ================
 
 (scikit-learn's default forest of 40 trees, 1544 breakpoints; one run each within an hour, 2 cores.) Memory: 18 bytes a
 triple above the instance. Not kept, as it won on some instances and lost on others: a spanning forest of pairs of nodes
@@ -48,7 +48,7 @@ import numpy.typing as npt
 from ipforest._arrays import checked_array, read_only
 from ipforest._records import records_to_csv
 from ipforest.instance import PruningInstance, require_instance
-from ipforest.maxflow.parametric_cut import Piece, Slicer, slice_open
+from ipforest.maxflow.parametric_cut import ParametricCut, Subproblem, resolve
 from ipforest.maxflow.presolve import first_members, presolve, restore_nodes, restore_triples
 from ipforest.maxflow.subproblems import restore_row_order
 from ipforest.progress import ProgressCallback, silent
@@ -397,7 +397,7 @@ def prune_path(
     Raises
     ------
     OverflowError
-        Gain times cost of a piece of the path reaches 2^62 in integer units.
+        Gain times cost of a subproblem of the path reaches 2^62 in integer units.
     TypeError, ValueError
         Bad `max_points` or `lam_range`.
     """
@@ -406,53 +406,53 @@ def prune_path(
     require_instance(instance)
     if max_points is not None and (not isinstance(max_points, (int, np.integer)) or max_points < 1):
         raise ValueError(f"max_points: expected an integer >= 1, got {max_points!r}")
-    slicer = Slicer(presolve(instance))
-    skipped: list[Piece] = []
-    if lam_range is not None and slicer.open:
-        skipped = _restrict(slicer, instance, lam_range)
+    cut = ParametricCut(presolve(instance))
+    skipped: list[Subproblem] = []
+    if lam_range is not None and cut.open:
+        skipped = _restrict(cut, instance, lam_range)
     status = Status.OPTIMAL
     try:
-        slice_open(slicer, max_points, report, len(skipped), float(instance.error_unit / instance.cost_unit))
-        if slicer.open or skipped:
+        resolve(cut, max_points, report, len(skipped), float(instance.error_unit / instance.cost_unit))
+        if cut.open or skipped:
             status = Status.FEASIBLE
     except KeyboardInterrupt:
-        logger.info("path interrupted with %d pieces open", len(slicer.open))
-        slicer.settle_guesses()
+        logger.info("path interrupted with %d subproblems open", len(cut.open))
+        cut.settle()
         status = Status.INTERRUPTED
-    pieces = sorted([*slicer.done, *slicer.open, *skipped], key=lambda piece: -piece.nodes.start)
-    return _assemble(instance, slicer, pieces, status, started)
+    parts = sorted([*cut.done, *cut.open, *skipped], key=lambda part: -part.nodes.start)
+    return _assemble(instance, cut, parts, status, started)
 
 
-def _restrict(slicer: Slicer, instance: PruningInstance, lam_range: tuple[object, object]) -> list[Piece]:
+def _restrict(cut: ParametricCut, instance: PruningInstance, lam_range: tuple[object, object]) -> list[Subproblem]:
     """Cut off what lies outside a range of lambda; return it."""
     if not isinstance(lam_range, Sequence) or len(lam_range) != 2:
         raise ValueError(f"lam_range: expected two numbers, got {lam_range!r}")
     low, high = (nonnegative_fraction(bound, "lam_range") for bound in lam_range)
     if low > high:
         raise ValueError(f"lam_range: expected low <= high, got {lam_range!r}")
-    whole = slicer.open.pop()
-    above, below = slicer.cut_at_checked(whole, *instance.scaled_lambda(high))
-    inside, rest = (None, None) if below is None else slicer.cut_at_checked(below, *instance.scaled_lambda(low))
-    slicer.open += [inside] if inside is not None else []
-    return [piece for piece in (above, rest) if piece is not None]
+    whole = cut.open.pop()
+    above, below = cut.cut_at_checked(whole, *instance.scaled_lambda(high))
+    inside, rest = (None, None) if below is None else cut.cut_at_checked(below, *instance.scaled_lambda(low))
+    cut.open += [inside] if inside is not None else []
+    return [part for part in (above, rest) if part is not None]
 
 
 def _assemble(
     instance: PruningInstance,
-    slicer: Slicer,
-    pieces: Sequence[Piece],
+    cut: ParametricCut,
+    parts: Sequence[Subproblem],
     status: Status,
     started: float,
 ) -> PruningPath:
-    """Turn pieces, by ascending lambda, into a PruningPath on the instance."""
-    k = len(pieces)
+    """Turn subproblems, by ascending lambda, into a PruningPath on the instance."""
+    k = len(parts)
     unit = instance.error_unit / instance.cost_unit
-    totals = [slicer.totals(piece) for piece in pieces]
+    totals = [cut.totals(part) for part in parts]
     ratios = [Fraction(gain, cost) for gain, cost in totals]
-    reduced_breakpoint = np.where(slicer.never, NEVER_KEPT, k).astype(np.int32)
-    for index, piece in enumerate(pieces):
-        reduced_breakpoint[slicer.node_order[piece.nodes]] = index
-    node_breakpoint = np.append(reduced_breakpoint, np.int32(k))[slicer.reduced.node]
+    reduced_breakpoint = np.where(cut.never, NEVER_KEPT, k).astype(np.int32)
+    for index, part in enumerate(parts):
+        reduced_breakpoint[cut.node_order[part.nodes]] = index
+    node_breakpoint = np.append(reduced_breakpoint, np.int32(k))[cut.reduced.node]
     error = exact_sum(instance.errors[instance.tree_offsets[:-1]]) - exact_sum(instance.gain[node_breakpoint == k])
     cost = 0
     errors, costs = [error], [cost]
@@ -460,13 +460,11 @@ def _assemble(
         errors.append(errors[-1] - gain)
         costs.append(costs[-1] + price)
     skipped = tuple(
-        SkippedInterval(
-            index, piece.lam_low * unit, piece.lam_high * unit if piece.lam_high != inf else inf, piece.n_nodes
-        )
-        for index, piece in enumerate(pieces)
-        if piece.resolved is None
+        SkippedInterval(index, part.lam_low * unit, part.lam_high * unit if part.lam_high != inf else inf, part.n_nodes)
+        for index, part in enumerate(parts)
+        if part.resolved is None
     )
-    flow = None if skipped else _path_flow(instance, slicer, pieces, node_breakpoint)
+    flow = None if skipped else _path_flow(instance, cut, parts, node_breakpoint)
     return PruningPath(
         instance=instance,
         breakpoints=tuple(ratio * unit for ratio in ratios),
@@ -482,16 +480,16 @@ def _assemble(
 
 def _path_flow(
     instance: PruningInstance,
-    slicer: Slicer,
-    pieces: Sequence[Piece],
+    cut: ParametricCut,
+    parts: Sequence[Subproblem],
     node_breakpoint: npt.NDArray[np.int32],
 ) -> PathFlow:
-    network, reduced = slicer.network, slicer.reduced
-    lambdas = [piece.resolved for piece in pieces if piece.resolved is not None]
+    network, reduced = cut.network, cut.reduced
+    lambdas = [part.resolved for part in parts if part.resolved is not None]
     node_p, node_q = np.zeros(reduced.gain.size, dtype=np.int64), np.ones(reduced.gain.size, dtype=np.int64)
     price = np.zeros(reduced.cost.size, dtype=np.int64)
-    for piece, (p, q) in zip(pieces, lambdas, strict=True):
-        nodes, acquisitions = slicer.segments(piece)
+    for part, (p, q) in zip(parts, lambdas, strict=True):
+        nodes, acquisitions = cut.segments(part)
         node_p[nodes], node_q[nodes], price[acquisitions] = p, q, p
     own_flow = node_p * reduced.split_cost + node_q * np.maximum(-reduced.gain, 0) - network.own_room
     split_flow = np.minimum(own_flow, node_p * reduced.split_cost)

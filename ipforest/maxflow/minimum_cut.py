@@ -44,7 +44,7 @@ import numpy.typing as npt
 
 from ipforest._numba import njit
 from ipforest.maxflow.network import DEAD, KEPT, Network
-from ipforest.maxflow.persistency import peel, set_aside
+from ipforest.maxflow.persistency import drop_unprofitable, set_aside
 from ipforest.maxflow.spanning_forest import route_along_tree
 
 Array = npt.NDArray[Any]
@@ -458,7 +458,7 @@ def solve_whole(
     scale: float,
     tolerance: float,
 ) -> tuple[int, int, int]:
-    """As `cut`, without peeling: when the outcome is EXACT, the flow of all nodes is maximum."""
+    """As `cut`, without dropping anything first: when the outcome is EXACT, the flow of all nodes is maximum."""
     load_start(network, nodes, acquisitions, p, q, scale)
     rounds, outcome = push_waves(network, label, limit, nodes, acquisitions, p, q, tolerance)
     if outcome == LABELS_TOO_NARROW:
@@ -475,7 +475,7 @@ def _without_worthless(network: Network, label: Array, nodes: Array, acquisition
     for i in range(nodes.size):
         if network.level[nodes[i]] != KEPT:
             network.level[nodes[i]] = DEAD
-    n_kept = peel(network, marked, acquisitions, p, q, 1)
+    n_kept = drop_unprofitable(network, marked, acquisitions, p, q, 1)
     for i in range(marked.size):
         h = marked[i]
         if network.level[h] != DEAD:
@@ -497,7 +497,7 @@ def _of_level(network: Network, nodes: Array, level: int) -> Array:
 
 @njit
 def _met(network: Network, label: Array, acquisitions: Array) -> Array:
-    """Acquisitions that nodes meet which were not peeled off; the others get label 0."""
+    """Acquisitions that the nodes left meet; the others get label 0."""
     chosen, n_chosen = np.empty(acquisitions.size, np.int32), 0
     for i in range(acquisitions.size):
         j = acquisitions[i]
@@ -520,7 +520,7 @@ def cut(
     scale: float,
     tolerance: float,
 ) -> tuple[int, int, int]:
-    """Solve a piece at lambda p / q from its flow times `scale`.
+    """Solve a subproblem at lambda p / q from its flow times `scale`.
 
     Returns
     -------
@@ -531,7 +531,7 @@ def cut(
         EXACT; NEAR: the cut is minimal up to a share `tolerance` of the excess; LABELS_TOO_NARROW: nothing was found.
     """
     left, met = nodes, acquisitions
-    if peel(network, nodes, acquisitions, p, q, 0) < nodes.size:
+    if drop_unprofitable(network, nodes, acquisitions, p, q, 0) < nodes.size:
         set_aside(network, nodes, scale)
         left, met = _of_level(network, nodes, 1), _met(network, label, acquisitions)
     n_kept, rounds, outcome = solve_whole(network, label, limit, left, met, p, q, scale, tolerance)

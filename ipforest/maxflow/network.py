@@ -18,20 +18,20 @@ KEPT = 2**30
 
 
 class Network(NamedTuple):
-    """The arrays of a closure problem and of the flow in it, cut into disjoint pieces that are solved one by one.
+    """The arrays of a closure problem, split into disjoint subproblems, and of the flow in it.
 
-    A piece is a set of nodes and a set of acquisitions with a number; ``piece`` tells the number of each node. The live
-    triples of node h are ``row_start[h]:row_end[h]`` of ``indices``; rows only shrink.
+    A subproblem is a set of nodes and a set of acquisitions. The live triples of node h are
+    ``row_start[h]:row_end[h]`` of ``indices``.
 
     Attributes
     ----------
     parent, first_child, next_sibling : int32 (n,)
-        ``parent`` becomes -1 when the parent moves to another piece.
+        ``parent`` becomes -1 when the parent moves to another subproblem.
     row_start, row_end : int64 (n,)
     indices : int32 (n_triples,)
     gain, split_cost : int64 (n,)
     cost : int64 (m,)
-    piece, level : int32 (n,)
+    level : int32 (n,)
     flow : int64 (n_triples,)
     up, excess, own_room : int64 (n,)
         Flow to the parent, flow that waits, what the node's own sink arcs can still take.
@@ -51,7 +51,6 @@ class Network(NamedTuple):
     gain: Array
     split_cost: Array
     cost: Array
-    piece: Array
     level: Array
     flow: Array
     up: Array
@@ -74,7 +73,7 @@ def _children_lists(parent: Array, first_child: Array, next_sibling: Array) -> N
 
 
 def build_network(parent: Array, gain: Array, split_cost: Array, indptr: Array, indices: Array, cost: Array) -> Network:
-    """Allocate a network with one piece, number 0, and no flow."""
+    """Allocate a network without flow."""
     n, m = parent.size, cost.size
     first_child = np.full(n, -1, dtype=np.int32)
     next_sibling = np.full(n, -1, dtype=np.int32)
@@ -89,7 +88,6 @@ def build_network(parent: Array, gain: Array, split_cost: Array, indptr: Array, 
         gain=gain.astype(np.int64),
         split_cost=split_cost.astype(np.int64),
         cost=cost.astype(np.int64),
-        piece=np.zeros(n, dtype=np.int32),
         level=np.zeros(n, dtype=np.int32),
         flow=np.zeros(indices.size, dtype=np.int64),
         up=np.zeros(n, dtype=np.int64),

@@ -1,10 +1,11 @@
-"""Cut a reduced problem into pieces until each is one breakpoint of the path, on all cores.
+"""The parametric minimum cut: split a reduced problem until each subproblem is one breakpoint, on all cores.
 
-See `ipforest.path` for the method and `ipforest.maxflow` for the kernels.
+See `ipforest.path` for the method and `ipforest.maxflow.subproblems` for one step of it.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -20,29 +21,31 @@ from ipforest.maxflow.minimum_cut import EXACT, LABEL_LIMIT, LABELS_TOO_NARROW, 
 from ipforest.maxflow.network import Network, build_network
 from ipforest.maxflow.presolve import ReducedProblem
 from ipforest.maxflow.subproblems import (
+    break_even_lambda,
     classify_ends,
-    part,
-    piece_lambda,
-    piece_totals,
     rejoin,
     settle_ends,
-    slice_all,
+    split,
+    split_fully,
+    totals,
 )
 from ipforest.progress import ProgressCallback
 from ipforest.rational import INT64_SAFE
 
+logger = logging.getLogger(__name__)
+
 Array = npt.NDArray[Any]
 
-SMALL_PIECE = 200_000
-"""Pieces of at most so many triples are sliced to the end in one call."""
-LARGE_PIECE = 1_000_000
-"""Pieces of more triples may be parted by a cut that is only nearly minimal."""
+SMALL = 200_000
+"""Subproblems of at most so many triples are split to the end in one call."""
+LARGE = 1_000_000
+"""Subproblems of more triples may be split by a cut that is only nearly minimal."""
 TOLERANCE = 0.25
 """A cut is nearly minimal when at most this share of the excess can still be paid."""
 
 
 @dataclass(slots=True)
-class Piece:
+class Subproblem:
     """Segments of the permutations, scale of the flow in them, and bounds: lam_low < breakpoints <= lam_high."""
 
     nodes: slice
@@ -73,12 +76,12 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Guess:
-    """A piece that was parted at lambda p / q by a cut that is not yet known to be minimal.
+class TentativeSplit:
+    """A subproblem that was split at lambda p / q by a cut that is not yet known to be minimal.
 
     The nodes ``start:middle`` are solved as if the others were never kept, so what they keep at any lambda is kept. The
     nodes ``middle:stop`` are solved as if the first were always kept, and are kept for no lambda >= p / q even so. The
-    guess was right when no breakpoint of the first is below one of the others.
+    split was right when no breakpoint of the first is below one of the others.
     """
 
     start: int
@@ -88,8 +91,8 @@ class Guess:
     q: int
 
 
-class Slicer:
-    """The state of one path computation: a network, permutations cut into pieces, pieces done and to do.
+class ParametricCut:
+    """The state of one path computation: a network, permutations split into subproblems, those done and those open.
 
     Lambdas in here are scaled to integer units of gain over integer units of cost.
     """
@@ -109,51 +112,53 @@ class Slicer:
         settle_ends(self.network, self.never, self.always, needed)
         self.node_order = np.flatnonzero(~(self.never | self.always)).astype(np.int32)
         self.acquisition_order = np.flatnonzero(needed).astype(np.int32)
-        self.done: list[Piece] = []
-        self.open: list[Piece] = []
-        self.guesses: list[Guess] = []
+        self.done: list[Subproblem] = []
+        self.open: list[Subproblem] = []
+        self.tentative: list[TentativeSplit] = []
         if self.node_order.size:
             everything = slice(0, self.node_order.size), slice(0, self.acquisition_order.size)
-            self.open.append(Piece(*everything, 0, Fraction(0), inf))
+            self.open.append(Subproblem(*everything, 0, Fraction(0), inf))
 
-    def segments(self, piece: Piece) -> tuple[Array, Array]:
-        """Give the nodes and acquisitions of a piece, views of the permutations."""
-        return self.node_order[piece.nodes], self.acquisition_order[piece.acquisitions]
+    def segments(self, part: Subproblem) -> tuple[Array, Array]:
+        """Return the nodes and acquisitions of a subproblem, views of the permutations."""
+        return self.node_order[part.nodes], self.acquisition_order[part.acquisitions]
 
-    def n_triples(self, piece: Piece) -> int:
-        """Count the live triples of a piece."""
-        nodes, _ = self.segments(piece)
+    def n_triples(self, part: Subproblem) -> int:
+        """Count the live triples of a subproblem."""
+        nodes, _ = self.segments(part)
         return int(np.sum(self.network.row_end[nodes] - self.network.row_start[nodes]))
 
-    def totals(self, piece: Piece) -> tuple[int, int]:
-        """Sum the gain and cost of a piece."""
-        gain, cost, _ = piece_totals(self.network, *self.segments(piece))
+    def totals(self, part: Subproblem) -> tuple[int, int]:
+        """Sum the gain and the cost of a subproblem."""
+        gain, cost, _ = totals(self.network, *self.segments(part))
         return int(gain), int(cost)
 
-    def cut_at(self, piece: Piece, p: int, q: int) -> tuple[Piece | None, Piece | None]:
-        """Solve a piece at lambda p / q; give the kept part and the rest, None for an empty one."""
-        upper, lower, _ = self._cut(piece, p, q, 0.0)
+    def cut_at(self, part: Subproblem, p: int, q: int) -> tuple[Subproblem | None, Subproblem | None]:
+        """Solve a subproblem at lambda p / q; return the kept part and the rest, None for an empty one."""
+        upper, lower, _ = self._cut(part, p, q, 0.0)
         return upper, lower
 
-    def guess_at(self, piece: Piece, p: int, q: int) -> tuple[Piece | None, Piece | None]:
-        """As `cut_at`, but the kept part may be too large; it is noted in `guesses` then.
+    def split_tentatively(self, part: Subproblem, p: int, q: int) -> tuple[Subproblem | None, Subproblem | None]:
+        """As `cut_at`, but the kept part may be too large; it is noted in `tentative` then.
 
-        Once few excess can still be paid, the nodes that are nearly cut off are taken for kept, and only what is kept
-        of the others, given these, is solved exactly.
+        Once little excess can still be paid, the nodes that are nearly cut off are taken for kept, and only what is
+        kept of the others, given these, is solved exactly.
         """
-        upper, lower, outcome = self._cut(piece, p, q, TOLERANCE)
+        upper, lower, outcome = self._cut(part, p, q, TOLERANCE)
         if outcome != NEAR or upper is None or lower is None:
             return upper, lower
         more, lower = self.cut_at(lower, p, q)
         if more is not None:
             upper = self._joined([upper, more])
         if lower is not None:
-            self.guesses.append(Guess(piece.nodes.start, lower.nodes.start, piece.nodes.stop, p, q))
+            self.tentative.append(TentativeSplit(part.nodes.start, lower.nodes.start, part.nodes.stop, p, q))
         return upper, lower
 
-    def _cut(self, piece: Piece, p: int, q: int, tolerance: float) -> tuple[Piece | None, Piece | None, int]:
-        nodes, acquisitions = self.segments(piece)
-        scale = q / piece.q_of_flow if piece.q_of_flow else 0.0
+    def _cut(
+        self, part: Subproblem, p: int, q: int, tolerance: float
+    ) -> tuple[Subproblem | None, Subproblem | None, int]:
+        nodes, acquisitions = self.segments(part)
+        scale = q / part.q_of_flow if part.q_of_flow else 0.0
         label, limit = self.label, self.limit
         n_kept, _, outcome = cut(self.network, label, limit, nodes, acquisitions, p, q, scale, tolerance)
         if outcome == LABELS_TOO_NARROW:
@@ -161,75 +166,71 @@ class Slicer:
             n_kept, _, outcome = cut(self.network, label, limit, nodes, acquisitions, p, q, 0.0, 0.0)
         lam = Fraction(p, q)
         if n_kept == 0:
-            return None, replace(piece, q_of_flow=q, lam_high=min(lam, piece.lam_high)), outcome
-        n_kept, n_paid = part(self.network, label, nodes, acquisitions)
+            return None, replace(part, q_of_flow=q, lam_high=min(lam, part.lam_high)), outcome
+        n_kept, n_paid = split(self.network, label, nodes, acquisitions)
         if n_kept == nodes.size:
-            return replace(piece, q_of_flow=q, lam_low=max(lam, piece.lam_low)), None, outcome
-        node, acquisition = piece.nodes.start + n_kept, piece.acquisitions.start + n_paid
-        upper = slice(piece.nodes.start, node), slice(piece.acquisitions.start, acquisition)
-        lower = slice(node, piece.nodes.stop), slice(acquisition, piece.acquisitions.stop)
+            return replace(part, q_of_flow=q, lam_low=max(lam, part.lam_low)), None, outcome
+        node, acquisition = part.nodes.start + n_kept, part.acquisitions.start + n_paid
+        upper = slice(part.nodes.start, node), slice(part.acquisitions.start, acquisition)
+        lower = slice(node, part.nodes.stop), slice(acquisition, part.acquisitions.stop)
         kept_from = lam if outcome == EXACT else Fraction(0)
-        return Piece(*upper, q, kept_from, piece.lam_high), Piece(*lower, q, piece.lam_low, lam), outcome
+        return Subproblem(*upper, q, kept_from, part.lam_high), Subproblem(*lower, q, part.lam_low, lam), outcome
 
-    def check_guess(self, guess: Guess) -> tuple[list[Piece], list[Piece]]:
-        """Check a guess once both its sides are resolved; give resolved pieces (none) and open ones."""
-        conflict = self._take_conflict(guess)
-        return [], [] if conflict is None else [conflict]
+    def check(self, split: TentativeSplit) -> None:
+        """Check a tentative split whose two sides are solved; where it was wrong, open what has to be solved again.
 
-    def _take_conflict(self, guess: Guess) -> Piece | None:
-        """Take back a guess where it was wrong: join the pieces on both sides whose lambdas may be out of order.
-
-        Breakpoints above those of the others, and below those of the first, are right; only those between may not be.
+        Breakpoints above those of the others, and below those of the first, are right. The subproblems of both sides
+        that lie between, and may be out of order, are joined.
         """
-        first, others = self._sides(guess)
-        highest = max(piece.highest for piece in others)
-        too_low = [piece for piece in first if not piece.is_above(highest)]
+        first, others = self._sides(split)
+        highest = max(part.highest for part in others)
+        too_low = [part for part in first if not part.is_above(highest)]
+        logger.debug("tentative split of %d nodes: %s", split.stop - split.start, "wrong" if too_low else "right")
         if not too_low:
-            return None
-        lowest = min(piece.lowest for piece in too_low)
-        wrong = too_low + [piece for piece in others if piece.highest >= lowest]
-        below = [Fraction(piece.highest) for piece in others if piece.highest < lowest]
-        lam_low = max(below, default=min(piece.lam_low for piece in others))
-        joined = replace(self._joined(sorted(wrong, key=lambda piece: piece.nodes.start)), lam_low=lam_low)
+            return
+        lowest = min(part.lowest for part in too_low)
+        wrong = too_low + [part for part in others if part.highest >= lowest]
+        below = [Fraction(part.highest) for part in others if part.highest < lowest]
+        lam_low = max(below, default=min(part.lam_low for part in others))
+        joined = replace(self._joined(sorted(wrong, key=lambda part: part.nodes.start)), lam_low=lam_low)
         inside = range(joined.nodes.start, joined.nodes.stop)
-        self.done = [piece for piece in self.done if piece.nodes.start not in inside]
-        self.open = [piece for piece in self.open if piece.nodes.start not in inside]
-        return joined
+        self.done = [part for part in self.done if part.nodes.start not in inside]
+        self.open = [part for part in self.open if part.nodes.start not in inside]
+        self.open.append(joined)
 
-    def settle_guesses(self) -> None:
+    def settle(self) -> None:
         """Make sure of what was found so far although the work ends here."""
-        while self.guesses:
-            guess = self.guesses.pop()
-            for piece in self._sides(guess)[0]:
-                if piece.resolved is None and piece.lam_low < Fraction(guess.p, guess.q):
-                    self.open.remove(piece)
-                    self.open += [part for part in self.cut_at(piece, guess.p, guess.q) if part is not None]
-            _, conflict = self.check_guess(guess)
-            self.open += conflict
+        while self.tentative:
+            split = self.tentative.pop()
+            for part in self._sides(split)[0]:
+                if part.resolved is None and part.lam_low < Fraction(split.p, split.q):
+                    self.open.remove(part)
+                    self.open += [half for half in self.cut_at(part, split.p, split.q) if half is not None]
+            self.check(split)
 
-    def _sides(self, guess: Guess) -> tuple[list[Piece], list[Piece]]:
-        pieces = [*self.done, *self.open]
-        first = [piece for piece in pieces if guess.start <= piece.nodes.start < guess.middle]
-        others = [piece for piece in pieces if guess.middle <= piece.nodes.start < guess.stop]
+    def _sides(self, split: TentativeSplit) -> tuple[list[Subproblem], list[Subproblem]]:
+        parts = [*self.done, *self.open]
+        first = [part for part in parts if split.start <= part.nodes.start < split.middle]
+        others = [part for part in parts if split.middle <= part.nodes.start < split.stop]
         return first, others
 
-    def _joined(self, pieces: Sequence[Piece]) -> Piece:
-        """Make one piece of adjacent ones, at the scale of flow of the largest."""
-        nodes = slice(pieces[0].nodes.start, pieces[-1].nodes.stop)
-        acquisitions = slice(pieces[0].acquisitions.start, pieces[-1].acquisitions.stop)
-        q = max(pieces, key=self.n_triples).q_of_flow
-        bounds = min(piece.lowest for piece in pieces), max(piece.highest for piece in pieces)
-        joined = Piece(nodes, acquisitions, q, *bounds)
-        if q * piece_totals(self.network, *self.segments(joined))[2] >= INT64_SAFE:
+    def _joined(self, parts: Sequence[Subproblem]) -> Subproblem:
+        """Make one subproblem of adjacent ones, at the scale of flow of the largest."""
+        nodes = slice(parts[0].nodes.start, parts[-1].nodes.stop)
+        acquisitions = slice(parts[0].acquisitions.start, parts[-1].acquisitions.stop)
+        q = max(parts, key=self.n_triples).q_of_flow
+        bounds = min(part.lowest for part in parts), max(part.highest for part in parts)
+        joined = Subproblem(nodes, acquisitions, q, *bounds)
+        if q * totals(self.network, *self.segments(joined))[2] >= INT64_SAFE:
             joined = replace(joined, q_of_flow=0)
         scale = np.concatenate(
-            [np.full(piece.n_nodes, joined.q_of_flow / piece.q_of_flow if piece.q_of_flow else 0.0) for piece in pieces]
+            [np.full(part.n_nodes, joined.q_of_flow / part.q_of_flow if part.q_of_flow else 0.0) for part in parts]
         )
         rejoin(self.network, *self.segments(joined), self.reduced.parent, self.reduced.indptr, scale)
         self.node_order[nodes].sort()
         return joined
 
-    def cut_at_checked(self, piece: Piece, p: int, q: int) -> tuple[Piece | None, Piece | None]:
+    def cut_at_checked(self, part: Subproblem, p: int, q: int) -> tuple[Subproblem | None, Subproblem | None]:
         """As `cut_at`, at a lambda given by the user.
 
         Raises
@@ -237,18 +238,18 @@ class Slicer:
         OverflowError
             Flows at this lambda may not fit 64 bits.
         """
-        _, cost, positive = piece_totals(self.network, *self.segments(piece))
+        _, cost, positive = totals(self.network, *self.segments(part))
         if q * int(positive) + p * int(cost) >= INT64_SAFE:
             raise OverflowError(
                 f"lam_range: expected gains and costs below 2^62 in integer units, got {q} x {positive} and {p} x "
                 f"{cost}; use bounds of fewer digits"
             )
-        return self.cut_at(piece, p, q)
+        return self.cut_at(part, p, q)
 
-    def importance(self, piece: Piece) -> float:
-        """Area between the known chord of a piece and its known tangents: how far the curve may lie below."""
-        gain, cost = self.totals(piece)
-        chord, low, high = gain / cost, float(piece.lam_low), float(piece.lam_high)
+    def importance(self, part: Subproblem) -> float:
+        """Area between the known chord of a subproblem and its known tangents: how far the curve may lie below."""
+        gain, cost = self.totals(part)
+        chord, low, high = gain / cost, float(part.lam_low), float(part.lam_high)
         upper = (high - chord) / (high - low) if high < inf else 1.0
         return cost * cost * (chord - low) * upper
 
@@ -258,101 +259,104 @@ class Slicer:
         self.limit = WIDE_LABEL_LIMIT
         return self.label, self.limit
 
-    def own_lambda(self, piece: Piece) -> tuple[int, int]:
-        """Lambda at which the piece as a whole is worth its price.
+    def own_lambda(self, part: Subproblem) -> tuple[int, int]:
+        """Return the lambda at which the subproblem as a whole is worth its price.
 
         Raises
         ------
         OverflowError
             Flows at this lambda may not fit 64 bits.
         """
-        p, q, fits = piece_lambda(self.network, *self.segments(piece))
+        p, q, fits = break_even_lambda(self.network, *self.segments(part))
         if not fits:
-            gain, cost = self.totals(piece)
+            gain, cost = self.totals(part)
             raise OverflowError(
                 f"instance: expected gain x cost of every piece of the path below 2^62 in integer units, got "
                 f"{gain} x {cost}; use prices or a resolution of fewer digits"
             )
         return int(p), int(q)
 
-    def slice_once(self, piece: Piece) -> tuple[list[Piece], list[Piece]]:
-        """Cut a piece at its own lambda; give resolved pieces and open ones."""
-        p, q = self.own_lambda(piece)
-        return self._sliced(p, q, *self.cut_at(piece, p, q))
+    def split_once(self, part: Subproblem) -> tuple[list[Subproblem], list[Subproblem]]:
+        """Cut a subproblem at its own lambda; return resolved subproblems and open ones."""
+        p, q = self.own_lambda(part)
+        return self._halves(p, q, *self.cut_at(part, p, q))
 
-    def _sliced(self, p: int, q: int, upper: Piece | None, lower: Piece | None) -> tuple[list[Piece], list[Piece]]:
+    def _halves(
+        self, p: int, q: int, upper: Subproblem | None, lower: Subproblem | None
+    ) -> tuple[list[Subproblem], list[Subproblem]]:
         if lower is None:
-            raise AssertionError("a piece at its own lambda is never kept as a whole")
+            raise AssertionError("a subproblem at its own lambda is never kept as a whole")
         return ([replace(lower, resolved=(p, q))], []) if upper is None else ([], [upper, lower])
 
-    def slice_fully(self, piece: Piece) -> tuple[list[Piece], list[Piece]]:
-        """Slice a small piece to the end in one call, a large one once; give resolved pieces and open ones."""
-        size = self.n_triples(piece)
-        if size > SMALL_PIECE:
-            p, q = self.own_lambda(piece)
-            solve = self.guess_at if size > LARGE_PIECE else self.cut_at
-            return self._sliced(p, q, *solve(piece, p, q))
-        nodes, acquisitions = self.segments(piece)
+    def resolve_small_or_split(self, part: Subproblem) -> tuple[list[Subproblem], list[Subproblem]]:
+        """Split a small subproblem to the end in one call, a large one once; return resolved and open ones."""
+        size = self.n_triples(part)
+        if size > SMALL:
+            p, q = self.own_lambda(part)
+            solve = self.split_tentatively if size > LARGE else self.cut_at
+            return self._halves(p, q, *solve(part, p, q))
+        nodes, acquisitions = self.segments(part)
         found = np.empty((nodes.size, 6), dtype=np.int64)
-        n_found, n_left = slice_all(self.network, self.label, self.limit, nodes, acquisitions, piece.q_of_flow, found)
-        pieces = [
+        n_found, n_left = split_fully(self.network, self.label, self.limit, nodes, acquisitions, part.q_of_flow, found)
+        parts = [
             replace(
-                piece,
-                nodes=slice(piece.nodes.start + a, piece.nodes.start + b),
-                acquisitions=slice(piece.acquisitions.start + c, piece.acquisitions.start + d),
+                part,
+                nodes=slice(part.nodes.start + a, part.nodes.start + b),
+                acquisitions=slice(part.acquisitions.start + c, part.acquisitions.start + d),
                 q_of_flow=q,
                 resolved=(p, q) if p else None,
             )
             for a, b, c, d, p, q in found[: n_found + n_left].tolist()
         ]
         if n_left:
-            self.own_lambda(pieces[n_found])
+            self.own_lambda(parts[n_found])
             self.widen_labels()
-        return pieces[:n_found], pieces[n_found:]
+        return parts[:n_found], parts[n_found:]
 
 
-def slice_open(
-    slicer: Slicer, max_points: int | None, report: ProgressCallback, n_skipped: int, lambda_unit: float
+def resolve(
+    cut: ParametricCut, max_points: int | None, report: ProgressCallback, n_skipped: int, lambda_unit: float
 ) -> None:
-    """Slice open pieces, largest first, on all cores, until none is left or there are `max_points` pieces."""
+    """Split open subproblems, largest first, on all cores, until none is left or there are `max_points`."""
     n_threads = os.cpu_count() or 1
-    step = slicer.slice_fully if max_points is None else slicer.slice_once
-    running: dict[Future[tuple[list[Piece], list[Piece]]], Piece | None] = {}
+    step = cut.resolve_small_or_split if max_points is None else cut.split_once
+    running: dict[Future[tuple[list[Subproblem], list[Subproblem]]], Subproblem] = {}
 
-    def collect(finished: Iterable[Future[tuple[list[Piece], list[Piece]]]]) -> None:
+    def collect(finished: Iterable[Future[tuple[list[Subproblem], list[Subproblem]]]]) -> None:
         for future in finished:
-            piece = running.pop(future)
-            if future.exception() is not None and piece is not None:
-                slicer.open.append(piece)
+            part = running.pop(future)
+            if future.exception() is not None:
+                cut.open.append(part)
             resolved, still_open = future.result()
-            slicer.done += resolved
-            slicer.open += still_open
+            cut.done += resolved
+            cut.open += still_open
 
     with ThreadPoolExecutor(n_threads) as pool:
         try:
-            while slicer.open or running or slicer.guesses:
-                slicer.open.sort(key=slicer.n_triples if max_points is None else slicer.importance)
-                while slicer.open and len(running) < n_threads:
-                    n_pieces = len(slicer.done) + len(slicer.open) + len(running) + n_skipped
-                    if max_points is not None and n_pieces + len(running) >= max_points:
+            while True:
+                cut.open.sort(key=cut.n_triples if max_points is None else cut.importance)
+                while cut.open and len(running) < n_threads:
+                    n_parts = len(cut.done) + len(cut.open) + len(running) + n_skipped
+                    if max_points is not None and n_parts + len(running) >= max_points:
                         break
-                    piece = slicer.open.pop()
-                    running[pool.submit(step, piece)] = piece
-                if not running and slicer.guesses:
-                    running[pool.submit(slicer.check_guess, slicer.guesses.pop())] = None
-                if not running:
+                    part = cut.open.pop()
+                    running[pool.submit(step, part)] = part
+                if running:
+                    collect(wait(running, return_when=FIRST_COMPLETED).done)
+                elif cut.tentative:
+                    cut.check(cut.tentative.pop())
+                else:
                     break
-                collect(wait(running, return_when=FIRST_COMPLETED).done)
-                settled = sum(piece.n_nodes for piece in slicer.done)
-                left = _remaining([*slicer.open, *(piece for piece in running.values() if piece)], lambda_unit)
-                report(settled / slicer.node_order.size, f"{len(slicer.done)} breakpoints{left}")
+                settled = sum(part.n_nodes for part in cut.done)
+                left = _remaining([*cut.open, *running.values()], lambda_unit)
+                report(settled / cut.node_order.size, f"{len(cut.done)} breakpoints{left}")
         finally:
             collect(wait(running).done)
 
 
-def _remaining(pieces: Sequence[Piece], lambda_unit: float) -> str:
+def _remaining(parts: Sequence[Subproblem], lambda_unit: float) -> str:
     """Say between which lambdas breakpoints may still be missing."""
-    if not pieces:
+    if not parts:
         return ""
-    low, high = min(piece.lam_low for piece in pieces), max(piece.lam_high for piece in pieces)
+    low, high = min(part.lam_low for part in parts), max(part.lam_high for part in parts)
     return f", lambda {float(low) * lambda_unit:.3g}..{float(high) * lambda_unit:.3g} open"

@@ -1,7 +1,7 @@
-"""Find nodes that no optimal pruning of a piece keeps, without any flow.
+"""Find nodes that no optimal pruning of a subproblem keeps, without any flow.
 
-At lambda p / q a subtree is worth its gain less the price of the acquisitions that nobody else in the piece meets; of
-its own subtrees only those count that are worth something. As the worth of a subtree only falls when others go, one
+At lambda p / q a subtree is worth its gain less the price of the acquisitions that nobody else in the subproblem meets;
+of its own subtrees only those count that are worth something. As the worth of a subtree only falls when others go, one
 that is worth less than nothing is never kept at this lambda, and dropping it may expose the next. Every triple is
 visited twice, so the whole takes as long as two rounds of the flow: 0.09 s where the cut took 2 s (9.2 million triples,
 a scikit-learn forest), and of the 80,950 nodes that are not kept there it finds 78,968.
@@ -59,7 +59,7 @@ def _charge(network: Network, h: int, price: int, least: int, doomed: Array, n_d
 
 
 @njit
-def peel(network: Network, nodes: Array, acquisitions: Array, p: int, q: int, least: int) -> int:
+def drop_unprofitable(network: Network, nodes: Array, acquisitions: Array, p: int, q: int, least: int) -> int:
     """Drop subtrees that are worth less than `least` until there are none; they get level DEAD, the others level 1.
 
     Parameters
@@ -67,7 +67,7 @@ def peel(network: Network, nodes: Array, acquisitions: Array, p: int, q: int, le
     network : Network
         Overwrites ``excess``; ``owner`` becomes the number of nodes left that meet each acquisition.
     nodes, acquisitions : int32
-        The piece.
+        The subproblem.
     p, q : int
     least : int
         0 drops what is in no minimum cut; 1 also what is not in the smallest.
@@ -117,7 +117,7 @@ def peel(network: Network, nodes: Array, acquisitions: Array, p: int, q: int, le
 
 @njit
 def set_aside(network: Network, nodes: Array, scale: float) -> None:
-    """Scale the flow of the nodes that were peeled off, without what they pay for others or hand to them."""
+    """Scale the flow of the nodes that were dropped, without what they pay for others or hand to them."""
     flow, payers = network.flow, network.owner
     for i in range(nodes.size):
         h = nodes[i]

@@ -223,7 +223,7 @@ def route_along_tree(network: Network, nodes: Array, acquisitions: Array, p: int
     ----------
     network : Network
     nodes, acquisitions : int32
-        The piece.
+        The subproblem.
     p, q : int
         Its lambda.
     live : int

@@ -1,13 +1,13 @@
-"""Slicing with contraction: every breakpoint of the path, exactly.
+"""Split and contract: every breakpoint of the path, exactly.
 
-A piece is what lies between two known optimal sets: nodes, and the acquisitions that become necessary with them. At the
-lambda at which the piece as a whole is worth its price, gain(S) / cost(S), its minimum cut is either trivial, then the
-piece is one breakpoint and its maximum flow saturates every arc from the source and into the sink; or the kept part has
-larger breakpoints and the rest smaller ones. Both parts are pieces again. They start from the flow of the parent,
+A subproblem is what lies between two known optimal sets: nodes, and the acquisitions that they make necessary. At
+the lambda at which it breaks even as a whole, gain(S) / cost(S), its minimum cut is either trivial, then the subproblem
+is one breakpoint and its maximum flow saturates every arc from the source and into the sink; or the kept part has
+larger breakpoints and the rest smaller ones. Both parts are subproblems again. They start from the flow of the parent,
 rescaled.
 
-Pieces live in place: they own disjoint segments of one permutation of the nodes and one of the acquisitions, and rows
-of the lower part drop what the upper part has paid for. So nothing is copied, and several threads can slice pieces.
+Subproblems live in place: they own disjoint segments of one permutation of the nodes and one of the acquisitions, and
+rows of the lower part drop what the upper part has paid for. So nothing is copied, and several threads can work.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ SAFE = 2.0**62
 
 
 @njit
-def piece_totals(network: Network, nodes: Array, acquisitions: Array) -> tuple[int, int, int]:
-    """Gain, cost and sum of the positive gains of a piece."""
+def totals(network: Network, nodes: Array, acquisitions: Array) -> tuple[int, int, int]:
+    """Gain, cost and sum of the positive gains of a subproblem."""
     gain, cost, positive = 0, 0, 0
     for i in range(nodes.size):
         gain += network.gain[nodes[i]]
@@ -40,8 +40,8 @@ def piece_totals(network: Network, nodes: Array, acquisitions: Array) -> tuple[i
 
 
 @njit
-def part(network: Network, label: Array, nodes: Array, acquisitions: Array) -> tuple[int, int]:
-    """Order a piece that was cut: kept nodes and their acquisitions first; cut all ties between the two parts.
+def split(network: Network, label: Array, nodes: Array, acquisitions: Array) -> tuple[int, int]:
+    """Order a subproblem that was cut: kept nodes and their acquisitions first; cut all ties between the two parts.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def part(network: Network, label: Array, nodes: Array, acquisitions: Array) -> t
 
 @njit
 def rejoin(network: Network, nodes: Array, acquisitions: Array, parent: Array, indptr: Array, scale: Array) -> None:
-    """Make one piece of adjacent ones: tie its nodes again to all of its acquisitions and to parents in it.
+    """Make one subproblem of adjacent ones: tie its nodes again to all of its acquisitions and to parents in it.
 
     Parameters
     ----------
@@ -133,9 +133,9 @@ def _gcd(a: int, b: int) -> int:
 
 
 @njit
-def piece_lambda(network: Network, nodes: Array, acquisitions: Array) -> tuple[int, int, bool]:
-    """Reduce gain / cost of a piece to p / q, and tell whether flows at this scale fit 64 bits."""
-    gain, cost, positive = piece_totals(network, nodes, acquisitions)
+def break_even_lambda(network: Network, nodes: Array, acquisitions: Array) -> tuple[int, int, bool]:
+    """Reduce gain / cost of a subproblem to p / q, and tell whether flows at this scale fit 64 bits."""
+    gain, cost, positive = totals(network, nodes, acquisitions)
     divisor = _gcd(gain, cost)
     p, q = gain // divisor, cost // divisor
     return p, q, 2.0 * max(float(p) * float(cost), float(q) * float(positive)) < SAFE
@@ -160,10 +160,10 @@ def restore_row_order(indptr: Array, indices: Array, shuffled: Array, flow: Arra
 
 
 @njit
-def slice_all(
+def split_fully(
     network: Network, label: Array, limit: int, nodes: Array, acquisitions: Array, q_of_flow: int, found: Array
 ) -> tuple[int, int]:
-    """Slice a piece until only trivial ones are left.
+    """Split a subproblem until only trivial ones are left.
 
     Parameters
     ----------
@@ -181,8 +181,8 @@ def slice_all(
     -------
     n_found : int
     n_left : int
-        0, or the number of pieces that are still open because the first of them does not fit 64 bits or needs labels
-        beyond `limit`; they follow in `found` with p = 0 and the scale of their flow as q.
+        0, or the number of subproblems that are still open because the first of them does not fit 64 bits or needs
+        labels beyond `limit`; they follow in `found` with p = 0 and the scale of their flow as q.
     """
     stack = np.empty((nodes.size + 1, 5), np.int64)
     stack[0, :] = (0, nodes.size, 0, acquisitions.size, q_of_flow)
@@ -191,7 +191,7 @@ def slice_all(
         depth -= 1
         a, b, c, d, q_old = stack[depth]
         own_nodes, own_acquisitions = nodes[a:b], acquisitions[c:d]
-        p, q, fits = piece_lambda(network, own_nodes, own_acquisitions)
+        p, q, fits = break_even_lambda(network, own_nodes, own_acquisitions)
         if not fits:
             return n_found, _leave_open(stack, depth + 1, found[n_found:])
         scale = float(q) / float(q_old) if q_old > 0 else 0.0
@@ -203,7 +203,7 @@ def slice_all(
             found[n_found, :] = (a, b, c, d, p, q)
             n_found += 1
         else:
-            n_kept, n_paid = part(network, label, own_nodes, own_acquisitions)
+            n_kept, n_paid = split(network, label, own_nodes, own_acquisitions)
             stack[depth, :] = (a + n_kept, b, c + n_paid, d, q)
             stack[depth + 1, :] = (a, a + n_kept, c, c + n_paid, q)
             depth += 2

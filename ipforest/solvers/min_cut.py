@@ -21,7 +21,7 @@ from ipforest.maxflow.presolve import (
     restore_nodes,
     restore_triples,
 )
-from ipforest.maxflow.subproblems import part, piece_totals, restore_row_order
+from ipforest.maxflow.subproblems import restore_row_order, split, totals
 from ipforest.rational import INT64_SAFE, exact_sum
 from ipforest.results import DualFlow, Pruning, PruningResult, Status
 
@@ -29,7 +29,7 @@ Array = npt.NDArray[Any]
 Kernel: TypeAlias = Callable[..., tuple[int, int, int]]
 
 PLENTY_OF_ROOM = 2
-"""Room over supply from which on nodes are not peeled off."""
+"""Room over supply from which on no nodes are dropped before the flow."""
 
 
 def solve_min_cut(instance: PruningInstance, lam: Fraction, start: DualFlow | None = None) -> PruningResult:
@@ -88,10 +88,10 @@ def solve_min_cut(instance: PruningInstance, lam: Fraction, start: DualFlow | No
 def maximum_flow(
     reduced: ReducedProblem, network: Network, p: int, q: int, scale: float
 ) -> tuple[npt.NDArray[np.bool_], int]:
-    """Solve a network that is one piece, at lambda p / q.
+    """Solve a network that is one subproblem, at lambda p / q.
 
-    First the minimum cut, without the nodes that can be peeled off; then the flow of all that is not kept. Where there
-    is plenty of room the flow takes few rounds, and peeling off nearly everything would take as long.
+    First the minimum cut, without the nodes that persistency drops; then the flow of all that is not kept. Where there
+    is plenty of room the flow takes few rounds, and dropping nearly everything first would take as long.
 
     Parameters
     ----------
@@ -111,12 +111,12 @@ def maximum_flow(
     """
     nodes = np.arange(reduced.gain.size, dtype=np.int32)
     acquisitions = np.arange(reduced.cost.size, dtype=np.int32)
-    _, cost, positive = piece_totals(network, nodes, acquisitions)
+    _, cost, positive = totals(network, nodes, acquisitions)
     if p * cost > PLENTY_OF_ROOM * q * positive:
         _, _, rounds = _run(solve_whole, network, nodes, acquisitions, p, q, scale)
         return network.level == KEPT, rounds
     label, n_kept, rounds = _run(cut, network, nodes, acquisitions, p, q, scale)
-    n_kept, n_paid = part(network, label, nodes, acquisitions)
+    n_kept, n_paid = split(network, label, nodes, acquisitions)
     kept = np.zeros(nodes.size, dtype=bool)
     kept[nodes[:n_kept]] = True
     _, _, more = _run(solve_whole, network, nodes[n_kept:], acquisitions[n_paid:], p, q, 1.0)

@@ -17,7 +17,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from ipforest import BudgetResult, FeatureCosts, Forest, PruningInstance, PruningResult
 from ipforest import progress as progress_module
 from ipforest.cli import main
-from ipforest.maxflow import parametric_cut as slicer_module
+from ipforest.maxflow import parametric_cut as parametric_cut_module
 from ipforest.solvers import tree_dp
 from proofs.claims import table as claims
 from proofs.claims.claim import Finding, Ruling
@@ -150,7 +150,7 @@ def interrupted(monkeypatch):
         yield report
 
     monkeypatch.setattr(progress_module, "progress_bar", bar)
-    monkeypatch.setattr(slicer_module, "SMALL_PIECE", -1)
+    monkeypatch.setattr(parametric_cut_module, "SMALL", -1)
 
 
 def test_an_interrupted_path_keeps_what_was_found_without_a_certificate(own_forest, tmp_path, interrupted, capsys):

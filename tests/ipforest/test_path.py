@@ -1,3 +1,4 @@
+import logging
 from bisect import bisect_right
 from fractions import Fraction
 from itertools import pairwise
@@ -12,7 +13,7 @@ from strategies import instances
 
 from ipforest import PruningInstance, Status, solve, solve_budget
 from ipforest.experiments.synthetic import synthetic_instance
-from ipforest.maxflow import parametric_cut as slicer_module
+from ipforest.maxflow import parametric_cut as parametric_cut_module
 from ipforest.path import PruningPath, prune_path
 from proofs.crosschecks.brute_force import brute_force, prunings
 
@@ -76,7 +77,7 @@ def middle_sized(request):
 
 @pytest.fixture
 def one_cut_a_call(monkeypatch):
-    monkeypatch.setattr(slicer_module, "SMALL_PIECE", -1)
+    monkeypatch.setattr(parametric_cut_module, "SMALL", -1)
 
 
 def test_equals_slicing_with_fractions_in_plain_python(middle_sized):
@@ -183,34 +184,26 @@ def test_an_interrupt_keeps_what_was_found(middle_sized, one_cut_a_call):
 
 
 @pytest.fixture
-def guesses(monkeypatch):
-    """Part pieces of any size by nearly minimal cuts; collects whether each turned out to be right."""
-    monkeypatch.setattr(slicer_module, "SMALL_PIECE", -1)
-    monkeypatch.setattr(slicer_module, "LARGE_PIECE", -1)
-    monkeypatch.setattr(slicer_module, "TOLERANCE", 0.95)
-    checked = []
-    check_guess = slicer_module.Slicer.check_guess
-
-    def noted(slicer, guess):
-        resolved, still_open = check_guess(slicer, guess)
-        checked.append(not still_open)
-        return resolved, still_open
-
-    monkeypatch.setattr(slicer_module.Slicer, "check_guess", noted)
-    return checked
+def tentative_splits(monkeypatch, caplog):
+    """Split subproblems of any size by nearly minimal cuts; the log says whether each turned out to be right."""
+    monkeypatch.setattr(parametric_cut_module, "SMALL", -1)
+    monkeypatch.setattr(parametric_cut_module, "LARGE", -1)
+    monkeypatch.setattr(parametric_cut_module, "TOLERANCE", 0.95)
+    caplog.set_level(logging.DEBUG, parametric_cut_module.__name__)
+    return caplog
 
 
-def with_wrong_guesses():
-    """Draw instances where some guesses turn out wrong."""
+def with_wrong_splits():
+    """Draw instances where some tentative splits turn out wrong."""
     for n_trees, n_features, max_price in ((8, 20, 10), (15, 30, 1), (15, 20, 10)):
         yield synthetic_instance(n_trees, 300, n_features, n_training=900, max_price=max_price, seed=2)
 
 
-def test_wrong_guesses_are_found_and_mended(guesses, monkeypatch):
-    paths = [(instance, prune_path(instance)) for instance in with_wrong_guesses()]
-    assert any(guesses)
-    assert not all(guesses)
-    monkeypatch.setattr(slicer_module, "TOLERANCE", 0.0)
+def test_wrong_tentative_splits_are_found_and_mended(tentative_splits, monkeypatch):
+    paths = [(instance, prune_path(instance)) for instance in with_wrong_splits()]
+    assert "right" in tentative_splits.text
+    assert "wrong" in tentative_splits.text
+    monkeypatch.setattr(parametric_cut_module, "TOLERANCE", 0.0)
     for instance, path in paths:
         exact = prune_path(instance)
         assert path.breakpoints == exact.breakpoints
@@ -219,8 +212,8 @@ def test_wrong_guesses_are_found_and_mended(guesses, monkeypatch):
 
 
 @pytest.mark.parametrize("n_calls", [1, 2, 4, 8, 16, 24])
-def test_an_interrupt_between_a_guess_and_its_check_keeps_only_what_is_true(guesses, n_calls):
-    instance = next(with_wrong_guesses())
+def test_an_interrupt_between_a_tentative_split_and_its_check_keeps_only_what_is_true(tentative_splits, n_calls):
+    instance = next(with_wrong_splits())
     calls = []
 
     def interrupt(share, message):
@@ -230,7 +223,7 @@ def test_an_interrupt_between_a_guess_and_its_check_keeps_only_what_is_true(gues
 
     path = prune_path(instance, progress=interrupt)
     assert path.status is Status.INTERRUPTED
-    assert guesses
+    assert "tentative split" in tentative_splits.text
     whole = prune_path(instance)
     assert set(zip(path.errors, path.costs, strict=True)) <= set(zip(whole.errors, whole.costs, strict=True))
     for lam in whole.breakpoints:

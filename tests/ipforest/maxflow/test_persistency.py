@@ -8,14 +8,14 @@ from strategies import instances, lambdas
 
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.maxflow.network import DEAD
-from ipforest.maxflow.persistency import peel
+from ipforest.maxflow.persistency import drop_unprofitable
 from proofs.crosschecks.brute_force import brute_force, prunings
 
 
-def peeled(instance, p, q, least):
+def nodes_left(instance, p, q, least):
     network = network_of(instance)
     nodes = np.arange(instance.n_internal, dtype=np.int32)
-    n_left = peel(network, nodes, np.arange(instance.n_acquisitions, dtype=np.int32), p, q, least)
+    n_left = drop_unprofitable(network, nodes, np.arange(instance.n_acquisitions, dtype=np.int32), p, q, least)
     left = network.level != DEAD
     assert n_left == np.count_nonzero(left)
     assert network.owner.tolist() == met_by(instance, left).tolist()
@@ -42,14 +42,14 @@ def subtree_worths(instance, left, p, q):
 
 @settings(max_examples=150)
 @given(instances(), lambdas)
-def test_no_optimal_pruning_keeps_what_is_peeled_off(instance, lam):
+def test_no_optimal_pruning_keeps_what_is_dropped(instance, lam):
     p, q = instance.scaled_lambda(lam)
     best = brute_force(instance, lam)
     optimal = [pruning for pruning in prunings(instance) if instance.objective(pruning, lam) == best.objective]
-    left = peeled(instance, p, q, 0)
+    left = nodes_left(instance, p, q, 0)
     for pruning in optimal:
         assert not np.any(pruning.kept & ~left)
-    assert not np.any(best.pruning.kept & ~peeled(instance, p, q, 1))
+    assert not np.any(best.pruning.kept & ~nodes_left(instance, p, q, 1))
 
 
 @pytest.mark.parametrize("least", [0, 1])
@@ -58,7 +58,7 @@ def test_what_is_left_is_closed_and_no_subtree_of_it_is_worth_too_little(least, 
     instance = synthetic_instance(6, 60, 12, max_price=max_price, seed=4)
     lam = sum(instance.gain) * instance.error_unit / (sum(instance.acquisition_cost) * instance.cost_unit)
     p, q = instance.scaled_lambda(Fraction(lam))
-    left = peeled(instance, p, q, least)
+    left = nodes_left(instance, p, q, least)
     assert 0 < np.count_nonzero(left) < instance.n_internal
     below = left & (instance.parent >= 0)
     assert left[instance.parent[below]].all()
