@@ -7,28 +7,29 @@ r"""The papers' programs as Pyomo models, the same programs as plain arrays, and
 Glossary
 --------
 
-==============  =====================================  =================  ===============================
-symbol          name in the code                       shape              unit, meaning
-==============  =====================================  =================  ===============================
-T, K, N         ``n_trees, n_units, n_examples``       integers           N counts the examples that cost
-h, u            node                                   0 .. n_nodes - 1   numbered tree by tree
-leaves          ``ModelData.leaves``                   (n_leaves,)        nodes without children
-p(h)            ``ModelData.path``                     a list a node      root to h, h included
-S_h             ``split_cost``                         (n_internal,)      examples passing h, priced
-e_h             ``errors``, ``ModelData.e``            (n_nodes,)         ``error_unit``
-c_k             ``acquisition_cost``, ``ModelData.c``  (n_acquisitions,)  ``cost_unit``
-(k, i)          acquisition, pair                      (n_acquisitions,)  unit k for example i
-(t, k, i)       triple                                 (n_triples,)       first use of k by i in tree t
-u_{t,k,i}       ``ModelData.first_use``                (n_triples,)       node of first use
-lambda          ``lam``                                Fraction           error per cost
-p / q           ``ModelSpecification.weights``                  integers           lambda in integer units
-B               ``budget``                             Fraction           average cost of an example
-z_h             ``model.z``                            (n_nodes,)         1: h is a leaf when pruned
-x_h             ``model.x``, ``Pruning.kept``          (n_internal,)      1: h keeps its test
-w^(t)_{k,i}     ``model.w_tree``                       (n_triples,)       1: tree t uses k for i
-w_{k,i}         ``model.w``                            (n_acquisitions,)  1: k is acquired for i
-beta^(t)_{k,i}  ``outcome.multipliers``                (n_triples,)       dual of w^(t) <= w
-==============  =====================================  =================  ===============================
+==============  ================================  =================  ====================================
+symbol          name in the code                  shape              unit, meaning
+==============  ================================  =================  ====================================
+T, K, N         ``n_trees, n_units, n_examples``  integers           N counts the examples that pay
+h, u            node                              0 .. n_nodes - 1   numbered tree by tree
+leaves          ``ModelData.leaves``              (n_leaves,)        nodes without children
+p(h)            ``ModelData.path``                one list per node  root to h, h included
+S_h             ``split_cost``                    (n_internal,)      price of the examples passing h
+e_h             ``errors``, ``ModelData.e``       (n_nodes,)         in ``error_unit``
+c_k             ``acquisition_cost``,             (n_acquisitions,)  in ``cost_unit``
+                ``ModelData.c``
+(k, i)          acquisition, pair                 (n_acquisitions,)  unit k for example i
+(t, k, i)       triple                            (n_triples,)       first use of k by i in tree t
+u_{t,k,i}       ``ModelData.first_use``           (n_triples,)       node of first use
+lambda          ``lam``                           Fraction           error per cost
+p / q           ``ModelSpecification.weights``    two integers       lambda in integer units
+B               ``budget``                        Fraction           average cost of an example
+z_h             ``model.z``                       (n_nodes,)         1: h is a leaf when pruned
+x_h             ``model.x``, ``Pruning.kept``     (n_internal,)      1: h keeps its test
+w^(t)_{k,i}     ``model.w_tree``                  (n_triples,)       1: tree t uses k for i
+w_{k,i}         ``model.w``                       (n_acquisitions,)  1: k is acquired for i
+beta^(t)_{k,i}  ``exact_results.multipliers``     (n_triples,)       dual of w^(t) <= w
+==============  ================================  =================  ====================================
 
 The optimal-pruning paper leaves h out of p(h) and writes z_h apart; the models follow BudgetPrune, p(h) includes h.
 """

@@ -22,7 +22,7 @@ def linear_program(specification: ModelSpecification) -> LinearProgram:
     Parameters
     ----------
     specification : ModelSpecification
-        See `formulations.state`.
+        See `formulations.specify`.
 
     Returns
     -------

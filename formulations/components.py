@@ -30,7 +30,7 @@ def errors(model: pyo.ConcreteModel) -> Any:
 
 
 def acquisition_costs(model: pyo.ConcreteModel) -> Any:
-    """Sum c_k w_{k,i}: each unit is paid once an example, in whatever trees it is used."""
+    """Sum c_k w_{k,i}: each unit is paid once per example, in whatever trees it is used."""
     return pyo.quicksum(model.data.c[pair] * model.w[pair] for pair in model.data.pairs)
 
 

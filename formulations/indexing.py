@@ -15,7 +15,7 @@ IntArray = npt.NDArray[np.int64]
 
 
 def columns(specification: ModelSpecification) -> tuple[Block, ...]:
-    """Name the variables: z or x of the nodes, w^(t) of the triples, w of the acquisitions."""
+    """Return the names of the variables: z or x of the nodes, w^(t) of the triples, w of the acquisitions."""
     instance = specification.instance
     tree = (
         Block("x", (instance.internal_nodes,))
@@ -31,7 +31,7 @@ def columns(specification: ModelSpecification) -> tuple[Block, ...]:
 
 
 def rows(specification: ModelSpecification) -> tuple[Block, ...]:
-    """Name the constraints."""
+    """Return the names of the constraints."""
     instance = specification.instance
     paths = Block("one_leaf_per_path", (tree_leaves(instance),))
     if specification.formulation == "ip0":

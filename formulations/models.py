@@ -64,7 +64,7 @@ def matrix(model: pyo.ConcreteModel) -> LinearProgram:
 
 
 def _sides(row: Any) -> list[tuple[str, float]]:
-    """Give a constraint as one row, or as two if it has two different sides: sense and right-hand side of each."""
+    """Return a constraint as one row, or as two if it has two different sides: sense and right-hand side of each."""
     if row.equality:
         return [("==", pyo.value(row.upper))]
     sides = (("<=", row.upper), (">=", row.lower))

@@ -127,7 +127,7 @@ class Coefficients:
 
 
 def objective_coefficients(specification: ModelSpecification) -> Coefficients:
-    """Give the objective's coefficients: integers, in floats.
+    """Return the objective's coefficients: integers, in floats.
 
     Raises
     ------

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Self, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from ipforest._arrays import checked_array
+from ipforest._arrays import BoolArray, IntArray, checked_array
+from ipforest._records import from_record, json_object, to_record
 
 
 class Status(StrEnum):
@@ -25,14 +25,10 @@ class Status(StrEnum):
     INTERRUPTED = "interrupted"
 
     def judged(self, proven: bool) -> Status:
-        """Say how a solve that ended like this ended in all: "optimal" needs a proof, and a proof is enough for it."""
+        """Return the status of the result of a search that ended like this: "optimal" if and only if it is proven."""
         if proven:
             return Status.OPTIMAL
         return Status.FEASIBLE if self is Status.OPTIMAL else self
-
-
-Mixture: TypeAlias = "tuple[tuple[Fraction, Pruning], ...]"
-"""Weights > 0, of sum 1, and prunings, the cheaper one first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +41,7 @@ class Pruning:
         x_h = 1: node h keeps its test. Indexed like ``instance.internal_nodes``.
     """
 
-    kept: npt.NDArray[np.bool_]
+    kept: BoolArray
 
     def __post_init__(self) -> None:
         kept = np.asarray(self.kept)
@@ -70,7 +66,7 @@ class Pruning:
         return f"Pruning({self.n_kept} of {self.kept.size} internal nodes kept)"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the pruning as JSON types."""
+        """Return the pruning as JSON types."""
         return {"n_internal": self.kept.size, "kept": np.flatnonzero(self.kept).tolist()}
 
     @classmethod
@@ -88,6 +84,10 @@ class Pruning:
         kept = np.zeros(size, dtype=bool)
         kept[nodes] = True
         return cls(kept)
+
+
+Mixture: TypeAlias = tuple[tuple[Fraction, Pruning], ...]
+"""Weights > 0, of sum 1, and prunings, the cheaper one first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,10 +114,10 @@ class DualFlow:
 
     p: int
     q: int
-    triple: npt.NDArray[np.int64]
-    up: npt.NDArray[np.int64]
-    gain: npt.NDArray[np.int64]
-    split: npt.NDArray[np.int64]
+    triple: IntArray
+    up: IntArray
+    gain: IntArray
+    split: IntArray
 
     def __post_init__(self) -> None:
         n_internal, n_triples = np.asarray(self.up).size, np.asarray(self.triple).size
@@ -142,7 +142,7 @@ class PruningResult:
     objective, bound : Fraction
         ``error + lam * cost``, and a number that no pruning goes below.
     error, cost : Fraction
-        Error rate (or scaled loss) and average cost an example, on the instance's data.
+        Error rate (or scaled loss) and average cost per example, on the instance's data.
     runtime_s : float
     method : str
     flow : DualFlow, optional
@@ -183,7 +183,7 @@ class PruningResult:
         iterations: int = 0,
         **more: Any,
     ) -> Self:
-        """Give the result of a solver: the one ending of all of them.
+        """Return the result of a solver: the one ending of all of them.
 
         Parameters
         ----------
@@ -234,37 +234,24 @@ class PruningResult:
     __str__ = summary
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the result as JSON types, exact numbers as "p/q"; without the flow (see `proofs` for certificates)."""
-        exact = {name: str(getattr(self, name)) for name in ("lam", "objective", "bound", "error", "cost")}
-        return {
-            "status": str(self.status),
-            "method": self.method,
-            **exact,
-            "runtime_s": self.runtime_s,
-            "iterations": self.iterations,
-            "pruning": self.pruning.to_dict(),
-        }
+        """Return the result as JSON types, exact numbers as "p/q"; without the flow (see `proofs` for certificates)."""
+        names = [field.name for field in fields(PruningResult) if field.name != "flow"]
+        return to_record(self, names)
 
     def to_json(self) -> str:
-        """Give `to_dict` as JSON text."""
+        """Return `to_dict` as JSON text."""
         return json.dumps(self.to_dict())
 
     @staticmethod
     def from_json(text: str) -> PruningResult:
-        """Read what `to_json` gave; of a method's own result too, without what that method adds."""
-        data = json.loads(text)
-        return PruningResult(
-            status=Status(data["status"]),
-            pruning=Pruning.from_dict(data["pruning"]),
-            lam=Fraction(data["lam"]),
-            objective=Fraction(data["objective"]),
-            bound=Fraction(data["bound"]),
-            error=Fraction(data["error"]),
-            cost=Fraction(data["cost"]),
-            runtime_s=data["runtime_s"],
-            method=data["method"],
-            iterations=data["iterations"],
-        )
+        """Read what `to_json` gave; of a method's own result too, without what that method adds.
+
+        Raises
+        ------
+        ValueError
+            The text is no JSON object, or a field is missing or unreadable.
+        """
+        return from_record(PruningResult, json_object(text))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -332,36 +319,20 @@ class BudgetResult:
     __str__ = summary
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the result as JSON types, exact numbers as "p/q"."""
-        names = ("budget", "error", "cost", "bound", "lam", "mixture_error", "mixture_cost")
-        return {
-            "status": str(self.status),
-            "method": self.method,
-            **{name: str(getattr(self, name)) for name in names},
-            "runtime_s": self.runtime_s,
-            "pruning": self.pruning.to_dict(),
-            "mixture": [{"weight": str(weight), "pruning": pruning.to_dict()} for weight, pruning in self.mixture],
-        }
+        """Return the result as JSON types, exact numbers as "p/q"."""
+        return to_record(self)
 
     def to_json(self) -> str:
-        """Give `to_dict` as JSON text."""
+        """Return `to_dict` as JSON text."""
         return json.dumps(self.to_dict())
 
     @classmethod
     def from_json(cls, text: str) -> BudgetResult:
-        """Read what `to_json` gave."""
-        data = json.loads(text)
-        return cls(
-            status=Status(data["status"]),
-            budget=Fraction(data["budget"]),
-            pruning=Pruning.from_dict(data["pruning"]),
-            error=Fraction(data["error"]),
-            cost=Fraction(data["cost"]),
-            bound=Fraction(data["bound"]),
-            lam=Fraction(data["lam"]),
-            mixture=tuple((Fraction(part["weight"]), Pruning.from_dict(part["pruning"])) for part in data["mixture"]),
-            mixture_error=Fraction(data["mixture_error"]),
-            mixture_cost=Fraction(data["mixture_cost"]),
-            runtime_s=data["runtime_s"],
-            method=data["method"],
-        )
+        """Read what `to_json` gave.
+
+        Raises
+        ------
+        ValueError
+            The text is no JSON object, or a field is missing or unreadable.
+        """
+        return from_record(cls, json_object(text))

@@ -31,12 +31,12 @@ class Attainable:
 
     @classmethod
     def errors(cls, instance: PruningInstance) -> Attainable:
-        """Give the integer errors that prunings can have."""
+        """Return the integer errors that prunings can have."""
         return cls(instance.integer_error(instance.roots_only), _divisor(instance.gain))
 
     @classmethod
     def objectives(cls, instance: PruningInstance, p: int, q: int) -> Attainable:
-        """Give the values that ``q * integer error + p * integer cost`` can have."""
+        """Return the values that ``q * integer error + p * integer cost`` can have."""
         errors = cls.errors(instance)
         costs = gcd(_divisor(instance.acquisition_cost), _divisor(instance.split_cost))
         return cls(q * errors.start, gcd(q * errors.step, p * costs))
@@ -46,7 +46,7 @@ class Attainable:
         return self.start + (ceil((bound - self.start) / Fraction(self.step)) * self.step if self.step else 0)
 
     def below(self, value: int) -> int:
-        """Give the largest attainable value below this one; with a step of 0, a number that is none."""
+        """Return the largest attainable value below this one; with a step of 0, a number that is none."""
         step = self.step or 1
         return self.start + (value - 1 - self.start) // step * step
 

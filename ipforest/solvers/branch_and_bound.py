@@ -128,7 +128,7 @@ class _Search:
         self.bound = max(self.bound, min(bound, self.error))
 
     def ending(self, relative_gap: float, deadline: float) -> Status | None:
-        """Say why there is no need, or no time, to search on."""
+        """Return why the search should end now, None if it should not."""
         if self.bound == self.error:
             return Status.OPTIMAL
         if self.error - self.bound <= relative_gap * self.error:

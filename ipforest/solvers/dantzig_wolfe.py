@@ -158,7 +158,7 @@ class _Search:
             self._learn(pruning)
 
     def _learn(self, pruning: Pruning) -> bool:
-        """Take a column for every tree; tell whether any is new to its tree's cells."""
+        """Take a column for every tree; return whether any is new to its tree's cells."""
         self._incumbent = self._incumbent.with_pruning(self.problem.value(pruning), pruning)
         self._columns.append(pruning.kept)
         last_cell = self._cells.max(initial=-1)
@@ -210,7 +210,7 @@ class _Search:
         return f"gap {float(gap):.3g}"
 
     def result(self, status: Status, runtime_s: float) -> DantzigWolfeResult:
-        """Give the best found."""
+        """Return the best found."""
         pruning = self._incumbent.pruning
         return DantzigWolfeResult.of(
             pruning,
@@ -382,7 +382,7 @@ def _continuous(
 
 
 def _incidence(column: IntArray, n_columns: int) -> sp.csr_array:
-    """One 1 a row, in the given column."""
+    """One 1 per row, in the given column."""
     return sp.csr_array((np.ones(column.size), column, np.arange(column.size + 1)), shape=(column.size, n_columns))
 
 

@@ -69,12 +69,12 @@ class Remainder:
 
 
 def everything(whole: PruningInstance) -> Remainder:
-    """Leave all to decide."""
+    """Return the remainder in which nothing is decided."""
     return Remainder(whole, np.arange(whole.n_internal), np.zeros(whole.n_internal, dtype=bool), 0, 0)
 
 
 def restrict(whole: PruningInstance, kept: BoolArray, dropped: BoolArray) -> Remainder:
-    """Leave only the free nodes, at least one, and what they would acquire beyond what the kept ones do.
+    """Return the remainder of the free nodes, at least one, with what they would acquire beyond what the kept ones do.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def accumulate_to_descendants(parent: IntArray, values: IntArray) -> None:
 
 @njit
 def _inherit(parent: IntArray, inside: BoolArray, is_root: BoolArray, root: IntArray) -> None:
-    """Give every node inside that is no root its parent's root."""
+    """Hand every node inside that is no root its parent's root."""
     for node in range(parent.size):
         if inside[node] and not is_root[node]:
             root[node] = root[parent[node]]

@@ -85,7 +85,7 @@ def import_highspy() -> Any:
 
 
 def options(integer: bool, solver: LinearSolver, time_limit: float | None, relative_gap: float) -> dict[str, Any]:
-    """Give HiGHS's options: vertices only, silence, limits.
+    """Return HiGHS's options: vertices only, silence, limits.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def _solution(highs: Any, highspy: Any, integer: bool, runtime_s: float) -> Solu
 
 
 def _status(optimal: bool, gap_left: bool) -> Status:
-    """Name how HiGHS ended, by its own account."""
+    """Return how HiGHS ended, by its own account."""
     if not optimal:
         return Status.TIME_LIMIT
     return Status.GAP_REACHED if gap_left else Status.OPTIMAL

@@ -40,13 +40,13 @@ class Block:
         return self.index[0].size if self.index else 1
 
     def label(self, position: int) -> str:
-        """Name of one entry, as Pyomo writes it."""
+        """Return the name of one entry, as Pyomo writes it."""
         if not self.index:
             return self.name
         return f"{self.name}[{','.join(str(part[position]) for part in self.index)}]"
 
     def tuples(self) -> list[tuple[int, ...]]:
-        """Give the indices of all entries."""
+        """Return the indices of all entries."""
         return list(zip(*(part.tolist() for part in self.index), strict=True))
 
 

@@ -1,4 +1,4 @@
-r"""Algorithm 1 of BudgetPrune: projected subgradient ascent on the Lagrangian dual, one shortest path a tree.
+r"""Algorithm 1 of BudgetPrune: projected subgradient ascent on the Lagrangian dual, one shortest path per tree.
 
 Multipliers beta^(t)_{k,i} >= 0 relax w^(t)_{k,i} <= w_{k,i}. An iteration prunes every tree by itself (step 2, by the
 tree recursion), sets each w_{k,i} in closed form from mu_{k,i} = lambda c_k / N - sum_t beta^(t)_{k,i} (0 where
@@ -26,18 +26,18 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from time import perf_counter
 from types import MappingProxyType
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import Array, FloatArray, read_only
+from ipforest._arrays import Array, FloatArray, load_arrays, read_only
 from ipforest._numba import njit
+from ipforest._records import from_record, json_object, to_record
 from ipforest.instance import PruningInstance
 from ipforest.progress import ProgressCallback, silent
 from ipforest.rational import nonnegative_fraction, time_limit_seconds
@@ -49,7 +49,7 @@ from ipforest.solvers.tree_pool import TreePool
 logger = logging.getLogger(__name__)
 
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 _AVERAGE_WEIGHT = 0.05
 _ROUNDING_PERIOD = 10
 _TIE = 1e-12
@@ -151,17 +151,13 @@ class PrimalDualState:
 
     def save(self, path: str | Path) -> None:
         """Write the state as ``.npz`` (no pickles)."""
-        facts = {
+        facts = to_record(self, ("fingerprint", "lam", "rule", "relaxation", "stalled")) | {
             "version": STATE_VERSION,
-            "fingerprint": self.fingerprint,
-            "lam": str(self.lam),
             "unit": str(self.trace.unit),
-            "rule": asdict(self.rule),
-            "relaxation": self.relaxation.hex(),
-            "stalled": self.stalled,
             "value": self.incumbent.value,
             "bound": self.incumbent.bound,
         }
+        trace = np.array([self.trace.value, self.trace.bound, self.trace.dual_value], dtype=np.int64)
         with Path(path).open("wb") as file:
             np.savez_compressed(
                 file,
@@ -170,9 +166,7 @@ class PrimalDualState:
                 direction=self.direction,
                 average=self.average,
                 kept=self.incumbent.pruning.kept,
-                trace=np.array([self.trace.value, self.trace.bound, self.trace.dual_value], dtype=np.int64).reshape(
-                    3, -1
-                ),
+                trace=trace.reshape(3, -1),
             )
 
     @classmethod
@@ -181,31 +175,27 @@ class PrimalDualState:
 
         Raises
         ------
+        OSError
+            The file cannot be opened.
         ValueError
-            The file is no state, is truncated, or has another version.
+            It is no state, is truncated, or has another version.
         """
+        arrays = load_arrays(path, "state of primal-dual")
         try:
-            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files}
-            facts = json.loads(str(arrays["facts"]))
+            facts = json_object(str(arrays["facts"]))
             if facts["version"] != STATE_VERSION:
                 raise ValueError(f"format version {STATE_VERSION} expected, got {facts['version']}")
             value, bound, dual_value = (tuple(row) for row in arrays["trace"].tolist())
-            return cls(
-                fingerprint=facts["fingerprint"],
-                lam=Fraction(facts["lam"]),
-                rule=StepRule(**facts["rule"]),
+            return from_record(
+                cls,
+                facts,
                 multipliers=arrays["multipliers"],
                 direction=arrays["direction"],
                 average=arrays["average"],
-                relaxation=float.fromhex(facts["relaxation"]),
-                stalled=facts["stalled"],
                 incumbent=Incumbent(Pruning(arrays["kept"]), facts["value"], facts["bound"]),
                 trace=Trace(Fraction(facts["unit"]), value, bound, dual_value),
             )
-        except FileNotFoundError:
-            raise
-        except (BadZipFile, EOFError, KeyError, TypeError, ValueError, OSError) as problem:
+        except (KeyError, TypeError, ValueError) as problem:
             raise ValueError(f"{path}: expected a complete state of primal-dual (.npz), got: {problem}") from None
 
 
@@ -311,7 +301,7 @@ def _checked_rule(rule: str | StepRule) -> StepRule:
 
 
 def _ended(state: PrimalDualState, max_iterations: int, tolerances: tuple[Fraction, Fraction]) -> Status | None:
-    """Tell whether a state is the last one, and why."""
+    """Check whether a state is the last one, and why."""
     value, bound, unit = state.incumbent.value, state.incumbent.bound, state.trace.unit
     absolute, relative = tolerances
     if state.iteration > 0:

@@ -1,14 +1,19 @@
 """Arrays and Pyomo state the same program, of the size that the papers count."""
 
+import inspect
+import re
+from types import SimpleNamespace
+
 import highspy
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 from hypothesis import given, settings
 from reference import load_reference
 from strategies import instances, lambdas
 
 import formulations
-from formulations import FORMULATIONS, ModelSize
+from formulations import FORMULATIONS, ModelSize, exact_results
 from formulations.arrays import linear_program
 from ipforest import PruningInstance
 
@@ -126,3 +131,36 @@ def test_matrix_refuses_what_is_not_linear():
     model.objective.expr = model.z[0] * model.z[1]
     with pytest.raises(ValueError, match="objective: expected a linear expression"):
         formulations.matrix(model)
+
+
+def test_rows_and_variables_of_a_user_are_taken_as_they_are():
+    """A row with two sides is two rows, a fixed variable is its value, a free one is unbounded."""
+    model = formulations.build("closure", load_reference("figure_1_tree").instance, 1, relaxed=True)
+    before = formulations.matrix(model)
+    model.free = pyo.Var()
+    model.between = pyo.Constraint(expr=(1, model.free + model.x[0], 2))
+    model.x[2].fix(0)
+    after = formulations.matrix(model)
+    assert after.n_rows == before.n_rows + 2
+    assert (after.senses[-2:].tolist(), after.rhs[-2:].tolist()) == (["<=", ">="], [2, 1])
+    assert (after.lower[-1], after.upper[-1]) == (-np.inf, np.inf)
+    assert after.upper[1] == 0
+    assert formulations.solve(model).pruning.kept.tolist() == [True, False]
+
+
+def test_the_glossary_names_what_there_is():
+    instance = load_reference("figure_1_ensemble").instance
+    models = [formulations.build(name, instance, "1/4") for name in ("ip3", "closure")]
+    owners = {
+        "": [instance, SimpleNamespace(**inspect.signature(formulations.build).parameters)],
+        "ModelData": [models[0].data],
+        "ModelSpecification": [models[0].specification],
+        "Pruning": [instance.unpruned],
+        "model": models,
+        "exact_results": [exact_results],
+    }
+    names = re.findall(r"``([\w.,\s]+?)``", formulations.__doc__.split("Glossary")[1])
+    assert len(names) > 15
+    for name in (single for group in names for single in group.split(", ")):
+        owner, _, attribute = name.rpartition(".")
+        assert any(hasattr(one, attribute) for one in owners[owner]), name

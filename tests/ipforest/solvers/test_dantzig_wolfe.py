@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from math import inf
@@ -98,6 +100,24 @@ def test_a_master_stopped_by_its_numbers_never_claims_an_optimum(monkeypatch):
     result = solve(instance, "0.01", "dantzig-wolfe", max_iterations=50)
     assert result.status is Status.FEASIBLE
     assert result.gap > 0
+
+
+def test_another_use_of_highs_with_more_threads_does_no_harm():
+    """HiGHS refuses another number of threads than the process has used before; the master asks for none."""
+    code = """
+import highspy, numpy as np
+from ipforest import solve
+from proofs.crosschecks.random_instances import random_instance
+other = highspy.Highs()
+other.setOptionValue("output_flag", False)
+other.setOptionValue("threads", 3)
+other.addVar(0, 1)
+assert other.run() == highspy.HighsStatus.kOk
+rng = np.random.default_rng(0)
+results = [solve(random_instance(rng, max_internal=9), "1/3", "dantzig-wolfe") for _ in range(9)]
+assert max(result.master_rows for result in results) > 0
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_wrong_options_are_refused():

@@ -1,0 +1,74 @@
+"""Dataclasses as plain records and back."""
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ipforest import Pruning
+from ipforest._records import from_record, json_object, to_record
+
+
+class Color(StrEnum):
+    RED = "red"
+
+
+@dataclass(frozen=True)
+class Point:
+    x: Fraction
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Everything:
+    count: int
+    color: Color
+    points: tuple[Point, ...]
+    pair: tuple[Fraction, Pruning]
+    lam: Fraction | None
+    note: str = ""
+
+
+everything = st.builds(
+    Everything,
+    count=st.integers(),
+    color=st.just(Color.RED),
+    points=st.lists(st.builds(Point, st.fractions(), st.floats(allow_nan=False)), max_size=3).map(tuple),
+    pair=st.tuples(st.fractions(), st.lists(st.booleans(), max_size=5).map(lambda kept: Pruning(kept or [False]))),
+    lam=st.none() | st.fractions(),
+    note=st.text(max_size=5),
+)
+
+
+@given(everything)
+def test_records_of_json_types_come_back(item):
+    assert from_record(Everything, json_object(json.dumps(to_record(item)))) == item
+
+
+def test_fields_can_be_chosen_and_given():
+    assert to_record(Point(Fraction(1, 3)), ["x"]) == {"x": "1/3"}
+    assert from_record(Point, {"weight": 2, "other": 0}, x=Fraction(1)) == Point(Fraction(1), 2.0)
+    assert from_record(Point, {"x": 1}) == Point(Fraction(1))
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({}, "x: expected a value in the record of a Point, got none"),
+        ({"x": "a third"}, "x: expected Fraction, got 'a third'"),
+        ({"x": "1/0"}, "x: expected Fraction, got '1/0'"),
+        ({"x": 1, "weight": []}, r"weight: expected float, got \[\]"),
+    ],
+)
+def test_what_is_missing_or_unreadable_is_named(record, message):
+    with pytest.raises(ValueError, match=message):
+        from_record(Point, record)
+
+
+def test_another_json_value_is_refused():
+    with pytest.raises(ValueError, match="text: expected a JSON object, got list"):
+        json_object("[]")
