@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import BoolArray, checked_array, checked_offsets, load_arrays, read_only
+from ipforest._arrays import BoolArray, IntArray, checked_array, checked_offsets, load_arrays, read_only
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble import routing
 from ipforest.ensemble.forest import Forest
@@ -79,15 +79,15 @@ class PruningInstance:
         Total errors or costs reach 2^62 units.
     """
 
-    tree_offsets: npt.NDArray[np.int64]
+    tree_offsets: IntArray
     node_parent: npt.NDArray[np.int32]
-    errors: npt.NDArray[np.int64]
-    indptr: npt.NDArray[np.int64]
+    errors: IntArray
+    indptr: IntArray
     indices: npt.NDArray[np.int32]
     acquisition_unit: npt.NDArray[np.int32]
     acquisition_example: npt.NDArray[np.int32]
-    acquisition_cost: npt.NDArray[np.int64]
-    split_cost: npt.NDArray[np.int64]
+    acquisition_cost: IntArray
+    split_cost: IntArray
     error_unit: Fraction
     cost_unit: Fraction
     n_units: int
@@ -95,7 +95,7 @@ class PruningInstance:
     example_leaf: npt.NDArray[np.int32] | None = None
     internal_nodes: npt.NDArray[np.int32] = field(init=False)
     parent: npt.NDArray[np.int32] = field(init=False)
-    gain: npt.NDArray[np.int64] = field(init=False)
+    gain: IntArray = field(init=False)
     node_depth: npt.NDArray[np.int32] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -256,23 +256,23 @@ class PruningInstance:
         errors = node_errors(forest, loss, error_data, resolution)
         denominator = lcm(costs.denominator, price_of_split.denominator)
         unit_costs = np.array([_int64(cost * denominator) for cost in costs.unit_costs], dtype=np.int64)
-        indptr, indices, used = _first_uses(forest, examples, costs)
-        example, unit = np.nonzero(used)
+        leaves = forest.leaves(examples)
+        uses = forest.first_uses(leaves, costs)
         return cls(
             tree_offsets=forest.tree_offsets,
             node_parent=forest.parent,
             errors=errors.errors,
-            indptr=indptr,
-            indices=indices,
-            acquisition_unit=unit.astype(np.int32),
-            acquisition_example=example.astype(np.int32),
-            acquisition_cost=unit_costs[unit],
-            split_cost=_split_costs(forest, examples, price_of_split * denominator),
+            indptr=uses.indptr,
+            indices=uses.indices,
+            acquisition_unit=uses.unit.astype(np.int32),
+            acquisition_example=uses.example.astype(np.int32),
+            acquisition_cost=unit_costs[uses.unit],
+            split_cost=_split_costs(uses.n_passing, price_of_split * denominator, leaves.size),
             error_unit=errors.unit,
             cost_unit=Fraction(1, examples.shape[0] * denominator),
             n_units=costs.n_units,
             n_examples=examples.shape[0],
-            example_leaf=(forest.apply(examples) + forest.tree_offsets[:-1]).T.astype(np.int32),
+            example_leaf=leaves,
         )
 
     @property
@@ -306,7 +306,7 @@ class PruningInstance:
         return self.indices.size
 
     @property
-    def internal_offsets(self) -> npt.NDArray[np.int64]:
+    def internal_offsets(self) -> IntArray:
         """Offsets of the trees in the internal nodes, shape (n_trees + 1,)."""
         return np.searchsorted(self.internal_nodes, self.tree_offsets)
 
@@ -486,29 +486,12 @@ def _int64(value: Fraction) -> int:
     return int(value)
 
 
-def _first_uses(
-    forest: Forest, examples: npt.NDArray[np.float32], costs: FeatureCosts
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
-    """Route the examples; give the CSR of first uses over internal nodes and the needed (example, unit) pairs."""
-    arrays = (examples, *forest.routing_arrays, costs.unit_indptr, costs.unit_indices, costs.n_units)
-    counts = np.zeros(forest.n_nodes, dtype=np.int64)
-    used = np.zeros((examples.shape[0], costs.n_units), dtype=np.uint8)
-    routing.count_first_uses(*arrays, counts, used)
-    ends = np.cumsum(counts)
-    pair_index = np.cumsum(used, dtype=np.int32).reshape(used.shape) - np.int32(1)
-    indices = np.empty(int(ends[-1]), dtype=np.int32)
-    routing.fill_first_uses(*arrays, pair_index, ends - counts, indices)
-    return np.concatenate([[0], ends[forest.internal_nodes]]), indices, used
-
-
-def _split_costs(forest: Forest, examples: npt.NDArray[np.float32], price: Fraction) -> npt.NDArray[np.int64]:
-    if price == 0:
-        return np.zeros(forest.n_internal, dtype=np.int64)
-    passing = forest.reach_counts(examples, np.zeros(examples.shape[0], dtype=np.int64), 1)[:, 0]
+def _split_costs(n_passing: IntArray, price: Fraction, n_walks: int) -> IntArray:
+    """Price the tests at each internal node; each of the walks makes at most one there."""
     integer_price = _int64(price)
-    if integer_price * examples.shape[0] * forest.n_trees >= INT64_SAFE:
+    if integer_price * n_walks >= INT64_SAFE:
         raise OverflowError(f"split_cost: expected a total below 2^62 cost units, got {integer_price} a test")
-    return passing[forest.internal_nodes] * integer_price
+    return n_passing * integer_price
 
 
 def require_instance(value: object) -> None:

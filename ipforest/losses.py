@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, log2
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import FloatArray
+from ipforest._arrays import Array, FloatArray
 from ipforest.rational import INT64_SAFE, as_fraction
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ def node_errors(forest: Forest, loss: str, error_data: ErrorData | None, resolut
         losses = _in_bag(forest, loss)
         total_weight, n_examples = float(forest.weight[roots].sum()), int(forest.n_samples[roots].sum())
     else:
-        X, y = _checked_error_data(forest, error_data)
-        losses = _held_out(forest, loss, X, y)
+        examples, y = _checked_error_data(forest, error_data)
+        losses = _held_out(forest, loss, examples, y)
         n_examples = y.shape[0] * forest.n_trees
         total_weight = float(n_examples)
     step = _step(losses, float(losses[roots].sum()), n_examples, resolution)
@@ -129,15 +129,16 @@ def _in_bag_counts(forest: Forest) -> FloatArray:
     return rounded if np.allclose(counts, rounded, rtol=1e-9, atol=0) else counts
 
 
-def _held_out(forest: Forest, loss: str, X: npt.ArrayLike, y: npt.NDArray[Any]) -> FloatArray:
+def _held_out(forest: Forest, loss: str, examples: Array, y: Array) -> FloatArray:
+    leaves = forest.leaves(examples)
     if loss == "squared_error":
         centre = float(y.mean())
         target, prediction = y - centre, forest.value[:, 0] - centre
-        n, total, squares = forest.reach_sums(X, np.column_stack([np.ones_like(target), target, target**2])).T
+        n, total, squares = forest.reach_sums(leaves, np.column_stack([np.ones_like(target), target, target**2])).T
         return _nonnegative(squares - 2 * prediction * total + n * prediction**2)
     assert forest.classes is not None
     encoded = np.searchsorted(forest.classes, y)
-    counts = forest.reach_counts(X, encoded, len(forest.classes)).astype(np.float64)
+    counts = forest.reach_counts(leaves, encoded, len(forest.classes)).astype(np.float64)
     totals: FloatArray = counts.sum(axis=1)
     if loss == "misclassification":
         predicted = np.argmax(forest.value, axis=1)
@@ -149,7 +150,7 @@ def _held_out(forest: Forest, loss: str, X: npt.ArrayLike, y: npt.NDArray[Any]) 
     return _nonnegative(-(counts * np.log2(np.maximum(forest.value, least[:, None]))).sum(axis=1))
 
 
-def _checked_error_data(forest: Forest, error_data: ErrorData) -> tuple[npt.ArrayLike, npt.NDArray[Any]]:
+def _checked_error_data(forest: Forest, error_data: ErrorData) -> tuple[Array, Array]:
     if not isinstance(error_data, tuple) or len(error_data) != 2:
         raise ValueError(f"error_data: expected a pair (X, y), got {type(error_data).__name__}")
     X = forest.checked_examples(error_data[0], "error_data X")

@@ -14,7 +14,8 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._arrays import FloatArray
-from ipforest.ensemble.forest import LEAF, Forest
+from ipforest.ensemble.forest import Forest
+from ipforest.ensemble.trees import LEAF
 from ipforest.rational import as_fraction, nonnegative_fraction
 
 if TYPE_CHECKING:

@@ -126,7 +126,7 @@ class TreesInOrder:
         """Walk on; the place is the tree and, counted from its root, the node."""
         wanted = np.empty(rows.size, dtype=np.int32)
         routing.walk_on(
-            rows, progress.values, progress.known, *self._forest.routing_arrays, progress.place, progress.tests, wanted
+            self._forest.splits, rows, progress.values, progress.known, progress.place, progress.tests, wanted
         )
         return wanted
 
@@ -134,7 +134,7 @@ class TreesInOrder:
         """Average the nodes that what is known leads to."""
         forest = self._forest
         nodes = np.empty((rows.size, forest.n_trees), dtype=np.int64)
-        routing.reached_nodes(rows, progress.values, progress.known, *forest.routing_arrays, nodes)
+        routing.reached_nodes(forest.splits, rows, progress.values, progress.known, nodes)
         return forest.mean_value(nodes, counted=self._counted(nodes))
 
     def _counted(self, nodes: Array) -> npt.NDArray[np.bool_]:

@@ -1,85 +1,62 @@
-"""Compiled walks of examples through trees: leaves reached, tests made, first uses of units.
+"""Compiled walks through trees: the leaf that each example reaches, and what follows from it.
 
-Every kernel is parallel over trees, so results do not depend on the number of threads.
+Costs climb from the leaves. What a node asks of an
+example (`_child`) is decided in one place: another kind of test is another field of `Splits` and a branch there.
+Kernels over examples are parallel over trees or examples, so results do not depend on the number of threads.
 """
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ipforest._arrays import Array
 from ipforest._numba import njit, parallel_njit, prange
 
-Array = npt.NDArray[Any]
+
+class Splits(NamedTuple):
+    """What the nodes of all trees ask, and where the answers lead.
+
+    Parameters
+    ----------
+    root : ndarray of int64, shape (n_trees,)
+    left, right : ndarray of int32, shape (n_nodes,)
+        Children over all nodes, -1 at leaves.
+    feature : ndarray of int32, shape (n_nodes,)
+    threshold : ndarray of float64, shape (n_nodes,)
+        An example goes left if its feature is at most this.
+    missing_left : ndarray of bool, shape (n_nodes,)
+        Whether a missing value goes left.
+    """
+
+    root: Array
+    left: Array
+    right: Array
+    feature: Array
+    threshold: Array
+    missing_left: Array
 
 
 @njit
-def _goes_left(x: float, threshold: float, missing_left: bool) -> bool:
-    if np.isnan(x):
-        return missing_left
-    return x <= threshold
+def _child(splits: Splits, node: int, x: float) -> int:
+    """Give the child of a node to which its test sends a value."""
+    goes_left = splits.missing_left[node] if np.isnan(x) else x <= splits.threshold[node]
+    return int(splits.left[node] if goes_left else splits.right[node])
 
 
 @parallel_njit
-def reached_leaves(
-    features_of: Array,
-    roots: Array,
-    left: Array,
-    right: Array,
-    feature: Array,
-    threshold: Array,
-    missing_left: Array,
-    leaves: Array,
-) -> None:
-    """Write the leaf that each example reaches in each tree into ``leaves`` (n_samples, n_trees)."""
-    for tree in prange(roots.size):
-        for i in range(features_of.shape[0]):
-            node = roots[tree]
-            while left[node] >= 0:
-                if _goes_left(features_of[i, feature[node]], threshold[node], missing_left[node]):
-                    node = left[node]
-                else:
-                    node = right[node]
-            leaves[i, tree] = node
-
-
-@njit
-def count_tests(
-    features_of: Array,
-    roots: Array,
-    left: Array,
-    right: Array,
-    feature: Array,
-    threshold: Array,
-    missing_left: Array,
-    tests: Array,
-) -> None:
-    """Count in ``tests`` (n_samples, n_features) how often each example's path asks for each feature."""
-    for i in range(features_of.shape[0]):
-        for tree in range(roots.size):
-            node = roots[tree]
-            while left[node] >= 0:
-                tests[i, feature[node]] += 1
-                if _goes_left(features_of[i, feature[node]], threshold[node], missing_left[node]):
-                    node = left[node]
-                else:
-                    node = right[node]
+def reached_leaves(splits: Splits, examples: Array, leaves: Array) -> None:
+    """Write the leaf that each example reaches in each tree into ``leaves`` (n_trees, n_samples)."""
+    for tree in prange(splits.root.size):
+        for i in range(examples.shape[0]):
+            node = splits.root[tree]
+            while splits.left[node] >= 0:
+                node = _child(splits, node, examples[i, splits.feature[node]])
+            leaves[tree, i] = node
 
 
 @njit
 def walk_on(
-    rows: Array,
-    features_of: Array,
-    known: Array,
-    roots: Array,
-    left: Array,
-    right: Array,
-    feature: Array,
-    threshold: Array,
-    missing_left: Array,
-    place: Array,
-    tests: Array,
-    wanted: Array,
+    splits: Splits, rows: Array, examples: Array, known: Array, place: Array, tests: Array, wanted: Array
 ) -> None:
     """Walk examples on through the trees in order, up to the first test of a feature that is not known.
 
@@ -89,124 +66,129 @@ def walk_on(
     for position in range(rows.size):
         i = rows[position]
         tree, below_root, asked = place[i, 0], place[i, 1], -1
-        while tree < roots.size and asked < 0:
-            node = roots[tree] + below_root
-            while left[node] >= 0:
-                if not known[i, feature[node]]:
-                    asked = feature[node]
+        while tree < splits.root.size and asked < 0:
+            node = splits.root[tree] + below_root
+            while splits.left[node] >= 0:
+                feature = splits.feature[node]
+                if not known[i, feature]:
+                    asked = feature
                     break
-                tests[i, feature[node]] += 1
-                if _goes_left(features_of[i, feature[node]], threshold[node], missing_left[node]):
-                    node = left[node]
-                else:
-                    node = right[node]
+                tests[i, feature] += 1
+                node = _child(splits, node, examples[i, feature])
             if asked >= 0:
-                below_root = node - roots[tree]
+                below_root = node - splits.root[tree]
             else:
                 tree, below_root = tree + 1, 0
         place[i, 0], place[i, 1], wanted[position] = tree, below_root, asked
 
 
 @njit
-def reached_nodes(
-    rows: Array,
-    features_of: Array,
-    known: Array,
-    roots: Array,
-    left: Array,
-    right: Array,
-    feature: Array,
-    threshold: Array,
-    missing_left: Array,
-    nodes: Array,
-) -> None:
+def reached_nodes(splits: Splits, rows: Array, examples: Array, known: Array, nodes: Array) -> None:
     """Write into ``nodes`` (n_rows, n_trees) how far each example gets in each tree by what is known."""
     for position in range(rows.size):
         i = rows[position]
-        for tree in range(roots.size):
-            node = roots[tree]
-            while left[node] >= 0 and known[i, feature[node]]:
-                if _goes_left(features_of[i, feature[node]], threshold[node], missing_left[node]):
-                    node = left[node]
-                else:
-                    node = right[node]
+        for tree in range(splits.root.size):
+            node = splits.root[tree]
+            while splits.left[node] >= 0 and known[i, splits.feature[node]]:
+                node = _child(splits, node, examples[i, splits.feature[node]])
             nodes[position, tree] = node
 
 
 @parallel_njit
-def count_first_uses(
-    features_of: Array,
-    roots: Array,
-    left: Array,
-    right: Array,
-    feature: Array,
-    threshold: Array,
-    missing_left: Array,
-    unit_indptr: Array,
-    unit_indices: Array,
-    n_units: int,
-    counts: Array,
-    used: Array,
-) -> None:
-    """Count the (unit, example) pairs first needed at each node, and mark the pairs that are ever needed.
+def count_tests(parent: Array, feature: Array, leaves: Array, counts: Array) -> None:
+    """Count in ``counts`` (n_samples, n_features) how often each example's paths ask for each feature."""
+    for i in prange(leaves.shape[1]):
+        for tree in range(leaves.shape[0]):
+            node = parent[leaves[tree, i]]
+            while node >= 0:
+                counts[i, feature[node]] += 1
+                node = parent[node]
 
-    ``counts`` (n_nodes,) is filled, ``used`` (n_samples, n_units) gets 1 where any tree needs the pair.
+
+class FirstNeeds(NamedTuple):
+    """The units that no node above has needed, which are the same for all examples that pass a node.
+
+    Parameters
+    ----------
+    above : ndarray of int32, shape (n_nodes,)
+        Nearest node above that needs a unit first, -1 without one.
+    indptr, units : ndarray of int64 (n_nodes + 1,) and int32
+        Node h needs ``units[indptr[h]:indptr[h + 1]]`` first, ascending.
     """
-    for tree in prange(roots.size):
-        seen = np.full(n_units, -1, np.int32)
-        for i in range(features_of.shape[0]):
-            node = roots[tree]
-            while left[node] >= 0:
-                asked = feature[node]
-                for position in range(unit_indptr[asked], unit_indptr[asked + 1]):
-                    unit = unit_indices[position]
-                    if seen[unit] != i:
-                        seen[unit] = i
-                        counts[node] += 1
-                        used[i, unit] = 1
-                if _goes_left(features_of[i, asked], threshold[node], missing_left[node]):
-                    node = left[node]
-                else:
-                    node = right[node]
+
+    above: Array
+    indptr: Array
+    units: Array
+
+
+@njit
+def first_needs(parent: Array, feature: Array, unit_indptr: Array, unit_indices: Array) -> FirstNeeds:
+    """Find the units that each node needs first; feature f needs ``unit_indices[unit_indptr[f]:unit_indptr[f + 1]]``.
+
+    ``feature`` (n_nodes,) is negative at leaves.
+    """
+    most = 0
+    for node in range(parent.size):
+        if feature[node] >= 0:
+            most += unit_indptr[feature[node] + 1] - unit_indptr[feature[node]]
+    above, indptr, units = (
+        np.empty(parent.size, np.int32),
+        np.zeros(parent.size + 1, np.int64),
+        np.empty(most, np.int32),
+    )
+    for node in range(parent.size):
+        nearest = parent[node]
+        if nearest >= 0 and indptr[nearest] == indptr[nearest + 1]:
+            nearest = above[nearest]
+        above[node] = nearest
+        end = indptr[node]
+        if feature[node] >= 0:
+            for position in range(unit_indptr[feature[node]], unit_indptr[feature[node] + 1]):
+                if not _is_needed_from(nearest, above, indptr, units, unit_indices[position]):
+                    units[end] = unit_indices[position]
+                    end += 1
+        indptr[node + 1] = end
+    return FirstNeeds(above, indptr, units)
+
+
+@njit
+def _is_needed_from(node: int, above: Array, indptr: Array, units: Array, unit: int) -> bool:
+    """Tell whether a node, or one above it, needs a unit first."""
+    while node >= 0:
+        for position in range(indptr[node], indptr[node + 1]):
+            if units[position] == unit:
+                return True
+        node = above[node]
+    return False
 
 
 @parallel_njit
-def fill_first_uses(
-    features_of: Array,
-    roots: Array,
-    left: Array,
-    right: Array,
-    feature: Array,
-    threshold: Array,
-    missing_left: Array,
-    unit_indptr: Array,
-    unit_indices: Array,
-    n_units: int,
-    pair_index: Array,
-    next_position: Array,
-    indices: Array,
-) -> None:
-    """Write the pairs of `count_first_uses` into CSR ``indices``, rows ascending.
+def mark_needs(needs: FirstNeeds, leaves: Array, needed: Array) -> None:
+    """Mark in ``needed`` (n_samples, n_units) the units that each example needs in any tree."""
+    for tree in prange(leaves.shape[0]):
+        for i in range(leaves.shape[1]):
+            node = needs.above[leaves[tree, i]]
+            while node >= 0:
+                for position in range(needs.indptr[node], needs.indptr[node + 1]):
+                    needed[i, needs.units[position]] = 1
+                node = needs.above[node]
+
+
+@parallel_njit
+def fill_first_uses(needs: FirstNeeds, leaves: Array, pair_index: Array, next_position: Array, indices: Array) -> None:
+    """Write the (example, unit) pairs first needed at each node into CSR ``indices``, rows ascending.
 
     ``pair_index`` (n_samples, n_units) numbers the pairs; ``next_position`` (n_nodes,) holds where each
     node's row starts and is moved to its end.
     """
-    for tree in prange(roots.size):
-        seen = np.full(n_units, -1, np.int32)
-        for i in range(features_of.shape[0]):
-            node = roots[tree]
-            while left[node] >= 0:
-                asked = feature[node]
-                for position in range(unit_indptr[asked], unit_indptr[asked + 1]):
-                    unit = unit_indices[position]
-                    if seen[unit] != i:
-                        seen[unit] = i
-                        indices[next_position[node]] = pair_index[i, unit]
-                        next_position[node] += 1
-                if _goes_left(features_of[i, asked], threshold[node], missing_left[node]):
-                    node = left[node]
-                else:
-                    node = right[node]
+    for tree in prange(leaves.shape[0]):
+        for i in range(leaves.shape[1]):
+            node = needs.above[leaves[tree, i]]
+            while node >= 0:
+                for position in range(needs.indptr[node], needs.indptr[node + 1]):
+                    indices[next_position[node]] = pair_index[i, needs.units[position]]
+                    next_position[node] += 1
+                node = needs.above[node]
 
 
 @njit

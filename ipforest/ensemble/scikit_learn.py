@@ -18,7 +18,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.tree._tree import NODE_DTYPE, Tree
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest.ensemble.forest import LEAF, Forest
+from ipforest.ensemble.forest import Forest
+from ipforest.ensemble.trees import LEAF
 
 SINGLE_TREES = (DecisionTreeClassifier, DecisionTreeRegressor)
 FORESTS = (RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor)

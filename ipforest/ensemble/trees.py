@@ -1,0 +1,407 @@
+"""Trees: the structure of decision trees as flat arrays, and how examples are routed through it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_array
+
+from ipforest._arrays import Array, BoolArray, FloatArray, IntArray, checked_array, checked_offsets, read_only
+from ipforest.costs import FeatureCosts
+from ipforest.ensemble import routing
+from ipforest.feature_names import checked_names, column_names, require_same_columns
+
+LEAF = -1
+
+FLOAT32 = np.dtype(np.float32)
+
+
+class FirstUses(NamedTuple):
+    """Where examples first need each unit.
+
+    Parameters
+    ----------
+    indptr, indices : ndarray of int64 (n_internal + 1,) and int32 (n_triples,)
+        CSR rows over the internal nodes: the needed pairs that are needed there first, ascending.
+    example, unit : ndarray of int64, shape (n_pairs,)
+        The pairs that are needed in any tree, by example, then unit.
+    n_passing : ndarray of int64, shape (n_internal,)
+        Examples that pass each internal node: |S_h|.
+    """
+
+    indptr: IntArray
+    indices: npt.NDArray[np.int32]
+    example: IntArray
+    unit: IntArray
+    n_passing: IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Trees:
+    """The structure of T decision trees, tree after tree in flat arrays; what they predict is told by subclasses.
+
+    Nodes are numbered over all trees; in each tree the root comes first and each parent stands before
+    its children.
+
+    Parameters
+    ----------
+    tree_offsets : ndarray of int64, shape (n_trees + 1,)
+        The nodes of tree t are ``tree_offsets[t]:tree_offsets[t + 1]``.
+    left, right : ndarray of int32, shape (n_nodes,)
+        Children over all nodes, -1 at leaves.
+    feature : ndarray of int32, shape (n_nodes,)
+        Feature tested, -1 at leaves.
+    threshold : ndarray of float64, shape (n_nodes,)
+        What the feature is compared with.
+    missing_left : ndarray of bool, shape (n_nodes,)
+        Whether a missing value (NaN) goes left.
+    n_features : int
+    comparison : {"<=", "<"}
+        An example goes left if its feature compares so with the threshold.
+    dtype : dtype
+        Examples are rounded to float32 or float64 before they are compared.
+    feature_names : tuple of str, shape (n_features,), optional
+        The columns of training; a data frame must have the same.
+
+    Attributes
+    ----------
+    parent : ndarray of int32, shape (n_nodes,)
+        -1 for a root.
+    internal_nodes : ndarray of int32, shape (n_internal,)
+        Nodes that test a feature.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Arrays of wrong length, no trees, a child that does not follow its parent, a tested feature
+        outside the range, or another comparison, dtype or number of names.
+    """
+
+    tree_offsets: IntArray
+    left: npt.NDArray[np.int32]
+    right: npt.NDArray[np.int32]
+    feature: npt.NDArray[np.int32]
+    threshold: FloatArray
+    missing_left: BoolArray
+    n_features: int
+    comparison: Literal["<=", "<"] = field(default="<=", kw_only=True)
+    dtype: np.dtype[Any] = field(default=FLOAT32, kw_only=True)
+    feature_names: tuple[str, ...] | None = field(default=None, kw_only=True)
+    parent: npt.NDArray[np.int32] = field(init=False)
+    internal_nodes: npt.NDArray[np.int32] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tree_offsets", checked_offsets(self.tree_offsets))
+        for name, dtype in (
+            ("left", np.int32),
+            ("right", np.int32),
+            ("feature", np.int32),
+            ("threshold", np.float64),
+            ("missing_left", np.bool_),
+        ):
+            object.__setattr__(self, name, checked_array(getattr(self, name), name, dtype, (self.n_nodes,)))
+        object.__setattr__(self, "dtype", np.dtype(self.dtype))
+        object.__setattr__(self, "feature_names", checked_names(self.feature_names, self.n_features))
+        internal = np.flatnonzero(self.left != LEAF).astype(np.int32)
+        self._check_tests(internal)
+        object.__setattr__(self, "parent", read_only(self._parents(internal)))
+        object.__setattr__(self, "internal_nodes", read_only(internal))
+
+    def _check_tests(self, internal: npt.NDArray[np.int32]) -> None:
+        tested = self.feature[internal]
+        if tested.size and (tested.min() < 0 or tested.max() >= self.n_features):
+            raise ValueError(
+                f"feature: expected 0..{self.n_features - 1} at internal nodes, got {tested.min()}..{tested.max()}"
+            )
+        if np.any((self.right != LEAF) != (self.left != LEAF)):
+            raise ValueError("right: expected a right child exactly where there is a left one, got one alone")
+        if self.comparison not in ("<=", "<"):
+            raise ValueError(f"comparison: expected '<=' or '<', got {self.comparison!r}")
+        if self.dtype not in (np.float32, np.float64):
+            raise ValueError(f"dtype: expected float32 or float64, got {self.dtype}")
+
+    def _parents(self, internal: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        parent = np.full(self.n_nodes, -1, dtype=np.int32)
+        tree_end = np.repeat(self.tree_offsets[1:], np.diff(self.tree_offsets))[internal]
+        for children in (self.left, self.right):
+            below = children[internal]
+            if np.any(below <= internal) or np.any(below >= tree_end) or np.any(parent[below] != -1):
+                raise ValueError(
+                    "left, right: expected each child after its parent, in the same tree, with one parent only, "
+                    "got another index"
+                )
+            parent[below] = internal
+        if not np.array_equal(np.flatnonzero(parent == -1), self.tree_offsets[:-1]):
+            raise ValueError("left, right: expected every node but the first of a tree to have a parent, one has none")
+        return parent
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees, T."""
+        return self.tree_offsets.size - 1
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all trees."""
+        return int(self.tree_offsets[-1])
+
+    @property
+    def n_internal(self) -> int:
+        """Number of nodes that test a feature."""
+        return self.internal_nodes.size
+
+    @property
+    def is_leaf(self) -> BoolArray:
+        """Whether each node has no children, shape (n_nodes,)."""
+        return np.equal(self.left, LEAF, dtype=bool)
+
+    @property
+    def splits(self) -> routing.Splits:
+        """The tests as the kernels of `ipforest.ensemble.routing` make them: ``x <= threshold``."""
+        threshold = self.threshold if self.comparison == "<=" else np.nextafter(self.threshold, -np.inf)
+        return routing.Splits(self.tree_offsets[:-1], self.left, self.right, self.feature, threshold, self.missing_left)
+
+    def apply(self, X: npt.ArrayLike) -> IntArray:
+        """Find the leaf that each example reaches in each tree, numbered within the tree as scikit-learn does.
+
+        Parameters
+        ----------
+        X : array, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of int64, shape (n_samples, n_trees)
+        """
+        return self.leaves(self.checked_examples(X)).T - self.tree_offsets[:-1]
+
+    def feature_usage(self, X: npt.ArrayLike) -> npt.NDArray[np.int32]:
+        """Count how often each example's paths test each feature (the count of BudgetPrune's Table 1).
+
+        Returns
+        -------
+        ndarray of int32, shape (n_samples, n_features)
+        """
+        leaves = self.leaves(self.checked_examples(X))
+        counts = np.zeros((leaves.shape[1], self.n_features), dtype=np.int32)
+        routing.count_tests(self.parent, self.feature, leaves, counts)
+        return counts
+
+    def cost(self, X: npt.ArrayLike, costs: FeatureCosts) -> FloatArray:
+        """Compute what each example pays for the features that it uses in any tree, each bought once.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples,)
+            In the unit of the prices.
+        """
+        self.check_costs(costs)
+        return costs.cost_of(self.feature_usage(X))
+
+    def checked_examples(self, X: npt.ArrayLike, name: str = "X") -> Array:
+        """Take examples as the matrix that the trees compare; NaN is a missing value.
+
+        Parameters
+        ----------
+        X : array, shape (n_samples, n_features)
+        name : str
+            What the examples are, for the error message.
+
+        Returns
+        -------
+        ndarray of float32 or float64, shape (n_samples, n_features)
+
+        Raises
+        ------
+        TypeError
+            X is sparse or not numeric.
+        ValueError
+            X is not 2-dimensional, empty, has other columns, or infinite (or too large) values.
+        """
+        if hasattr(X, "tocsr"):
+            raise TypeError(f"{name}: expected a dense array, got a sparse matrix; call its toarray()")
+        columns = column_names(X)
+        if columns is not None and self.feature_names is not None:
+            require_same_columns(columns, self.feature_names, name)
+        raw = X if hasattr(X, "dtypes") else np.asarray(X)
+        shape = np.shape(raw)
+        if len(shape) != 2:
+            raise ValueError(f"{name}: expected 2 dimensions (n_samples, n_features), got {len(shape)}")
+        if shape[1] != self.n_features:
+            raise ValueError(f"{name}: expected {self.n_features} columns as in training, got {shape[1]}")
+        if shape[0] == 0:
+            raise ValueError(f"{name}: expected at least one example, got none")
+        if np.iscomplexobj(raw):
+            raise TypeError(f"{name}: expected real numbers, got dtype {np.asarray(raw).dtype}")
+        try:
+            with np.errstate(over="ignore"):
+                examples: Array = check_array(raw, dtype=self.dtype, order="C", ensure_all_finite=False)
+        except (TypeError, ValueError):
+            raise TypeError(f"{name}: expected numbers, got dtype {np.asarray(raw).dtype}") from None
+        if np.isinf(examples).any():
+            raise ValueError(f"{name}: expected finite {self.dtype} values or NaN, got an infinite or too large one")
+        return examples
+
+    def check_costs(self, costs: FeatureCosts) -> None:
+        """Require a price list with one price per feature.
+
+        Raises
+        ------
+        TypeError
+            It is no FeatureCosts.
+        ValueError
+            It is for another number of features.
+        """
+        if not isinstance(costs, FeatureCosts):
+            raise TypeError(f"costs: expected FeatureCosts(prices), got {type(costs).__name__}")
+        if costs.n_features != self.n_features:
+            raise ValueError(f"costs: expected {self.n_features} prices, one per feature, got {costs.n_features}")
+
+    def leaves(self, examples: Array) -> npt.NDArray[np.int32]:
+        """Find the leaf, over all nodes, that each example reaches in each tree.
+
+        Parameters
+        ----------
+        examples : ndarray, shape (n_samples, n_features)
+            From `checked_examples`.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_trees, n_samples)
+        """
+        leaves = np.empty((self.n_trees, examples.shape[0]), dtype=np.int32)
+        routing.reached_leaves(self.splits, examples, leaves)
+        return leaves
+
+    def reach_counts(self, leaves: npt.NDArray[np.int32], groups: IntArray, n_groups: int) -> IntArray:
+        """Count the examples of each group that pass each node.
+
+        Parameters
+        ----------
+        leaves : ndarray of int32, shape (n_trees, n_samples)
+            From `leaves`.
+        groups : ndarray of int64, shape (n_samples,)
+            Group of each example, 0..n_groups-1 (its class, or 0).
+        n_groups : int
+
+        Returns
+        -------
+        ndarray of int64, shape (n_nodes, n_groups)
+        """
+        cells = leaves * np.int64(n_groups) + groups
+        flat: IntArray = np.bincount(cells.ravel(), minlength=self.n_nodes * n_groups)
+        counts = flat.reshape(self.n_nodes, n_groups)
+        routing.accumulate_to_ancestors(self.parent, counts)
+        return counts
+
+    def reach_sums(self, leaves: npt.NDArray[np.int32], amounts: FloatArray) -> FloatArray:
+        """Sum amounts of the examples that pass each node.
+
+        Parameters
+        ----------
+        leaves : ndarray of int32, shape (n_trees, n_samples)
+            From `leaves`.
+        amounts : ndarray of float64, shape (n_samples, k)
+
+        Returns
+        -------
+        ndarray of float64, shape (n_nodes, k)
+        """
+        reached = leaves.ravel()
+        sums: FloatArray = np.column_stack(
+            [
+                np.bincount(reached, weights=np.tile(column, self.n_trees), minlength=self.n_nodes)
+                for column in amounts.T
+            ]
+        )
+        routing.accumulate_to_ancestors(self.parent, sums)
+        return sums
+
+    def first_uses(self, leaves: npt.NDArray[np.int32], costs: FeatureCosts) -> FirstUses:
+        """Find where examples first need each unit: u_{t,k,i} of the papers.
+
+        Parameters
+        ----------
+        leaves : ndarray of int32, shape (n_trees, n_samples)
+            From `leaves`.
+        costs : FeatureCosts
+        """
+        n_samples = leaves.shape[1]
+        needs = routing.first_needs(self.parent, self.feature, costs.unit_indptr, costs.unit_indices)
+        needed = np.zeros((n_samples, costs.n_units), dtype=np.uint8)
+        routing.mark_needs(needs, leaves, needed)
+        passing = self.reach_counts(leaves, np.zeros(n_samples, dtype=np.int64), 1)[:, 0]
+        counts = passing * np.diff(needs.indptr)
+        ends = np.cumsum(counts)
+        pair_index = np.cumsum(needed, dtype=np.int32).reshape(needed.shape) - np.int32(1)
+        indices = np.empty(int(ends[-1]), dtype=np.int32)
+        routing.fill_first_uses(needs, leaves, pair_index, ends - counts, indices)
+        example, unit = np.nonzero(needed)
+        indptr = np.concatenate([[0], ends[self.internal_nodes]])
+        return FirstUses(indptr, indices, example, unit, passing[self.internal_nodes])
+
+    def restriction(self, kept: BoolArray) -> tuple[BoolArray, dict[str, Any]]:
+        """Collapse every internal node that is not kept into a leaf.
+
+        Parameters
+        ----------
+        kept : ndarray of bool, shape (n_internal,)
+
+        Returns
+        -------
+        stays : ndarray of bool, shape (n_nodes,)
+            The nodes that are left.
+        fields : dict
+            The arrays of the smaller trees, by field.
+
+        Raises
+        ------
+        ValueError
+            `kept` has another size, or holds a node but not its parent.
+        """
+        if kept.size != self.n_internal:
+            raise ValueError(
+                f"pruning: expected {self.n_internal} internal nodes, one a test of the forest, got {kept.size}"
+            )
+        splits = np.zeros(self.n_nodes + 1, dtype=bool)
+        splits[self.internal_nodes] = kept
+        stays = splits[self.parent]
+        stays[self.tree_offsets[:-1]] = True
+        splits = splits[:-1]
+        if np.any(splits & ~stays):
+            orphan = int(np.flatnonzero(splits & ~stays)[0])
+            raise ValueError(f"pruning: expected the parent of each kept node to be kept, not so at node {orphan}")
+        return stays, self._restricted(stays, splits)
+
+    def _restricted(self, stays: BoolArray, splits: BoolArray) -> dict[str, Any]:
+        new_index = np.cumsum(stays, dtype=np.int32) - np.int32(1)
+        inner = splits[stays]
+
+        def children(old: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+            return np.where(inner, new_index[old[stays]], np.int32(LEAF)).astype(np.int32)
+
+        sizes = np.add.reduceat(stays, self.tree_offsets[:-1], dtype=np.int64)
+        return {
+            "tree_offsets": np.concatenate([[0], np.cumsum(sizes)]),
+            "left": children(self.left),
+            "right": children(self.right),
+            "feature": np.where(inner, self.feature[stays], LEAF),
+            "threshold": self.threshold[stays],
+            "missing_left": self.missing_left[stays],
+        }
+
+    def __len__(self) -> int:
+        return self.n_trees
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        """Iterate over the node ranges of the trees."""
+        return iter(zip(self.tree_offsets[:-1].tolist(), self.tree_offsets[1:].tolist(), strict=True))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._sizes()})"
+
+    def _sizes(self) -> str:
+        return f"{self.n_trees} trees, {self.n_nodes} nodes, {self.n_internal} internal, {self.n_features} features"

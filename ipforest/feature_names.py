@@ -1,0 +1,103 @@
+"""Matching features by their names: columns of examples, prices, and what an ensemble was trained on."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+MOST_SHOWN = 3
+
+
+def column_names(X: object) -> tuple[str, ...] | None:
+    """Give the column names of a data frame, or None for what has no names."""
+    return _all_names(getattr(X, "columns", None))
+
+
+def values_and_names(values: Any) -> tuple[Any, tuple[str, ...] | None]:
+    """Part a mapping or a pandas Series into values and names; None for what has no names."""
+    if isinstance(values, Mapping):
+        return list(values.values()), _all_names(values.keys())
+    return values, _all_names(getattr(values, "index", None))
+
+
+def _all_names(labels: Any) -> tuple[str, ...] | None:
+    """Take labels as names if all are strings (numbers are positions); a method called ``index`` is no labels."""
+    if labels is None or callable(labels):
+        return None
+    names = tuple(labels)
+    return tuple(map(str, names)) if names and all(isinstance(name, str) for name in names) else None
+
+
+def checked_names(names: Iterable[object] | None, n_features: int) -> tuple[str, ...] | None:
+    """Take the names of the features, one per feature, or None.
+
+    Raises
+    ------
+    TypeError
+        A name is no string.
+    ValueError
+        There are more or fewer names than features.
+    """
+    if names is None:
+        return None
+    taken = tuple(names)
+    if len(taken) != n_features:
+        raise ValueError(f"feature_names: expected {n_features} names, one per feature, got {len(taken)}")
+    if not all(isinstance(name, str) for name in taken):
+        raise TypeError(f"feature_names: expected strings, got {next(n for n in taken if not isinstance(n, str))!r}")
+    return tuple(map(str, taken))
+
+
+def require_same_columns(names: Sequence[str], expected: Sequence[str], what: str) -> None:
+    """Require the columns of training, in their order.
+
+    Raises
+    ------
+    ValueError
+        Columns are missing, unknown, or in another order.
+    """
+    if tuple(names) == tuple(expected):
+        return
+    positions_by_name(names, expected, f"{what}: expected the columns of training")
+    place = next(place for place, pair in enumerate(zip(names, expected, strict=True)) if pair[0] != pair[1])
+    raise ValueError(
+        f"{what}: expected the columns in the order of training, got {names[place]!r} in place {place} where "
+        f"{expected[place]!r} was; take {what}[list(feature_names)] of the ensemble's feature_names"
+    )
+
+
+def positions_by_name(names: Sequence[str], expected: Sequence[str], problem: str) -> list[int]:
+    """Find where each expected name stands among the names.
+
+    Parameters
+    ----------
+    names, expected : sequence of str
+    problem : str
+        Beginning of the error message: what is being matched.
+
+    Raises
+    ------
+    ValueError
+        A name occurs twice, is unknown, or an expected one is missing; unknown names are told with the closest one.
+    """
+    place = {name: position for position, name in enumerate(names)}
+    if len(place) != len(names):
+        twice = next(name for position, name in enumerate(names) if place[name] != position)
+        raise ValueError(f"{problem}, each once, got {twice!r} twice")
+    known = set(expected)
+    unknown = [name for name in names if name not in known]
+    missing = [name for name in expected if name not in place]
+    if unknown or missing:
+        faults = [f"unknown {_listed([_with_closest(name, expected) for name in unknown])}"] if unknown else []
+        faults += [f"no {_listed([repr(name) for name in missing])}"] if missing else []
+        raise ValueError(f"{problem}, got {' and '.join(faults)}")
+    return [place[name] for name in expected]
+
+
+def _with_closest(name: str, known: Sequence[str]) -> str:
+    closest = get_close_matches(name, known, n=1)
+    return f"{name!r} (closest: {closest[0]!r})" if closest else repr(name)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - MOST_SHOWN
+    return ", ".join(names[:MOST_SHOWN]) + (f" and {more} more" if more > 0 else "")
