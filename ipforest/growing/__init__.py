@@ -1,0 +1,22 @@
+"""The compiled tree grower: coded examples, impurities, acquisition state, split search, the growing loop."""
+
+from ipforest.growing.acquisition import AcquisitionState
+from ipforest.growing.codes import CodedExamples
+from ipforest.growing.grower import Grower, GrownTree, bootstrap_counts, forest_of
+from ipforest.growing.impurities import Entropy, Gini, Gradient, Impurity, Polynomial, Powers, ThresholdPairs
+
+__all__ = [
+    "AcquisitionState",
+    "CodedExamples",
+    "Entropy",
+    "Gini",
+    "Gradient",
+    "Grower",
+    "GrownTree",
+    "Impurity",
+    "Polynomial",
+    "Powers",
+    "ThresholdPairs",
+    "bootstrap_counts",
+    "forest_of",
+]

@@ -1,0 +1,174 @@
+"""Who has bought what while an ensemble grows, and so what a split would cost."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ipforest._arrays import read_only
+from ipforest._numba import njit
+from ipforest.costs import FeatureCosts
+
+NOBODY, EACH_EXAMPLE, EVERYBODY = range(3)
+
+
+class AcquisitionArrays(NamedTuple):
+    """What the kernels read of an `AcquisitionState`."""
+
+    sharing: int
+    free_on_path: bool
+    unit_costs: npt.NDArray[np.float64]
+    unit_indptr: npt.NDArray[np.int32]
+    unit_indices: npt.NDArray[np.int32]
+    bought: npt.NDArray[np.bool_]
+
+
+class AcquisitionState:
+    """Which units have been bought, by whom.
+
+    A split on a feature costs, for each example at the node, the units that the feature needs and the example has not
+    bought: on its path in this tree, or in a tree before (`record`).
+
+    Make it by `per_tree` (each tree buys anew), `per_example` (an example keeps what it has bought in any tree) or
+    `per_ensemble` (a unit is paid for once and is then everybody's).
+
+    Parameters
+    ----------
+    costs : FeatureCosts
+    sharing : int
+        `NOBODY`, `EACH_EXAMPLE` or `EVERYBODY`.
+    n_owners : int
+        Rows of `bought`.
+    free_on_path : bool
+        Whether a unit is free where a test above has bought it.
+
+    Attributes
+    ----------
+    bought : ndarray of bool, shape (n_owners, n_units)
+    """
+
+    __slots__ = ("bought", "costs", "free_on_path", "sharing")
+
+    def __init__(self, costs: FeatureCosts, sharing: int, n_owners: int, free_on_path: bool = True) -> None:
+        self.costs = costs
+        self.sharing = sharing
+        self.free_on_path = free_on_path
+        self.bought = np.zeros((n_owners, costs.n_units), dtype=np.bool_)
+
+    @classmethod
+    def per_tree(cls, costs: FeatureCosts, *, free_on_path: bool = True) -> Self:
+        """Let each tree buy anew; without `free_on_path` even each test (BudgetRF's risk as printed)."""
+        return cls(costs, NOBODY, 0, free_on_path)
+
+    @classmethod
+    def per_example(cls, costs: FeatureCosts, n_examples: int) -> Self:
+        """Let each training example keep what it has bought in any tree."""
+        return cls(costs, EACH_EXAMPLE, n_examples)
+
+    @classmethod
+    def per_ensemble(cls, costs: FeatureCosts) -> Self:
+        """Let a unit be paid for once and be free for all examples in later trees (GreedyMiser)."""
+        return cls(costs, EVERYBODY, 1)
+
+    @property
+    def arrays(self) -> AcquisitionArrays:
+        """What the kernels read; a later purchase does not show in it."""
+        return AcquisitionArrays(
+            self.sharing,
+            self.free_on_path,
+            np.array([float(cost) for cost in self.costs.unit_costs]),
+            self.costs.unit_indptr,
+            self.costs.unit_indices,
+            read_only(self.bought),
+        )
+
+    def record(self, usage: npt.ArrayLike) -> None:
+        """Buy what the examples have used.
+
+        Parameters
+        ----------
+        usage : array of bool or counts, shape (n_samples, n_features)
+            Nonzero where the example, in the order of the training examples, tests the feature.
+        """
+        if self.sharing == NOBODY:
+            return
+        used = np.asarray(usage) != 0
+        if self.sharing == EVERYBODY:
+            used = used.any(axis=0, keepdims=True)
+        for feature in np.flatnonzero(used.any(axis=0)):
+            units = self.costs.unit_indices[self.costs.unit_indptr[feature] : self.costs.unit_indptr[feature + 1]]
+            self.bought[:, units] |= used[:, feature, None]
+
+
+@njit
+def mark_path(
+    node: int,
+    parent: npt.NDArray[np.int32],
+    feature: npt.NDArray[np.int32],
+    acquisition: AcquisitionArrays,
+    on_path: npt.NDArray[np.bool_],
+) -> None:
+    """Mark the units that the tests above a node have bought."""
+    on_path[:] = False
+    if not acquisition.free_on_path:
+        return
+    above = parent[node]
+    while above >= 0:
+        tested = feature[above]
+        for place in range(acquisition.unit_indptr[tested], acquisition.unit_indptr[tested + 1]):
+            on_path[acquisition.unit_indices[place]] = True
+        above = parent[above]
+
+
+@njit
+def price_features(
+    acquisition: AcquisitionArrays,
+    on_path: npt.NDArray[np.bool_],
+    rows: npt.NDArray[np.int32],
+    weights: npt.NDArray[np.float64],
+    total_weight: float,
+    unit_prices: npt.NDArray[np.float64],
+    prices: npt.NDArray[np.float64],
+) -> None:
+    """Compute what a test of each feature costs the examples of a node together.
+
+    A unit that everybody buys together is paid once, whatever the number of examples.
+
+    Parameters
+    ----------
+    acquisition : AcquisitionArrays
+    on_path : ndarray of bool, shape (n_units,)
+    rows : ndarray of int32, shape (n,)
+        The examples of the node.
+    weights : ndarray of float64, shape (n,)
+    total_weight : float
+    unit_prices : ndarray of float64, shape (n_units,)
+        Scratch.
+    prices : ndarray of float64, shape (n_features,)
+        Written.
+    """
+    sharing = acquisition.sharing
+    bought = acquisition.bought
+    n_units = unit_prices.size
+    if sharing == EACH_EXAMPLE:
+        unit_prices[:] = 0.0
+        for j in range(rows.size):
+            owned = bought[rows[j]]
+            for unit in range(n_units):
+                unit_prices[unit] += weights[j] * (not owned[unit])
+    for unit in range(n_units):
+        if on_path[unit]:
+            unit_prices[unit] = 0.0
+        elif sharing == NOBODY:
+            unit_prices[unit] = acquisition.unit_costs[unit] * total_weight
+        elif sharing == EVERYBODY:
+            unit_prices[unit] = 0.0 if bought[0, unit] else acquisition.unit_costs[unit]
+        else:
+            unit_prices[unit] *= acquisition.unit_costs[unit]
+    for feature in range(prices.size):
+        total = 0.0
+        for place in range(acquisition.unit_indptr[feature], acquisition.unit_indptr[feature + 1]):
+            total += unit_prices[acquisition.unit_indices[place]]
+        prices[feature] = total

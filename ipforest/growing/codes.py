@@ -1,0 +1,111 @@
+"""Examples as small integers: the rank of each value among those of its feature, or the bin that it falls into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ipforest._arrays import read_only
+
+MAX_BINS = 255
+"""Together with the code of missing values, what a byte holds."""
+
+
+class CodeArrays(NamedTuple):
+    """What the kernels read of `CodedExamples`."""
+
+    codes: npt.NDArray[Any]
+    offsets: npt.NDArray[np.int64]
+    lows: npt.NDArray[np.float64]
+    highs: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedExamples:
+    """Training examples whose features are replaced by ascending integer codes.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8 or int32, shape (n_features, n_samples)
+        Code of each value; the number of the feature's codes where the value is missing.
+    offsets : ndarray of int64, shape (n_features + 1,)
+        The codes of feature f are described at ``offsets[f]:offsets[f + 1]``.
+    lows, highs : ndarray of float64, shape (n_codes,)
+        Least and largest value under each code.
+    """
+
+    codes: npt.NDArray[Any]
+    offsets: npt.NDArray[np.int64]
+    lows: npt.NDArray[np.float64]
+    highs: npt.NDArray[np.float64]
+
+    @classmethod
+    def from_examples(cls, X: npt.NDArray[np.float32], max_bins: int | None = None) -> CodedExamples:
+        """Code examples.
+
+        Parameters
+        ----------
+        X : ndarray of float32, shape (n_samples, n_features)
+            NaN where a value is missing.
+        max_bins : int, optional
+            With it, at most so many codes per feature, with about equally many examples each; without it, each
+            distinct value has its own code.
+
+        Raises
+        ------
+        ValueError
+            `max_bins` is not in 2..255.
+        """
+        if max_bins is not None and not 2 <= max_bins <= MAX_BINS:
+            raise ValueError(f"max_bins: expected None or 2..{MAX_BINS}, got {max_bins}")
+        columns = [_code(column, max_bins) for column in np.ascontiguousarray(X.T)]
+        lows = [low for _, low, _ in columns]
+        sizes = np.array([low.size for low in lows], dtype=np.int64)
+        dtype = next(kind for kind in (np.uint8, np.int32) if sizes.max() <= np.iinfo(kind).max)
+        return cls(
+            codes=read_only(np.array([codes for codes, _, _ in columns], dtype=dtype)),
+            offsets=read_only(np.concatenate([[0], np.cumsum(sizes)])),
+            lows=read_only(np.concatenate(lows).astype(np.float64)),
+            highs=read_only(np.concatenate([high for _, _, high in columns]).astype(np.float64)),
+        )
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.codes.shape[0])
+
+    @property
+    def n_samples(self) -> int:
+        """Number of examples."""
+        return int(self.codes.shape[1])
+
+    @property
+    def arrays(self) -> CodeArrays:
+        """What the kernels read."""
+        return CodeArrays(self.codes, self.offsets, self.lows, self.highs)
+
+
+def _code(
+    column: npt.NDArray[np.float32], max_bins: int | None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """Give the codes of one feature, and the least and largest value under each code."""
+    missing = np.isnan(column)
+    values, counts = np.unique(column[~missing], return_counts=True)
+    first_of_code = np.arange(values.size)
+    if max_bins is not None and values.size > max_bins:
+        first_of_code = _equal_parts(counts, max_bins)
+    code_of_value = np.repeat(np.arange(first_of_code.size), np.diff(first_of_code, append=values.size))
+    codes = np.full(column.size, first_of_code.size, dtype=np.int64)
+    codes[~missing] = code_of_value[np.searchsorted(values, column[~missing])]
+    last_of_code = np.append(first_of_code[1:], values.size)[: first_of_code.size] - 1
+    return codes, values[first_of_code], values[last_of_code]
+
+
+def _equal_parts(counts: npt.NDArray[np.int64], n_parts: int) -> npt.NDArray[np.int64]:
+    """Cut a sequence of distinct values into parts of about equally many examples; return where the parts start."""
+    before = np.cumsum(counts) - counts
+    targets = counts.sum() * np.arange(n_parts) / n_parts
+    return np.unique(np.searchsorted(before, targets))

@@ -1,0 +1,374 @@
+"""Grower: what a tree is grown by, and trees of coded examples from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log2
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+
+from ipforest.ensemble.forest import Forest
+from ipforest.growing import loop
+from ipforest.growing.acquisition import AcquisitionState
+from ipforest.growing.codes import CodedExamples
+from ipforest.growing.impurities import Gradient, Impurity
+from ipforest.growing.splitting import EXPECTED, MINIMAX, TOTAL, Criterion, Examples, Scratch
+
+Reduction: TypeAlias = Literal["minimax", "expected", "total"]
+REDUCTIONS: dict[str, int] = {"minimax": MINIMAX, "expected": EXPECTED, "total": TOTAL}
+MAX_DRAWS = 80
+TABLE_BYTES = 2**26
+"""Most memory of one tree for sums that pass from parent to child."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GrownTree:
+    """One tree as flat arrays; children are numbered after their parents, -1 stands at leaves.
+
+    Parameters
+    ----------
+    left, right, feature : ndarray of int32, shape (n_nodes,)
+    threshold : ndarray of float64, shape (n_nodes,)
+        An example goes left if its feature is at most this.
+    missing_left : ndarray of bool, shape (n_nodes,)
+    value : ndarray of float64, shape (n_nodes, n_values)
+        Class distribution, or the leaf value of least second-order loss.
+    weight : ndarray of float64, shape (n_nodes,)
+        Weight of the training examples.
+    n_samples : ndarray of int64, shape (n_nodes,)
+    impurity : ndarray of float64, shape (n_nodes,)
+    """
+
+    left: npt.NDArray[np.int32]
+    right: npt.NDArray[np.int32]
+    feature: npt.NDArray[np.int32]
+    threshold: npt.NDArray[np.float64]
+    missing_left: npt.NDArray[np.bool_]
+    value: npt.NDArray[np.float64]
+    weight: npt.NDArray[np.float64]
+    n_samples: npt.NDArray[np.int64]
+    impurity: npt.NDArray[np.float64]
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return self.left.size
+
+
+@dataclass(frozen=True, slots=True)
+class Grower:
+    r"""How trees are grown: what a split gains, what it costs, and where growing stops.
+
+    With ``reduction`` "minimax" or "expected" the split of least *risk* is taken, BudgetRF's price / (F(S) - F(S_i)):
+    of the worse outcome, or with the mean impurity of both in place of F(S_i). With "total" it is the split of the
+    largest total reduction of impurity less `price_weight` times the price.
+
+    Parameters
+    ----------
+    impurity : Impurity
+    reduction : {"minimax", "expected", "total"}
+    random_cuts : bool
+        Whether only cuts at random values between a feature's least and largest at the node are tried: 80 with more
+        than 2000 examples at the node, 40 with more than 500, else 20 (BudgetRF, section 3).
+    max_depth, max_leaf_nodes : int, optional
+        With `max_leaf_nodes` the node of the best split is split first, else depth first.
+    min_samples_split, min_samples_leaf : int
+        Distinct training examples.
+    min_reduction : float
+        For "total": what a split must gain after its price.
+    stop_impurity : float
+        A node is a leaf if its impurity is at most this.
+    max_features : int, optional
+        Size of the random subset of features that a split is chosen from; more are looked at while none has a split.
+    price_weight : float
+        For "total": what a unit of price is worth in impurity.
+    """
+
+    impurity: Impurity
+    reduction: Reduction = "total"
+    random_cuts: bool = False
+    max_depth: int | None = None
+    max_leaf_nodes: int | None = None
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    min_reduction: float = 0.0
+    stop_impurity: float = 0.0
+    max_features: int | None = None
+    price_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.reduction not in REDUCTIONS:
+            raise ValueError(f"reduction: expected one of {', '.join(REDUCTIONS)}, got {self.reduction!r}")
+        if isinstance(self.impurity, Gradient) and self.reduction != "total":
+            raise ValueError(f"reduction: expected 'total' with gradients, got {self.reduction!r}")
+        limits = {
+            "max_depth": (self.max_depth, 0),
+            "max_leaf_nodes": (self.max_leaf_nodes, 1),
+            "min_samples_split": (self.min_samples_split, 2),
+            "min_samples_leaf": (self.min_samples_leaf, 1),
+            "max_features": (self.max_features, 1),
+        }
+        for name, (value, least) in limits.items():
+            if value is not None and value < least:
+                raise ValueError(f"{name}: expected at least {least}, got {value}")
+
+    def grow_classifier(
+        self,
+        examples: CodedExamples,
+        labels: npt.NDArray[np.integer[Any]],
+        n_classes: int,
+        acquisition: AcquisitionState,
+        *,
+        weights: npt.NDArray[Any] | None = None,
+        seed: int = 0,
+    ) -> GrownTree:
+        """Grow a tree that tells classes apart.
+
+        Parameters
+        ----------
+        examples : CodedExamples
+        labels : ndarray of int, shape (n_samples,)
+            Class indices 0..n_classes-1.
+        n_classes : int
+        acquisition : AcquisitionState
+        weights : ndarray, shape (n_samples,), optional
+            Examples of weight 0 are left out.
+        seed : int
+
+        Raises
+        ------
+        ValueError
+            The criterion is for gradients or for another number of classes, or all weights are 0.
+        """
+        if isinstance(self.impurity, Gradient):
+            raise ValueError("impurity: expected one of class counts, got Gradient")
+        self.impurity.check_classes(n_classes)
+        rows, weight = _weighted_rows(examples.n_samples, weights)
+        none = np.zeros(0)
+        data = Examples(rows, np.asarray(labels)[rows].astype(np.int32), weight, none, none)
+        return self._grow(examples, data, n_classes + 1, acquisition, seed)
+
+    def grow_regressor(
+        self,
+        examples: CodedExamples,
+        gradients: npt.NDArray[np.float64],
+        hessians: npt.NDArray[np.float64],
+        acquisition: AcquisitionState,
+        *,
+        weights: npt.NDArray[Any] | None = None,
+        seed: int = 0,
+    ) -> GrownTree:
+        """Grow a tree of least second-order loss.
+
+        Parameters
+        ----------
+        examples : CodedExamples
+        gradients, hessians : ndarray of float64, shape (n_samples,)
+            Of each example, for weight 1.
+        acquisition : AcquisitionState
+        weights : ndarray, shape (n_samples,), optional
+            Examples of weight 0 are left out.
+        seed : int
+
+        Raises
+        ------
+        ValueError
+            The criterion is for classes, or all weights are 0.
+        """
+        if not isinstance(self.impurity, Gradient):
+            raise ValueError(f"impurity: expected Gradient, got {self.impurity.name}")
+        rows, weight = _weighted_rows(examples.n_samples, weights)
+        no_labels = np.zeros(rows.size, dtype=np.int32)
+        data = Examples(rows, no_labels, weight, gradients[rows] * weight, hessians[rows] * weight)
+        return self._grow(examples, data, 3, acquisition, seed)
+
+    def grow_bagged(
+        self,
+        examples: CodedExamples,
+        labels: npt.NDArray[np.integer[Any]],
+        n_classes: int,
+        acquisition: AcquisitionState,
+        weights: Sequence[npt.NDArray[Any]],
+        seeds: Sequence[int],
+        n_jobs: int | None = None,
+    ) -> list[GrownTree]:
+        """Grow a classification tree for each vector of weights, in threads; the number of threads changes nothing."""
+        tasks = (
+            delayed(self.grow_classifier)(examples, labels, n_classes, acquisition, weights=drawn, seed=seed)
+            for drawn, seed in zip(weights, seeds, strict=True)
+        )
+        return list(Parallel(n_jobs=n_jobs, prefer="threads")(tasks))
+
+    def _grow(
+        self, examples: CodedExamples, data: Examples, width: int, acquisition: AcquisitionState, seed: int
+    ) -> GrownTree:
+        n = data.rows.size
+        tree = _empty_tree(self._most_nodes(n), width)
+        spare = Examples(*map(np.empty_like, data))
+        sizes = np.diff(examples.offsets)
+        n_nodes = loop.grow_tree(
+            np.uint64(seed),
+            examples.arrays,
+            data,
+            spare,
+            self._criterion,
+            self._limits(examples.n_features),
+            acquisition.arrays,
+            self._tables(sizes, n, width),
+            tree,
+            _open_nodes(self._most_open(n), examples.n_features),
+            _scratch(int(sizes.max()), n, width),
+        )
+        return self._finished(tree, n_nodes)
+
+    @property
+    def _criterion(self) -> Criterion:
+        return Criterion(
+            self.impurity.code,
+            self.impurity.parameters,
+            self.impurity.is_normalised,
+            REDUCTIONS[self.reduction],
+            self.min_samples_leaf,
+            self.random_cuts,
+        )
+
+    def _limits(self, n_features: int) -> loop.Limits:
+        return loop.Limits(
+            loop.NO_LIMIT if self.max_depth is None else self.max_depth,
+            loop.NO_LIMIT if self.max_leaf_nodes is None else self.max_leaf_nodes,
+            self.min_samples_split,
+            float(self.min_reduction),
+            float(self.stop_impurity),
+            n_features if self.max_features is None else self.max_features,
+            float(self.price_weight),
+        )
+
+    def _most_nodes(self, n_examples: int) -> int:
+        leaves = n_examples if self.max_leaf_nodes is None else min(n_examples, self.max_leaf_nodes)
+        if self.max_depth is not None and self.max_depth < 31:
+            leaves = min(leaves, 2**self.max_depth)
+        return 2 * leaves - 1
+
+    def _most_open(self, n_examples: int) -> int:
+        """How many nodes are open at once at most."""
+        return int(log2(n_examples)) + 3 if self.max_leaf_nodes is None else self.max_leaf_nodes + 1
+
+    def _tables(self, sizes: npt.NDArray[np.int64], n_examples: int, width: int) -> loop.Tables:
+        """Reserve the sums that pass from parent to child, for splits that look at most features."""
+        tabled = np.where(sizes <= loop.TABLE_CODES, sizes + 1, 0)
+        offsets = np.concatenate([[0], np.cumsum(tabled)]).astype(np.int64)
+        n_cells = int(offsets[-1])
+        few_features = self.max_features is not None and 2 * self.max_features < sizes.size
+        n_tables = 0
+        if n_cells and not few_features and n_examples * np.count_nonzero(tabled) >= n_cells * width:
+            n_tables = min(self._most_open(n_examples), TABLE_BYTES // (8 * n_cells * width))
+        return loop.Tables(offsets, np.empty((max(1, n_tables), n_cells, width)), np.empty(n_tables, dtype=np.int32))
+
+    def _finished(self, tree: loop.TreeArrays, n_nodes: int) -> GrownTree:
+        statistics = tree.statistics[:n_nodes]
+        left, right = tree.left[:n_nodes], tree.right[:n_nodes]
+        if isinstance(self.impurity, Gradient):
+            value = -statistics[:, :1] / np.maximum(statistics[:, 1:2] + self.impurity.l2, np.finfo(float).tiny)
+        else:
+            value = statistics[:, :-1] / statistics[:, :-1].sum(axis=1, keepdims=True)
+        return GrownTree(
+            left=left.copy(),
+            right=right.copy(),
+            feature=tree.feature[:n_nodes].copy(),
+            threshold=tree.threshold[:n_nodes].copy(),
+            missing_left=tree.missing_left[:n_nodes].copy(),
+            value=value,
+            weight=tree.weight[:n_nodes].copy(),
+            n_samples=statistics[:, -1].astype(np.int64),
+            impurity=tree.impurity[:n_nodes].copy(),
+        )
+
+
+def bootstrap_counts(n_samples: int, random_state: np.random.RandomState) -> npt.NDArray[np.float64]:
+    """Draw as many examples with replacement as there are; return how often each was drawn."""
+    drawn = random_state.randint(0, n_samples, n_samples)
+    return np.bincount(drawn, minlength=n_samples).astype(np.float64)
+
+
+def forest_of(trees: Sequence[GrownTree], n_features: int, classes: npt.NDArray[Any] | None, criterion: str) -> Forest:
+    """Put grown trees into a `Forest` that averages them."""
+    offsets = np.concatenate([[0], np.cumsum([tree.n_nodes for tree in trees])]).astype(np.int64)
+
+    def children(name: str) -> npt.NDArray[np.int32]:
+        parts = [
+            np.where(getattr(tree, name) >= 0, getattr(tree, name) + start, loop.LEAF)
+            for tree, start in zip(trees, offsets, strict=False)
+        ]
+        return np.concatenate(parts).astype(np.int32)
+
+    def joined(name: str) -> npt.NDArray[Any]:
+        return np.concatenate([getattr(tree, name) for tree in trees])
+
+    return Forest(
+        tree_offsets=offsets,
+        left=children("left"),
+        right=children("right"),
+        feature=joined("feature"),
+        threshold=joined("threshold"),
+        missing_left=joined("missing_left"),
+        value=joined("value"),
+        weight=joined("weight"),
+        n_samples=joined("n_samples"),
+        impurity=joined("impurity"),
+        n_features=n_features,
+        classes=classes,
+        criterion=criterion,
+    )
+
+
+def _weighted_rows(
+    n_samples: int, weights: npt.NDArray[Any] | None
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+    if weights is None:
+        return np.arange(n_samples, dtype=np.int32), np.ones(n_samples)
+    rows = np.flatnonzero(weights).astype(np.int32)
+    if rows.size == 0:
+        raise ValueError("weights: expected an example of positive weight, got none")
+    return rows, np.asarray(weights, dtype=np.float64)[rows]
+
+
+def _empty_tree(capacity: int, width: int) -> loop.TreeArrays:
+    integers = {"parent", "left", "right", "feature", "depth", "cut_code", "table"}
+    long_integers = {"start", "stop"}
+
+    def column(name: str) -> npt.NDArray[Any]:
+        if name == "statistics":
+            return np.empty((capacity, width))
+        if name == "missing_left":
+            return np.empty(capacity, dtype=np.bool_)
+        return np.empty(
+            capacity, dtype=np.int32 if name in integers else np.int64 if name in long_integers else np.float64
+        )
+
+    return loop.TreeArrays(*(column(name) for name in loop.TreeArrays._fields))
+
+
+def _open_nodes(capacity: int, n_features: int) -> loop.OpenNodes:
+    return loop.OpenNodes(
+        node=np.empty(capacity, dtype=np.int32),
+        n_varying=np.empty(capacity, dtype=np.int32),
+        varying=np.empty((capacity, n_features), dtype=np.int32),
+    )
+
+
+def _scratch(most_codes: int, n_examples: int, width: int) -> Scratch:
+    n_runs = min(most_codes, n_examples)
+    return Scratch(
+        keys=np.empty(n_examples, dtype=np.int64),
+        table=np.empty((most_codes + 1) * width),
+        run_code=np.empty(n_runs, dtype=np.int64),
+        run_statistics=np.empty((n_runs, width)),
+        missing=np.empty(width),
+        left=np.empty(width),
+        right=np.empty(width),
+        draws=np.empty(MAX_DRAWS),
+    )

@@ -1,0 +1,484 @@
+"""The loop that grows one tree: open nodes are split until none is worth it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ipforest._numba import njit
+from ipforest.growing.acquisition import AcquisitionArrays, mark_path, price_features
+from ipforest.growing.codes import CodeArrays
+from ipforest.growing.impurities import GRADIENT, impurity
+from ipforest.growing.random_numbers import mix, shuffle
+from ipforest.growing.splitting import CONSTANT, TOTAL, Criterion, Cut, Examples, Scratch, cut_of_feature, fill_table
+
+LEAF = -1
+NO_LIMIT = -1
+TABLE_CODES = 256
+"""Sums per code are kept from parent to child for features with at most so many codes."""
+RELATIVE_TOLERANCE = 1e-12
+"""A reduction of impurity below this share of the node's impurity is rounding."""
+
+
+class Limits(NamedTuple):
+    """Where growing stops, and what a split may look at.
+
+    ``price_weight`` is the lambda of the penalised reduction; ``stop_impurity`` the impurity up to which a node is a
+    leaf.
+    """
+
+    max_depth: int
+    max_leaf_nodes: int
+    min_samples_split: int
+    min_reduction: float
+    stop_impurity: float
+    max_features: int
+    price_weight: float
+
+
+class TreeArrays(NamedTuple):
+    """A tree as it grows; children are numbered after their parents."""
+
+    parent: npt.NDArray[np.int32]
+    left: npt.NDArray[np.int32]
+    right: npt.NDArray[np.int32]
+    feature: npt.NDArray[np.int32]
+    threshold: npt.NDArray[np.float64]
+    missing_left: npt.NDArray[np.bool_]
+    depth: npt.NDArray[np.int32]
+    impurity: npt.NDArray[np.float64]
+    statistics: npt.NDArray[np.float64]
+    weight: npt.NDArray[np.float64]
+    start: npt.NDArray[np.int64]
+    stop: npt.NDArray[np.int64]
+    cut_code: npt.NDArray[np.int32]
+    merit: npt.NDArray[np.float64]
+    table: npt.NDArray[np.int32]
+
+
+class Tables(NamedTuple):
+    """Sums per code of all features with few codes, for the nodes that are still open.
+
+    ``offsets`` (n_features + 1) are rows in a table of shape (n_rows, width); a feature with many codes has none.
+    """
+
+    offsets: npt.NDArray[np.int64]
+    sums: npt.NDArray[np.float64]
+    free: npt.NDArray[np.int32]
+
+
+class OpenNodes(NamedTuple):
+    """Nodes whose split is known and not made yet, with the features that vary there."""
+
+    node: npt.NDArray[np.int32]
+    n_varying: npt.NDArray[np.int32]
+    varying: npt.NDArray[np.int32]
+
+
+@njit
+def fill_all_tables(
+    codes: CodeArrays,
+    examples: Examples,
+    start: int,
+    stop: int,
+    offsets: npt.NDArray[np.int64],
+    sums: npt.NDArray[np.float64],
+) -> None:
+    """Sum the statistics of a node's examples per code of each feature that has a table."""
+    for feature in range(offsets.size - 1):
+        if offsets[feature + 1] > offsets[feature]:
+            fill_table(codes.codes[feature], examples, start, stop, sums[offsets[feature] : offsets[feature + 1]])
+
+
+@njit
+def sum_statistics(examples: Examples, start: int, stop: int, statistics: npt.NDArray[np.float64]) -> float:
+    """Sum the statistics of a node's examples; return their weight."""
+    statistics[:] = 0.0
+    weight = 0.0
+    for j in range(start, stop):
+        weight += examples.weight[j]
+        if examples.gradient.size > 0:
+            statistics[0] += examples.gradient[j]
+            statistics[1] += examples.hessian[j]
+        else:
+            statistics[examples.label[j]] += examples.weight[j]
+    statistics[-1] = stop - start
+    return weight
+
+
+@njit
+def merit_of(criterion: Criterion, reduction: float, price: float, node_impurity: float, limits: Limits) -> float:
+    """Compute what is maximised: minus the risk price / reduction, or the reduction less the price.
+
+    A cut that is not worth making has merit minus infinity. One that reduces nothing is worth making only where classes
+    are told apart at no price.
+    """
+    slack = RELATIVE_TOLERANCE * abs(node_impurity)
+    if criterion.reduction != TOTAL:
+        return -price / reduction if reduction > slack else -np.inf
+    merit = reduction - limits.price_weight * price
+    if criterion.impurity == GRADIENT:
+        return merit if reduction > slack and merit >= limits.min_reduction else -np.inf
+    return merit if merit >= limits.min_reduction - slack else -np.inf
+
+
+@njit
+def find_split(
+    node: int,
+    seed: np.uint64,
+    codes: CodeArrays,
+    examples: Examples,
+    criterion: Criterion,
+    limits: Limits,
+    acquisition: AcquisitionArrays,
+    tables: Tables,
+    tree: TreeArrays,
+    varying: npt.NDArray[np.int32],
+    prices: npt.NDArray[np.float64],
+    unit_prices: npt.NDArray[np.float64],
+    on_path: npt.NDArray[np.bool_],
+    scratch: Scratch,
+) -> int:
+    """Find the best test of a node and write it down.
+
+    Parameters
+    ----------
+    varying : ndarray of int32, shape (n,)
+        The features that vary above the node; those that vary at the node come to the front.
+
+    Returns
+    -------
+    int
+        How many features vary at the node; 0 if it has no test.
+    """
+    start, stop = tree.start[node], tree.stop[node]
+    n = stop - start
+    node_impurity = tree.impurity[node]
+    if n < limits.min_samples_split or (limits.max_depth != NO_LIMIT and tree.depth[node] >= limits.max_depth):
+        return 0
+    if criterion.impurity != GRADIENT and node_impurity <= limits.stop_impurity:
+        return 0
+    mark_path(node, tree.parent, tree.feature, acquisition, on_path)
+    price_features(
+        acquisition,
+        on_path,
+        examples.rows[start:stop],
+        examples.weight[start:stop],
+        tree.weight[node],
+        unit_prices,
+        prices,
+    )
+    stream = mix(seed, np.uint64(node))
+    if limits.max_features < varying.size:
+        shuffle(stream, varying)
+    share = 1.0 if criterion.reduction == TOTAL else 1.0 / tree.weight[node]
+    best, best_merit, best_feature = Cut(-np.inf, -1, np.nan, False), -np.inf, -1
+    n_varying = 0
+    for place in range(varying.size):
+        feature = varying[place]
+        varying[n_varying] = feature
+        if place >= limits.max_features and best_feature >= 0:
+            n_varying += 1
+            continue
+        table = tables.sums[0, :0]
+        if tree.table[node] >= 0:
+            table = tables.sums[tree.table[node], tables.offsets[feature] : tables.offsets[feature + 1]]
+        cut = cut_of_feature(
+            feature,
+            codes,
+            examples,
+            start,
+            stop,
+            criterion,
+            tree.statistics[node],
+            node_impurity,
+            mix(stream, np.uint64(prices.size + feature)),
+            table,
+            scratch,
+        )
+        n_varying += cut.code != CONSTANT
+        if cut.reduction == -np.inf:
+            continue
+        price = prices[feature] * share
+        merit = merit_of(criterion, cut.reduction, price, node_impurity, limits)
+        if merit > best_merit or (merit == best_merit > -np.inf and cut.reduction > best.reduction):
+            best, best_merit, best_feature = cut, merit, feature
+    if best_feature < 0:
+        return 0
+    tree.feature[node] = best_feature
+    tree.threshold[node] = best.threshold
+    tree.missing_left[node] = best.missing_left
+    tree.cut_code[node] = best.code
+    tree.merit[node] = best_merit
+    return n_varying
+
+
+@njit
+def partition(
+    code_row: npt.NDArray[np.int64],
+    n_codes: int,
+    cut_code: int,
+    missing_left: bool,
+    examples: Examples,
+    start: int,
+    stop: int,
+    spare: Examples,
+) -> int:
+    """Move the examples that go left to the front, keeping their order; return where the others begin."""
+    has_gradient = examples.gradient.size > 0
+    front, n_right = start, 0
+    for j in range(start, stop):
+        row = examples.rows[j]
+        code = code_row[row]
+        goes_left = missing_left if code == n_codes else code <= cut_code
+        if goes_left:
+            examples.rows[front] = row
+            examples.label[front] = examples.label[j]
+            examples.weight[front] = examples.weight[j]
+            if has_gradient:
+                examples.gradient[front] = examples.gradient[j]
+                examples.hessian[front] = examples.hessian[j]
+            front += 1
+        else:
+            spare.rows[n_right] = row
+            spare.label[n_right] = examples.label[j]
+            spare.weight[n_right] = examples.weight[j]
+            if has_gradient:
+                spare.gradient[n_right] = examples.gradient[j]
+                spare.hessian[n_right] = examples.hessian[j]
+            n_right += 1
+    examples.rows[front:stop] = spare.rows[:n_right]
+    examples.label[front:stop] = spare.label[:n_right]
+    examples.weight[front:stop] = spare.weight[:n_right]
+    if has_gradient:
+        examples.gradient[front:stop] = spare.gradient[:n_right]
+        examples.hessian[front:stop] = spare.hessian[:n_right]
+    return front
+
+
+@njit
+def has_missing(codes: CodeArrays, feature: int, examples: Examples, start: int, stop: int) -> bool:
+    """Tell whether a feature is missing for an example of a node."""
+    n_codes = codes.offsets[feature + 1] - codes.offsets[feature]
+    found = False
+    for j in range(start, stop):
+        found |= codes.codes[feature, examples.rows[j]] == n_codes
+    return found
+
+
+@njit
+def add_node(
+    node: int,
+    parent: int,
+    start: int,
+    stop: int,
+    examples: Examples,
+    criterion: Criterion,
+    tree: TreeArrays,
+) -> None:
+    """Write down a node that is not split yet."""
+    tree.parent[node] = parent
+    tree.left[node] = LEAF
+    tree.right[node] = LEAF
+    tree.feature[node] = LEAF
+    tree.threshold[node] = np.nan
+    tree.missing_left[node] = False
+    tree.depth[node] = 0 if parent < 0 else tree.depth[parent] + 1
+    tree.start[node], tree.stop[node] = start, stop
+    tree.weight[node] = sum_statistics(examples, start, stop, tree.statistics[node])
+    tree.impurity[node] = impurity(criterion.impurity, criterion.parameters, tree.statistics[node])
+    tree.table[node] = -1
+
+
+@njit
+def share_tables(
+    parent: int,
+    left: int,
+    right: int,
+    codes: CodeArrays,
+    examples: Examples,
+    tables: Tables,
+    n_free: int,
+    tree: TreeArrays,
+) -> int:
+    """Give the children their sums: the smaller by adding up, the larger by subtraction in place of the parent's.
+
+    Returns
+    -------
+    int
+        How many tables are free afterwards.
+    """
+    inherited = tree.table[parent]
+    tree.table[parent] = -1
+    if inherited < 0:
+        return n_free
+    small, large = (
+        (left, right) if tree.stop[left] - tree.start[left] <= tree.stop[right] - tree.start[right] else (right, left)
+    )
+    n_cells = tables.offsets[-1]
+    n_tabled = 0
+    for feature in range(tables.offsets.size - 1):
+        n_tabled += tables.offsets[feature + 1] > tables.offsets[feature]
+    width = tables.sums.shape[2]
+    if n_free == 0 or (tree.stop[large] - tree.start[large]) * n_tabled < n_cells * width:
+        tables.free[n_free] = inherited
+        return n_free + 1
+    taken = tables.free[n_free - 1]
+    n_free -= 1
+    fill_all_tables(codes, examples, tree.start[small], tree.stop[small], tables.offsets, tables.sums[taken])
+    whole, part = tables.sums[inherited], tables.sums[taken]
+    for cell in range(n_cells):
+        for k in range(width):
+            whole[cell, k] -= part[cell, k]
+    tree.table[large] = inherited
+    if (tree.stop[small] - tree.start[small]) * n_tabled < n_cells * width:
+        tables.free[n_free] = taken
+        n_free += 1
+    else:
+        tree.table[small] = taken
+    return n_free
+
+
+@njit
+def next_open(pending: OpenNodes, n_pending: int, by_merit: bool, tree: TreeArrays) -> int:
+    """Place of the open node to split next: that of the highest merit, or the smaller of the last pair.
+
+    The smaller first, no more nodes are open at once than the logarithm of the number of examples.
+    """
+    if by_merit:
+        best = 0
+        for place in range(1, n_pending):
+            if tree.merit[pending.node[place]] > tree.merit[pending.node[best]]:
+                best = place
+        return best
+    last = n_pending - 1
+    if n_pending > 1:
+        node, other = pending.node[last], pending.node[last - 1]
+        if (
+            tree.parent[node] == tree.parent[other]
+            and tree.stop[other] - tree.start[other] < tree.stop[node] - tree.start[node]
+        ):
+            return last - 1
+    return last
+
+
+@njit
+def grow_tree(
+    seed: np.uint64,
+    codes: CodeArrays,
+    examples: Examples,
+    spare: Examples,
+    criterion: Criterion,
+    limits: Limits,
+    acquisition: AcquisitionArrays,
+    tables: Tables,
+    tree: TreeArrays,
+    pending: OpenNodes,
+    scratch: Scratch,
+) -> int:
+    """Grow a tree.
+
+    Parameters
+    ----------
+    seed : uint64
+    codes : CodeArrays
+    examples : Examples
+        Those to grow on; reordered.
+    spare : Examples
+        As many, overwritten.
+    criterion : Criterion
+    limits : Limits
+    acquisition : AcquisitionArrays
+    tables : Tables
+    tree : TreeArrays
+        Written.
+    pending : OpenNodes
+        Overwritten.
+    scratch : Scratch
+
+    Returns
+    -------
+    int
+        Number of nodes.
+    """
+    n_features = codes.codes.shape[0]
+    prices = np.empty(n_features)
+    unit_prices = np.empty(acquisition.unit_costs.size)
+    on_path = np.zeros(acquisition.unit_costs.size, dtype=np.bool_)
+    inherited = np.arange(n_features, dtype=np.int32)
+    here = np.empty(n_features, dtype=np.int32)
+    n_inherited = n_features
+    n_free = tables.free.size
+    for place in range(n_free):
+        tables.free[place] = place
+    add_node(0, -1, 0, examples.rows.size, examples, criterion, tree)
+    if n_free > 0:
+        n_free -= 1
+        tree.table[0] = tables.free[n_free]
+        fill_all_tables(codes, examples, 0, examples.rows.size, tables.offsets, tables.sums[tree.table[0]])
+    n_nodes, n_leaves, n_examined, n_pending = 1, 1, 0, 0
+    while True:
+        for node in range(n_examined, n_nodes):
+            here[:n_inherited] = inherited[:n_inherited]
+            n_varying = find_split(
+                node,
+                seed,
+                codes,
+                examples,
+                criterion,
+                limits,
+                acquisition,
+                tables,
+                tree,
+                here[:n_inherited],
+                prices,
+                unit_prices,
+                on_path,
+                scratch,
+            )
+            if n_varying > 0:
+                pending.node[n_pending] = node
+                pending.n_varying[n_pending] = n_varying
+                pending.varying[n_pending, :n_varying] = here[:n_varying]
+                n_pending += 1
+            elif tree.table[node] >= 0:
+                tables.free[n_free] = tree.table[node]
+                tree.table[node] = -1
+                n_free += 1
+        if n_pending == 0 or n_leaves == limits.max_leaf_nodes:
+            break
+        place = next_open(pending, n_pending, limits.max_leaf_nodes != NO_LIMIT, tree)
+        n_examined = n_nodes
+        node = pending.node[place]
+        n_inherited = pending.n_varying[place]
+        inherited[:n_inherited] = pending.varying[place, :n_inherited]
+        n_pending -= 1
+        pending.node[place] = pending.node[n_pending]
+        pending.n_varying[place] = pending.n_varying[n_pending]
+        pending.varying[place] = pending.varying[n_pending]
+        feature = tree.feature[node]
+        start, stop = tree.start[node], tree.stop[node]
+        middle = partition(
+            codes.codes[feature],
+            codes.offsets[feature + 1] - codes.offsets[feature],
+            tree.cut_code[node],
+            tree.missing_left[node],
+            examples,
+            start,
+            stop,
+            spare,
+        )
+        if not has_missing(codes, feature, examples, start, stop):
+            tree.missing_left[node] = 2 * middle > start + stop
+        left, right = n_nodes, n_nodes + 1
+        n_nodes += 2
+        n_leaves += 1
+        tree.left[node], tree.right[node] = left, right
+        add_node(left, node, start, middle, examples, criterion, tree)
+        add_node(right, node, middle, stop, examples, criterion, tree)
+        n_free = share_tables(node, left, right, codes, examples, tables, n_free, tree)
+    for place in range(n_pending):
+        tree.feature[pending.node[place]] = LEAF
+    return n_nodes

@@ -1,0 +1,309 @@
+"""The best cut of one feature at one node.
+
+The examples of the node, ordered by the feature's code, are gathered into *runs*: one per code that occurs, with the
+summed statistics of its examples. Cuts lie between runs. Statistics are the weight of each class, or the sums of
+gradients and Hessians; the last entry counts examples.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ipforest._numba import njit
+from ipforest.growing.codes import CodeArrays
+from ipforest.growing.impurities import impurity, set_weight
+from ipforest.growing.random_numbers import uniform
+
+MINIMAX, EXPECTED, TOTAL = range(3)
+CONSTANT = -2
+COUNTED_CELLS = 8
+"""Examples are counted per code, not sorted, if there are at most so many table cells per example."""
+
+
+class Examples(NamedTuple):
+    """The examples that a tree is grown on, those of a node next to each other.
+
+    ``gradient`` and ``hessian`` are empty where classes are told apart.
+    """
+
+    rows: npt.NDArray[np.int32]
+    label: npt.NDArray[np.int32]
+    weight: npt.NDArray[np.float64]
+    gradient: npt.NDArray[np.float64]
+    hessian: npt.NDArray[np.float64]
+
+
+class Criterion(NamedTuple):
+    """How cuts are judged.
+
+    ``reduction`` is one of `MINIMAX` (impurity less that of the worse side), `EXPECTED` (less the mean of both) and
+    `TOTAL` (the sum over the examples). With ``random_cuts`` only cuts at random values are tried.
+    """
+
+    impurity: int
+    parameters: npt.NDArray[np.float64]
+    is_normalised: bool
+    reduction: int
+    min_samples_leaf: int
+    random_cuts: bool
+
+
+class Scratch(NamedTuple):
+    """Working arrays of one tree, overwritten at each feature of each node."""
+
+    keys: npt.NDArray[np.int64]
+    table: npt.NDArray[np.float64]
+    run_code: npt.NDArray[np.int64]
+    run_statistics: npt.NDArray[np.float64]
+    missing: npt.NDArray[np.float64]
+    left: npt.NDArray[np.float64]
+    right: npt.NDArray[np.float64]
+    draws: npt.NDArray[np.float64]
+
+
+class Cut(NamedTuple):
+    """A test: codes up to ``code`` go left.
+
+    Without a valid cut the reduction is minus infinity; if the feature is constant, the code is `CONSTANT`.
+    """
+
+    reduction: float
+    code: int
+    threshold: float
+    missing_left: bool
+
+
+@njit
+def add_example(statistics: npt.NDArray[np.float64], examples: Examples, j: int) -> None:
+    """Add example j to statistics."""
+    if examples.gradient.size > 0:
+        statistics[0] += examples.gradient[j]
+        statistics[1] += examples.hessian[j]
+    else:
+        statistics[examples.label[j]] += examples.weight[j]
+    statistics[-1] += 1.0
+
+
+@njit
+def fill_table(
+    code_row: npt.NDArray[Any], examples: Examples, start: int, stop: int, table: npt.NDArray[np.float64]
+) -> None:
+    """Sum the statistics of a node's examples per code of one feature, shape (n_codes + 1, width)."""
+    table[:] = 0.0
+    last = table.shape[1] - 1
+    if examples.gradient.size > 0:
+        for j in range(start, stop):
+            code = code_row[examples.rows[j]]
+            table[code, 0] += examples.gradient[j]
+            table[code, 1] += examples.hessian[j]
+            table[code, last] += 1.0
+    else:
+        for j in range(start, stop):
+            code = code_row[examples.rows[j]]
+            table[code, examples.label[j]] += examples.weight[j]
+            table[code, last] += 1.0
+
+
+@njit
+def runs_of_table(table: npt.NDArray[np.float64], scratch: Scratch) -> int:
+    """Gather the codes that occur into runs; return their number."""
+    n_codes = table.shape[0] - 1
+    last = table.shape[1] - 1
+    scratch.missing[:] = table[n_codes]
+    n_runs = 0
+    for code in range(n_codes):
+        if table[code, last] > 0.0:
+            scratch.run_code[n_runs] = code
+            for k in range(last + 1):
+                scratch.run_statistics[n_runs, k] = table[code, k]
+            n_runs += 1
+    return n_runs
+
+
+@njit
+def runs_by_sorting(
+    code_row: npt.NDArray[Any], n_codes: int, examples: Examples, start: int, stop: int, scratch: Scratch
+) -> int:
+    """Gather the codes that occur into runs by sorting the node's examples; return their number."""
+    n = stop - start
+    for j in range(n):
+        scratch.keys[j] = (np.int64(code_row[examples.rows[start + j]]) << 32) | j
+    scratch.keys[:n].sort()
+    scratch.missing[:] = 0.0
+    n_runs = 0
+    previous = -1
+    for place in range(n):
+        code = scratch.keys[place] >> 32
+        j = start + (scratch.keys[place] & 0xFFFFFFFF)
+        if code == n_codes:
+            add_example(scratch.missing, examples, j)
+            continue
+        if code != previous:
+            scratch.run_code[n_runs] = code
+            scratch.run_statistics[n_runs] = 0.0
+            previous = code
+            n_runs += 1
+        add_example(scratch.run_statistics[n_runs - 1], examples, j)
+    return n_runs
+
+
+@njit
+def runs_of_feature(
+    code_row: npt.NDArray[Any], n_codes: int, examples: Examples, start: int, stop: int, scratch: Scratch
+) -> int:
+    """Gather the codes that occur at a node into runs, by counting or by sorting, whichever is quicker."""
+    width = scratch.missing.size
+    n_cells = (n_codes + 1) * width
+    if n_cells <= COUNTED_CELLS * (stop - start) and n_cells <= scratch.table.size:
+        table = scratch.table[:n_cells].reshape(n_codes + 1, width)
+        fill_table(code_row, examples, start, stop, table)
+        return runs_of_table(table, scratch)
+    return runs_by_sorting(code_row, n_codes, examples, start, stop, scratch)
+
+
+@njit
+def total_impurity(criterion: Criterion, statistics: npt.NDArray[np.float64]) -> float:
+    """Impurity of a set, times its weight if it is an average."""
+    value = impurity(criterion.impurity, criterion.parameters, statistics)
+    return value * set_weight(criterion.impurity, statistics) if criterion.is_normalised else value
+
+
+@njit
+def reduction_of(
+    criterion: Criterion,
+    node_impurity: float,
+    node_weight: float,
+    left: npt.NDArray[np.float64],
+    right: npt.NDArray[np.float64],
+) -> float:
+    """How much less impure both sides are than the node; minus infinity if one has too few examples."""
+    if left[-1] < criterion.min_samples_leaf or right[-1] < criterion.min_samples_leaf:
+        return -np.inf
+    if criterion.reduction == TOTAL:
+        whole = node_impurity * node_weight if criterion.is_normalised else node_impurity
+        return whole - total_impurity(criterion, left) - total_impurity(criterion, right)
+    of_left = impurity(criterion.impurity, criterion.parameters, left)
+    of_right = impurity(criterion.impurity, criterion.parameters, right)
+    if criterion.reduction == MINIMAX:
+        return node_impurity - max(of_left, of_right)
+    left_weight = set_weight(criterion.impurity, left)
+    right_weight = set_weight(criterion.impurity, right)
+    return node_impurity - (left_weight * of_left + right_weight * of_right) / node_weight
+
+
+@njit
+def number_of_random_cuts(n_examples: int) -> int:
+    """Random stumps per feature by the size of the node (BudgetRF, section 3)."""
+    if n_examples > 2000:
+        return 80
+    return 40 if n_examples > 500 else 20
+
+
+@njit
+def draw_cuts(stream: np.uint64, n_examples: int, bottom: float, top: float, draws: npt.NDArray[np.float64]) -> int:
+    """Draw the values to cut a feature at, ascending, uniformly between its ends at the node; return their number."""
+    n_draws = number_of_random_cuts(n_examples)
+    for draw in range(n_draws):
+        draws[draw] = bottom + uniform(stream, np.uint64(draw)) * (top - bottom)
+    draws[:n_draws].sort()
+    return n_draws
+
+
+@njit
+def best_cut(
+    n_runs: int,
+    stream: np.uint64,
+    lows: npt.NDArray[np.float64],
+    highs: npt.NDArray[np.float64],
+    criterion: Criterion,
+    node: npt.NDArray[np.float64],
+    node_impurity: float,
+    scratch: Scratch,
+) -> Cut:
+    """Find the cut between runs that reduces the impurity most, the first of several.
+
+    Parameters
+    ----------
+    n_runs : int
+        Runs in the scratch.
+    stream : uint64
+        Where random cuts are drawn from.
+    lows, highs : ndarray of float64, shape (n_codes,)
+        Values under the feature's codes.
+    criterion : Criterion
+    node : ndarray of float64, shape (width,)
+        Statistics of the node.
+    node_impurity : float
+    scratch : Scratch
+    """
+    missing, left, right = scratch.missing, scratch.left, scratch.right
+    width = node.size
+    some_missing = missing[-1] > 0.0
+    node_weight = set_weight(criterion.impurity, node)
+    if n_runs + some_missing < 2:
+        return Cut(-np.inf, CONSTANT, np.nan, False)
+    best = Cut(-np.inf, -1, np.nan, False)
+    left[:] = 0.0
+    n_draws, draw = 0, 0
+    only_drawn = criterion.random_cuts and n_runs > 2
+    if only_drawn:
+        top = highs[scratch.run_code[n_runs - 1]]
+        n_draws = draw_cuts(stream, int(node[-1]), lows[scratch.run_code[0]], top, scratch.draws)
+    for run in range(n_runs if some_missing else n_runs - 1):
+        for k in range(width):
+            left[k] += scratch.run_statistics[run, k]
+        code = scratch.run_code[run]
+        is_last = run == n_runs - 1
+        following = np.inf if is_last else lows[scratch.run_code[run + 1]]
+        threshold = np.inf if is_last else highs[code] + 0.5 * (following - highs[code])
+        if only_drawn and not is_last:
+            while draw < n_draws and scratch.draws[draw] < highs[code]:
+                draw += 1
+            if draw == n_draws or scratch.draws[draw] >= highs[scratch.run_code[run + 1]]:
+                continue
+            if scratch.draws[draw] < following:
+                threshold = scratch.draws[draw]
+        for k in range(width):
+            right[k] = node[k] - left[k]
+        reduction = reduction_of(criterion, node_impurity, node_weight, left, right)
+        missing_left = False
+        if some_missing and not is_last:
+            for k in range(width):
+                left[k] += missing[k]
+                right[k] -= missing[k]
+            other = reduction_of(criterion, node_impurity, node_weight, left, right)
+            for k in range(width):
+                left[k] -= missing[k]
+            missing_left = other > reduction
+            reduction = max(reduction, other)
+        if reduction > best.reduction:
+            best = Cut(reduction, code, threshold, missing_left)
+    return best
+
+
+@njit
+def cut_of_feature(
+    feature: int,
+    codes: CodeArrays,
+    examples: Examples,
+    start: int,
+    stop: int,
+    criterion: Criterion,
+    node: npt.NDArray[np.float64],
+    node_impurity: float,
+    stream: np.uint64,
+    table: npt.NDArray[np.float64],
+    scratch: Scratch,
+) -> Cut:
+    """Find the best cut of a feature at a node; `table` holds its sums per code if they are known, else nothing."""
+    first, past = codes.offsets[feature], codes.offsets[feature + 1]
+    if table.size > 0:
+        n_runs = runs_of_table(table, scratch)
+    else:
+        n_runs = runs_of_feature(codes.codes[feature], past - first, examples, start, stop, scratch)
+    return best_cut(
+        n_runs, stream, codes.lows[first:past], codes.highs[first:past], criterion, node, node_impurity, scratch
+    )
