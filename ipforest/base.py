@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from copy import copy
 from fractions import Fraction
 from math import ceil
@@ -289,7 +290,7 @@ def optional_number(value: object, name: str) -> Fraction | None:
 
 
 def read_costs(
-    feature_costs: Any, groups: Any, group_fees: Any, n_features: int, feature_names: npt.ArrayLike | None = None
+    feature_costs: Any, groups: Any, group_fees: Any, n_features: int, feature_names: Sequence[str] | None = None
 ) -> FeatureCosts:
     """Read an estimator's price list: prices, a `FeatureCosts`, or None for 1 each.
 
@@ -313,9 +314,7 @@ def read_costs(
         costs = feature_costs
     else:
         costs = FeatureCosts([1] * n_features if feature_costs is None else feature_costs, groups, group_fees)
-    if costs.n_features != n_features:
-        raise ValueError(f"costs: expected {n_features} prices, one per feature, got {costs.n_features}")
-    return costs
+    return costs.matched_to(n_features, feature_names)
 
 
 def split_rows(

@@ -1,18 +1,24 @@
 """What features cost: prices, and groups whose first feature pays a shared fee."""
 
+from __future__ import annotations
+
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import lcm
 from pathlib import Path
-from typing import Self, cast
+from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import checked_array, read_only
+from ipforest._arrays import FloatArray, checked_array, read_only
+from ipforest.feature_names import checked_names, positions_by_name, values_and_names
 from ipforest.rational import nonnegative_fraction
+
+PriceList: TypeAlias = Mapping[str, object] | Sequence[object] | npt.ArrayLike
+GroupList: TypeAlias = Mapping[str, int] | Sequence[int] | npt.ArrayLike
 
 NO_GROUP = -1
 
@@ -32,25 +38,28 @@ class FeatureCosts:
     Parameters
     ----------
     prices : sequence of int, float, str, Decimal or Fraction, shape (n_features,)
-        What each feature itself costs, >= 0. A float means its shortest decimal.
+        What each feature itself costs, >= 0. A float means its shortest decimal. A dict or a pandas Series gives
+        the names of the features, too.
     groups : sequence of int, shape (n_features,), optional
-        The group of each feature, -1 for none.
+        The group of each feature, -1 for none; a dict or a Series by name, in any order.
     group_fees : sequence of numbers, shape (n_groups,), optional
         The fee of each group, >= 0.
+    feature_names : sequence of str, shape (n_features,), optional
+        By these the prices are matched with ensembles that have names, too.
 
     Attributes
     ----------
     unit_costs : tuple of Fraction, shape (n_units,)
-        The c_k of the papers.
+        What each unit costs: c_k of the papers.
     unit_indptr, unit_indices : ndarray of int32
         The units of feature f are ``unit_indices[unit_indptr[f]:unit_indptr[f + 1]]``.
 
     Raises
     ------
     ValueError
-        A price or fee is negative, NaN or infinite; lengths differ; a group has no fee.
+        A price or fee is negative, NaN or infinite; lengths or names differ; a group has no fee.
     TypeError
-        A price is no number, or groups are not integers.
+        A price is no number, a name no string, or groups are not integers.
 
     Notes
     -----
@@ -61,20 +70,24 @@ class FeatureCosts:
     prices: tuple[Fraction, ...]
     groups: npt.NDArray[np.int32]
     group_fees: tuple[Fraction, ...]
+    feature_names: tuple[str, ...] | None
     unit_costs: tuple[Fraction, ...] = field(init=False)
     unit_indptr: npt.NDArray[np.int32] = field(init=False)
     unit_indices: npt.NDArray[np.int32] = field(init=False)
 
     def __init__(
         self,
-        prices: Sequence[object] | npt.ArrayLike,
-        groups: Sequence[int] | npt.ArrayLike | None = None,
+        prices: PriceList,
+        groups: GroupList | None = None,
         group_fees: Sequence[object] | npt.ArrayLike | None = None,
+        feature_names: Sequence[str] | None = None,
     ) -> None:
-        exact_prices = _exact_list(prices, "prices")
+        own_prices, names = _in_order(prices, feature_names, "prices")
+        group_list, names = _in_order(groups, names, "groups")
+        exact_prices = _exact_list(own_prices, "prices")
         if not exact_prices:
             raise ValueError("prices: expected at least one price, got none")
-        group_of = _group_array(groups, len(exact_prices))
+        group_of = _group_array(group_list, len(exact_prices))
         fees = _exact_list(() if group_fees is None else group_fees, "group_fees")
         _check_fees(group_of, len(fees))
         if groups is None and fees:
@@ -84,6 +97,7 @@ class FeatureCosts:
         object.__setattr__(self, "prices", exact_prices)
         object.__setattr__(self, "groups", group_of)
         object.__setattr__(self, "group_fees", fees)
+        object.__setattr__(self, "feature_names", checked_names(names, len(exact_prices)))
         self._number_units()
 
     def _number_units(self) -> None:
@@ -110,9 +124,10 @@ class FeatureCosts:
     @classmethod
     def from_discounts(
         cls,
-        alone: Sequence[object] | npt.ArrayLike,
-        in_group: Sequence[object] | npt.ArrayLike,
-        groups: Sequence[int] | npt.ArrayLike,
+        alone: PriceList,
+        in_group: PriceList,
+        groups: GroupList,
+        feature_names: Sequence[str] | None = None,
     ) -> Self:
         """Read a price list in Turney's form: full price, and price once the group's fee is paid.
 
@@ -122,16 +137,21 @@ class FeatureCosts:
             The price of a feature bought first in its group, and bought later.
         groups : sequence of int, shape (n_features,)
             The group of each feature, -1 for none.
+        feature_names : sequence of str, shape (n_features,), optional
+            Names may come with a dict or a Series instead, as in `FeatureCosts`.
 
         Raises
         ------
         ValueError
             The discount differs within a group, is negative, or a feature without a group has one.
         """
-        full, later = _exact_list(alone, "alone"), _exact_list(in_group, "in_group")
+        first_prices, names = _in_order(alone, feature_names, "alone")
+        later_prices, names = _in_order(in_group, names, "in_group")
+        group_list, names = _in_order(groups, names, "groups")
+        full, later = _exact_list(first_prices, "alone"), _exact_list(later_prices, "in_group")
         if len(full) != len(later):
             raise ValueError(f"in_group: expected {len(full)} prices as in alone, got {len(later)}")
-        group_of = _group_array(groups, len(full))
+        group_of = _group_array(group_list, len(full))
         fees: dict[int, Fraction] = {}
         for feature, group in enumerate(group_of.tolist()):
             discount = full[feature] - later[feature]
@@ -146,7 +166,7 @@ class FeatureCosts:
                     f"in_group: expected a discount of {expected} for feature {feature} {where}, got {discount}"
                 )
         n_groups = max(fees, default=NO_GROUP) + 1
-        return cls(later, group_of, [fees.get(group, Fraction(0)) for group in range(n_groups)])
+        return cls(later, group_of, [fees.get(group, Fraction(0)) for group in range(n_groups)], names)
 
     @classmethod
     def from_csv(cls, path: str | Path) -> Self:
@@ -192,24 +212,52 @@ class FeatureCosts:
         """The least common denominator of the unit costs."""
         return lcm(*(cost.denominator for cost in self.unit_costs))
 
-    def cost_of(self, usage: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Compute what examples pay for the features they use.
+    def matched_to(self, n_features: int, feature_names: Sequence[str] | None = None) -> FeatureCosts:
+        """Give the prices in the order of an ensemble's features: by name where both have names, else by position.
+
+        Parameters
+        ----------
+        n_features : int
+        feature_names : sequence of str, shape (n_features,), optional
+
+        Raises
+        ------
+        ValueError
+            There are prices for another number of features, for unknown ones, or not for all; an unknown name is told
+            with the closest known one.
+        """
+        if self.feature_names is not None and feature_names is not None:
+            order = positions_by_name(self.feature_names, feature_names, "costs: expected a price for each feature")
+            if order != list(range(n_features)):
+                prices = [self.prices[position] for position in order]
+                return FeatureCosts(prices, self.groups[order], self.group_fees, feature_names)
+        elif self.n_features != n_features:
+            raise ValueError(f"costs: expected {n_features} prices, one per feature, got {self.n_features}")
+        return self
+
+    def cost_of(self, usage: npt.ArrayLike, split_cost: object = 0) -> FloatArray:
+        """Compute what examples pay for the features they use, and for their tests if these cost.
 
         Parameters
         ----------
         usage : array of bool or counts, shape (n_samples, n_features)
-            Nonzero where the example uses the feature.
+            How often the example tests the feature, nonzero where it uses it.
+        split_cost : number, default=0
+            What one test costs.
 
         Returns
         -------
         ndarray of float64, shape (n_samples,)
         """
-        used = np.asarray(usage) != 0
+        tests, test_price = np.asarray(usage), float(nonnegative_fraction(split_cost, "split_cost"))
+        used = tests != 0
         if used.ndim != 2 or used.shape[1] != self.n_features:
             raise ValueError(f"usage: expected shape (n_samples, {self.n_features}), got {used.shape}")
-        paid: npt.NDArray[np.float64] = used @ np.array([float(price) for price in self.prices])
+        paid: FloatArray = used @ np.array([float(price) for price in self.prices])
         for group, fee in enumerate(self.group_fees):
             paid += float(fee) * used[:, self.groups == group].any(axis=1)
+        if test_price:
+            paid += test_price * tests.sum(axis=1)
         return paid
 
     def __eq__(self, other: object) -> bool:
@@ -219,13 +267,23 @@ class FeatureCosts:
             self.prices == other.prices
             and self.group_fees == other.group_fees
             and np.array_equal(self.groups, other.groups)
+            and self.feature_names == other.feature_names
         )
 
     def __hash__(self) -> int:
-        return hash((self.prices, self.group_fees, self.groups.tobytes()))
+        return hash((self.prices, self.group_fees, self.groups.tobytes(), self.feature_names))
 
     def __repr__(self) -> str:
         return f"FeatureCosts({self.n_features} features, {len(self.group_fees)} groups, {self.n_units} units)"
+
+
+def _in_order(values: Any, names: Sequence[str] | None, what: str) -> tuple[Any, Sequence[str] | None]:
+    """Bring values that have names of their own into the order of the names; without names, take theirs."""
+    plain, own = values_and_names(values)
+    if own is None or names is None:
+        return plain, own if names is None else names
+    items = list(plain)
+    return [items[position] for position in positions_by_name(own, names, f"{what}: expected the features")], names
 
 
 def _exact_list(values: Sequence[object] | npt.ArrayLike, name: str) -> tuple[Fraction, ...]:

@@ -61,7 +61,7 @@ def require_same_columns(names: Sequence[str], expected: Sequence[str], what: st
     place = next(place for place, pair in enumerate(zip(names, expected, strict=True)) if pair[0] != pair[1])
     raise ValueError(
         f"{what}: expected the columns in the order of training, got {names[place]!r} in place {place} where "
-        f"{expected[place]!r} was; take {what}[list(feature_names)] of the ensemble's feature_names"
+        f"{expected[place]!r} was; reorder them by {what}[list(forest.feature_names)]"
     )
 
 

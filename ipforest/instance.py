@@ -250,7 +250,7 @@ class PruningInstance:
         TypeError, ValueError, OverflowError
             Bad examples, prices for another number of features, an unknown loss, numbers too large.
         """
-        forest.check_costs(costs)
+        costs = forest.matched_costs(costs)
         examples = forest.checked_examples(X_cost, "X_cost")
         price_of_split = nonnegative_fraction(split_cost, "split_cost")
         errors = node_errors(forest, loss, error_data, resolution)

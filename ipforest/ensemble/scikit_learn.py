@@ -36,7 +36,8 @@ def forest_from_sklearn(estimator: Any) -> Forest:
     if getattr(estimator, "n_outputs_", 1) != 1:
         raise ValueError(f"estimator: expected one output, got {estimator.n_outputs_}")
     classes = getattr(estimator, "classes_", None)
-    return _assemble(trees, features, classes, int(estimator.n_features_in_))
+    names = tuple(estimator.feature_names_in_) if hasattr(estimator, "feature_names_in_") else None
+    return _assemble(trees, features, classes, int(estimator.n_features_in_), names)
 
 
 def averaging_trees(estimator: Any) -> Any:
@@ -77,6 +78,7 @@ def _assemble(
     features: Sequence[npt.NDArray[np.int64] | None],
     classes: npt.NDArray[Any] | None,
     n_features: int,
+    feature_names: tuple[str, ...] | None,
 ) -> Forest:
     offsets = np.concatenate([[0], np.cumsum([tree.tree_.node_count for tree in trees])]).astype(np.int64)
 
@@ -106,6 +108,7 @@ def _assemble(
         n_features=n_features,
         classes=classes,
         criterion=str(trees[0].criterion),
+        feature_names=feature_names,
     )
 
 
@@ -137,6 +140,8 @@ def forest_to_sklearn(forest: Forest) -> Any:
     ensemble.estimator_ = tree_kind(criterion=forest.criterion)
     ensemble.estimators_ = [_fitted_tree(forest, tree_kind, start, stop) for start, stop in forest]
     ensemble.n_features_in_ = forest.n_features
+    if forest.feature_names is not None:
+        ensemble.feature_names_in_ = np.array(forest.feature_names, dtype=object)
     ensemble.n_outputs_ = 1
     if forest.classes is not None:
         ensemble.classes_ = np.array(forest.classes)

@@ -190,16 +190,22 @@ class Trees:
         routing.count_tests(self.parent, self.feature, leaves, counts)
         return counts
 
-    def cost(self, X: npt.ArrayLike, costs: FeatureCosts) -> FloatArray:
-        """Compute what each example pays for the features that it uses in any tree, each bought once.
+    def cost(self, X: npt.ArrayLike, costs: FeatureCosts, split_cost: object = 0) -> FloatArray:
+        """Compute what each example pays: the features that it uses in any tree, each bought once, and its tests.
+
+        Parameters
+        ----------
+        X : array, shape (n_samples, n_features)
+        costs : FeatureCosts
+        split_cost : number, default=0
+            What one test costs, as in `ipforest.PruningInstance.from_forest`.
 
         Returns
         -------
         ndarray of float64, shape (n_samples,)
-            In the unit of the prices.
+            In the currency of the prices.
         """
-        self.check_costs(costs)
-        return costs.cost_of(self.feature_usage(X))
+        return self.matched_costs(costs).cost_of(self.feature_usage(X), split_cost)
 
     def checked_examples(self, X: npt.ArrayLike, name: str = "X") -> Array:
         """Take examples as the matrix that the trees compare; NaN is a missing value.
@@ -245,20 +251,19 @@ class Trees:
             raise ValueError(f"{name}: expected finite {self.dtype} values or NaN, got an infinite or too large one")
         return examples
 
-    def check_costs(self, costs: FeatureCosts) -> None:
-        """Require a price list with one price per feature.
+    def matched_costs(self, costs: FeatureCosts) -> FeatureCosts:
+        """Give a price list in the order of the features; see `ipforest.FeatureCosts.matched_to`.
 
         Raises
         ------
         TypeError
             It is no FeatureCosts.
         ValueError
-            It is for another number of features.
+            It is for other features.
         """
         if not isinstance(costs, FeatureCosts):
             raise TypeError(f"costs: expected FeatureCosts(prices), got {type(costs).__name__}")
-        if costs.n_features != self.n_features:
-            raise ValueError(f"costs: expected {self.n_features} prices, one per feature, got {costs.n_features}")
+        return costs.matched_to(self.n_features, self.feature_names)
 
     def leaves(self, examples: Array) -> npt.NDArray[np.int32]:
         """Find the leaf, over all nodes, that each example reaches in each tree.

@@ -38,7 +38,8 @@ class TradeoffPoint:
         What the integer program traded: error on the instance's error data (in-bag by default) and average cost on
         its cost examples.
     test_error, test_cost : float
-        Error rate (mean squared error for regression) and average cost on test data.
+        Error rate (mean squared error for regression) and average cost on test data, in the currency of the
+        validation cost; both costs include what tests cost.
     n_kept : int
         Internal nodes kept.
     gap : Fraction
@@ -172,7 +173,7 @@ def solve_tradeoff(
     ----------
     forest : Forest
     instance : PruningInstance
-        Of that forest.
+        Of that forest, built by `PruningInstance.from_forest`.
     costs : FeatureCosts
     X_test, y_test : arrays, shapes (n_samples, n_features) and (n_samples,)
     lambdas : sequence of Fraction
@@ -195,7 +196,7 @@ def solve_tradeoff(
         The budget is negative.
     """
     limit = None if budget is None else nonnegative_fraction(budget, "budget")
-    targets = np.asarray(y_test)
+    targets, split_cost = np.asarray(y_test), _split_cost(instance)
 
     def point(pruning: Pruning, lam: Fraction | None, gap: Fraction) -> TradeoffPoint:
         error, cost = instance.evaluate(pruning)
@@ -205,7 +206,7 @@ def solve_tradeoff(
             training_error=error,
             validation_cost=cost,
             test_error=_test_error(pruned, X_test, targets),
-            test_cost=float(pruned.cost(X_test, costs).mean()),
+            test_cost=float(pruned.cost(X_test, costs, split_cost).mean()),
             n_kept=pruning.n_kept,
             gap=gap,
         )
@@ -222,6 +223,11 @@ def solve_tradeoff(
         within_budget = point(best.pruning, None, best.gap)
     progress(1.0, "")
     return Tradeoff(point(instance.unpruned, None, Fraction(0)), tuple(points), currency, limit, within_budget)
+
+
+def _split_cost(instance: PruningInstance) -> Fraction:
+    """Read what one test costs off a root, where every example is tested."""
+    return instance.cost_unit * int(instance.split_cost[instance.parent < 0].max(initial=0))
 
 
 def _test_error(forest: Forest, X: npt.ArrayLike, y: npt.NDArray[Any]) -> float:

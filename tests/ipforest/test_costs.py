@@ -4,6 +4,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -204,3 +205,59 @@ def test_bad_price_files_are_refused(tmp_path, text: str, message: str) -> None:
 def test_usage_of_another_shape_is_refused(shape) -> None:
     with pytest.raises(ValueError, match=r"usage: expected shape \(n_samples, 2\), got"):
         FeatureCosts([1, 2]).cost_of(np.ones(shape))
+
+
+def test_tests_cost_what_they_are_counted() -> None:
+    costs = FeatureCosts([1, 2])
+    np.testing.assert_array_equal(costs.cost_of([[3, 0], [1, 4]], split_cost="0.5"), [2.5, 5.5])
+    with pytest.raises(ValueError, match="split_cost: expected a number >= 0, got -1"):
+        costs.cost_of([[1, 1]], split_cost=-1)
+
+
+def test_names_come_with_prices() -> None:
+    named = FeatureCosts([3, 1], feature_names=["a", "b"])
+    assert FeatureCosts({"a": 3, "b": 1}) == named
+    assert FeatureCosts(pd.Series([3, 1], index=["a", "b"])) == named
+    assert FeatureCosts({"b": 1, "a": 3}, feature_names=["a", "b"]) == named
+    assert named.feature_names == ("a", "b")
+    assert FeatureCosts(pd.Series([3, 1])).feature_names is None
+    assert named != FeatureCosts([3, 1])
+    assert hash(named) != hash(FeatureCosts([3, 1]))
+
+
+def test_groups_are_matched_with_prices_by_name() -> None:
+    expected = FeatureCosts([1, 2, 3], [0, -1, 0], [5], ["a", "b", "c"])
+    assert FeatureCosts({"a": 1, "b": 2, "c": 3}, {"c": 0, "b": -1, "a": 0}, [5]) == expected
+    assert FeatureCosts([1, 2, 3], pd.Series([0, -1, 0], index=["a", "b", "c"]), [5]) == expected
+    with pytest.raises(ValueError, match=r"groups: expected the features, got unknown 'd' and no 'c'"):
+        FeatureCosts({"a": 1, "b": 2, "c": 3}, {"a": 0, "b": 0, "d": 0}, [5])
+    with pytest.raises(ValueError, match="feature_names: expected 2 names, one per feature, got 3"):
+        FeatureCosts([1, 2], feature_names=["a", "b", "c"])
+
+
+def test_discounts_by_name() -> None:
+    alone = dict(zip(HEART, HEART_ALONE, strict=True))
+    in_group = pd.Series(HEART_IN_GROUP, index=HEART)[::-1]
+    costs = FeatureCosts.from_discounts(alone, in_group, HEART_GROUPS)
+    assert costs == FeatureCosts.from_discounts(HEART_ALONE, HEART_IN_GROUP, HEART_GROUPS, feature_names=HEART)
+
+
+def test_prices_are_brought_into_the_order_of_the_features() -> None:
+    costs = FeatureCosts({"a": 1, "b": 2, "c": 0}, [-1, 0, 0], [7])
+    moved = costs.matched_to(3, ("c", "a", "b"))
+    assert moved == FeatureCosts({"c": 0, "a": 1, "b": 2}, [0, -1, 0], [7])
+    assert costs.matched_to(3, ("a", "b", "c")) is costs
+    assert costs.matched_to(3) is costs
+    nameless = FeatureCosts([1, 2, 0])
+    assert nameless.matched_to(3, ("c", "a", "b")) is nameless
+
+
+def test_prices_of_other_features_are_refused() -> None:
+    costs = FeatureCosts({"age": 1, "sex": 2, "colour": 3})
+    with pytest.raises(
+        ValueError,
+        match=r"costs: expected a price for each feature, got unknown 'colour' \(closest: 'color'\) and no 'color'$",
+    ):
+        costs.matched_to(3, ("age", "sex", "color"))
+    with pytest.raises(ValueError, match="costs: expected 2 prices, one per feature, got 3"):
+        costs.matched_to(2)

@@ -112,6 +112,34 @@ def test_split_cost_pays_each_test_made() -> None:
         assert instance.evaluate(pruning)[1] == Fraction(3, 10) * Fraction(tests, len(X_COST))
 
 
+def test_the_cost_of_an_example_is_one_notion() -> None:
+    """What the pruned forest says each example pays, features and tests, averages to the instance's cost."""
+    forest = Forest.from_sklearn(fitted("classifier", "forest"))
+    instance = PruningInstance.from_forest(forest, X_COST, GROUPED, split_cost="0.3")
+    for seed in range(4):
+        pruning = random_pruning(forest, seed)
+        paid = forest.prune(pruning).cost(X_COST, GROUPED, "0.3")
+        np.testing.assert_allclose(paid.mean(), float(instance.evaluate(pruning)[1]), rtol=1e-12)
+
+
+def test_prices_are_matched_by_name() -> None:
+    names = [f"sensor {number}" for number in range(N_FEATURES)]
+    forest = dataclasses.replace(Forest.from_sklearn(fitted("classifier", "forest")), feature_names=names)
+    named = FeatureCosts(GROUPED.prices, GROUPED.groups, GROUPED.group_fees, names)
+    shuffled = named.matched_to(N_FEATURES, names[3:] + names[:3])
+    instance = PruningInstance.from_forest(forest, X_COST, named, split_cost=1)
+    assert PruningInstance.from_forest(forest, X_COST, shuffled, split_cost=1).fingerprint() == instance.fingerprint()
+
+
+def test_the_tree_of_each_triple() -> None:
+    forest = Forest.from_sklearn(fitted("classifier", "forest"))
+    instance = PruningInstance.from_forest(forest, X_COST, GROUPED)
+    nodes = instance.internal_nodes[instance.triple_node]
+    starts = instance.tree_offsets[instance.triple_tree]
+    assert np.all((nodes >= starts) & (nodes < instance.tree_offsets[instance.triple_tree + 1]))
+    np.testing.assert_array_equal(np.flatnonzero(instance.is_leaf), np.flatnonzero(forest.is_leaf))
+
+
 def test_every_node_is_its_own_leaf_once() -> None:
     forest = Forest.from_sklearn(fitted("classifier", "extra trees"))
     instance = PruningInstance.from_forest(forest, X_COST, GROUPED)

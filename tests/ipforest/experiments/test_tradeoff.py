@@ -70,6 +70,17 @@ def test_csv_and_json_hold_every_point(iris_tradeoff):
     assert json.loads(tradeoff.to_json())["prunings"][0]["test_cost"] == tradeoff.points[0].test_cost
 
 
+def test_costs_on_test_data_include_what_tests_cost():
+    data = datasets.load("iris")
+    forest, parts = train_and_split(data, 5, 0)
+    instance = PruningInstance.from_forest(forest, parts.X_validation, data.costs, split_cost="0.25")
+    tradeoff = solve_tradeoff(
+        forest, instance, data.costs, parts.X_validation, parts.y_validation, lambda_grid(instance), solve
+    )
+    for point in (*tradeoff.points, tradeoff.unpruned):
+        assert point.test_cost == pytest.approx(float(point.validation_cost))
+
+
 def test_lambda_grid_lies_between_breakpoints_and_spreads_over_the_costs(iris_tradeoff):
     instance, _ = iris_tradeoff
     grid = lambda_grid(instance, 4)
