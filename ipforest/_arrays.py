@@ -4,7 +4,7 @@ import struct
 import zlib
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
-from zipfile import BadZipFile
+from zipfile import ZIP_STORED, BadZipFile, ZipInfo
 
 import numpy as np
 import numpy.typing as npt
@@ -71,16 +71,39 @@ def checked_offsets(value: npt.ArrayLike) -> npt.NDArray[np.int64]:
     TypeError, ValueError
         They are not 0 and then the ascending ends of one or more trees.
     """
-    offsets = np.asarray(value)
-    if offsets.ndim != 1 or offsets.size < 2 or offsets[0] != 0 or np.any(np.diff(offsets) < 1):
+    offsets = checked_array(value, "tree_offsets", np.int64, np.shape(value))
+    if offsets.ndim != 1 or offsets.size < 2 or offsets[0] != 0 or not is_ascending(offsets):
         raise ValueError(
             "tree_offsets: expected 0 and then the ascending ends of one or more trees, got "
             f"{np.array2string(offsets, threshold=6)}"
         )
-    return checked_array(offsets, "tree_offsets", np.int64, offsets.shape)
+    return offsets
 
 
-def load_arrays(path: str | Path, content: str) -> dict[str, npt.NDArray[Any]]:
+def is_ascending(values: npt.NDArray[np.integer[Any]]) -> bool:
+    """Return whether each entry exceeds the one before; compared, as differences can wrap around."""
+    return bool(np.all(values[1:] > values[:-1]))
+
+
+def checked_integer(value: object, name: str) -> int:
+    """Take an integer of any make as a Python integer, which does not wrap around.
+
+    Raises
+    ------
+    TypeError
+        It is no integer.
+    """
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name}: expected an integer, got {value!r}")
+    return int(value)
+
+
+def one_line(problem: BaseException) -> str:
+    """Return what an exception says, in one line."""
+    return " ".join(str(problem).split()) or type(problem).__name__
+
+
+def load_arrays(path: str | Path, content: str, *, compressed: bool = True) -> dict[str, npt.NDArray[Any]]:
     """Read all arrays of an ``.npz`` file, without pickles.
 
     Parameters
@@ -88,20 +111,31 @@ def load_arrays(path: str | Path, content: str) -> dict[str, npt.NDArray[Any]]:
     path : str or Path
     content : str
         What the file should hold, for the error message.
+    compressed : bool, default=True
+        Whether arrays may be compressed; if not, reading takes no more memory than the file has bytes.
 
     Raises
     ------
     OSError
         The file cannot be opened.
     ValueError
-        It is no ``.npz`` file, or is truncated or damaged.
+        It is no ``.npz`` file, is truncated or damaged, or has arrays that are compressed or stand twice.
     """
     with Path(path).open("rb") as file:
         try:
             archive = np.load(file, allow_pickle=False)
-            if not isinstance(archive, np.lib.npyio.NpzFile):
+            if not isinstance(archive, np.lib.npyio.NpzFile) or archive.zip is None:
                 raise ValueError("a single array")
+            _check_members(archive.zip.infolist(), None if compressed else Path(path).stat().st_size)
             return {name: archive[name] for name in archive.files}
         except DAMAGED as problem:
-            reason = " ".join(str(problem).split()) or type(problem).__name__
-            raise ValueError(f"{path}: expected a complete {content} file (.npz), got: {reason}") from None
+            raise ValueError(f"{path}: expected a complete {content} file (.npz), got: {one_line(problem)}") from None
+
+
+def _check_members(members: list[ZipInfo], most_bytes: int | None) -> None:
+    if len({member.filename for member in members}) < len(members):
+        raise ValueError("an array that stands twice")
+    if most_bytes is not None and any(member.compress_type != ZIP_STORED for member in members):
+        raise ValueError("compressed arrays")
+    if most_bytes is not None and sum(member.file_size for member in members) > most_bytes:
+        raise ValueError("arrays that are larger than the file")

@@ -13,12 +13,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import BoolArray, IntArray, checked_array, checked_offsets, load_arrays, read_only
+from ipforest._arrays import (
+    BoolArray,
+    IntArray,
+    checked_array,
+    checked_integer,
+    checked_offsets,
+    is_ascending,
+    load_arrays,
+    read_only,
+)
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble import routing
 from ipforest.ensemble.forest import Forest
 from ipforest.losses import ErrorData, node_errors
-from ipforest.rational import INT64_SAFE, exact_sum, nonnegative_fraction
+from ipforest.rational import INT64_SAFE, as_fraction, exact_sum, nonnegative_fraction
 from ipforest.results import Pruning
 
 FORMAT_VERSION = 1
@@ -119,10 +128,12 @@ class PruningInstance:
             value = getattr(self, name)
             if not isinstance(value, Fraction) or value <= 0:
                 raise ValueError(f"{name}: expected a Fraction > 0, got {value!r}")
+            object.__setattr__(self, name, as_fraction(value, name))
         for name in ("n_units", "n_examples"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or value < 0:
-                raise ValueError(f"{name}: expected an integer >= 0, got {value!r}")
+            value = checked_integer(getattr(self, name), name)
+            if value < 0:
+                raise ValueError(f"{name}: expected an integer >= 0, got {value}")
+            object.__setattr__(self, name, value)
 
     def _check_trees(self) -> None:
         object.__setattr__(self, "tree_offsets", checked_offsets(self.tree_offsets))
@@ -157,7 +168,7 @@ class PruningInstance:
     def _check_incidence(self) -> None:
         indptr = checked_array(self.indptr, "indptr", np.int64, (self.n_internal + 1,))
         indices = np.asarray(self.indices)
-        if indptr[0] != 0 or np.any(np.diff(indptr) < 0) or indptr[-1] != indices.size:
+        if indptr[0] != 0 or np.any(indptr[1:] < indptr[:-1]) or indptr[-1] != indices.size:
             raise ValueError(
                 f"indptr: expected to rise from 0 to the {indices.size} triples, got {indptr[0]}..{indptr[-1]}"
             )
@@ -179,7 +190,8 @@ class PruningInstance:
             values = getattr(self, name)
             if values.size and (values.min() < 0 or values.max() >= limit):
                 raise ValueError(f"{name}: expected 0..{limit - 1}, got {values.min()}..{values.max()}")
-        descends = np.diff(self.indices) <= 0
+        self._check_pairs()
+        descends = self.indices[1:] <= self.indices[:-1]
         row_ends = self.indptr[1:-1]
         descends[row_ends[(row_ends > 0) & (row_ends < self.indices.size)] - 1] = False
         if descends.any():
@@ -189,6 +201,17 @@ class PruningInstance:
             raise ValueError(
                 "indices: expected each acquisition once in a tree, where its example first needs it, "
                 f"got {self.indices[repeat]} again"
+            )
+
+    def _check_pairs(self) -> None:
+        pairs = self.acquisition_example.astype(np.int64) << 32 | self.acquisition_unit
+        if not is_ascending(pairs):
+            pairs = np.sort(pairs)
+        if not is_ascending(pairs):
+            example, unit = divmod(int(pairs[1:][pairs[1:] == pairs[:-1]][0]), 1 << 32)
+            raise ValueError(
+                "acquisition_unit, acquisition_example: expected each pair once, "
+                f"got unit {unit} for example {example} again"
             )
 
     def _check_routing(self) -> None:
@@ -416,14 +439,14 @@ class PruningInstance:
         return digest.hexdigest()
 
     def save(self, path: str | Path) -> None:
-        """Write the instance as ``.npz`` (no pickles)."""
+        """Write the instance as ``.npz``, without pickles or compression."""
         stored: dict[str, Any] = {
             name: value if isinstance(value, np.ndarray) else np.array(str(value)) for name, value in self._data()
         }
         if self.example_leaf is not None:
             stored["example_leaf"] = self.example_leaf
         with Path(path).open("wb") as file:
-            np.savez_compressed(file, format_version=np.array(FORMAT_VERSION), **stored)
+            np.savez(file, format_version=np.array(FORMAT_VERSION), **stored)
 
     @classmethod
     def load(cls, path: str | Path) -> PruningInstance:
@@ -434,22 +457,22 @@ class PruningInstance:
         OSError
             The file cannot be opened.
         ValueError
-            It is no instance, is truncated or damaged, or has another version.
+            It is no instance, is compressed, truncated or damaged, or has another version.
         """
-        data = load_arrays(path, "instance")
+        data = load_arrays(path, "instance", compressed=False)
         version = data.pop("format_version", None)
         if str(version) != str(FORMAT_VERSION):
             raise ValueError(f"{path}: expected an instance of format version {FORMAT_VERSION}, got {version}")
         if set(data) - {"example_leaf"} != set(_DATA_FIELDS):
             raise ValueError(f"{path}: expected the fields {sorted(_DATA_FIELDS)}, got {sorted(data)}")
         exact: dict[str, Any] = {
-            "error_unit": Fraction,
-            "cost_unit": Fraction,
-            "n_units": int,
-            "n_examples": int,
+            "error_unit": as_fraction,
+            "cost_unit": as_fraction,
+            "n_units": _as_integer,
+            "n_examples": _as_integer,
         }
         try:
-            arguments: dict[str, Any] = {**data, **{name: read(str(data[name])) for name, read in exact.items()}}
+            arguments: dict[str, Any] = {**data, **{name: read(str(data[name]), name) for name, read in exact.items()}}
             return cls(**arguments)
         except (TypeError, ValueError, OverflowError) as problem:
             raise ValueError(f"{path}: expected a valid instance, got one that fails: {problem}") from None
@@ -465,6 +488,13 @@ class PruningInstance:
 
 
 _DATA_FIELDS = tuple(item.name for item in fields(PruningInstance) if item.init and item.name != "example_leaf")
+
+
+def _as_integer(text: str, name: str) -> int:
+    number = as_fraction(text, name)
+    if number.denominator != 1:
+        raise ValueError(f"{name}: expected an integer, got {number}")
+    return int(number)
 
 
 def _depths(parent: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:

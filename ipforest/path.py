@@ -45,7 +45,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import checked_array, read_only
+from ipforest._arrays import checked_array, checked_integer, read_only
 from ipforest._records import records_to_csv
 from ipforest.instance import PruningInstance, require_instance
 from ipforest.maxflow.parametric_cut import ParametricCut, Subproblem, resolve
@@ -107,6 +107,8 @@ class PathFlow:
     split: npt.NDArray[np.int64]
 
     def __post_init__(self) -> None:
+        for name in ("p", "q"):
+            object.__setattr__(self, name, tuple(checked_integer(value, name) for value in getattr(self, name)))
         n_internal = np.asarray(self.node_breakpoint).size
         object.__setattr__(
             self,

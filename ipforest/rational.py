@@ -1,5 +1,7 @@
 """Exact numbers from what users type: the reading of prices, lambda and budgets."""
 
+import re
+import reprlib
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
@@ -11,6 +13,7 @@ import numpy.typing as npt
 Number: TypeAlias = int | float | str | Decimal | Fraction
 
 INT64_SAFE = 2**62
+MOST_DIGITS = 1000
 
 
 def as_fraction(value: object, name: str) -> Fraction:
@@ -28,15 +31,15 @@ def as_fraction(value: object, name: str) -> Fraction:
     TypeError
         The value is no number.
     ValueError
-        The value is NaN, infinite or a string that is no number.
+        The value is NaN, infinite, a string that is no number, or one of more than 1,000 digits.
     """
     expected = f"{name}: expected a finite number (int, float, Fraction, Decimal or str), got {value!r}"
     if isinstance(value, (bool, np.bool_)):
         raise TypeError(expected)
-    if isinstance(value, np.integer):
-        return Fraction(int(value))
     if isinstance(value, Rational):
-        return Fraction(value)
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, (str, Decimal)) and _has_too_many_digits(str(value)):
+        raise ValueError(f"{name}: expected a number of at most {MOST_DIGITS} digits, got {reprlib.repr(value)}")
     try:
         if isinstance(value, float):
             return Fraction(float.__repr__(value))
@@ -47,6 +50,12 @@ def as_fraction(value: object, name: str) -> Fraction:
     except (ValueError, OverflowError, ZeroDivisionError):
         raise ValueError(expected) from None
     raise TypeError(expected)
+
+
+def _has_too_many_digits(text: str) -> bool:
+    """Return whether writing the number out would take too long: 1e1000000000 is a short text."""
+    exponent = re.search(r"[eE][+-]?([\d_]+)", text)
+    return len(text) > MOST_DIGITS or (exponent is not None and int(exponent[1].replace("_", "") or 0) > MOST_DIGITS)
 
 
 def nonnegative_fraction(value: object, name: str) -> Fraction:

@@ -10,7 +10,7 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from ipforest._arrays import BoolArray, IntArray, checked_array
+from ipforest._arrays import BoolArray, IntArray, checked_array, checked_integer
 from ipforest._records import from_record, json_object, to_record
 
 
@@ -120,6 +120,8 @@ class DualFlow:
     split: IntArray
 
     def __post_init__(self) -> None:
+        for name in ("p", "q"):
+            object.__setattr__(self, name, checked_integer(getattr(self, name), name))
         n_internal, n_triples = np.asarray(self.up).size, np.asarray(self.triple).size
         for name, size in (
             ("triple", n_triples),

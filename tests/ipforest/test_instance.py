@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import struct
+import zipfile
 from fractions import Fraction
 from math import lcm
 
@@ -254,6 +255,7 @@ TINY = {
     "n_units": 2,
     "n_examples": 2,
 }
+CHAIN = {"tree_offsets": [0, 6], "node_parent": [-1, 0, 1, 2, 3, 4]}
 LEAVES = {"node_parent": [-1, -1, -1, -1, -1], "indptr": [0], "indices": [], "split_cost": []}
 
 
@@ -266,7 +268,7 @@ LEAVES = {"node_parent": [-1, -1, -1, -1, -1], "indptr": [0], "indices": [], "sp
         {"indptr": [0, 0, 2]},
         {"indices": [0, 2]},
         {"acquisition_unit": [0, 1, 0]},
-        {"acquisition_example": [0, 1, 1]},
+        {"acquisition_example": [1, 0, 1]},
         {"acquisition_cost": [3, 5, 6]},
         {"split_cost": [0, 1]},
         {"error_unit": Fraction(1, 18)},
@@ -278,6 +280,48 @@ LEAVES = {"node_parent": [-1, -1, -1, -1, -1], "indptr": [0], "indices": [], "sp
 )
 def test_fingerprint_depends_on_every_field(changes) -> None:
     assert PruningInstance(**{**TINY, **changes}).fingerprint() != PruningInstance(**TINY).fingerprint()
+
+
+WRAPPING = [0, 2**62, 2**63 - 1, -(2**63) + 5, -(2**62), 5]
+"""Offsets all of whose 64-bit differences are positive, by wrapping around."""
+
+
+def test_offsets_whose_differences_wrap_around_are_refused() -> None:
+    """Such offsets made `np.repeat` write out of bounds."""
+    assert np.all(np.diff(WRAPPING) > 0)
+    with pytest.raises(ValueError, match="tree_offsets: expected 0 and then the ascending ends"):
+        PruningInstance(**{**TINY, "tree_offsets": WRAPPING})
+    with pytest.raises(ValueError, match="indptr: expected to rise from 0"):
+        PruningInstance(
+            **{**TINY, **CHAIN, "indptr": [*WRAPPING[:-1], 2], "split_cost": [0] * 5, "errors": [0] * 6},
+        )
+
+
+@pytest.mark.parametrize("offsets", [[[0, 5]], 5, [0.0, 5.0], [0], [], [0, 2**63], [-1, 5], [0, 5, 5], ["0", "5"]])
+def test_offsets_of_other_kinds_are_refused(offsets) -> None:
+    with pytest.raises((TypeError, ValueError), match="tree_offsets: expected"):
+        PruningInstance(**{**TINY, "tree_offsets": offsets})
+
+
+def test_an_acquisition_that_stands_twice_is_refused() -> None:
+    """Two acquisitions of one unit and example are bought once or twice, as each method sees it."""
+    with pytest.raises(ValueError, match="expected each pair once, got unit 0 for example 1 again"):
+        PruningInstance(**{**TINY, "acquisition_unit": [0, 1, 0], "acquisition_example": [1, 0, 1]})
+
+
+@pytest.mark.parametrize("name", ["n_units", "n_examples"])
+@pytest.mark.parametrize("value", [-7, 2.0, "2", True, None])
+def test_counts_are_integers(name: str, value) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"{name}: expected an integer"):
+        PruningInstance(**{**TINY, name: value})
+
+
+def test_numbers_are_stored_as_python_integers() -> None:
+    """NumPy's integers wrap around in products."""
+    given = {"error_unit": Fraction(np.int64(1), np.int64(9)), "n_units": np.int8(2)}
+    instance = PruningInstance(**{**TINY, **given})
+    assert type(instance.error_unit.denominator) is int
+    assert type(instance.n_units) is int
 
 
 def test_fingerprint_tells_how_nodes_fall_into_trees() -> None:
@@ -371,6 +415,34 @@ def test_files_of_other_kinds_are_refused(tmp_path) -> None:
     fields = {**stored_fields(small_instance()), "error_unit": "half", "cost_unit": "1"}
     np.savez(path, format_version=np.array(1), **fields)
     with pytest.raises(ValueError, match=r"other\.npz: expected .*half"):
+        PruningInstance.load(path)
+
+
+def test_files_that_would_take_too_much_memory_or_time_are_refused(tmp_path) -> None:
+    path = tmp_path / "bomb.npz"
+    fields = {name: value for name, value in stored_fields(small_instance()).items() if value is not None}
+    fields |= {"format_version": np.array(1), "error_unit": "1", "cost_unit": "1"}
+    np.savez_compressed(path, **{**fields, "errors": np.zeros(10**6, dtype=np.int64)})
+    with pytest.raises(ValueError, match="compressed arrays"):
+        PruningInstance.load(path)
+    np.savez(path, **{**fields, "error_unit": "1e1000000000"})
+    with pytest.raises(ValueError, match="error_unit: expected a number of at most 1000 digits"):
+        PruningInstance.load(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        header = {"descr": "<i8", "fortran_order": False, "shape": (2**60,)}
+        with archive.open("errors.npy", "w") as member:
+            np.lib.format.write_array_header_1_0(member, header)
+    with pytest.raises(ValueError, match="expected a complete instance file"):
+        PruningInstance.load(path)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_files_that_name_an_array_twice_are_refused(tmp_path) -> None:
+    path = tmp_path / "instance.npz"
+    small_instance().save(path)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("errors.npy", archive.read("errors.npy"))
+    with pytest.raises(ValueError, match="an array that stands twice"):
         PruningInstance.load(path)
 
 

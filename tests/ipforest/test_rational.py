@@ -43,6 +43,21 @@ def test_a_float_is_a_decimal_that_rounds_back_to_it(value: float) -> None:
 
 
 @pytest.mark.parametrize(
+    "value", ["1e1000000000", "1E-9999", "1e1_0_0_0_0_0_0_0_0_0", "1e١٠٠٠٠٠٠٠", "9" * 1001, Decimal("1e1000000000")]
+)
+def test_numbers_that_would_take_forever_to_write_out_are_refused(value) -> None:
+    with pytest.raises(ValueError, match="lam: expected a number of at most 1000 digits, got"):
+        as_fraction(value, "lam")
+
+
+def test_fractions_of_numpy_integers_become_python_integers() -> None:
+    """NumPy's integers wrap around in products."""
+    number = as_fraction(Fraction(np.int64(2**62), np.int64(3)), "lam")
+    assert number * 4 == Fraction(2**64, 3)
+    assert type(number.numerator) is int
+
+
+@pytest.mark.parametrize(
     "value", [float("nan"), float("inf"), -np.inf, "nan", "dear", "", "1/0", Decimal("NaN"), Decimal("Infinity")]
 )
 def test_what_is_no_finite_number_is_refused(value) -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ipforest import BudgetResult, DualFlow, Pruning, PruningResult, Status
+from ipforest.path import PathFlow
 
 
 def result(**changes) -> PruningResult:
@@ -152,3 +153,19 @@ def test_flows_are_read_only_integers() -> None:
 def test_statuses_are_words(status: Status) -> None:
     assert Status(str(status)) is status
     assert str(status).replace(" ", "").isalpha()
+
+
+def test_a_flow_holds_lambda_in_python_integers() -> None:
+    """NumPy's integers wrap around in products, and a checker multiplies."""
+    wide = flow(p=np.int64(2**62), q=np.int8(3))
+    assert (wide.p * 4, type(wide.q)) == (2**64, int)
+    with pytest.raises(TypeError, match=r"p: expected an integer, got 0\.5"):
+        flow(p=0.5)
+
+
+def test_a_path_flow_holds_lambdas_in_python_integers() -> None:
+    empty = np.zeros(0, dtype=np.int64)
+    wide = PathFlow((np.int64(2**62),), np.array([3]), empty, empty, empty, empty, empty)
+    assert (wide.p[0] * 4, type(wide.q[0])) == (2**64, int)
+    with pytest.raises(TypeError, match="q: expected an integer, got '3'"):
+        PathFlow((1,), ("3",), empty, empty, empty, empty, empty)
