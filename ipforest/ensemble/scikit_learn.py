@@ -1,15 +1,18 @@
-"""Between scikit-learn's fitted trees and `ipforest.Forest`, both ways."""
+"""Between scikit-learn's fitted ensembles of trees and ours: reading both kinds, writing those that average."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import (
     BaggingClassifier,
     BaggingRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -18,14 +21,27 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.tree._tree import NODE_DTYPE, Tree
 from sklearn.utils.validation import check_is_fitted
 
+from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.trees import LEAF
 
 SINGLE_TREES = (DecisionTreeClassifier, DecisionTreeRegressor)
 FORESTS = (RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor)
 BAGGINGS = (BaggingClassifier, BaggingRegressor)
+AVERAGING = (*SINGLE_TREES, *FORESTS, *BAGGINGS)
+BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
 
 SUPPORTED = "RandomForest*, ExtraTrees*, Bagging* of trees, DecisionTree* or ExtraTree*"
+
+
+def read_sklearn(model: Any) -> Forest | BoostedTrees:
+    """Read a fitted estimator, averaging or boosted; see `ipforest.ensemble.read`."""
+    inner = _unfrozen(model)
+    if isinstance(inner, BOOSTED):
+        return _boosted_from_sklearn(inner)
+    if not isinstance(inner, AVERAGING):
+        raise TypeError(f"model: expected scikit-learn's {SUPPORTED}, or GradientBoosting*, got {_name_of(inner)}")
+    return forest_from_sklearn(inner)
 
 
 def forest_from_sklearn(estimator: Any) -> Forest:
@@ -36,8 +52,47 @@ def forest_from_sklearn(estimator: Any) -> Forest:
     if getattr(estimator, "n_outputs_", 1) != 1:
         raise ValueError(f"estimator: expected one output, got {estimator.n_outputs_}")
     classes = getattr(estimator, "classes_", None)
-    names = tuple(estimator.feature_names_in_) if hasattr(estimator, "feature_names_in_") else None
-    return _assemble(trees, features, classes, int(estimator.n_features_in_), names)
+    return Forest(
+        **_structure(estimator, trees, features),
+        value=np.concatenate([_values(tree, classes) for tree in trees]),
+        weight=_joined(trees, "weighted_n_node_samples"),
+        n_samples=_joined(trees, "n_node_samples").astype(np.int64),
+        impurity=_joined(trees, "impurity"),
+        classes=classes,
+        criterion=str(trees[0].criterion),
+    )
+
+
+def _boosted_from_sklearn(estimator: Any) -> BoostedTrees:
+    check_is_fitted(estimator)
+    initial = estimator.init_
+    if isinstance(initial, str):
+        constant = initial == "zero"
+    else:
+        constant = isinstance(initial, (DummyClassifier, DummyRegressor)) and initial.strategy != "stratified"
+    if not constant:
+        raise ValueError(
+            f"model: expected {type(estimator).__name__} that starts from a constant, got init={initial!r}, "
+            "whose predictions depend on the example"
+        )
+    n_outputs = estimator.estimators_.shape[1]
+    trees = list(estimator.estimators_.ravel())
+    return BoostedTrees(
+        **_structure(estimator, trees, [None] * len(trees)),
+        value=estimator.learning_rate * np.concatenate([tree.tree_.value[:, 0, :] for tree in trees]),
+        first_output=np.tile(np.arange(n_outputs), estimator.estimators_.shape[0]),
+        base_score=estimator._raw_predict_init(np.zeros((1, estimator.n_features_in_), dtype=np.float32))[0],
+        classes=getattr(estimator, "classes_", None),
+        link=_link(estimator, n_outputs),
+    )
+
+
+def _link(estimator: Any, n_outputs: int) -> str:
+    if isinstance(estimator, GradientBoostingRegressor):
+        return "identity"
+    if estimator.loss == "exponential":
+        return "half logit"
+    return "logit" if n_outputs == 1 else "multinomial logit"
 
 
 def averaging_trees(estimator: Any) -> Any:
@@ -48,10 +103,14 @@ def averaging_trees(estimator: Any) -> Any:
     TypeError
         It is another kind of estimator.
     """
-    inner = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
-    if isinstance(inner, type) or not isinstance(inner, (*SINGLE_TREES, *FORESTS, *BAGGINGS)):
+    inner = _unfrozen(estimator)
+    if not isinstance(inner, AVERAGING):
         raise TypeError(f"estimator: expected an ensemble that averages trees ({SUPPORTED}), got {_name_of(inner)}")
     return inner
+
+
+def _unfrozen(estimator: Any) -> Any:
+    return estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
 
 
 def _name_of(estimator: object) -> str:
@@ -73,43 +132,33 @@ def _members(estimator: Any) -> tuple[list[Any], list[npt.NDArray[np.int64] | No
     return trees, [None] * len(trees)
 
 
-def _assemble(
-    trees: Sequence[Any],
-    features: Sequence[npt.NDArray[np.int64] | None],
-    classes: npt.NDArray[Any] | None,
-    n_features: int,
-    feature_names: tuple[str, ...] | None,
-) -> Forest:
-    offsets = np.concatenate([[0], np.cumsum([tree.tree_.node_count for tree in trees])]).astype(np.int64)
+def _structure(
+    estimator: Any, trees: Sequence[Any], features: Sequence[npt.NDArray[np.int64] | None]
+) -> dict[str, Any]:
+    """Join the trees; give the fields of `Trees`."""
+    offsets = np.concatenate([[0], np.cumsum([tree.tree_.node_count for tree in trees])])
+    start = np.repeat(offsets[:-1], np.diff(offsets))
 
-    def children(name: str) -> npt.NDArray[np.int32]:
-        parts = []
-        for tree, start in zip(trees, offsets, strict=False):
-            local = getattr(tree.tree_, name)
-            parts.append(np.where(local >= 0, local + start, LEAF))
-        return np.concatenate(parts).astype(np.int32)
+    def children(name: str) -> npt.NDArray[np.int64]:
+        local = _joined(trees, name)
+        return np.where(local >= 0, local + start, LEAF)
 
-    def joined(name: str) -> npt.NDArray[Any]:
-        return np.concatenate([getattr(tree.tree_, name) for tree in trees])
-
-    return Forest(
-        tree_offsets=offsets,
-        left=children("children_left"),
-        right=children("children_right"),
-        feature=np.concatenate(
+    return {
+        "tree_offsets": offsets,
+        "left": children("children_left"),
+        "right": children("children_right"),
+        "feature": np.concatenate(
             [_tested_features(tree, columns) for tree, columns in zip(trees, features, strict=True)]
         ),
-        threshold=joined("threshold"),
-        missing_left=joined("missing_go_to_left").astype(bool),
-        value=np.concatenate([_values(tree, classes) for tree in trees]),
-        weight=joined("weighted_n_node_samples"),
-        n_samples=joined("n_node_samples").astype(np.int64),
-        impurity=joined("impurity"),
-        n_features=n_features,
-        classes=classes,
-        criterion=str(trees[0].criterion),
-        feature_names=feature_names,
-    )
+        "threshold": _joined(trees, "threshold"),
+        "missing_left": _joined(trees, "missing_go_to_left").astype(bool),
+        "n_features": int(estimator.n_features_in_),
+        "feature_names": tuple(estimator.feature_names_in_) if hasattr(estimator, "feature_names_in_") else None,
+    }
+
+
+def _joined(trees: Sequence[Any], name: str) -> npt.NDArray[Any]:
+    return np.concatenate([getattr(tree.tree_, name) for tree in trees])
 
 
 def _tested_features(tree: Any, columns: npt.NDArray[np.int64] | None) -> npt.NDArray[np.int32]:
@@ -165,7 +214,7 @@ def _fitted_tree(forest: Forest, kind: type, start: int, stop: int) -> Any:
 
 def _tree_state(forest: Forest, start: int, stop: int) -> dict[str, Any]:
     part = slice(start, stop)
-    is_leaf = forest.left[part] == LEAF
+    is_leaf = forest.is_leaf[part]
     nodes = np.zeros(stop - start, dtype=NODE_DTYPE)
     nodes["left_child"] = np.where(is_leaf, LEAF, forest.left[part] - start)
     nodes["right_child"] = np.where(is_leaf, LEAF, forest.right[part] - start)

@@ -1,0 +1,138 @@
+"""BoostedTrees: trees whose leaf values are added up, and a link that turns sums into predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, softmax
+
+from ipforest._arrays import Array, FloatArray, checked_array
+from ipforest.ensemble.trees import Trees
+
+INVERSE_LINKS: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "identity": lambda margins: margins,
+    "logit": expit,
+    "half logit": lambda margins: expit(2 * margins),
+    "multinomial logit": lambda margins: softmax(margins, axis=1),
+}
+"""From margins (n_samples, n_outputs) to targets or probabilities, by the name of the link."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BoostedTrees(Trees):
+    """Decision trees whose leaf values are added to a base score: gradient boosting.
+
+    The sums are called margins. A classifier of two classes has one margin, that of the second class; one of more
+    classes has a margin per class; regression has one.
+
+    Parameters
+    ----------
+    tree_offsets, left, right, feature, threshold, missing_left, n_features, comparison, dtype, feature_names
+        The structure; see `ipforest.ensemble.Trees`.
+    value : ndarray of float64, shape (n_nodes, n_values)
+        What a leaf adds, learning rate included.
+    first_output : ndarray of int32, shape (n_trees,)
+        The leaves of tree t add to the margins ``first_output[t]`` to ``first_output[t] + n_values - 1``: a tree for
+        one class has one value per leaf, a tree for all has as many as there are margins.
+    base_score : ndarray of float64, shape (n_outputs,)
+        Margins before the first tree.
+    classes : ndarray, shape (n_classes,), or None
+        Class labels; None for regression.
+    link : {"identity", "logit", "half logit", "multinomial logit"}
+        Between margins and what they stand for: targets or probabilities.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Arrays of wrong length, an unknown link, a margin outside the range, or a broken structure.
+    """
+
+    value: FloatArray
+    first_output: npt.NDArray[np.int32]
+    base_score: FloatArray
+    classes: npt.NDArray[Any] | None
+    link: str
+
+    def __post_init__(self) -> None:
+        Trees.__post_init__(self)
+        n_outputs = 1 if self.classes is None or len(self.classes) == 2 else len(self.classes)
+        n_values = np.asarray(self.value).shape[-1]
+        shapes: dict[str, tuple[type[np.generic], tuple[int, ...]]] = {
+            "value": (np.float64, (self.n_nodes, n_values)),
+            "first_output": (np.int32, (self.n_trees,)),
+            "base_score": (np.float64, (n_outputs,)),
+        }
+        for name, (dtype, shape) in shapes.items():
+            object.__setattr__(self, name, checked_array(getattr(self, name), name, dtype, shape))
+        last = n_outputs - n_values
+        if self.first_output.min() < 0 or self.first_output.max() > last:
+            raise ValueError(
+                f"first_output: expected 0..{last} with {n_values} values per leaf and {n_outputs} margins, "
+                f"got {self.first_output.min()}..{self.first_output.max()}"
+            )
+        if self.link not in INVERSE_LINKS:
+            raise ValueError(f"link: expected {', '.join(map(repr, INVERSE_LINKS))}, got {self.link!r}")
+
+    @property
+    def is_classifier(self) -> bool:
+        """Whether the trees predict classes."""
+        return self.classes is not None
+
+    def margins(self, X: npt.ArrayLike) -> FloatArray:
+        """Add the leaf values to the base score, in the order of the trees.
+
+        Parameters
+        ----------
+        X : array, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples, n_outputs)
+        """
+        leaves = self.leaves(self.checked_examples(X))
+        total = np.tile(self.base_score, (leaves.shape[1], 1))
+        for reached, first in zip(leaves, self.first_output.tolist(), strict=True):
+            total[:, first : first + self.value.shape[1]] += self.value[reached]
+        return total
+
+    def predict_proba(self, X: npt.ArrayLike) -> FloatArray:
+        """Give the class probabilities that the link makes of the margins.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples, n_classes)
+
+        Raises
+        ------
+        AttributeError
+            The trees are for regression.
+        """
+        if not self.is_classifier:
+            raise AttributeError("predict_proba: expected trees for classification, got trees for regression")
+        probability = INVERSE_LINKS[self.link](self.margins(X))
+        return probability if probability.shape[1] > 1 else np.hstack([1 - probability, probability])
+
+    def predict(self, X: npt.ArrayLike) -> Array:
+        """Give the class of the largest margin, or the target.
+
+        Of two classes it is the second one if its margin is not negative.
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+            Class labels, or float64 for regression.
+        """
+        margins = self.margins(X)
+        if self.classes is None:
+            return np.asarray(INVERSE_LINKS[self.link](margins)[:, 0])
+        best = np.argmax(margins, axis=1) if margins.shape[1] > 1 else (margins[:, 0] >= 0).astype(np.intp)
+        labels: Array = self.classes[best]
+        return labels
+
+    def __repr__(self) -> str:
+        kind = "regression" if self.classes is None else f"{len(self.classes)} classes"
+        return f"BoostedTrees({self._sizes()}, {kind}, {self.link})"

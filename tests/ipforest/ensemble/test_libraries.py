@@ -1,0 +1,48 @@
+"""read and write: which models are taken, and what is said of others."""
+
+import numpy as np
+import pytest
+from fitted_forests import KINDS, examples, fitted
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+
+from ipforest.ensemble import Forest, read, write
+
+X = examples(50, seed=9)[0]
+
+
+@pytest.mark.parametrize(("task", "name"), KINDS)
+def test_averaging_models_are_read_as_forests_and_written_back(task: str, name: str) -> None:
+    forest = read(fitted(task, name))
+    assert isinstance(forest, Forest)
+    np.testing.assert_array_equal(forest.predict(X), Forest.from_sklearn(fitted(task, name)).predict(X))
+    np.testing.assert_array_equal(read(write(forest, "sklearn")).apply(X), forest.apply(X))
+
+
+def test_a_subclass_from_elsewhere_is_read_as_its_base() -> None:
+    class OwnForest(RandomForestClassifier):
+        pass
+
+    model = OwnForest(3, random_state=0).fit(X, X[:, 0] > 0)
+    np.testing.assert_array_equal(read(FrozenEstimator(model)).predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("model", "text"),
+    [
+        (3, "model: expected a fitted model of sklearn, got builtins.int"),
+        (np.ones(3), "model: expected a fitted model of sklearn, got numpy.ndarray"),
+        (HistGradientBoostingRegressor(), r"model: expected scikit-learn's RandomForest\*, .*, or GradientBoosting\*"),
+    ],
+)
+def test_other_models_are_refused(model, text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        read(model)
+
+
+def test_other_targets_are_refused() -> None:
+    forest = read(fitted("classifier", "tree"))
+    with pytest.raises(ValueError, match="target: expected one of sklearn, got 'cobol'"):
+        write(forest, "cobol")
+    with pytest.raises(TypeError, match="forest: expected a Forest, got int"):
+        write(3, "sklearn")
