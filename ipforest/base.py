@@ -314,6 +314,11 @@ def read_costs(
         costs = feature_costs
     else:
         costs = FeatureCosts([1] * n_features if feature_costs is None else feature_costs, groups, group_fees)
+        if costs.feature_names is not None and feature_names is None:
+            raise ValueError(
+                "feature_costs: expected a sequence in the order of the columns of X, which have no names, "
+                f"got prices of {costs.feature_names[0]!r} and others; give X as a DataFrame"
+            )
     return costs.matched_to(n_features, feature_names)
 
 

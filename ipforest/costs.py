@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
-from math import lcm
-from pathlib import Path
+from math import floor, lcm, log10
 from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
@@ -21,6 +20,10 @@ PriceList: TypeAlias = Mapping[str, object] | Sequence[object] | npt.ArrayLike
 GroupList: TypeAlias = Mapping[str, int] | Sequence[int] | npt.ArrayLike
 
 NO_GROUP = -1
+EXACT_DIGITS = 9
+"""A float of more significant digits is taken for a measurement and rounded."""
+MEASURED_DIGITS = 7
+"""Significant digits of the largest price that measured prices are rounded to."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -38,8 +41,9 @@ class FeatureCosts:
     Parameters
     ----------
     prices : sequence of int, float, str, Decimal or Fraction, shape (n_features,)
-        What each feature itself costs, >= 0. A float means its shortest decimal. A dict or a pandas Series gives
-        the names of the features, too.
+        What each feature itself costs, >= 0. A float means its shortest decimal; one of more than 9 significant digits
+        is a measurement and is rounded, see ``resolution``. A dict or a pandas Series gives the names of the features,
+        too; integer keys are column numbers.
     groups : sequence of int, shape (n_features,), optional
         The group of each feature, -1 for none; a dict or a Series by name, in any order.
     group_fees : sequence of numbers, shape (n_groups,), optional
@@ -49,6 +53,10 @@ class FeatureCosts:
 
     Attributes
     ----------
+    sources : ndarray of int64, shape (n_features,)
+        Which price each feature needs: its own, unless the features are columns computed from others (`for_columns`).
+    resolution : Fraction or None
+        What measured prices were rounded to multiples of.
     unit_costs : tuple of Fraction, shape (n_units,)
         What each unit costs: c_k of the papers.
     unit_indptr, unit_indices : ndarray of int32
@@ -71,6 +79,8 @@ class FeatureCosts:
     groups: npt.NDArray[np.int32]
     group_fees: tuple[Fraction, ...]
     feature_names: tuple[str, ...] | None
+    sources: npt.NDArray[np.int64]
+    resolution: Fraction | None
     unit_costs: tuple[Fraction, ...] = field(init=False)
     unit_indptr: npt.NDArray[np.int32] = field(init=False)
     unit_indices: npt.NDArray[np.int32] = field(init=False)
@@ -84,33 +94,52 @@ class FeatureCosts:
     ) -> None:
         own_prices, names = _in_order(prices, feature_names, "prices")
         group_list, names = _in_order(groups, names, "groups")
-        exact_prices = _exact_list(own_prices, "prices")
+        exact_prices, measured_prices = _exact_list(own_prices, "prices")
         if not exact_prices:
             raise ValueError("prices: expected at least one price, got none")
         group_of = _group_array(group_list, len(exact_prices))
-        fees = _exact_list(() if group_fees is None else group_fees, "group_fees")
+        fees, measured_fees = _exact_list(() if group_fees is None else group_fees, "group_fees")
         _check_fees(group_of, len(fees))
         if groups is None and fees:
             raise ValueError(
                 f"groups: expected the group of each feature beside group_fees, got none for {len(fees)} fees"
             )
-        object.__setattr__(self, "prices", exact_prices)
-        object.__setattr__(self, "groups", group_of)
-        object.__setattr__(self, "group_fees", fees)
-        object.__setattr__(self, "feature_names", checked_names(names, len(exact_prices)))
+        measured = measured_prices | measured_fees
+        resolution = _resolution((*exact_prices, *fees)) if measured else None
+        if resolution is not None:
+            exact_prices = tuple(_rounded(price, resolution) if price in measured else price for price in exact_prices)
+            fees = tuple(_rounded(fee, resolution) if fee in measured else fee for fee in fees)
+        known_names = checked_names(names, len(exact_prices))
+        self._set(exact_prices, group_of, fees, known_names, np.arange(len(exact_prices)), resolution)
+
+    def _set(
+        self,
+        prices: tuple[Fraction, ...],
+        groups: npt.NDArray[np.int32],
+        group_fees: tuple[Fraction, ...],
+        feature_names: tuple[str, ...] | None,
+        sources: npt.NDArray[np.int64],
+        resolution: Fraction | None,
+    ) -> None:
+        object.__setattr__(self, "prices", prices)
+        object.__setattr__(self, "groups", read_only(groups))
+        object.__setattr__(self, "group_fees", group_fees)
+        object.__setattr__(self, "feature_names", feature_names)
+        object.__setattr__(self, "sources", read_only(sources))
+        object.__setattr__(self, "resolution", resolution)
         self._number_units()
 
     def _number_units(self) -> None:
-        """Give numbers to the units: the features that are bought themselves, then the groups."""
+        """Give numbers to the units: the prices that are paid themselves, then the groups."""
         own = [price > 0 or group == NO_GROUP for price, group in zip(self.prices, self.groups, strict=True)]
         own_costs = [price for price, bought in zip(self.prices, own, strict=True) if bought]
-        indptr, indices, next_own = [0], [], 0
-        for bought, group in zip(own, self.groups, strict=True):
-            if bought:
-                indices.append(next_own)
-                next_own += 1
-            if group != NO_GROUP:
-                indices.append(len(own_costs) + int(group))
+        number_of_own = np.cumsum(own) - 1
+        indptr, indices = [0], []
+        for source in self.sources:
+            if own[source]:
+                indices.append(int(number_of_own[source]))
+            if self.groups[source] != NO_GROUP:
+                indices.append(len(own_costs) + int(self.groups[source]))
             indptr.append(len(indices))
         object.__setattr__(self, "unit_costs", (*own_costs, *self.group_fees))
         object.__setattr__(self, "unit_indptr", read_only(np.array(indptr, dtype=np.int32)))
@@ -148,7 +177,7 @@ class FeatureCosts:
         first_prices, names = _in_order(alone, feature_names, "alone")
         later_prices, names = _in_order(in_group, names, "in_group")
         group_list, names = _in_order(groups, names, "groups")
-        full, later = _exact_list(first_prices, "alone"), _exact_list(later_prices, "in_group")
+        full, later = _exact_list(first_prices, "alone")[0], _exact_list(later_prices, "in_group")[0]
         if len(full) != len(later):
             raise ValueError(f"in_group: expected {len(full)} prices as in alone, got {len(later)}")
         group_of = _group_array(group_list, len(full))
@@ -168,39 +197,10 @@ class FeatureCosts:
         n_groups = max(fees, default=NO_GROUP) + 1
         return cls(later, group_of, [fees.get(group, Fraction(0)) for group in range(n_groups)], names)
 
-    @classmethod
-    def from_csv(cls, path: str | Path) -> Self:
-        """Read a price list: a header with ``cost``, and, for discounts, ``cost_in_group`` and ``group``.
-
-        One row a feature, in the order of the columns of X. ``group`` is any name, empty for none; other columns
-        (``feature``, ``delayed``) are passed over.
-
-        Raises
-        ------
-        ValueError
-            No ``cost`` column, a row of another length, a price that is no number >= 0, or only one of
-            ``cost_in_group`` and ``group``.
-        """
-        with Path(path).open(newline="", encoding="utf-8-sig") as file:
-            rows = list(csv.DictReader(file))
-        columns = set(rows[0]) if rows else set()
-        if "cost" not in columns:
-            raise ValueError(f"{path}: expected a header with the column cost and one row a feature, got none")
-        if any(None in row or None in row.values() for row in rows):
-            raise ValueError(f"{path}: expected as many values as columns in each row, got a longer or shorter one")
-        alone = [row["cost"] for row in rows]
-        if not columns & {"cost_in_group", "group"}:
-            return cls(alone)
-        if not columns >= {"cost_in_group", "group"}:
-            raise ValueError(f"{path}: expected both columns cost_in_group and group, got one")
-        labels = sorted({row["group"] for row in rows} - {""})
-        groups = [labels.index(row["group"]) if row["group"] else NO_GROUP for row in rows]
-        return cls.from_discounts(alone, [row["cost_in_group"] for row in rows], groups)
-
     @property
     def n_features(self) -> int:
-        """Number of features on the list."""
-        return len(self.prices)
+        """Number of features."""
+        return self.sources.size
 
     @property
     def n_units(self) -> int:
@@ -229,11 +229,47 @@ class FeatureCosts:
         if self.feature_names is not None and feature_names is not None:
             order = positions_by_name(self.feature_names, feature_names, "costs: expected a price for each feature")
             if order != list(range(n_features)):
-                prices = [self.prices[position] for position in order]
-                return FeatureCosts(prices, self.groups[order], self.group_fees, feature_names)
+                return self._reordered(order, tuple(feature_names))
         elif self.n_features != n_features:
             raise ValueError(f"costs: expected {n_features} prices, one per feature, got {self.n_features}")
         return self
+
+    def _reordered(self, order: list[int], feature_names: tuple[str, ...]) -> FeatureCosts:
+        if len(self.prices) != self.n_features:
+            return self._copy(self.prices, self.groups, feature_names, self.sources[order])
+        prices = tuple(self.prices[position] for position in order)
+        return self._copy(prices, self.groups[order], feature_names, self.sources)
+
+    def for_columns(self, sources: npt.ArrayLike, feature_names: Sequence[str] | None = None) -> FeatureCosts:
+        """Price columns computed from these features: all columns of one feature are one purchase.
+
+        Parameters
+        ----------
+        sources : array of int, shape (n_columns,)
+            The feature that each column is computed from; see `ipforest.preprocessing.source_columns`.
+        feature_names : sequence of str, shape (n_columns,), optional
+            Names of the columns.
+
+        Raises
+        ------
+        ValueError
+            A source is no feature of this list.
+        """
+        columns = np.asarray(sources, dtype=np.int64)
+        if columns.size == 0 or columns.min() < 0 or columns.max() >= self.n_features:
+            raise ValueError(f"sources: expected features 0..{self.n_features - 1}, got {columns.tolist()[:5]}")
+        return self._copy(self.prices, self.groups, checked_names(feature_names, columns.size), self.sources[columns])
+
+    def _copy(
+        self,
+        prices: tuple[Fraction, ...],
+        groups: npt.NDArray[np.int32],
+        feature_names: tuple[str, ...] | None,
+        sources: npt.NDArray[np.int64],
+    ) -> FeatureCosts:
+        other = object.__new__(FeatureCosts)
+        other._set(prices, groups, self.group_fees, feature_names, sources, self.resolution)
+        return other
 
     def cost_of(self, usage: npt.ArrayLike, split_cost: object = 0) -> FloatArray:
         """Compute what examples pay for the features they use, and for their tests if these cost.
@@ -250,14 +286,34 @@ class FeatureCosts:
         ndarray of float64, shape (n_samples,)
         """
         tests, test_price = np.asarray(usage), float(nonnegative_fraction(split_cost, "split_cost"))
-        used = tests != 0
-        if used.ndim != 2 or used.shape[1] != self.n_features:
-            raise ValueError(f"usage: expected shape (n_samples, {self.n_features}), got {used.shape}")
+        used = self.bought(tests)
         paid: FloatArray = used @ np.array([float(price) for price in self.prices])
         for group, fee in enumerate(self.group_fees):
             paid += float(fee) * used[:, self.groups == group].any(axis=1)
         if test_price:
             paid += test_price * tests.sum(axis=1)
+        return paid
+
+    def bought(self, usage: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """Tell which prices examples pay for the features they use.
+
+        Parameters
+        ----------
+        usage : array of bool or counts, shape (n_samples, n_features)
+            Nonzero where the example uses the feature.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_samples, n_prices)
+        """
+        used: npt.NDArray[np.bool_] = np.asarray(usage) != 0
+        if used.ndim != 2 or used.shape[1] != self.n_features:
+            raise ValueError(f"usage: expected shape (n_samples, {self.n_features}), got {used.shape}")
+        if len(self.prices) == self.n_features:
+            return used
+        paid = np.zeros((used.shape[0], len(self.prices)), dtype=bool)
+        for column, source in enumerate(self.sources):
+            paid[:, source] |= used[:, column]
         return paid
 
     def __eq__(self, other: object) -> bool:
@@ -268,13 +324,15 @@ class FeatureCosts:
             and self.group_fees == other.group_fees
             and np.array_equal(self.groups, other.groups)
             and self.feature_names == other.feature_names
+            and np.array_equal(self.sources, other.sources)
         )
 
     def __hash__(self) -> int:
-        return hash((self.prices, self.group_fees, self.groups.tobytes(), self.feature_names))
+        return hash((self.prices, self.group_fees, self.groups.tobytes(), self.sources.tobytes(), self.feature_names))
 
     def __repr__(self) -> str:
-        return f"FeatureCosts({self.n_features} features, {len(self.group_fees)} groups, {self.n_units} units)"
+        rounded = "" if self.resolution is None else f", rounded to multiples of {self.resolution}"
+        return f"FeatureCosts({self.n_features} features, {len(self.group_fees)} groups, {self.n_units} units{rounded})"
 
 
 def _in_order(values: Any, names: Sequence[str] | None, what: str) -> tuple[Any, Sequence[str] | None]:
@@ -286,11 +344,32 @@ def _in_order(values: Any, names: Sequence[str] | None, what: str) -> tuple[Any,
     return [items[position] for position in positions_by_name(own, names, f"{what}: expected the features")], names
 
 
-def _exact_list(values: Sequence[object] | npt.ArrayLike, name: str) -> tuple[Fraction, ...]:
+def _exact_list(
+    values: Sequence[object] | npt.ArrayLike, name: str
+) -> tuple[tuple[Fraction, ...], frozenset[Fraction]]:
+    """Read numbers exactly; give them, and those among them that were floats of many digits."""
     if isinstance(values, str) or not hasattr(values, "__iter__"):
         raise TypeError(f"{name}: expected a sequence of numbers, got {values!r}")
-    items = enumerate(cast("Iterable[object]", values))
-    return tuple(nonnegative_fraction(value, f"{name}[{position}]") for position, value in items)
+    items = list(cast("Iterable[object]", values))
+    exact = tuple(nonnegative_fraction(value, f"{name}[{position}]") for position, value in enumerate(items))
+    pairs = zip(items, exact, strict=True)
+    return exact, frozenset(number for value, number in pairs if _is_measured(value))
+
+
+def _is_measured(value: object) -> bool:
+    if not isinstance(value, (float, np.floating)):
+        return False
+    return len(Decimal(str(value)).normalize().as_tuple().digits) > EXACT_DIGITS
+
+
+def _resolution(prices: Sequence[Fraction]) -> Fraction:
+    """Choose what measured prices are rounded to."""
+    return Fraction(10) ** (floor(log10(max(prices))) + 1 - MEASURED_DIGITS)
+
+
+def _rounded(price: Fraction, resolution: Fraction) -> Fraction:
+    """Round to a multiple of the resolution, but nothing to zero."""
+    return max(round(price / resolution), 1) * resolution
 
 
 def _group_array(groups: Sequence[int] | npt.ArrayLike | None, n_features: int) -> npt.NDArray[np.int32]:

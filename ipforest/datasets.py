@@ -15,6 +15,7 @@ from ipforest.costs import FeatureCosts
 
 DATA_VARIABLE = "IPFOREST_DATA"
 BUNDLED = ("breast_cancer", "digits", "iris", "wine")
+GENERATED = ("cube",)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -77,10 +78,10 @@ class Dataset:
 
 
 def names() -> list[str]:
-    """List the data sets that can be loaded here: the bundled ones, then those of the data folder."""
+    """List the data sets that can be loaded here: bundled, generated, and those of the data folder."""
     folder = _folder()
     stored = [] if folder is None else sorted(path.stem for path in folder.glob("*.npz"))
-    return [*BUNDLED, *stored]
+    return [*BUNDLED, *GENERATED, *stored]
 
 
 def load(name: str) -> Dataset:
@@ -89,8 +90,8 @@ def load(name: str) -> Dataset:
     Parameters
     ----------
     name : str
-        "breast_cancer", "digits", "iris" or "wine" from scikit-learn, else the name of a ``.npz`` file in the folder
-        that the environment variable IPFOREST_DATA names.
+        "breast_cancer", "digits", "iris" or "wine" from scikit-learn; "cube", generated; else the name of a ``.npz``
+        file in the folder that the environment variable IPFOREST_DATA names.
 
     Raises
     ------
@@ -99,49 +100,42 @@ def load(name: str) -> Dataset:
     ValueError
         The file is truncated, lacks an array, or its arrays do not go together.
     """
+    if name in GENERATED:
+        return cube()
     return _load_bundled(name) if name in BUNDLED else _load_stored(name)
 
 
-def read_examples(path: str | Path) -> npt.NDArray[Any]:
-    """Read a matrix of examples from a file; an empty cell of a CSV is a missing value.
+def cube(n_samples: int = 4000, seed: int = 0) -> Dataset:
+    """Generate CUBE: which three of 20 features matter follows from the class.
+
+    Class c = 0..7 has the bits of c in features c, c + 1 and c + 2, with normal noise of deviation 0.1; all other
+    features are normal around 0.5 with deviation 0.3. So what to buy next depends on what was seen.
 
     Parameters
     ----------
-    path : str or Path
-        ``.npy``; ``.npz`` with an array ``X``; else CSV of numbers, with or without a header.
+    n_samples : int
+    seed : int
 
-    Returns
-    -------
-    ndarray, shape (n_samples, n_features)
-
-    Raises
-    ------
-    ValueError
-        The file is truncated, has no array X, or rows of different lengths.
+    Notes
+    -----
+    Shim, Hwang, Yang, "Joint Active Feature Acquisition and Classification with Variable-Size Set Encoding", NeurIPS
+    2018; also in AFABench, arXiv 2508.14734.
     """
-    path = Path(path)
-    if path.suffix == ".npz":
-        arrays = load_arrays(path, "file of examples")
-        if "X" not in arrays:
-            raise ValueError(f"{path}: expected an array X, got {', '.join(arrays)}")
-        return arrays["X"]
-    try:
-        if path.suffix == ".npy":
-            matrix: npt.NDArray[Any] = np.load(path, allow_pickle=False)
-            return matrix
-        with path.open() as file:
-            is_header = any(_is_name(cell) for cell in file.readline().split(","))
-        return np.genfromtxt(path, delimiter=",", skip_header=int(is_header), ndmin=2)
-    except (ValueError, EOFError) as problem:
-        raise ValueError(f"{path}: expected a complete matrix of numbers, got: {problem}") from None
-
-
-def _is_name(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return cell.strip() != ""
-    return False
+    rng = np.random.default_rng(seed)
+    y = rng.integers(8, size=n_samples)
+    X = rng.normal(0.5, 0.3, (n_samples, 20))
+    for bit in range(3):
+        X[np.arange(n_samples), y + bit] = rng.normal(y >> bit & 1, 0.1)
+    return Dataset(
+        name="cube",
+        X=X,
+        y=y,
+        feature_names=tuple(f"x{column}" for column in range(20)),
+        class_names=tuple(f"{label:03b}" for label in range(8)),
+        costs=FeatureCosts.uniform(20),
+        currency="features",
+        split=None,
+    )
 
 
 def _folder() -> Path | None:
@@ -169,7 +163,8 @@ def _load_stored(name: str) -> Dataset:
     folder = _folder()
     if folder is None:
         raise FileNotFoundError(
-            f"data: expected one of {', '.join(BUNDLED)}, or {DATA_VARIABLE} to name the data folder, got {name!r}"
+            f"data: expected one of {', '.join((*BUNDLED, *GENERATED))}, or {DATA_VARIABLE} to name the data folder, "
+            f"got {name!r}"
         )
     path = folder / f"{name}.npz"
     if not path.is_file():

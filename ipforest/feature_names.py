@@ -13,10 +13,24 @@ def column_names(X: object) -> tuple[str, ...] | None:
 
 
 def values_and_names(values: Any) -> tuple[Any, tuple[str, ...] | None]:
-    """Part a mapping or a pandas Series into values and names; None for what has no names."""
-    if isinstance(values, Mapping):
-        return list(values.values()), _all_names(values.keys())
-    return values, _all_names(getattr(values, "index", None))
+    """Part a mapping or a pandas Series into values and names; None for what has no names.
+
+    Raises
+    ------
+    ValueError
+        Labels that are no names are not the numbers of all columns.
+    """
+    labels = values.keys() if isinstance(values, Mapping) else getattr(values, "index", None)
+    if labels is None or callable(labels):
+        return values, None
+    items = list(values.values()) if isinstance(values, Mapping) else list(values)
+    names = _all_names(labels)
+    if names is not None or not items:
+        return items, names
+    numbers = list(labels)
+    if sorted(numbers, key=str) != sorted(range(len(items)), key=str):
+        raise ValueError(f"prices: expected column numbers 0..{len(items) - 1} as keys, got {numbers}")
+    return [items[numbers.index(column)] for column in range(len(items))], None
 
 
 def _all_names(labels: Any) -> tuple[str, ...] | None:

@@ -19,7 +19,7 @@ from ipforest.ensemble.trees import LEAF
 from ipforest.rational import as_fraction, nonnegative_fraction
 
 if TYPE_CHECKING:
-    from ipforest.experiments.tradeoff import Tradeoff
+    from ipforest.experiments.comparison import Comparison
     from ipforest.learners.budget_prune import BudgetPrune
     from ipforest.path import PruningPath
 
@@ -156,13 +156,16 @@ class TradeoffDisplay:
         return self
 
 
-def plot_tradeoff(tradeoff: Tradeoff, *, ax: Axes | None = None) -> Axes:
-    """Draw error against cost for prunings that were solved for, on the data of the program and on test data.
+def plot_comparison(
+    comparison: Comparison, *, path: tuple[FloatArray, FloatArray] | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw test error within budgets for several methods: means over seeds, bands of one standard error.
 
     Parameters
     ----------
-    tradeoff : Tradeoff
-        Its budget is drawn as a vertical line, and the best pruning within it is ringed.
+    comparison : Comparison
+    path : tuple (costs, errors), optional
+        Test costs and test errors of every pruning on one path, drawn as small dots behind the means.
     ax : matplotlib Axes, optional
         Where to draw; by default on a new figure.
 
@@ -171,29 +174,16 @@ def plot_tradeoff(tradeoff: Tradeoff, *, ax: Axes | None = None) -> Axes:
     matplotlib Axes
     """
     axes = _axes(ax)
-    series = (
-        ("training error, validation cost", OPTIMISED, "training_error", "validation_cost"),
-        ("test error, test cost", HELD_OUT, "test_error", "test_cost"),
-    )
-    for label, colour, error_of, cost_of in series:
-        costs, errors = (
-            np.array([float(getattr(point, name)) for point in (*tradeoff.points, tradeoff.unpruned)])
-            for name in (cost_of, error_of)
+    if path is not None:
+        axes.plot(*path, ".", color="0.75", markersize=2.5, label="every optimal pruning of one forest")
+    for number, method in enumerate(comparison.methods):
+        errors, spread = comparison.curve(method)
+        _line(axes, np.array(comparison.budgets), errors, f"C{number}", method)
+        axes.fill_between(
+            comparison.budgets, errors - spread, errors + spread, color=f"C{number}", alpha=0.2, linewidth=0
         )
-        _line(axes, costs[:-1], errors[:-1], colour, label)
-        axes.plot(costs[-1], errors[-1], "*", color=colour, markersize=11, clip_on=False)
-    axes.plot([], [], "*", color="0.4", markersize=11, linestyle="none", label="unpruned forest")
-    chosen = tradeoff.within_budget
-    if tradeoff.budget is not None and chosen is not None:
-        _budget_line(axes, float(tradeoff.budget))
-        taken = (
-            (float(chosen.validation_cost), float(chosen.training_error)),
-            (chosen.test_cost, chosen.test_error),
-        )
-        for (cost, error), (_, colour, _, _) in zip(taken, series, strict=True):
-            axes.plot(cost, error, "o", color=colour, markersize=5)
-        _rings(axes, taken, "best within the budget")
-    _finish(axes, f"cost an example ({tradeoff.currency})", "error")
+    _finish(axes, f"budget: average cost of an example ({comparison.currency})", "test error")
+    axes.set_title(f"{comparison.data}: means over {comparison.n_seeds} seeds, bands of one standard error", fontsize=9)
     return axes
 
 

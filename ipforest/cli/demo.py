@@ -1,10 +1,10 @@
-"""The command ``demo``: the main job, end to end, on one data set."""
+"""The command ``demo``: a forest, its whole path, what a budget buys, and what other methods do with it."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 from rich.table import Table
@@ -19,13 +19,18 @@ from ipforest.cli.options import (
     exact_number,
     new_table,
     out_directory,
+    positive_integer,
     seconds,
 )
 
 if TYPE_CHECKING:
+    from ipforest.experiments.comparison import Comparison
     from ipforest.experiments.tradeoff import Solver, Tradeoff, TradeoffPoint
     from ipforest.instance import PruningInstance
     from ipforest.results import PruningResult
+
+SHARES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
+"""Budgets of the comparison, as shares of what the unpruned forest costs."""
 
 
 def add(commands: Subparsers) -> None:
@@ -34,38 +39,46 @@ def add(commands: Subparsers) -> None:
         commands,
         "demo",
         run,
-        "Train a random forest, prune it optimally over a range of lambda, and pick a pruning within a budget.",
+        "Train a random forest, prune it optimally, pick a pruning within a budget, and compare with other methods "
+        "over seeds.",
     )
     add_data_options(command)
     command.add_argument("--budget", metavar="B", help="average cost an example (default: half of the unpruned)")
-    command.add_argument("--lambdas", nargs="+", metavar="L", help="lambdas to solve for (default: a grid of ten)")
+    command.add_argument(
+        "--seeds", type=positive_integer, default=3, metavar="N", help="seeds of the comparison (default: 3)"
+    )
+    command.add_argument("--lambdas", nargs="+", metavar="L", help="lambdas of the table (default: a grid of ten)")
     command.add_argument(
         "--time-limit", type=seconds, default=10.0, metavar="S", help="seconds of branch and bound for the budget"
     )
-    command.add_argument("--formulation", default="closure", help="Pyomo model to solve (default: closure)")
-    add_out_option(command, "tradeoff.png, tradeoff.csv and tradeoff.json")
+    command.add_argument("--formulation", metavar="NAME", help="solve the table by HiGHS on this Pyomo model as well")
+    add_out_option(command, "comparison.png, comparison.csv, comparison.json, tradeoff.csv and tradeoff.json")
 
 
 def run(options: Arguments) -> int:
     """Do the main job end to end on one data set."""
+    import json
+
     from ipforest import datasets
+    from ipforest.experiments.comparison import compare
     from ipforest.experiments.demo import train_and_split
     from ipforest.experiments.tradeoff import lambda_grid, solve_tradeoff
     from ipforest.instance import PruningInstance
     from ipforest.progress import progress_bar
     from ipforest.rational import nonnegative_fraction
-    from ipforest.solvers import solve_budget
+    from ipforest.solvers import solve, solve_budget
 
     data = datasets.load(options.data)
     typed = options.lambdas
     lambdas = None if typed is None else [nonnegative_fraction(text, "lambdas") for text in typed]
     budget = exact_number(options.budget, "budget")
-    solver = _pyomo_solver(options.formulation)
+    solver = solve if options.formulation is None else _pyomo_solver(options.formulation)
     directory = out_directory(options)
     with progress_bar("ipforest demo", visible=not options.json) as progress:
         progress(0.0, f"training {options.trees} trees")
         forest, parts = train_and_split(data, options.trees, options.seed)
         instance = PruningInstance.from_forest(forest, parts.X_validation, data.costs)
+        unpruned_cost = instance.evaluate(instance.unpruned)[1]
         tradeoff = solve_tradeoff(
             forest,
             instance,
@@ -76,20 +89,24 @@ def run(options: Arguments) -> int:
             solver,
             data.currency,
             progress,
-            instance.evaluate(instance.unpruned)[1] / 2 if budget is None else budget,
+            unpruned_cost / 2 if budget is None else budget,
             lambda problem, limit: solve_budget(problem, limit, method="mip", time_limit=options.time_limit),
         )
+        seeds = range(options.seed, options.seed + options.seeds)
+        budgets = [share * float(unpruned_cost) for share in SHARES]
+        comparison = compare(data, budgets, seeds, n_trees=options.trees, progress=progress)
     if directory is not None:
-        _write_tradeoff(tradeoff, directory)
+        _write(tradeoff, comparison, directory)
     if options.json:
-        print(tradeoff.to_json())
+        print(json.dumps({**json.loads(tradeoff.to_json()), "comparison": comparison.summary()}))
         return DONE
     console = Console()
     console.print(f"{data!r}\n{forest!r}\n{instance!r}", highlight=False, soft_wrap=True)
     console.print(_tradeoff_table(tradeoff))
-    console.print(_budget_statement(tradeoff), highlight=False)
+    console.print(_budget_verdict(tradeoff), highlight=False)
+    console.print(_comparison_table(comparison))
     if directory is not None:
-        console.print(f"Wrote tradeoff.png, tradeoff.csv and tradeoff.json to {directory}.")
+        console.print(f"Wrote comparison.png and the tables as CSV and JSON to {directory}.", soft_wrap=True)
     return DONE
 
 
@@ -106,7 +123,7 @@ def _pyomo_solver(formulation: str) -> Solver:
     return solve_model
 
 
-def _budget_statement(tradeoff: Tradeoff) -> str:
+def _budget_verdict(tradeoff: Tradeoff) -> str:
     budget, chosen = tradeoff.budget, tradeoff.within_budget
     if budget is None or chosen is None:
         return ""
@@ -118,9 +135,9 @@ def _budget_statement(tradeoff: Tradeoff) -> str:
 
 
 def _tradeoff_table(tradeoff: Tradeoff) -> Table:
-    table = new_table(f"Optimal prunings; cost in {tradeoff.currency} an example")
+    table = new_table(f"Optimal prunings of one forest; cost in {tradeoff.currency} per example")
     for heading in ("lambda", "in-bag error", "validation cost", "test error", "test cost", "internal nodes", "gap"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", overflow="fold")
     for point in tradeoff.points:
         table.add_row("" if point.lam is None else f"{float(point.lam):.3g}", *_point_cells(point))
     if tradeoff.within_budget is not None:
@@ -140,9 +157,29 @@ def _point_cells(point: TradeoffPoint) -> tuple[str, ...]:
     )
 
 
-def _write_tradeoff(tradeoff: Tradeoff, directory: Path) -> None:
-    from ipforest.plotting import plot_tradeoff
+def _comparison_table(comparison: Comparison) -> Table:
+    """Rows are budgets, columns methods: test error in percent, with its standard error over seeds."""
+    table = new_table(f"Test error in %, mean and standard error over {comparison.n_seeds} seeds")
+    table.add_column(f"budget ({comparison.currency})", justify="right", overflow="fold")
+    for method in comparison.methods:
+        table.add_column(method, justify="right", overflow="fold")
+    records: dict[float, dict[str, Any]] = {budget: {} for budget in comparison.budgets}
+    for record in comparison.summary():
+        records[record["budget"]][record["method"]] = record
+    for budget, by_method in records.items():
+        cells = [
+            f"{100 * record['test_error']:.1f} ± {100 * record['test_error_se']:.1f}" for record in by_method.values()
+        ]
+        table.add_row(f"{budget:.4g}", *cells)
+    return table
 
-    (directory / "tradeoff.csv").write_text(tradeoff.to_csv())
-    (directory / "tradeoff.json").write_text(tradeoff.to_json())
-    plot_tradeoff(tradeoff).figure.savefig(directory / "tradeoff.png", dpi=150, bbox_inches="tight")
+
+def _write(tradeoff: Tradeoff, comparison: Comparison, directory: Path) -> None:
+    from ipforest._files import write_file, write_text
+    from ipforest.plotting import plot_comparison
+
+    for name, result in (("tradeoff", tradeoff), ("comparison", comparison)):
+        write_text(directory / f"{name}.csv", result.to_csv())
+        write_text(directory / f"{name}.json", result.to_json())
+    figure = plot_comparison(comparison).figure
+    write_file(directory / "comparison.png", lambda path: figure.savefig(path, dpi=150, bbox_inches="tight"))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,8 +13,14 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from ipforest.costs import FeatureCosts
     from ipforest.ensemble.forest import Forest
     from ipforest.instance import PruningInstance
+
+PRICED = "price units"
+"""The currency of a price list that names none."""
 
 DONE, CHECK_FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -44,50 +52,104 @@ def add_data_options(command: argparse.ArgumentParser) -> None:
 
 
 def add_problem_options(command: argparse.ArgumentParser) -> None:
-    """Options of a forest to prune: trained on a data set, or your own with its examples and prices."""
+    """Add the options of a forest to prune: trained on a data set, or your own with its examples and prices."""
     add_data_options(command)
     own = command.add_argument_group("your own forest, in place of --data")
-    own.add_argument("--model", metavar="FILE", help="fitted ensemble saved by joblib (loading runs code in it)")
-    own.add_argument("--examples", metavar="FILE", help="examples that pay: .csv, .npy, or .npz with an array X")
-    own.add_argument("--prices", metavar="FILE", help="CSV with a column cost, a row a feature (default: 1 each)")
+    own.add_argument(
+        "--model", metavar="FILE", help="fitted ensemble: .skops, or .joblib (loading that runs code in it)"
+    )
+    own.add_argument(
+        "--examples", metavar="FILE", help="examples that pay: .csv with a header, .npy, or .npz with an X"
+    )
+    own.add_argument("--no-header", action="store_true", help="the first line of the .csv is an example")
+    own.add_argument("--prices", metavar="FILE", help=".csv or .json of prices by feature (default: 1 each)")
     command.add_argument("--loss", help="misclassification, gini, entropy or squared_error (default: by the task)")
     command.add_argument("--split-cost", default="0", metavar="C", help="what one test costs (default: 0)")
 
 
-def problem(options: Arguments) -> tuple[Forest, PruningInstance, str]:
-    """Give the forest, the instance and the unit of cost that the options describe."""
-    from ipforest import datasets
-    from ipforest.costs import FeatureCosts
-    from ipforest.ensemble.forest import Forest
-    from ipforest.experiments.demo import train_and_split
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What the options of a command describe.
+
+    Parameters
+    ----------
+    forest : Forest
+    instance : PruningInstance
+    costs : FeatureCosts
+    currency : str
+        What costs are counted in.
+    notes : tuple of str
+        What was taken by position, for want of names.
+    """
+
+    forest: Forest
+    instance: PruningInstance
+    costs: FeatureCosts
+    currency: str
+    notes: tuple[str, ...]
+
+
+def read_problem(options: Arguments) -> Problem:
+    """Read the forest, its examples and prices, and build the instance."""
     from ipforest.instance import PruningInstance
     from ipforest.losses import loss_for
 
     if (options.model is None) != (options.examples is None):
         raise ValueError("--model: expected --model and --examples together, got one of them")
-    if options.model is None:
-        data = datasets.load(options.data)
-        forest, parts = train_and_split(data, options.trees, options.seed)
-        X, costs, currency = parts.X_validation, data.costs, data.currency
-    else:
-        forest = Forest.from_sklearn(_load_model(options.model))
-        X, currency = datasets.read_examples(options.examples), "features"
-        costs = FeatureCosts.uniform(forest.n_features)
-    if options.prices is not None:
-        costs, currency = FeatureCosts.from_csv(options.prices), "price units"
+    forest, X, costs, currency, notes = _of_data_set(options) if options.model is None else _own_forest(options)
     loss = loss_for(options.loss, forest.is_classifier)
-    return forest, PruningInstance.from_forest(forest, X, costs, loss, split_cost=options.split_cost), currency
+    instance = PruningInstance.from_forest(forest, X, costs, loss, split_cost=options.split_cost)
+    return Problem(forest, instance, costs, currency, tuple(notes))
 
 
-def _load_model(path: str) -> Any:
-    import pickle
+def _of_data_set(options: Arguments) -> tuple[Forest, Any, FeatureCosts, str, list[str]]:
+    from ipforest import datasets
+    from ipforest.experiments.demo import train_and_split
+    from ipforest.price_lists import read_prices
 
-    import joblib
+    data = datasets.load(options.data)
+    costs, currency = data.costs, data.currency
+    if options.prices is not None:
+        costs, currency = read_prices(options.prices).costs_for(data.feature_names), PRICED
+    forest, parts = train_and_split(data, options.trees, options.seed)
+    return forest, parts.X_validation, costs, currency, []
 
-    try:
-        return joblib.load(path)
-    except (pickle.UnpicklingError, EOFError, ValueError, KeyError, AttributeError) as problem:
-        raise ValueError(f"{path}: expected a complete file written by joblib.dump, got: {problem}") from None
+
+def _own_forest(options: Arguments) -> tuple[Forest, Any, FeatureCosts, str, list[str]]:
+    """Match columns and prices to the features of the forest, by name where both sides have names."""
+    from ipforest.costs import FeatureCosts
+    from ipforest.ensemble.forest import Forest
+    from ipforest.model_files import load_model
+    from ipforest.price_lists import read_prices
+    from ipforest.tables import has_names, read_examples, select_columns
+
+    forest = Forest.from_sklearn(load_model(options.model))
+    table = read_examples(options.examples, header=not options.no_header)
+    X = select_columns(table, forest.feature_names, options.examples)
+    if X.shape[1] != forest.n_features:
+        raise ValueError(f"{options.examples}: expected {forest.n_features} columns as in training, got {X.shape[1]}")
+    notes = []
+    if forest.feature_names is None or not has_names(table):
+        notes.append(
+            f"columns of {options.examples} are matched to the features by position: {_nameless(forest, table)}"
+        )
+    if options.prices is None:
+        return forest, X, FeatureCosts.uniform(forest.n_features), "features", notes
+    names = forest.feature_names or (tuple(table.columns) if has_names(table) else None)
+    prices = read_prices(options.prices)
+    if names is None or not prices.has_names:
+        notes.append(f"{options.prices} is matched to the features by position: one of both has no names")
+    return forest, X, prices.costs_for(forest.n_features if names is None else names), PRICED, notes
+
+
+def print_notes(problem: Problem) -> None:
+    """Say on standard error what was taken by position."""
+    for note in problem.notes:
+        print(f"ipforest: note: {note}", file=sys.stderr)
+
+
+def _nameless(forest: Forest, table: pd.DataFrame) -> str:
+    return "the model has no feature names" if forest.feature_names is None else "they have no names"
 
 
 def positive_integer(text: str) -> int:

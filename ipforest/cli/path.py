@@ -20,7 +20,8 @@ from ipforest.cli.options import (
     new_table,
     out_directory,
     positive_integer,
-    problem,
+    print_notes,
+    read_problem,
 )
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ def run(options: Arguments) -> int:
     from proofs.certificates.path_file import write_path_certificate
 
     budget, directory = exact_number(options.budget, "budget"), out_directory(options)
-    forest, instance, currency = problem(options)
+    problem = read_problem(options)
+    print_notes(problem)
+    instance = problem.instance
     with progress_bar("ipforest path", visible=not options.json) as progress:
         path = prune_path(instance, progress=progress)
     best = None if budget is None else path.at_budget(budget)
@@ -60,8 +63,8 @@ def run(options: Arguments) -> int:
         print(path.to_json())
         return code
     console = Console()
-    console.print(f"{forest!r}\n{instance!r}\n{path.summary()}", highlight=False, soft_wrap=True)
-    console.print(_path_table(path, options.rows, currency))
+    console.print(f"{problem.forest!r}\n{instance!r}\n{path.summary()}", highlight=False, soft_wrap=True)
+    console.print(_path_table(path, options.rows, problem.currency))
     if best is not None:
         console.print(best.summary(), highlight=False, soft_wrap=True)
     return code

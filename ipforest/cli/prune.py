@@ -15,7 +15,8 @@ from ipforest.cli.options import (
     add_problem_options,
     exact_number,
     out_directory,
-    problem,
+    print_notes,
+    read_problem,
 )
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ def run(options: Arguments) -> int:
 
     budget, lam = exact_number(options.budget, "budget"), exact_number(options.lam, "lam")
     directory = out_directory(options)
-    forest, instance, currency = problem(options)
+    problem = read_problem(options)
+    print_notes(problem)
+    instance = problem.instance
     best = None
     with progress_bar("ipforest prune", visible=not options.json) as progress:
         if budget is not None:
@@ -57,12 +60,12 @@ def run(options: Arguments) -> int:
     record = json.dumps(result.to_dict() | ({} if best is None else {"within_budget": best.to_dict()}))
     if directory is not None:
         (directory / "result.json").write_text(record)
-        _write_pruned(forest, instance, result, directory)
+        _write_pruned(problem.forest, instance, result, directory)
     if options.json:
         print(record)
         return DONE
     summary = "" if best is None else f"{best.summary()}\n"
-    print(f"{forest!r}\n{instance!r}, cost in {currency}\n{summary}{result.summary()}")
+    print(f"{problem.forest!r}\n{instance!r}, cost in {problem.currency}\n{summary}{result.summary()}")
     if directory is not None:
         print(f"Wrote pruned.joblib, result.json and optimality.cert to {directory}.")
     return DONE

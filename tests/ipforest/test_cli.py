@@ -55,12 +55,13 @@ def own_forest(tmp_path_factory):
     joblib.dump(RandomForestClassifier(), folder / "unfitted.joblib")
     header = "sepal length,sepal width,petal length,petal width"
     np.savetxt(folder / "examples.csv", X[1::2], delimiter=",", header=header, comments="")
-    np.savetxt(folder / "narrow.csv", X[1::2, :3], delimiter=",")
+    np.savetxt(folder / "narrow.csv", X[1::2, :3], delimiter=",", header="a,b,c", comments="")
     np.save(folder / "empty.npy", X[:0])
-    (folder / "prices.csv").write_text("feature,cost\na,1\nb,2\nc,3.5\nd,4\n")
-    (folder / "negative.csv").write_text("feature,cost\na,1\nb,-2\nc,3.5\nd,4\n")
-    (folder / "nan.csv").write_text("feature,cost\na,1\nb,nan\nc,3.5\nd,4\n")
-    (folder / "short.csv").write_text("feature,cost\na,1\nb,2\n")
+    prices = "feature,cost\npetal width,4\nsepal length,1\npetal length,3.5\nsepal width,2\n"
+    (folder / "prices.csv").write_text(prices)
+    (folder / "negative.csv").write_text(prices.replace(",1", ",-2"))
+    (folder / "nan.csv").write_text(prices.replace(",1", ",nan"))
+    (folder / "short.csv").write_text(prices[: prices.index("petal length")])
     (folder / "truncated.joblib").write_bytes((folder / "model.joblib").read_bytes()[:500])
     return folder
 
@@ -76,7 +77,7 @@ def test_demo_prints_the_table_and_writes_the_curve(tmp_path):
         assert heading in process.stdout
     assert "Budget 1.5 features" in process.stdout
     assert "in place of" in process.stdout
-    assert (tmp_path / "out" / "tradeoff.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "out" / "comparison.png").read_bytes().startswith(b"\x89PNG")
     rows = read_csv(tmp_path / "out" / "tradeoff.csv")
     assert [row["forest"] for row in rows[-2:]] == ["within budget", "unpruned"]
     assert float(rows[-2]["validation_cost"]) <= 1.5
@@ -163,7 +164,7 @@ def test_an_interrupted_path_keeps_what_was_found_without_a_certificate(own_fore
 
 def test_an_interrupted_path_prunes_nothing(own_forest, tmp_path, interrupted, capsys):
     assert main(["prune", *map(str, own(own_forest)), "--budget", "4", "--out", str(tmp_path)]) == 130
-    assert capsys.readouterr().err == "ipforest: interrupted\n"
+    assert capsys.readouterr().err.endswith("\nipforest: interrupted\n")
     assert not list(tmp_path.iterdir())
 
 
@@ -231,9 +232,9 @@ def test_versions():
 @pytest.mark.parametrize(
     ("files", "goal", "parts"),
     [
-        ({"prices": "nan.csv"}, ("--lam", 1), ["prices[1]: expected a finite number", "'nan'"]),
-        ({"prices": "negative.csv"}, ("--lam", 1), ["prices[1]: expected a number >= 0, got '-2'"]),
-        ({"prices": "short.csv"}, ("--lam", 1), ["expected 4 prices, one per feature, got 2"]),
+        ({"prices": "nan.csv"}, ("--lam", 1), ["nan.csv, line 3, cost: expected a finite number", "'nan'"]),
+        ({"prices": "negative.csv"}, ("--lam", 1), ["line 3, cost: expected a number >= 0, got '-2'"]),
+        ({"prices": "short.csv"}, ("--lam", 1), ["expected a price for each feature, got none for 'sepal width'"]),
         ({"model": "boosting.joblib"}, ("--lam", 1), ["averages trees", "GradientBoostingClassifier"]),
         ({"model": "unfitted.joblib"}, ("--lam", 1), ["not fitted"]),
         ({"model": "truncated.joblib"}, ("--lam", 1), ["expected a complete file written by joblib.dump"]),
@@ -292,3 +293,119 @@ def test_a_missing_solver_is_named(own_forest):
     assert "expected highspy to be installed for 'highs-lp'" in process.stdout
     assert "pip install highspy" in process.stdout
     assert "min-cut" in process.stdout
+
+
+@pytest.fixture(scope="module")
+def ward(tmp_path_factory):
+    """A table with an id, text, missing cells and a target, and prices in another order."""
+    folder = tmp_path_factory.mktemp("ward")
+    rng = np.random.default_rng(5)
+    age, dose, colour = (
+        rng.integers(20, 80, 160),
+        rng.normal(size=160).round(3),
+        rng.choice(["red", "green", "blue"], 160),
+    )
+    sick = np.where((age > 50) ^ (colour == "red"), "yes", "no")
+    rows = enumerate(zip(age, dose, colour, sick, strict=True))
+    lines = [f"{i},{a},{d if i % 9 else ''},{c},{s}" for i, (a, d, c, s) in rows]
+    (folder / "ward.csv").write_text("\n".join(["id,age,dose,colour,sick", *lines]) + "\n")
+    (folder / "prices.csv").write_text("feature,cost\ncolour,3\ndose,2\nage,1\n")
+    columns = [f"{d if i % 9 else ''},{c},{a}" for i, (a, d, c) in enumerate(zip(age, dose, colour, strict=True))]
+    (folder / "new.csv").write_text("\n".join(["dose,colour,age", *columns[:40]]) + "\n")
+    assert main([*fit_arguments(folder), "--budget", "4", "--out", str(folder / "model")]) == 0
+    return folder
+
+
+def fit_arguments(folder, table="ward.csv", prices="prices.csv"):
+    files = ["--csv", str(folder / table), "--prices", str(folder / prices)]
+    return ["fit", *files, "--target", "sick", "--drop", "id", "--trees", "10"]
+
+
+def test_from_a_table_to_predictions(ward, capsys) -> None:
+    report = json.loads((ward / "model" / "report.json").read_text())
+    assert {line["name"] for line in report["bought"]} == {"age", "dose", "colour"}
+    assert sum(line["paid"] for line in report["bought"]) == pytest.approx(report["cost"])
+    assert report["error"] < 0.2
+    assert main(["predict", "--model", str(ward / "model"), "--csv", str(ward / "new.csv"), "--json"]) == 0
+    answers = json.loads(capsys.readouterr().out)
+    truth = [row["sick"] for row in read_csv(ward / "ward.csv")[:40]]
+    assert np.mean([answer["prediction"] == sick for answer, sick in zip(answers, truth, strict=True)]) > 0.9
+    assert {answer["cost"] for answer in answers} <= {0, 1, 2, 3, 4, 5, 6}
+
+
+def test_predictions_go_by_name(ward, capsys, tmp_path) -> None:
+    table = read_csv(ward / "new.csv")
+    reordered = "\n".join(["more,age,dose,colour", *(f"x,{row['age']},{row['dose']},{row['colour']}" for row in table)])
+    (tmp_path / "reordered.csv").write_text(reordered + "\n")
+    for file in (ward / "new.csv", tmp_path / "reordered.csv"):
+        assert (
+            main(["predict", "--model", str(ward / "model"), "--csv", str(file), "--out", str(tmp_path / "out.csv")])
+            == 0
+        )
+        assert "Wrote 40 predictions" in capsys.readouterr().out
+        answers = read_csv(tmp_path / "out.csv")
+        (tmp_path / "first.csv").exists() or (tmp_path / "out.csv").rename(tmp_path / "first.csv")
+    assert answers == read_csv(tmp_path / "first.csv")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "parts"),
+    [
+        ("new.csv", "dose,color,age\n1,red,2\n", ["got none for 'colour'; the closest is 'color'"]),
+        ("new.csv", "dose,colour,age\nmuch,red,2\n", ["column dose, line 2: expected a finite number", "'much'"]),
+    ],
+)
+def test_tables_that_do_not_fit_the_model_are_refused(ward, capsys, tmp_path, file, text, parts) -> None:
+    (tmp_path / file).write_text(text)
+    code = main(["predict", "--model", str(ward / "model"), "--csv", str(tmp_path / file)])
+    assert_bad_input(code, capsys.readouterr().err, *parts)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "options", "parts"),
+    [
+        ("\n0,", "\n0,x", [], ["column age, line 2: expected a finite number", "'x"]),
+        ("", "", ["--target", "sck"], ["got none for 'sck'; the closest is 'sick'"]),
+        ("", "", ["--budget", "-1"], ["budget: expected a number >= 0"]),
+        ("", "", ["--test-share", "2"], ["--test-share: expected a share between 0 and 1, got 2"]),
+    ],
+)
+def test_bad_tables_and_options_of_fit_are_refused(ward, capsys, tmp_path, old, new, options, parts) -> None:
+    (tmp_path / "ward.csv").write_text(
+        (ward / "ward.csv").read_text().replace(old, new, 1) if old else (ward / "ward.csv").read_text()
+    )
+    arguments = fit_arguments(ward)
+    arguments[2] = str(tmp_path / "ward.csv")
+    code = main([*arguments, "--budget", "4", "--out", str(tmp_path / "out"), *options])
+    assert_bad_input(code, capsys.readouterr().err, *parts)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_skops_file_with_foreign_types_is_refused(tmp_path) -> None:
+    from skops import io
+
+    from ipforest.model_files import load_model
+
+    (tmp_path / "model.skops").write_bytes(io.dumps(subprocess.Popen))
+    with pytest.raises(ValueError, match=r"model\.skops: .* subprocess\.Popen, a type that is neither"):
+        load_model(tmp_path / "model.skops")
+
+
+def test_examples_and_prices_go_by_name(own_forest, tmp_path, capsys) -> None:
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    X.columns = ["sepal length", "sepal width", "petal length", "petal width"]
+    joblib.dump(RandomForestClassifier(5, random_state=0).fit(X[::2], y[::2]), tmp_path / "model.joblib")
+    results = []
+    for columns in (X.columns, X.columns[::-1]):
+        X[1::2][columns].to_csv(tmp_path / "examples.csv", index=False)
+        files = ["--model", tmp_path / "model.joblib", "--examples", tmp_path / "examples.csv"]
+        assert (
+            main([*map(str, ["prune", *files, "--prices", own_forest / "prices.csv", "--lam", "0.01", "--json"])]) == 0
+        )
+        captured = capsys.readouterr()
+        assert captured.err == ""
+        results.append({key: value for key, value in json.loads(captured.out).items() if key != "runtime_s"})
+    assert results[0] == results[1]
+    without_names = list(map(str, ["prune", *own(own_forest), "--lam", "0.01", "--json"]))
+    assert main(without_names) == 0
+    assert "note: columns of" in capsys.readouterr().err

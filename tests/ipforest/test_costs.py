@@ -168,37 +168,53 @@ def test_bad_discounts_are_refused(alone, in_group, groups, text: str) -> None:
         FeatureCosts.from_discounts(alone, in_group, groups)
 
 
-HEART_CSV = "feature,cost,cost_in_group,group,delayed\n" + "\n".join(
-    f"{name},{alone},{later},{'' if group < 0 else 'ABC'[group]},0"
-    for name, alone, later, group in zip(HEART, HEART_ALONE, HEART_IN_GROUP, HEART_GROUPS, strict=True)
-)
+def test_names_come_with_dicts_and_series_and_set_the_order() -> None:
+    for prices in ({"b": 2, "a": 1}, pd.Series([2, 1], index=["b", "a"])):
+        assert FeatureCosts(prices).feature_names == ("b", "a")
+        costs = FeatureCosts(prices, {"b": 0, "a": -1}, [5], feature_names=["a", "b"])
+        assert (costs.prices, costs.groups.tolist()) == ((1, 2), [-1, 0])
+        assert costs.matched_to(2, ["b", "a"]) == FeatureCosts([2, 1], [0, -1], [5], ["b", "a"])
 
 
-def test_price_lists_are_read_from_files(tmp_path) -> None:
-    path = tmp_path / "costs.csv"
-    path.write_text(HEART_CSV)
-    assert FeatureCosts.from_csv(path) == FeatureCosts.from_discounts(HEART_ALONE, HEART_IN_GROUP, HEART_GROUPS)
-    path.write_text("\ufeffcost,feature\n1.10,a\n1/3,b\n", encoding="utf-8")
-    assert FeatureCosts.from_csv(str(path)) == FeatureCosts(["1.1", Fraction(1, 3)])
+def test_integer_keys_are_column_numbers() -> None:
+    for prices in ({1: 5, 0: 3}, pd.Series([5, 3], index=[1, 0])):
+        assert FeatureCosts(prices) == FeatureCosts([3, 5])
+    with pytest.raises(ValueError, match=r"prices: expected column numbers 0\.\.1 as keys, got \[0, 7\]"):
+        FeatureCosts({0: 3, 7: 5})
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "expected a header with the column cost and one row a feature, got none"),
-        ("cost\n", "expected a header with the column cost and one row a feature, got none"),
-        ("price\n3\n", "expected a header with the column cost"),
-        ("cost,group\n3,A\n", "expected both columns cost_in_group and group, got one"),
-        ("feature,cost\na,1\nb\n", "expected as many values as columns in each row, got a longer or shorter one"),
-        ("feature,cost\na,1\nb,2,3\n", "expected as many values as columns in each row, got a longer or shorter one"),
-        ("cost\n3\nfree\n", r"prices\[1\]: expected a finite number .*, got 'free'"),
-    ],
-)
-def test_bad_price_files_are_refused(tmp_path, text: str, message: str) -> None:
-    path = tmp_path / "costs.csv"
-    path.write_text(text)
-    with pytest.raises(ValueError, match=message):
-        FeatureCosts.from_csv(path)
+def test_names_that_do_not_match_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"unknown 'agee' .closest: 'age'. and no 'age'"):
+        FeatureCosts({"agee": 1, "dose": 2}, feature_names=["age", "dose"])
+    with pytest.raises(ValueError, match="expected a price for each feature, got no 'c'"):
+        FeatureCosts([1, 2], feature_names=["a", "b"]).matched_to(3, ["a", "b", "c"])
+
+
+def test_measured_prices_are_rounded_and_say_so() -> None:
+    prices = [*np.random.default_rng(0).random(30).tolist(), 1e-12 / 3]
+    costs = FeatureCosts(prices)
+    assert costs.resolution == Fraction(1, 10**7)
+    assert "rounded to multiples of 1/10000000" in repr(costs)
+    assert all(price % costs.resolution == 0 and price > 0 for price in costs.prices)
+    np.testing.assert_allclose([float(price) for price in costs.prices], prices, atol=1e-7)
+    exact = FeatureCosts([0.25, 1e-9, "0.12345678901234", Fraction(1, 3), 1])
+    assert exact.resolution is None
+    assert exact.prices[2] == Fraction(12345678901234, 10**14)
+    mixed = FeatureCosts([0.1234567890123, "0.12345678901234"])
+    assert mixed.prices == (Fraction("0.1234568"), Fraction("0.12345678901234"))
+
+
+def test_columns_of_one_feature_are_one_purchase() -> None:
+    raw = FeatureCosts([1, 3, 0], [-1, 0, 0], [5], ["age", "thal", "slope"])
+    costs = raw.for_columns([1, 1, 0, 2, 1], ["thal=3", "thal=6", "age", "slope", "thal=7"])
+    usage = np.array([[1, 0, 0, 0, 1], [0, 0, 1, 0, 0], [0, 1, 0, 1, 0], [0, 0, 0, 1, 0], [0] * 5])
+    assert costs.cost_of(usage).tolist() == [8, 1, 8, 5, 0]
+    assert costs.bought(usage)[0].tolist() == [False, True, False]
+    assert costs.n_units == raw.n_units
+    again = costs.for_columns([2, 0])
+    assert again.cost_of([[1, 0], [1, 1]]).tolist() == [1, 9]
+    with pytest.raises(ValueError, match=r"sources: expected features 0\.\.2, got \[3\]"):
+        raw.for_columns([3])
 
 
 @pytest.mark.parametrize("shape", [(2,), (3, 4)])

@@ -54,7 +54,7 @@ def test_stored_data_without_prices(folder) -> None:
     assert data.feature_names == ("age", "thal")
     assert data.costs == FeatureCosts.uniform(2)
     assert (data.currency, data.split.tolist()) == ("features", [0, 2])
-    assert datasets.names() == ["breast_cancer", "digits", "iris", "wine", "heart"]
+    assert datasets.names() == ["breast_cancer", "digits", "iris", "wine", "cube", "heart"]
 
 
 def test_stored_prices_are_exact_decimals(folder) -> None:
@@ -66,7 +66,7 @@ def test_stored_prices_are_exact_decimals(folder) -> None:
 
 def test_no_folder_is_said(monkeypatch) -> None:
     monkeypatch.delenv("IPFOREST_DATA", raising=False)
-    assert datasets.names() == list(datasets.BUNDLED)
+    assert datasets.names() == [*datasets.BUNDLED, *datasets.GENERATED]
     with pytest.raises(FileNotFoundError, match=r"data: expected one of breast_cancer, .* IPFOREST_DATA .* got"):
         datasets.load("heart")
 
@@ -119,3 +119,14 @@ def test_the_data_folder() -> None:
     for name in datasets.names():
         data = datasets.load(name)
         assert data.costs.n_features == data.X.shape[1] == len(data.feature_names)
+
+
+def test_cube_hides_each_class_in_three_features_of_its_own() -> None:
+    data = datasets.load("cube")
+    assert data.X.shape == (4000, 20)
+    for label in range(8):
+        rows = data.X[data.y == label]
+        bits = [label >> bit & 1 for bit in range(3)]
+        np.testing.assert_allclose(rows[:, label : label + 3].mean(axis=0), bits, atol=0.02)
+        np.testing.assert_allclose(np.delete(rows, range(label, label + 3), axis=1).std(axis=0), 0.3, atol=0.04)
+    np.testing.assert_array_equal(datasets.cube(50, seed=3).X, datasets.cube(50, seed=3).X)

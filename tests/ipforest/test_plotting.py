@@ -1,7 +1,5 @@
 """Pictures hold the numbers they claim to show."""
 
-from fractions import Fraction
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -10,10 +8,9 @@ from matplotlib.collections import LineCollection, PathCollection
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import NotFittedError
 
-from ipforest import BudgetPrune, FeatureCosts
-from ipforest.experiments.tradeoff import lambda_grid, solve_tradeoff
-from ipforest.plotting import TradeoffDisplay, draw_tree, plot_tradeoff
-from ipforest.solvers import solve
+from ipforest import BudgetPrune
+from ipforest.experiments.comparison import Comparison, Outcome
+from ipforest.plotting import TradeoffDisplay, draw_tree, plot_comparison
 
 X, LABELS_X, TARGET = examples(240, seed=41)
 X_TEST, LABELS_TEST, TARGET_TEST = examples(100, seed=43)
@@ -114,25 +111,21 @@ def test_a_display_can_be_drawn_again(model) -> None:
     assert [points(line) for line in display.lines_] == first
 
 
-def test_the_tradeoff_of_the_demo(model) -> None:
-    costs, lambdas = FeatureCosts(COSTS), lambda_grid(model.instance_, 5)
-    data = (model.forest_, model.instance_, costs, X_TEST, LABELS_TEST, lambdas)
-    tradeoff = solve_tradeoff(*data, solve, "dollars", budget=Fraction(5, 2))
-    axes = plot_tradeoff(tradeoff)
-    assert texts(axes) == [
-        "training error, validation cost",
-        "test error, test cost",
-        "unpruned forest",
-        "budget 2.5",
-        "best within the budget",
+def test_methods_are_compared_by_test_error() -> None:
+    outcomes = [
+        Outcome(method, seed, budget, 0.0, 0.0, error + seed / 100, budget - 0.5)
+        for method, error in (("ours", 0.1), ("theirs", 0.2))
+        for seed in range(3)
+        for budget in (1.0, 2.0)
     ]
-    assert axes.get_xlabel() == "cost an example (dollars)"
-    training, test = axes.lines[0], axes.lines[2]
-    assert points(training) == [(float(p.validation_cost), float(p.training_error)) for p in tradeoff.points]
-    assert points(test) == [(p.test_cost, p.test_error) for p in tradeoff.points]
-    chosen = tradeoff.within_budget
-    assert points(axes.lines[-1])[1] == (chosen.test_cost, chosen.test_error)
-    assert len(plot_tradeoff(solve_tradeoff(*data, solve, "dollars")).lines) == 5
+    axes = plot_comparison(Comparison("wine", "features", tuple(outcomes)))
+    lines = {line.get_label(): line.get_xydata() for line in axes.lines}
+    np.testing.assert_allclose(lines["ours"], [[1, 0.11], [2, 0.11]])
+    np.testing.assert_allclose(lines["theirs"], [[1, 0.21], [2, 0.21]])
+    band = axes.collections[0].get_paths()[0].vertices[:, 1]
+    np.testing.assert_allclose([band.min(), band.max()], 0.11 + np.array([-1, 1]) * 0.01 / np.sqrt(3))
+    assert "budget" in axes.get_xlabel()
+    assert "3 seeds" in axes.get_title()
 
 
 def drawn_nodes(axes) -> list[PathCollection]:

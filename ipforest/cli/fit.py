@@ -1,0 +1,198 @@
+"""The command ``fit``: from a table and a price list to a forest within a budget, saved for ``predict``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from ipforest.cli.options import (
+    DONE,
+    Arguments,
+    Subparsers,
+    add_command,
+    exact_number,
+    new_table,
+    positive_integer,
+    seed_number,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ipforest.costs import FeatureCosts
+
+MODEL_FILE, REPORT_FILE = "model.skops", "report.json"
+
+
+def add(commands: Subparsers) -> None:
+    """Describe the command."""
+    command = add_command(
+        commands,
+        "fit",
+        run,
+        "Train a random forest on a table and prune it to a budget; save it, and say what it buys and how it errs on "
+        "rows held out.",
+    )
+    command.add_argument("--csv", required=True, metavar="FILE", help="table with a header, a row per example")
+    command.add_argument("--target", required=True, metavar="COLUMN", help="column to predict")
+    command.add_argument("--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out, such as ids")
+    command.add_argument("--prices", metavar="FILE", help=".csv or .json of prices by column (default: 1 each)")
+    command.add_argument("--budget", required=True, metavar="B", help="what an example may cost on average")
+    command.add_argument("--out", required=True, metavar="DIR", help=f"write {MODEL_FILE} and {REPORT_FILE} there")
+    command.add_argument("--regression", action="store_true", help="predict a number, not a class")
+    command.add_argument("--trees", type=positive_integer, default=100, metavar="T", help="trees of the forest")
+    command.add_argument(
+        "--test-share", default="0.25", metavar="S", help="share of the rows held out to measure on (default: 0.25)"
+    )
+    command.add_argument("--seed", type=seed_number, default=0, help="seed of the forest and of what is held out")
+
+
+def run(options: Arguments) -> int:
+    """Read, train, prune, measure, save."""
+    from sklearn.model_selection import train_test_split
+
+    from ipforest._files import write_text
+    from ipforest.model_files import save_model
+    from ipforest.progress import progress_bar
+
+    budget, share = exact_number(options.budget, "budget"), exact_number(options.test_share, "test-share")
+    if share is None or not 0 < share < 1:
+        raise ValueError(f"--test-share: expected a share between 0 and 1, got {options.test_share}")
+    X, y = _examples(options)
+    costs = _costs(options, X)
+    directory = Path(options.out)
+    directory.mkdir(parents=True, exist_ok=True)
+    with progress_bar("ipforest fit", visible=not options.json) as progress:
+        progress(0.1, f"training {options.trees} trees and pruning them")
+        X_train, X_test, y_train, y_test = train_test_split(
+            X, y, test_size=float(share), random_state=options.seed, stratify=None if options.regression else y
+        )
+        model = _fitted(options, X_train, y_train, costs, budget)
+        progress(1.0, "")
+    report = _report(model, X_test, y_test, list(X.columns))
+    save_model(model, directory / MODEL_FILE)
+    write_text(directory / REPORT_FILE, json.dumps(report, indent=1))
+    if options.json:
+        print(json.dumps(report))
+        return DONE
+    console = Console()
+    console.print(_bill(report))
+    console.print(_verdict(report), highlight=False, soft_wrap=True)
+    console.print(f"Wrote {MODEL_FILE} and {REPORT_FILE} to {directory}.", highlight=False, soft_wrap=True)
+    return DONE
+
+
+def _examples(options: Arguments) -> tuple[pd.DataFrame, pd.Series]:
+    """Read the table; columns of numbers become numbers, columns of words stay text."""
+    from ipforest.tables import MISSING, is_number, read_cells, select_columns, to_numbers
+
+    cells = read_cells(options.csv)
+    select_columns(cells, [options.target, *options.drop], options.csv)
+    target = cells[options.target]
+    missing = target.isin(MISSING)
+    if missing.any():
+        where = f"{options.csv}, column {options.target}, line {missing.idxmax()}"
+        raise ValueError(f"{where}: expected a target, got none")
+    table = cells.drop(columns=[options.target, *options.drop])
+    if table.shape[1] == 0:
+        raise ValueError(f"{options.csv}: expected columns to predict from beside the target, got none")
+    for name in table:
+        present = table[name][~table[name].isin(MISSING)]
+        if present.empty or present.map(is_number).any():
+            table[name] = to_numbers(table[name], options.csv)
+    return table, to_numbers(target, options.csv) if options.regression else target
+
+
+def _costs(options: Arguments, X: pd.DataFrame) -> FeatureCosts:
+    """Read the prices of the table's columns."""
+    from ipforest.costs import FeatureCosts
+    from ipforest.price_lists import read_prices
+
+    names = list(X.columns)
+    if options.prices is None:
+        return FeatureCosts([1] * len(names), feature_names=names)
+    prices = read_prices(options.prices)
+    if not prices.has_names:
+        note = f"{options.prices} names no features; its rows are matched to the columns by position"
+        print(f"ipforest: note: {note}", file=sys.stderr)
+    return prices.costs_for(names)
+
+
+def _fitted(options: Arguments, X: pd.DataFrame, y: pd.Series, costs: FeatureCosts, budget: Fraction | None) -> Any:
+    """Train a pruned forest, behind one-hot columns where there is text; those of one feature are one purchase."""
+    from sklearn.compose import make_column_transformer
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    from ipforest.learners.budget_prune import BudgetPrune
+    from ipforest.preprocessing import source_columns
+
+    kind = RandomForestRegressor if options.regression else RandomForestClassifier
+    model = BudgetPrune(
+        kind(options.trees, random_state=options.seed, n_jobs=-1),
+        feature_costs=costs,
+        budget=budget,
+        random_state=options.seed,
+    )
+    words = text_columns(X)
+    if not words:
+        return model.fit(X, y)
+    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    preprocessing = make_column_transformer((encoder, words), remainder="passthrough", verbose_feature_names_out=False)
+    preprocessing.set_output(transform="pandas")
+    columns = preprocessing.fit_transform(X)
+    model.set_params(feature_costs=costs.for_columns(source_columns(preprocessing, X.shape[1]), list(columns)))
+    return Pipeline([("preprocessing", preprocessing), ("forest", model.fit(columns, y))])
+
+
+def text_columns(X: pd.DataFrame) -> list[str]:
+    """List the columns that hold text."""
+    return [name for name in X if X[name].dtype == object]
+
+
+def _report(model: Any, X: pd.DataFrame, y: pd.Series, names: list[str]) -> dict[str, Any]:
+    """Measure a model on rows held out."""
+    from sklearn.pipeline import Pipeline
+
+    from ipforest.purchases import purchases
+
+    pruned, columns = (model[-1], model[:-1].transform(X)) if isinstance(model, Pipeline) else (model, X)
+    whole = pruned.at_lambda(0)
+    return {
+        "budget": str(pruned.budget),
+        "rows_held_out": len(X),
+        "measure": "error" if pruned.pruned_.is_classifier else "1 - R2",
+        "error": 1 - pruned.score(columns, y),
+        "cost": float(pruned.cost(columns).mean()),
+        "error_unpruned": 1 - whole.score(columns, y),
+        "cost_unpruned": float(whole.cost(columns).mean()),
+        "bought": [asdict(line) for line in purchases(pruned.acquired(columns), pruned.costs_, names)],
+    }
+
+
+def _bill(report: dict[str, Any]) -> Table:
+    table = new_table(f"What is bought, on {report['rows_held_out']} rows held out")
+    for heading in ("feature", "price", "bought by", "paid per example"):
+        table.add_column(heading, justify="left" if heading == "feature" else "right", overflow="fold")
+    for line in report["bought"]:
+        if line["share"] > 0:
+            table.add_row(line["name"], f"{line['price']:.4g}", f"{line['share']:.1%}", f"{line['paid']:.4g}")
+    return table
+
+
+def _verdict(report: dict[str, Any]) -> str:
+    idle = [line["name"] for line in report["bought"] if line["share"] == 0]
+    unused = f"Nobody needs {', '.join(idle)}.\n" if idle else ""
+    return (
+        f"{unused}An example costs {report['cost']:.4g} on average (budget {float(report['budget']):.4g}; unpruned "
+        f"{report['cost_unpruned']:.4g}) at {report['measure']} {report['error']:.4f} (unpruned "
+        f"{report['error_unpruned']:.4f})."
+    )

@@ -1,0 +1,82 @@
+"""Models on disk: skops files, which hold data and no code; pickles only when asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+from ipforest._files import write_file
+
+__all__ = ["load_model", "save_model"]
+
+TRUSTED = ("fractions.Fraction", "numpy.dtype", "sklearn.tree._tree.Tree")
+"""Types that are loaded from skops files beside those of this package and those that skops trusts itself."""
+
+
+def save_model(model: Any, path: str | Path) -> Path:
+    """Write a fitted model, whole or not at all.
+
+    Parameters
+    ----------
+    model : estimator
+    path : str or Path
+        ``.skops``: types and arrays, no code. ``.joblib``: a pickle.
+
+    Raises
+    ------
+    ValueError
+        Another suffix.
+    OSError
+        The file cannot be written.
+    """
+    path = Path(path)
+    if path.suffix == ".skops":
+        from skops import io
+
+        content: bytes = io.dumps(model)
+        return write_file(path, lambda temporary: temporary.write_bytes(content))
+    if path.suffix == ".joblib":
+        import joblib
+
+        return write_file(path, lambda temporary: joblib.dump(model, temporary))
+    raise ValueError(f"{path}: expected a model file named .skops or .joblib, got {path.suffix or 'no suffix'}")
+
+
+def load_model(path: str | Path) -> Any:
+    """Read a model that `save_model`, skops or joblib wrote; loading a ``.joblib`` file runs code in it.
+
+    Raises
+    ------
+    OSError
+        The file cannot be opened.
+    ValueError
+        It is truncated, or a skops file with types that neither skops trusts nor this package needs.
+    """
+    path = Path(path)
+    return _load_skops(path) if path.suffix == ".skops" else _load_pickle(path)
+
+
+def _load_skops(path: Path) -> Any:
+    from skops import io
+
+    content = path.read_bytes()
+    try:
+        types = io.get_untrusted_types(data=content)
+        foreign = [name for name in types if name not in TRUSTED and not name.startswith("ipforest.")]
+        if foreign:
+            raise ValueError(f"{foreign[0]}, a type that is neither scikit-learn's nor of this package")
+        return io.loads(content, trusted=types)
+    except (BadZipFile, KeyError, ValueError, TypeError, EOFError) as problem:
+        raise ValueError(f"{path}: expected a complete model written by skops, got: {problem}") from None
+
+
+def _load_pickle(path: Path) -> Any:
+    import pickle
+
+    import joblib
+
+    try:
+        return joblib.load(path)
+    except (pickle.UnpicklingError, EOFError, ValueError, KeyError, AttributeError) as problem:
+        raise ValueError(f"{path}: expected a complete file written by joblib.dump, got: {problem}") from None

@@ -1,0 +1,130 @@
+"""From the columns that trees see back to the columns that are bought: one-hot columns of one feature are one purchase.
+
+A forest behind a scikit-learn `Pipeline` or `ColumnTransformer` tests columns that were computed from others. Prices
+belong to the columns of the user's table, so each computed column needs whatever its inputs cost.
+"""
+
+from __future__ import annotations
+
+import re
+from copy import copy
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, eye_array, vstack
+from sklearn.base import OneToOneFeatureMixin
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import FeatureUnion, Pipeline
+
+__all__ = ["input_columns", "source_columns"]
+
+
+def source_columns(transformer: Any, n_inputs: int) -> npt.NDArray[np.int64]:
+    """Tell which input each output column of a fitted transformer is computed from, for `FeatureCosts.for_columns`.
+
+    Parameters
+    ----------
+    transformer : fitted transformer
+    n_inputs : int
+
+    Returns
+    -------
+    ndarray of int64, shape (n_outputs,)
+
+    Raises
+    ------
+    ValueError
+        A column is computed from several inputs, so that it is no single purchase.
+    """
+    matrix = input_columns(transformer, n_inputs)
+    counts = np.diff(matrix.indptr)
+    if np.any(counts != 1):
+        column = int(np.argmax(counts != 1))
+        raise ValueError(
+            f"transformer: expected each column to be computed from one feature, got column {column} from "
+            f"{counts[column]}; leave such columns out, or price them yourself"
+        )
+    sources: npt.NDArray[np.int64] = matrix.indices.astype(np.int64)
+    return sources
+
+
+def input_columns(transformer: Any, n_inputs: int) -> csr_array:
+    """Tell which columns of its input each output column of a fitted transformer is computed from.
+
+    Parameters
+    ----------
+    transformer : fitted transformer
+        `Pipeline`, `ColumnTransformer` and `FeatureUnion` are followed into their parts. Other transformers are asked
+        for the names of their outputs: an output named after inputs (one-hot, polynomial, binned columns) is computed
+        from these, any other (principal components) from all.
+    n_inputs : int
+
+    Returns
+    -------
+    csr_array of bool, shape (n_outputs, n_inputs)
+
+    Raises
+    ------
+    TypeError
+        A transformer does not name its outputs.
+    """
+    if transformer is None or transformer == "passthrough" or isinstance(transformer, OneToOneFeatureMixin):
+        return csr_array(eye_array(n_inputs, dtype=bool))
+    if isinstance(transformer, Pipeline):
+        return _through_steps([step for _, step in transformer.steps], n_inputs)
+    if isinstance(transformer, ColumnTransformer):
+        return _through_columns(transformer, n_inputs)
+    if isinstance(transformer, FeatureUnion):
+        parts = [step for _, step in transformer.transformer_list if step != "drop"]
+        return csr_array(vstack([input_columns(part, n_inputs) for part in parts]))
+    return _by_output_names(transformer, n_inputs)
+
+
+def _through_steps(steps: list[Any], n_inputs: int) -> csr_array:
+    identity = csr_array(eye_array(n_inputs, dtype=bool))
+    return reduce(lambda known, step: csr_array(input_columns(step, known.shape[0]) @ known), steps, identity)
+
+
+def _through_columns(transformer: ColumnTransformer, n_inputs: int) -> csr_array:
+    blocks = {}
+    for name, step, columns in transformer.transformers_:
+        place = transformer.output_indices_[name]
+        if place.start == place.stop:
+            continue
+        chosen = _column_numbers(transformer, columns, n_inputs)
+        selection = csr_array(eye_array(n_inputs, dtype=bool))[chosen]
+        blocks[place.start] = csr_array(input_columns(step, len(chosen)) @ selection)
+    return csr_array(vstack([blocks[start] for start in sorted(blocks)]))
+
+
+def _column_numbers(transformer: ColumnTransformer, columns: Any, n_inputs: int) -> list[int]:
+    if isinstance(columns, slice):
+        columns = list(range(n_inputs))[columns] if not isinstance(columns.start, str) else columns
+    names = list(getattr(transformer, "feature_names_in_", ()))
+    if isinstance(columns, str):
+        columns = [columns]
+    if isinstance(columns, slice):
+        return list(range(names.index(columns.start), names.index(columns.stop) + 1))
+    numbers = np.asarray(columns)
+    if numbers.dtype == bool:
+        return np.flatnonzero(numbers).tolist()
+    return [names.index(column) if isinstance(column, str) else int(column) for column in numbers.ravel().tolist()]
+
+
+def _by_output_names(transformer: Any, n_inputs: int) -> csr_array:
+    """Ask a nameless copy for the names of its outputs, given inputs with names that nothing else contains."""
+    if not hasattr(transformer, "get_feature_names_out"):
+        raise TypeError(
+            f"transformer: expected one that names its outputs (get_feature_names_out), so that each can be priced, "
+            f"got {type(transformer).__name__}"
+        )
+    nameless = copy(transformer)
+    if hasattr(nameless, "feature_names_in_"):
+        del nameless.feature_names_in_
+    outputs = nameless.get_feature_names_out([f"<<{column}>>" for column in range(n_inputs)])
+    rows = [[int(number) for number in re.findall(r"<<(\d+)>>", str(name))] or range(n_inputs) for name in outputs]
+    indptr = np.cumsum([0, *(len(row) for row in rows)])
+    indices = np.array([column for row in rows for column in row], dtype=np.int64)
+    return csr_array((np.ones(indices.size, dtype=bool), indices, indptr), shape=(len(rows), n_inputs))

@@ -1,0 +1,272 @@
+"""Price lists by feature name: read from files, tables and dictionaries, and matched to the features of a model.
+
+A list may give one price per feature, or Turney's form: the price of a feature alone, its group, and its price once
+another feature of the group is bought (``feature, cost, group, cost_in_group``).
+
+>>> prices = read_prices({"age": 1, "chol": 7.27, "thal": 102.9})
+>>> prices.costs_for(["thal", "age", "chol"])
+FeatureCosts(3 features, 0 groups, 3 units)
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from ipforest.costs import NO_GROUP, FeatureCosts
+from ipforest.rational import nonnegative_fraction
+
+__all__ = ["PriceList", "Row", "closest", "read_prices"]
+
+COLUMNS = ("feature", "cost", "group", "cost_in_group")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The price of one feature.
+
+    Parameters
+    ----------
+    where : str
+        Where it stands, for error messages: "prices.csv, line 3".
+    feature : str or None
+    cost : Fraction
+        Of the feature bought alone, or first in its group.
+    group : str or None
+    cost_in_group : Fraction
+        Once another feature of the group is bought; the same as ``cost`` without a group.
+    """
+
+    where: str
+    feature: str | None
+    cost: Fraction
+    group: str | None
+    cost_in_group: Fraction
+
+    @property
+    def discount(self) -> Fraction:
+        """What the feature costs less in its group: the group's fee."""
+        return self.cost - self.cost_in_group
+
+
+@dataclass(frozen=True, slots=True)
+class PriceList:
+    """Prices as a user wrote them, before they are matched to features.
+
+    Parameters
+    ----------
+    source : str
+        File or kind of object, for error messages.
+    rows : tuple of Row
+
+    Raises
+    ------
+    ValueError
+        No rows, a feature that stands twice, names for some rows only, or different discounts in one group.
+    """
+
+    source: str
+    rows: tuple[Row, ...]
+
+    def __post_init__(self) -> None:
+        if not self.rows:
+            raise ValueError(f"{self.source}: expected the price of at least one feature, got none")
+        unnamed = [row for row in self.rows if row.feature is None]
+        if unnamed and len(unnamed) < len(self.rows):
+            raise ValueError(f"{unnamed[0].where}: expected the name of a feature as in the other rows, got none")
+        for name, count in Counter(row.feature for row in self.rows if row.feature is not None).items():
+            if count > 1:
+                places = " and ".join(row.where for row in self.rows if row.feature == name)
+                raise ValueError(f"{self.source}: expected each feature once, got {name!r} in {places}")
+        first_of_group: dict[str, Row] = {}
+        for row in self.rows:
+            first = first_of_group.setdefault(row.group, row) if row.group is not None else row
+            if row.discount != first.discount:
+                raise ValueError(
+                    f"{row.where}: expected the discount of group {row.group!r}, {first.discount} as in {first.where}, "
+                    f"got {row.discount}"
+                )
+
+    @property
+    def has_names(self) -> bool:
+        """Whether the rows name their features; if not they are matched by position."""
+        return self.rows[0].feature is not None
+
+    def costs_for(self, features: Sequence[str] | int) -> FeatureCosts:
+        """Give the prices of a model's features, in their order.
+
+        Parameters
+        ----------
+        features : sequence of str, or int
+            Names in the order of the columns of X; their number where they have no names. Names are matched where
+            both sides have them, positions otherwise.
+
+        Raises
+        ------
+        ValueError
+            A feature has no price or a price no feature (the message names the closest match), or the number of rows
+            differs.
+        """
+        rows = self._matched(features)
+        fee_of = {row.group: row.discount for row in rows if row.group is not None}
+        labels = sorted(fee_of)
+        groups = [NO_GROUP if row.group is None else labels.index(row.group) for row in rows]
+        names = None if isinstance(features, int) else features
+        fees = [fee_of[label] for label in labels]
+        return FeatureCosts([row.cost_in_group for row in rows], groups, fees, feature_names=names)
+
+    def _matched(self, features: Sequence[str] | int) -> list[Row]:
+        if isinstance(features, int) or not self.has_names:
+            expected = features if isinstance(features, int) else len(features)
+            if len(self.rows) != expected:
+                raise ValueError(f"{self.source}: expected {expected} prices, one per feature, got {len(self.rows)}")
+            return list(self.rows)
+        by_name = {row.feature: row for row in self.rows}
+        absent = [name for name in features if name not in by_name]
+        if absent:
+            raise ValueError(
+                f"{self.source}: expected a price for each feature, got none for {absent[0]!r}"
+                f"{closest(absent[0], [name for name in by_name if name is not None and name not in features])}"
+            )
+        known = set(features)
+        for row in self.rows:
+            if row.feature not in known:
+                raise ValueError(
+                    f"{row.where}: expected the name of a feature, got {row.feature!r}{closest(row.feature, features)}"
+                )
+        return [by_name[name] for name in features]
+
+
+def closest(name: str | None, candidates: Iterable[str]) -> str:
+    """Give the hint of an error message: the candidate nearest to a misspelt name, or nothing."""
+    near = get_close_matches(str(name), list(candidates), n=1, cutoff=0.5)
+    return f"; the closest is {near[0]!r}" if near else ""
+
+
+def read_prices(source: Any) -> PriceList:
+    """Read a price list.
+
+    Parameters
+    ----------
+    source : path, mapping, Series, DataFrame or sequence
+        - a ``.csv`` file with a header: ``cost``, and optionally ``feature``, ``group`` and ``cost_in_group``; further
+          columns are passed over;
+        - a ``.json`` file: ``{name: price}``, or a list of records with the keys of the columns above;
+        - a dict or Series ``{name: price}``, or a dict whose values are records; integer keys are column numbers;
+        - a DataFrame with those columns;
+        - a sequence of numbers, without names.
+
+    Returns
+    -------
+    PriceList
+
+    Raises
+    ------
+    OSError
+        The file cannot be opened.
+    ValueError
+        An unknown form, a missing column, a price that is no number >= 0, a group without ``cost_in_group``.
+    TypeError
+        The object is no price list.
+    """
+    if isinstance(source, (str, Path)):
+        path = Path(source)
+        return _read_json(path) if path.suffix == ".json" else _read_csv(path)
+    if hasattr(source, "to_dict") and hasattr(source, "columns"):
+        return _from_records("DataFrame of prices", source.reset_index().to_dict(orient="records"), "row", 0)
+    if hasattr(source, "to_dict"):
+        source = source.to_dict()
+    if isinstance(source, Mapping):
+        return _from_mapping("dict of prices", source)
+    if isinstance(source, Iterable):
+        return _from_records("prices", [{"cost": value} for value in source], "position", 0)
+    raise TypeError(f"prices: expected a file, dict, Series, DataFrame or sequence, got {type(source).__name__}")
+
+
+def _read_csv(path: Path) -> PriceList:
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.DictReader(file, skipinitialspace=True)
+        columns = reader.fieldnames or []
+        doubled = [name for name, count in Counter(columns).items() if count > 1]
+        if doubled:
+            raise ValueError(f"{path}: expected each column once, got {doubled[0]!r} twice")
+        if "cost" not in columns:
+            found = ", ".join(columns) or "an empty file"
+            raise ValueError(f"{path}: expected a header with the column cost, got {found}{closest('cost', columns)}")
+        records = []
+        for record in reader:
+            where = f"{path}, line {reader.line_num}"
+            if None in record or None in record.values():
+                raise ValueError(f"{where}: expected {len(columns)} cells as in the header, got another number")
+            records.append((where, record))
+    return PriceList(str(path), tuple(_row(where, record) for where, record in records))
+
+
+def _read_json(path: Path) -> PriceList:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        for key, count in Counter(key for key, _ in pairs).items():
+            if count > 1:
+                raise ValueError(f"expected each key once, got {key!r} {count} times")
+        return dict(pairs)
+
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=once, parse_float=str)
+    except ValueError as problem:
+        raise ValueError(f"{path}: expected a price list in JSON, got: {problem}") from None
+    if isinstance(content, dict):
+        return _from_mapping(str(path), content)
+    if isinstance(content, list) and all(isinstance(record, dict) for record in content):
+        return _from_records(str(path), content, "entry", 1)
+    raise ValueError(f"{path}: expected an object of prices by name or a list of records, got {type(content).__name__}")
+
+
+def _from_mapping(source: str, prices: Mapping[Any, Any]) -> PriceList:
+    if prices and all(isinstance(key, int) and not isinstance(key, bool) for key in prices):
+        if sorted(prices) != list(range(len(prices))):
+            raise ValueError(f"{source}: expected column numbers 0..{len(prices) - 1} as keys, got {sorted(prices)}")
+        return _from_records(source, [{"cost": prices[column]} for column in range(len(prices))], "column", 0)
+    rows = []
+    for name, value in prices.items():
+        record = dict(value) if isinstance(value, Mapping) else {"cost": value}
+        rows.append(_row(f"{source}, {name!r}", {**record, "feature": str(name)}))
+    return PriceList(source, tuple(rows))
+
+
+def _from_records(source: str, records: Sequence[Mapping[str, Any]], counted: str, first: int) -> PriceList:
+    places = (f"{source}, {counted} {number}" for number in range(first, first + len(records)))
+    return PriceList(source, tuple(_row(place, record) for place, record in zip(places, records, strict=True)))
+
+
+def _row(where: str, record: Mapping[str, Any]) -> Row:
+    """Read one record; an empty cell, None and NaN are no group and no name."""
+    cells = {key: record[key] for key in COLUMNS if not _is_empty(record.get(key))}
+    if "cost" not in cells:
+        raise ValueError(f"{where}: expected a cost, got none")
+    cost = _price(where, "cost", cells["cost"])
+    feature, group = (str(cells[key]).strip() if key in cells else None for key in ("feature", "group"))
+    if group is None:
+        later = _price(where, "cost_in_group", cells.get("cost_in_group", cost))
+        if later != cost:
+            raise ValueError(f"{where}: expected a group beside cost_in_group {later} and cost {cost}, got none")
+        return Row(where, feature, cost, None, cost)
+    if "cost_in_group" not in cells:
+        raise ValueError(f"{where}: expected cost_in_group beside group {group!r}, got none")
+    later = _price(where, "cost_in_group", cells["cost_in_group"])
+    if later > cost:
+        raise ValueError(f"{where}: expected cost_in_group of at most the cost {cost}, got {later}")
+    return Row(where, feature, cost, group, later)
+
+
+def _is_empty(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, str) and not cell.strip()) or (isinstance(cell, float) and cell != cell)
+
+
+def _price(where: str, column: str, cell: Any) -> Fraction:
+    return nonnegative_fraction(cell.strip() if isinstance(cell, str) else cell, f"{where}, {column}")

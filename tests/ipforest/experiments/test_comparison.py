@@ -1,0 +1,65 @@
+"""Methods side by side: the protocol chooses on validation data, measures on test data, and is fair to every method."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from ipforest import datasets
+from ipforest.experiments.comparison import METHODS, Comparison, Priced, compare
+from ipforest.experiments.demo import split
+
+WINE = datasets.load("wine")
+BUDGETS = (1.0, 3.0, 13.0)
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    return compare(WINE, BUDGETS, range(2), n_trees=5)
+
+
+def test_every_method_keeps_every_budget_on_validation_data(comparison) -> None:
+    assert comparison.methods == list(METHODS)
+    assert comparison.budgets == list(BUDGETS)
+    assert len(comparison.outcomes) == 2 * len(METHODS) * len(BUDGETS)
+    assert all(outcome.validation_cost <= outcome.budget for outcome in comparison.outcomes)
+
+
+def test_more_budget_is_no_worse_on_validation_data(comparison) -> None:
+    for method in METHODS:
+        errors = [comparison.values(method, budget, "validation_error") for budget in BUDGETS]
+        assert np.all(np.diff(errors, axis=0) <= 0)
+
+
+def test_the_summary_has_means_standard_errors_and_paired_differences(comparison) -> None:
+    record = next(r for r in comparison.summary() if (r["budget"], r["method"]) == (3.0, "k best features, retrained"))
+    errors = comparison.values("k best features, retrained", 3.0)
+    paired = errors - comparison.values("pruned forest", 3.0)
+    assert record["test_error"] == errors.mean()
+    assert record["test_error_se"] == pytest.approx(errors.std(ddof=1) / np.sqrt(2))
+    assert record["difference"] == pytest.approx(paired.mean())
+    assert json.loads(comparison.to_json())["summary"] == comparison.summary()
+    assert comparison.to_csv().count("\n") == 1 + len(comparison.outcomes)
+
+
+def test_the_candidate_of_least_validation_error_is_taken() -> None:
+    parts = split(WINE, 0)
+    seen = []
+
+    def method(task):
+        for depth in (1, 3):
+            model = RandomForestClassifier(3, max_depth=depth, random_state=0)
+            seen.append(Priced(model.fit(parts.X_train, parts.y_train), np.arange(13), task.costs))
+            yield seen[-1]
+
+    outcome = compare(WINE, [13.0], [0], {"two depths": method}).outcomes[0]
+    errors = [np.mean(model.predict(parts.X_validation) != parts.y_validation) for model in seen]
+    best = seen[int(np.argmin(errors))]
+    assert outcome.validation_error == min(errors)
+    assert outcome.test_error == np.mean(best.predict(parts.X_test) != parts.y_test)
+    assert outcome.test_cost == best.cost(parts.X_test).mean()
+
+
+def test_seeds_at_a_time_change_nothing(comparison) -> None:
+    assert compare(WINE, BUDGETS, range(2), n_trees=5, n_jobs=2).outcomes == comparison.outcomes

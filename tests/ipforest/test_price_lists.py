@@ -1,0 +1,132 @@
+"""Prices go by name, from whatever a user has them in."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ipforest import FeatureCosts
+from ipforest.price_lists import read_prices
+
+HEART = (
+    "feature,cost,cost_in_group,group,delayed\nage,1,1,,0\nchol,7.27,5.17,A,1\nfbs,5.20,3.10,A,1\nthal,102.9,1,B,1\n"
+)
+FEATURES = ["thal", "fbs", "age", "chol"]
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="prices.csv"):
+        (tmp_path / name).write_text(text)
+        return tmp_path / name
+
+    return write
+
+
+def test_rows_go_by_name(write) -> None:
+    costs = read_prices(write(HEART)).costs_for(FEATURES)
+    assert costs.prices == (1, Fraction("3.1"), 1, Fraction("5.17"))
+    assert costs.groups.tolist() == [1, 0, -1, 0]
+    assert costs.group_fees == (Fraction("2.1"), Fraction("101.9"))
+    assert costs.feature_names == tuple(FEATURES)
+
+
+def test_byte_order_marks_and_fractions(write) -> None:
+    path = write("\ufeffcost,feature\n1.10,a\n1/3,b\n")
+    assert read_prices(str(path)).costs_for(["b", "a"]).prices == (Fraction(1, 3), Fraction("1.1"))
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 1, 0, 2]])
+def test_every_form_says_the_same(write, order) -> None:
+    frame = pd.read_csv(write(HEART)).iloc[order]
+    records = json.loads(frame.to_json(orient="records"))
+    by_name = {record.pop("feature"): dict(record) for record in json.loads(json.dumps(records))}
+    forms = [
+        read_prices(frame),
+        read_prices(frame.set_index("feature")),
+        read_prices(by_name),
+        read_prices(write(json.dumps(records), "list.json")),
+        read_prices(write(json.dumps(by_name), "dict.json")),
+    ]
+    for form in forms:
+        assert form.costs_for(FEATURES) == read_prices(write(HEART)).costs_for(FEATURES)
+
+
+@pytest.mark.parametrize(
+    "prices",
+    [
+        {"b": 2, "a": "1/2", "c": 0.1},
+        pd.Series([0.1, 2, 0.5], index=["c", "b", "a"]),
+        {2: 0.1, 0: 0.5, 1: 2},
+        [0.5, 2, "0.1"],
+        np.array([0.5, 2, 0.1]),
+        pd.Series([0.5, 2, 0.1]),
+    ],
+)
+def test_dicts_series_and_sequences(prices) -> None:
+    names = ["a", "b", "c"]
+    assert read_prices(prices).costs_for(names) == FeatureCosts(["0.5", 2, "0.1"], feature_names=names)
+
+
+def test_without_names_rows_go_by_position(write) -> None:
+    prices = read_prices(write("cost\n3\n1\n"))
+    assert not prices.has_names
+    assert prices.costs_for(["a", "b"]).prices == (3, 1)
+    assert prices.costs_for(2).prices == (3, 1)
+    with pytest.raises(ValueError, match="expected 3 prices, one per feature, got 2"):
+        prices.costs_for(3)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            HEART + "cholesterol,2,2,,0\n",
+            "line 6: .* name of a feature, got 'cholesterol'; the closest is 'chol'",
+        ),
+        (HEART.replace("chol,", "chool,"), "got none for 'chol'; the closest is 'chool'"),
+        (HEART + "age,1,1,,0\n", r"expected each feature once, got 'age' in .* line 2 and .* line 6"),
+        (HEART.replace("7.27", "cheap"), r"line 3, cost: expected a finite number .* got 'cheap'"),
+        (HEART.replace("7.27", "-7"), r"line 3, cost: expected a number >= 0, got '-7'"),
+        (HEART.replace("7.27", "nan"), r"line 3, cost: expected a finite number .* got 'nan'"),
+        (
+            HEART.replace("5.20", "6.20"),
+            r"line 4: .* discount of group 'A', 21/10 as in .*, line 3, got 31/10",
+        ),
+        (HEART.replace("5.17,A", "9,A"), "line 3: expected cost_in_group of at most the cost 727/100, got 9"),
+        (HEART.replace("5.17,A", ",A"), "line 3: expected cost_in_group beside group 'A', got none"),
+        (HEART.replace("1,1,,0", "2,1,,0"), "line 2: expected a group beside cost_in_group 1 and cost 2, got none"),
+        (HEART.replace("age,", ","), "line 2: expected the name of a feature as in the other rows, got none"),
+        (HEART.replace("1,1,,0", "1,1,,0,9"), "line 2: expected 5 cells as in the header, got another number"),
+        ("feature,costs\na,1\n", "expected a header with the column cost, got feature, costs; the closest is 'costs'"),
+        ("feature,cost,cost\na,1,1\n", "expected each column once, got 'cost' twice"),
+        ("feature,cost\n", "expected the price of at least one feature, got none"),
+        ("", "expected a header with the column cost, got an empty file"),
+    ],
+)
+def test_what_does_not_match_is_refused_with_its_line(write, text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_prices(write(text)).costs_for(FEATURES)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 1, "a": 2}', "expected each key once, got 'a' 2 times"),
+        ('{"a": 1', "expected a price list in JSON"),
+        ("3", "expected an object of prices by name or a list of records, got int"),
+        ('{"a": null}', "'a': expected a cost, got none"),
+    ],
+)
+def test_json_that_is_no_price_list(write, text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_prices(write(text, "prices.json"))
+
+
+def test_other_objects_are_refused() -> None:
+    with pytest.raises(TypeError, match="prices: expected a file, dict, Series, DataFrame or sequence, got int"):
+        read_prices(3)
+    with pytest.raises(ValueError, match=r"expected column numbers 0\.\.1 as keys, got \[0, 2\]"):
+        read_prices({0: 1, 2: 1})
