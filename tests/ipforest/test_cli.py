@@ -312,7 +312,7 @@ def ward(tmp_path_factory):
     (folder / "prices.csv").write_text("feature,cost\ncolour,3\ndose,2\nage,1\n")
     columns = [f"{d if i % 9 else ''},{c},{a}" for i, (a, d, c) in enumerate(zip(age, dose, colour, strict=True))]
     (folder / "new.csv").write_text("\n".join(["dose,colour,age", *columns[:40]]) + "\n")
-    assert main([*fit_arguments(folder), "--budget", "4", "--out", str(folder / "model")]) == 0
+    assert main([*fit_arguments(folder), "--budget", "6", "--out", str(folder / "model")]) == 0
     return folder
 
 
