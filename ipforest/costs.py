@@ -377,7 +377,7 @@ def _group_array(groups: Sequence[int] | npt.ArrayLike | None, n_features: int) 
         return read_only(np.full(n_features, NO_GROUP, dtype=np.int32))
     raw = np.asarray(groups)
     if raw.shape != (n_features,):
-        raise ValueError(f"groups: expected one group a feature, shape ({n_features},), got shape {raw.shape}")
+        raise ValueError(f"groups: expected one group per feature, shape ({n_features},), got shape {raw.shape}")
     if raw.size and not np.issubdtype(raw.dtype, np.integer):
         raise TypeError(f"groups: expected integers, -1 for no group, got dtype {raw.dtype}")
     if raw.size and raw.min() < NO_GROUP:

@@ -57,12 +57,12 @@ class Dataset:
             raise ValueError(f"{self.name}: expected X with 2 dimensions, got {self.X.ndim}")
         n_samples, n_features = self.X.shape
         if self.y.shape != (n_samples,):
-            raise ValueError(f"{self.name}: expected {n_samples} labels, one a row of X, got shape {self.y.shape}")
+            raise ValueError(f"{self.name}: expected {n_samples} labels, one per row of X, got shape {self.y.shape}")
         if self.split is not None and self.split.shape != (n_samples,):
             raise ValueError(f"{self.name}: expected split with one entry a row of X, got shape {self.split.shape}")
         for what, count in (("feature names", len(self.feature_names)), ("prices", self.costs.n_features)):
             if count != n_features:
-                raise ValueError(f"{self.name}: expected {n_features} {what}, one a column of X, got {count}")
+                raise ValueError(f"{self.name}: expected {n_features} {what}, one per column of X, got {count}")
         n_classes = len(self.class_names)
         if self.y.size and not 0 <= self.y.min() <= self.y.max() < n_classes:
             raise ValueError(

@@ -53,14 +53,14 @@ class PruningInstance:
     node_parent : ndarray of int32, shape (n_nodes,)
         Parent over all nodes, -1 for a root.
     errors : ndarray of int64, shape (n_nodes,)
-        e_h >= 0 in units of ``error_unit``.
+        e_h >= 0 in multiples of ``error_unit``.
     indptr, indices : ndarray of int64 (n_internal + 1,) and int32 (n_triples,)
         CSR rows over the internal nodes: the acquisitions first needed there, ascending.
     acquisition_unit, acquisition_example : ndarray of int32, shape (n_acquisitions,)
     acquisition_cost : ndarray of int64, shape (n_acquisitions,)
-        c_k >= 0 in units of ``cost_unit``.
+        c_k >= 0 in multiples of ``cost_unit``.
     split_cost : ndarray of int64, shape (n_internal,)
-        ``split_cost * |S_h|`` in units of ``cost_unit``: summed over the kept ancestors of a leaf this is the term
+        ``split_cost * |S_h|`` in multiples of ``cost_unit``: summed over the kept ancestors of a leaf this is the term
         |S_h| d_h of BudgetPrune's IP.
     error_unit, cost_unit : Fraction
         1 / (N_e T) and 1 / N_c, times the steps that make errors and costs integers.
@@ -291,7 +291,7 @@ class PruningInstance:
             acquisition_example=uses.example.astype(np.int32),
             acquisition_cost=unit_costs[uses.unit],
             split_cost=_split_costs(uses.n_passing, price_of_split * denominator, leaves.size),
-            error_unit=errors.unit,
+            error_unit=errors.error_unit,
             cost_unit=Fraction(1, examples.shape[0] * denominator),
             n_units=costs.n_units,
             n_examples=examples.shape[0],
@@ -368,11 +368,11 @@ class PruningInstance:
         return used
 
     def integer_error(self, pruning: Pruning) -> int:
-        """Sum e_h over the leaves of the pruned trees, in error units."""
+        """Sum e_h over the leaves of the pruned trees, in multiples of ``error_unit``."""
         return exact_sum(self.errors[self.leaves(pruning)])
 
     def integer_cost(self, pruning: Pruning) -> int:
-        """Sum acquisition and split costs, in cost units."""
+        """Sum acquisition and split costs, in multiples of ``cost_unit``."""
         acquisitions = exact_sum(self.acquisition_cost[self.acquired(pruning)])
         return acquisitions + exact_sum(self.split_cost[pruning.kept])
 
@@ -395,7 +395,7 @@ class PruningInstance:
         return error + nonnegative_fraction(lam, "lam") * cost
 
     def scaled_lambda(self, lam: object) -> tuple[int, int]:
-        """Lambda in integer units: p, q coprime with p / q = lam * cost_unit / error_unit."""
+        """Scale lambda to integer errors and costs: p, q coprime with p / q = lam * cost_unit / error_unit."""
         ratio = nonnegative_fraction(lam, "lam") * self.cost_unit / self.error_unit
         return ratio.numerator, ratio.denominator
 
@@ -520,7 +520,7 @@ def _split_costs(n_passing: IntArray, price: Fraction, n_walks: int) -> IntArray
     """Price the tests at each internal node; each of the walks makes at most one there."""
     integer_price = _int64(price)
     if integer_price * n_walks >= INT64_SAFE:
-        raise OverflowError(f"split_cost: expected a total below 2^62 cost units, got {integer_price} a test")
+        raise OverflowError(f"split_cost: expected a total below 2^62 cost units, got {integer_price} per test")
     return n_passing * integer_price
 
 

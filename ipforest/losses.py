@@ -26,20 +26,20 @@ EXAMPLE_BITS, TOTAL_BITS = 16, 28
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeErrors:
-    """Integer losses of the nodes and what one unit is worth.
+    """Integer losses of the nodes and what 1 of them is worth.
 
     Parameters
     ----------
     errors : ndarray of int64, shape (n_nodes,)
-        e_h in units of ``resolution``.
-    unit : Fraction
-        Loss of a forest = ``unit * sum of errors over its leaves``: resolution / (N_e T).
+        e_h in multiples of ``resolution``.
+    error_unit : Fraction
+        Loss of a forest = ``error_unit * sum of errors over its leaves``: resolution / (N_e T).
     resolution : Fraction
         1 for counts; the rounding step of a real-valued loss.
     """
 
     errors: npt.NDArray[np.int64]
-    unit: Fraction
+    error_unit: Fraction
     resolution: Fraction
 
 
@@ -57,7 +57,7 @@ def node_errors(forest: Forest, loss: str, error_data: ErrorData | None, resolut
         below 1 / (2 examples at the node) raised to that.
     resolution : number, optional
         Rounding step of a real-valued loss; by default 1 for counts, else the power of two
-        that gives an example at the roots up to 2^16 units on average and all of them up to 2^28 units: what the exact
+        that gives an example at the roots up to 2^16 steps on average and all of them up to 2^28 steps: what the exact
         path can multiply by costs of as many digits.
 
     Raises
@@ -156,7 +156,7 @@ def _checked_error_data(forest: Forest, error_data: ErrorData) -> tuple[Array, A
     X = forest.checked_examples(error_data[0], "error_data X")
     y = np.asarray(error_data[1])
     if y.shape != (X.shape[0],):
-        raise ValueError(f"error_data: expected one target an example, shape ({X.shape[0]},), got {y.shape}")
+        raise ValueError(f"error_data: expected one target per example, shape ({X.shape[0]},), got {y.shape}")
     if forest.classes is not None:
         unknown = y[~np.isin(y, forest.classes)]
         if unknown.size:
@@ -174,7 +174,7 @@ def _nonnegative(losses: FloatArray) -> FloatArray:
 
 
 def _step(losses: FloatArray, total: float, n_examples: int, resolution: object | None) -> Fraction:
-    """Choose what one integer unit of loss is worth."""
+    """Choose the rounding step of the losses."""
     if resolution is not None:
         step = as_fraction(resolution, "resolution")
         if step <= 0:

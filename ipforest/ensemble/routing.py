@@ -1,8 +1,8 @@
-"""Compiled walks through trees: the leaf that each example reaches, and what follows from it.
+"""Compiled walks through trees: leaves reached, tests made, first uses of units.
 
-Costs climb from the leaves. What a node asks of an
-example (`_child`) is decided in one place: another kind of test is another field of `Splits` and a branch there.
-Kernels over examples are parallel over trees or examples, so results do not depend on the number of threads.
+Where a test sends an example is decided in one place, `_child`: another kind of test (a set of categories, say) is
+another field of `Splits` and a branch there. First uses are found by climbing from the leaves. Kernels are parallel
+over trees or over examples, so results do not depend on the number of threads.
 """
 
 from typing import NamedTuple
@@ -95,14 +95,15 @@ def reached_nodes(splits: Splits, rows: Array, examples: Array, known: Array, no
 
 
 @parallel_njit
-def count_tests(parent: Array, feature: Array, leaves: Array, counts: Array) -> None:
+def count_tests(splits: Splits, examples: Array, counts: Array) -> None:
     """Count in ``counts`` (n_samples, n_features) how often each example's paths ask for each feature."""
-    for i in prange(leaves.shape[1]):
-        for tree in range(leaves.shape[0]):
-            node = parent[leaves[tree, i]]
-            while node >= 0:
-                counts[i, feature[node]] += 1
-                node = parent[node]
+    for i in prange(examples.shape[0]):
+        for tree in range(splits.root.size):
+            node = splits.root[tree]
+            while splits.left[node] >= 0:
+                feature = splits.feature[node]
+                counts[i, feature] += 1
+                node = _child(splits, node, examples[i, feature])
 
 
 class FirstNeeds(NamedTuple):

@@ -185,9 +185,9 @@ class Trees:
         -------
         ndarray of int32, shape (n_samples, n_features)
         """
-        leaves = self.leaves(self.checked_examples(X))
-        counts = np.zeros((leaves.shape[1], self.n_features), dtype=np.int32)
-        routing.count_tests(self.parent, self.feature, leaves, counts)
+        examples = self.checked_examples(X)
+        counts = np.zeros(examples.shape, dtype=np.int32)
+        routing.count_tests(self.splits, examples, counts)
         return counts
 
     def cost(self, X: npt.ArrayLike, costs: FeatureCosts, split_cost: object = 0) -> FloatArray:
@@ -369,7 +369,7 @@ class Trees:
         """
         if kept.size != self.n_internal:
             raise ValueError(
-                f"pruning: expected {self.n_internal} internal nodes, one a test of the forest, got {kept.size}"
+                f"pruning: expected {self.n_internal} internal nodes, one per test of the forest, got {kept.size}"
             )
         splits = np.zeros(self.n_nodes + 1, dtype=bool)
         splits[self.internal_nodes] = kept

@@ -137,7 +137,7 @@ def test_cost_of_usage_is_the_sum_of_units(data) -> None:
         ((3.5,), TypeError, "prices: expected a sequence of numbers, got 3.5"),
         (("12",), TypeError, "prices: expected a sequence of numbers, got '12'"),
         (([[1, 2]],), TypeError, r"prices\[0\]: expected a finite number"),
-        (([1, 2], [0]), ValueError, r"groups: expected one group a feature, shape \(2,\), got shape \(1,\)"),
+        (([1, 2], [0]), ValueError, r"groups: expected one group per feature, shape \(2,\), got shape \(1,\)"),
         (([1, 2], [0.0, 1.0], [1, 1]), TypeError, "groups: expected integers, -1 for no group, got dtype float64"),
         (([1, 2], [0, -2], [1]), ValueError, "groups: expected -1 or a group index >= 0, got -2"),
         (([1, 2], [0, 1], [1]), ValueError, r"group_fees: expected a fee for each of the groups 0..1, got 1"),

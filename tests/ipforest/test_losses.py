@@ -36,7 +36,7 @@ def examples_at_nodes(forest: Forest, X: np.ndarray, draws: list[np.ndarray] | N
 
 def as_floats(result: NodeErrors, n_examples: int, n_trees: int) -> np.ndarray:
     """Losses in units of the loss itself: the unit must be resolution / (N_e T)."""
-    assert result.unit == result.resolution / (n_examples * n_trees)
+    assert result.error_unit == result.resolution / (n_examples * n_trees)
     return result.errors * float(result.resolution)
 
 
@@ -137,7 +137,7 @@ def test_class_weights_weigh_the_errors() -> None:
     result = node_errors(forest, "misclassification", None, None)
     total = (class_counts(LABELS_TRAIN) * factors).sum()
     np.testing.assert_allclose(result.errors * float(result.resolution), expected, atol=float(result.resolution))
-    assert result.unit == result.resolution / Fraction(total)
+    assert result.error_unit == result.resolution / Fraction(total)
 
 
 @pytest.mark.parametrize("scale", [2.0**-30, 2.0**-10, 0.5, 1.0, 2.0**20])
@@ -149,7 +149,7 @@ def test_the_scale_of_sample_weights_does_not_matter(scale: float) -> None:
     for loss in IMPURITY:
         result, plain = node_errors(forest, loss, None, None), node_errors(counts, loss, None, None)
         np.testing.assert_allclose(
-            result.errors * float(result.unit), plain.errors * float(plain.unit), rtol=0, atol=1e-5
+            result.errors * float(result.error_unit), plain.errors * float(plain.error_unit), rtol=0, atol=1e-5
         )
 
 
@@ -158,7 +158,7 @@ def test_a_stated_resolution_rounds_each_node_to_the_nearest_step() -> None:
     fine = node_errors(forest, "gini", None, "1e-9")
     coarse = node_errors(forest, "gini", None, Fraction(1, 4))
     assert (fine.resolution, coarse.resolution) == (Fraction(1, 10**9), Fraction(1, 4))
-    assert coarse.unit == Fraction(1, 4) / (120 * forest.n_trees)
+    assert coarse.error_unit == Fraction(1, 4) / (120 * forest.n_trees)
     np.testing.assert_allclose(coarse.errors, fine.errors * 4e-9, atol=0.5 + 1e-6)
 
 
@@ -168,9 +168,9 @@ def test_a_resolution_may_also_coarsen_counts() -> None:
     same = node_errors(forest, "misclassification", None, 1)
     halves = node_errors(forest, "misclassification", None, "1/2")
     np.testing.assert_array_equal(same.errors, counts.errors)
-    assert same.unit == counts.unit
+    assert same.error_unit == counts.error_unit
     np.testing.assert_array_equal(halves.errors, 2 * counts.errors)
-    assert halves.unit * 2 == counts.unit
+    assert halves.error_unit * 2 == counts.error_unit
 
 
 @pytest.mark.parametrize("loss", ["gini", "entropy"])
