@@ -6,9 +6,11 @@ first use, so that a checker brings in no solver:
 
 ==================  ==================================================================================================
 `unimodularity`     is a matrix totally unimodular, a network matrix?
-                    `small_matrices`, `network_recognition`: exact tests of small matrices; `known_matrices`: answers
-                    of the literature; `network_certificate`: the programs at any size, in linear time;
-                    `network_form`: the papers' row operations (Lemma 3.1 / 4.1)
+                    `total_unimodularity` decides at any size; `decomposition`, `network_certificate`,
+                    `counterexample`: the evidence and its checkers; `graph_realisation`, `network_recognition`,
+                    `separations`, `signings`: how it is found; `small_matrices`: three exponential tests;
+                    `known_matrices`: answers of the literature; `network_form`: the papers' row operations
+                    (Lemma 3.1 / 4.1)
 `integrality`       `vertices`, `polytopes`: exact vertices of small relaxations, rounding by a threshold; `simplex`:
                     vertices of mid-size relaxations
 `certificates`      `optimality`: one integer flow proves a pruning optimal; `path_optimality`: one flow proves a whole
@@ -35,9 +37,11 @@ if TYPE_CHECKING:
     from proofs.claims.table import prove
     from proofs.crosschecks.methods import crosscheck, crosscheck_random, replay
     from proofs.integrality.vertices import round_by_threshold, vertices
+    from proofs.unimodularity.counterexample import Counterexample
+    from proofs.unimodularity.decomposition import Certificate
     from proofs.unimodularity.network_certificate import NetworkCertificate, network_certificate
     from proofs.unimodularity.network_recognition import find_network
-    from proofs.unimodularity.small_matrices import Certificate, Counterexample, is_totally_unimodular
+    from proofs.unimodularity.total_unimodularity import is_totally_unimodular
     from proofs.verdict import Verdict
 
 __all__ = [
@@ -64,15 +68,15 @@ __all__ = [
 ]
 
 _HOME = {
-    "Certificate": "unimodularity.small_matrices",
-    "Counterexample": "unimodularity.small_matrices",
+    "Certificate": "unimodularity.decomposition",
+    "Counterexample": "unimodularity.counterexample",
     "NetworkCertificate": "unimodularity.network_certificate",
     "Verdict": "verdict",
     "compile_proof": "claims.machine_checked",
     "find_network": "unimodularity.network_recognition",
     "crosscheck": "crosschecks.methods",
     "crosscheck_random": "crosschecks.methods",
-    "is_totally_unimodular": "unimodularity.small_matrices",
+    "is_totally_unimodular": "unimodularity.total_unimodularity",
     "network_certificate": "unimodularity.network_certificate",
     "prove": "claims.table",
     "read_certificate": "certificates.pruning_file",

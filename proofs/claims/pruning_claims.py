@@ -36,14 +36,11 @@ from proofs.integrality.vertices import (
     round_by_threshold,
     vertices,
 )
+from proofs.unimodularity.counterexample import Counterexample
 from proofs.unimodularity.network_certificate import FORMULATIONS, formulation_matrix, network_certificate
 from proofs.unimodularity.network_form import compare_with_print, network_form
-from proofs.unimodularity.small_matrices import (
-    Counterexample,
-    by_colouring,
-    by_eulerian_submatrices,
-    is_totally_unimodular,
-)
+from proofs.unimodularity.small_matrices import by_colouring, by_eulerian_submatrices
+from proofs.unimodularity.total_unimodularity import is_totally_unimodular
 
 HALF = Fraction(1, 2)
 PAPER_POINT = tuple(Fraction(number) for number in ("0", "1", "1/2", "1/2", "1/2", "1/2", "1/2"))

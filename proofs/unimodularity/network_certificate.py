@@ -37,7 +37,7 @@ entries in each row of T.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,6 +83,10 @@ class NetworkCertificate:
         """Rows and columns of the matrix it is about."""
         rows, columns = self.tail.size, self.column_vertex.size
         return (columns, rows) if self.transposed else (rows, columns)
+
+    def transpose(self) -> NetworkCertificate:
+        """Give the certificate of the transposed matrix."""
+        return replace(self, transposed=not self.transposed)
 
     def check(self, matrix: Any) -> Verdict:
         """Check that `matrix` is the path matrix of this tree; linear in vertices, rows and nonzeros.

@@ -1,8 +1,9 @@
-"""Is a small matrix a network matrix? A search for the directed tree, exact in both answers.
+"""Is a matrix a network matrix? Near-linear time, at any size; the answer yes is a directed tree.
 
-Contracting an arc of a tree deletes its row from the network matrix. So every tree for the first k + 1 rows comes from
-one for the first k rows by splitting a vertex in two, sharing out its arcs, and joining the halves by the new arc. The
-search walks through all such splits, and keeps those in which every column, restricted to the rows so far, is a path.
+First a tree in which the support of every column is a path (`graph_realisation`), then directions of its arcs. All
+totally unimodular signings of one support differ by the signs of whole rows and columns (Camion 1963). So any tree
+will do: its matrix with all arcs pointing away from the root is compared with the given one, and a row to be negated is
+an arc to be turned, a column a path to be walked backwards.
 
 Most totally unimodular matrices that one meets are network matrices or transposes of such; R10 and R12 are the least
 that are neither (Seymour 1980).
@@ -10,19 +11,18 @@ that are neither (Seymour 1980).
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
 
+from proofs.unimodularity.graph_realisation import Realisation, realise
 from proofs.unimodularity.network_certificate import NetworkCertificate
-from proofs.unimodularity.small_matrices import is_totally_unimodular
+from proofs.unimodularity.signings import scaling
 
-MOST_ROWS = 8
-"""The search refuses matrices with more rows."""
-
-_Arcs = tuple[tuple[int, int], ...]
+Array = NDArray[np.int64]
 
 
 def find_network(matrix: Any) -> NetworkCertificate | None:
@@ -30,7 +30,7 @@ def find_network(matrix: Any) -> NetworkCertificate | None:
 
     Parameters
     ----------
-    matrix : (m, n) array_like of 0, 1, -1, m at most `MOST_ROWS`
+    matrix : (m, n) array_like or scipy sparse matrix of 0, 1, -1
 
     Returns
     -------
@@ -40,76 +40,72 @@ def find_network(matrix: Any) -> NetworkCertificate | None:
     Raises
     ------
     ValueError
-        For an entry other than 0, 1, -1, or too many rows.
+        For an entry other than 0, 1, -1.
     """
-    entries = np.asarray(matrix)
-    if entries.ndim != 2 or not np.isin(entries, (-1, 0, 1)).all():
+    entries = sparse.coo_array(matrix if sparse.issparse(matrix) else np.asarray(matrix))
+    if entries.ndim != 2 or not np.isin(entries.data, (-1, 0, 1)).all():
         raise ValueError("matrix: expected two dimensions and entries 0, 1, -1")
-    if entries.shape[0] > MOST_ROWS:
-        raise ValueError(f"matrix: expected at most {MOST_ROWS} rows, got {entries.shape[0]}; transpose or shrink it")
-    if entries.size and not is_totally_unimodular(entries):
+    columns = sparse.csc_array(entries.astype(np.int64))
+    columns.eliminate_zeros()
+    columns.sort_indices()
+    realisation = realise(columns)
+    return None if realisation is None else orient(realisation, columns)
+
+
+def orient(realisation: Realisation, matrix: sparse.csc_array) -> NetworkCertificate | None:
+    """Direct the arcs of a tree so that its columns have the signs of a matrix; None if that is impossible."""
+    away = away_from_root(realisation)
+    signs = scaling(path_matrix(away, matrix), matrix)
+    if signs is None:
         return None
-    order = np.argsort(-np.abs(entries).sum(axis=1), kind="stable")  # dense rows first: they decide early
-    columns = np.unique(entries[order].astype(np.int64), axis=1).T.tolist()
-    arcs = _grow((), columns, entries.shape[0])
-    if arcs is None:
-        return None
-    return _certificate([arcs[int(place)] for place in np.argsort(order)], entries.astype(np.int64))
-
-
-def _grow(arcs: _Arcs, columns: list[list[int]], n_rows: int) -> _Arcs | None:
-    """Extend a tree for the first rows to one for all of them, depth first."""
-    if len(arcs) == n_rows:
-        return arcs
-    new = len(arcs) + 1
-    for vertex in range(new):
-        touching = [place for place, ends in enumerate(arcs) if vertex in ends]
-        for size in range(len(touching) + 1):
-            for moved in combinations(touching, size):
-                split = tuple(
-                    tuple(new if end == vertex and place in moved else end for end in ends)
-                    for place, ends in enumerate(arcs)
-                )
-                candidate = (*((tail, head) for tail, head in split), (vertex, new))
-                if all(_ends(candidate, column) is not None for column in columns):
-                    found = _grow(candidate, columns, n_rows)
-                    if found is not None:
-                        return found
-    return None
-
-
-def _ends(arcs: _Arcs, column: list[int]) -> tuple[int, int] | None:
-    """Return tail and head of the path that a column's first entries walk along the arcs; None if they are no path."""
-    balance = [0] * (len(arcs) + 1)
-    for (tail, head), entry in zip(arcs, column, strict=False):
-        balance[tail] -= entry
-        balance[head] += entry
-    uneven = [(value, vertex) for vertex, value in enumerate(balance) if value]
-    if not uneven:
-        return 0, 0
-    if len(uneven) != 2 or {value for value, _ in uneven} != {-1, 1}:
-        return None
-    (_, tail), (_, head) = sorted(uneven)
-    return tail, head
-
-
-def _certificate(arcs: list[tuple[int, int]], entries: NDArray[np.int64]) -> NetworkCertificate:
-    """Write the certificate down, the tree's vertices numbered from vertex 0 outwards."""
-    number, parent = {0: 0}, [-1]
-    child_of = {}
-    while len(number) <= len(arcs):
-        for place, (tail, head) in enumerate(arcs):
-            if (tail in number) != (head in number):
-                above, below = (tail, head) if tail in number else (head, tail)
-                number[below] = len(parent)
-                parent.append(number[above])
-                child_of[place] = number[below]
-    ends = [_ends(tuple(arcs), column) or (0, 0) for column in entries.T.tolist()]
+    rows, columns = signs
+    forwards = columns > 0
     return NetworkCertificate(
-        parent=np.array(parent, dtype=np.int64),
-        column_vertex=np.array([child_of[place] for place in range(len(arcs))], dtype=np.int64),
-        away=np.array([number[head] == child_of[place] for place, (_, head) in enumerate(arcs)], dtype=np.bool_),
-        tail=np.array([number[tail] for tail, _ in ends], dtype=np.int64),
-        head=np.array([number[head] for _, head in ends], dtype=np.int64),
+        away.parent,
+        away.column_vertex,
+        rows > 0,
+        np.where(forwards, away.tail, away.head),
+        np.where(forwards, away.head, away.tail),
         transposed=True,
     )
+
+
+def path_matrix(away: NetworkCertificate, support: sparse.csc_array) -> sparse.csc_array:
+    """Give the matrix of a tree whose arcs point away from its root, the support being known: -1 up, +1 down."""
+    first, last = _ranges(away.parent)
+    column = np.repeat(np.arange(support.shape[1]), np.diff(support.indptr))
+    below = away.column_vertex[support.indices]
+    tail = away.tail[column]
+    upwards = (first[below] <= first[tail]) & (first[tail] < last[below])
+    signs = np.where(upwards, -1, 1)
+    return sparse.csc_array((signs, support.indices, support.indptr), shape=support.shape)
+
+
+def away_from_root(realisation: Realisation) -> NetworkCertificate:
+    """Root the tree at vertex 0, with all arcs pointing away from it."""
+    n_vertices, (one, two) = realisation.n_vertices, realisation.row_ends.T
+    graph = sparse.coo_array((np.ones(one.size, dtype=np.int8), (one, two)), shape=(n_vertices, n_vertices))
+    order, before = csgraph.breadth_first_order(sparse.csr_array(graph), 0, directed=False)
+    if order.size != n_vertices or one.size != n_vertices - 1:
+        raise RuntimeError("two keys of the graph realisation coincide: report this matrix")
+    number = np.empty(n_vertices, dtype=np.int64)
+    number[order] = np.arange(n_vertices)
+    parent = np.concatenate([[-1], number[before[order[1:]]]])
+    vertex = np.maximum(number[one], number[two])
+    tail, head = number[realisation.column_ends].T
+    return NetworkCertificate(parent, vertex, np.ones(one.size, dtype=np.bool_), tail, head, transposed=True)
+
+
+def _ranges(parent: Array) -> tuple[Array, Array]:
+    """Give the range of depth-first numbers of the vertices below each vertex, itself included."""
+    size = np.ones(parent.size, dtype=np.int64)
+    for vertex in range(parent.size - 1, 0, -1):
+        size[parent[vertex]] += size[vertex]
+    first = np.zeros(parent.size, dtype=np.int64)
+    following = np.ones(parent.size, dtype=np.int64)
+    for vertex in range(1, parent.size):
+        above = parent[vertex]
+        first[vertex] = following[above]
+        following[above] += size[vertex]
+        following[vertex] = first[vertex] + 1
+    return first, first + size

@@ -1,4 +1,4 @@
-r"""Is a small matrix totally unimodular? Three exact tests, and evidence for either answer.
+r"""Is a small matrix totally unimodular? Three exact tests, independent of each other and of `total_unimodularity`.
 
 A matrix is *totally unimodular* (TU) when every square submatrix has determinant -1, 0 or 1. The tests:
 
@@ -26,74 +26,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from proofs.exact import Number, determinant
+from proofs.exact import Number
+from proofs.unimodularity.counterexample import Counterexample, as_dense_matrix, exact_rows
 from proofs.verdict import Verdict, accept, refuse
 
 LONGEST_SHORT_SIDE = 18
 """The exponential tests refuse matrices whose shorter side is longer than this."""
 
 _FIELD = 8  # bits a column sum takes in a packed integer; sums stay within +-(LONGEST_SHORT_SIDE + 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Counterexample:
-    """A square submatrix that shows a matrix is not totally unimodular; false as a truth value.
-
-    Attributes
-    ----------
-    matrix : (m, n) ndarray
-        The matrix in question.
-    rows, columns : tuple of int
-        The submatrix, by position; both of the same length.
-    determinant : int or Fraction
-        Its determinant, outside -1, 0, 1.
-    """
-
-    matrix: NDArray[Any]
-    rows: tuple[int, ...]
-    columns: tuple[int, ...]
-    determinant: Number
-
-    def __bool__(self) -> bool:
-        return False
-
-    @property
-    def submatrix(self) -> NDArray[Any]:
-        """The violating square submatrix."""
-        part: NDArray[Any] = self.matrix[np.ix_(self.rows, self.columns)]
-        return part
-
-    def check(self) -> Verdict:
-        """Recompute the determinant exactly."""
-        m, n = self.matrix.shape
-        if len(self.rows) != len(self.columns) or not self.rows:
-            return refuse(f"{len(self.rows)} rows and {len(self.columns)} columns are no square submatrix")
-        if len(set(self.rows)) != len(self.rows) or len(set(self.columns)) != len(self.columns):
-            return refuse("a row or a column is listed twice")
-        if not all(0 <= i < m for i in self.rows) or not all(0 <= j < n for j in self.columns):
-            return refuse(f"a row or a column lies outside the {m} x {n} matrix")
-        found = determinant(_exact_rows(self.submatrix))
-        if found != self.determinant:
-            return refuse(f"the determinant is {found}, not {self.determinant}")
-        if found in (-1, 0, 1):
-            return refuse(f"the determinant {found} does not violate total unimodularity")
-        return accept(f"rows {list(self.rows)}, columns {list(self.columns)} have determinant {found}")
-
-    def is_minimal(self) -> bool:
-        """Return whether deleting any row or column of the submatrix leaves a totally unimodular one."""
-        part = self.submatrix
-        smaller = [np.delete(part, i, axis) for axis in (0, 1) for i in range(len(self.rows))]
-        return all(by_eulerian_submatrices(candidate) for candidate in smaller)
-
-    def __str__(self) -> str:
-        return f"not totally unimodular: {self.check().reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,85 +121,9 @@ class EulerianCertificate:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """Two independent proofs that a matrix is totally unimodular; true as a truth value.
-
-    Attributes
-    ----------
-    colouring : ColouringCertificate
-        Ghouila-Houri's condition, set by set.
-    eulerian : EulerianCertificate
-        Camion's condition, set by set.
-    """
-
-    colouring: ColouringCertificate
-    eulerian: EulerianCertificate
-
-    @property
-    def matrix(self) -> NDArray[Any]:
-        """The matrix in question."""
-        return self.colouring.matrix
-
-    def check(self) -> Verdict:
-        """Check both proofs, and that they are about one matrix."""
-        if not np.array_equal(self.colouring.matrix, self.eulerian.matrix):
-            return refuse("the two proofs are about different matrices")
-        for proof in (self.colouring, self.eulerian):
-            verdict = proof.check()
-            if not verdict:
-                return verdict
-        return accept(f"{self.matrix.shape[0]} x {self.matrix.shape[1]}: colourings and Eulerian sums")
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __str__(self) -> str:
-        return f"totally unimodular ({self.check().reason})"
-
-
-def is_totally_unimodular(matrix: Any) -> Certificate | Counterexample:
-    """Decide total unimodularity by two independent exact tests, and prove the answer.
-
-    Parameters
-    ----------
-    matrix : (m, n) array_like or scipy sparse matrix
-        Any finite numbers. An entry other than 0, 1, -1 is itself a violating 1 x 1 submatrix. A matrix without
-        rows or without columns is totally unimodular. The shorter side may have at most
-        `LONGEST_SHORT_SIDE` lines: beyond that, build a `NetworkCertificate`.
-
-    Returns
-    -------
-    Certificate or Counterexample
-        Truthy or falsy; either way `.check()` recomputes everything.
-
-    Raises
-    ------
-    ValueError
-        If the input is not a matrix of finite numbers, or too large for an exponential test.
-    RuntimeError
-        If the two tests disagree, which would be a defect of this module.
-
-    Examples
-    --------
-    >>> bool(is_totally_unimodular([[1, 1, 0], [0, 1, 1], [1, 0, 1]]))
-    False
-    >>> is_totally_unimodular([[1, 1, 0], [0, 1, 1], [1, 0, 1]]).determinant
-    2
-    """
-    values = _as_matrix(matrix)
-    colouring = by_colouring(values)
-    eulerian = by_eulerian_submatrices(values)
-    if isinstance(colouring, ColouringCertificate) and isinstance(eulerian, EulerianCertificate):
-        return Certificate(colouring, eulerian)
-    if isinstance(colouring, Counterexample) and isinstance(eulerian, Counterexample):
-        return colouring
-    raise RuntimeError(f"the two tests of total unimodularity disagree on {values.tolist()}: report this matrix")
-
-
 def by_colouring(matrix: Any) -> ColouringCertificate | Counterexample:
-    """Decide by Ghouila-Houri's row colourings; see `is_totally_unimodular`."""
-    values = _as_matrix(matrix)
+    """Decide by Ghouila-Houri's row colourings; see the module's docstring."""
+    values = as_dense_matrix(matrix)
     transposed, lines = _shorter_side(values)
     if lines is None:
         return _bad_entry(values)
@@ -268,8 +138,8 @@ def by_colouring(matrix: Any) -> ColouringCertificate | Counterexample:
 
 
 def by_eulerian_submatrices(matrix: Any) -> EulerianCertificate | Counterexample:
-    """Decide by Camion's Eulerian submatrices; see `is_totally_unimodular`."""
-    values = _as_matrix(matrix)
+    """Decide by Camion's Eulerian submatrices; see the module's docstring."""
+    values = as_dense_matrix(matrix)
     transposed, lines = _shorter_side(values)
     if lines is None:
         return _bad_entry(values)
@@ -287,11 +157,11 @@ def by_subdeterminants(matrix: Any) -> Literal[True] | Counterexample:
 
     The cost is the number of square submatrices, C(m + n, n): meant for matrices up to about 8 x 8.
     """
-    values = _as_matrix(matrix)
+    values = as_dense_matrix(matrix)
     _, lines = _shorter_side(values)
     if lines is None:
         return _bad_entry(values)
-    rows = _exact_rows(values)
+    rows = exact_rows(values)
     m, n = values.shape
     smaller: dict[tuple[tuple[int, ...], tuple[int, ...]], Number] = {((), ()): 1}
     for order in range(1, min(m, n) + 1):
@@ -311,37 +181,6 @@ def by_subdeterminants(matrix: Any) -> Literal[True] | Counterexample:
     return True
 
 
-def _as_matrix(matrix: Any) -> NDArray[Any]:
-    """Copy to a read-only dense array of finite numbers, or say what is wrong."""
-    if isinstance(matrix, np.ndarray) and matrix.ndim == 2 and matrix.dtype == np.int64 and not matrix.flags.writeable:
-        return matrix
-    dense = matrix.toarray() if hasattr(matrix, "toarray") else matrix
-    values = np.array(dense)
-    if values.size == 0 and values.ndim < 2:
-        values = values.reshape(0, 0)
-    if values.ndim != 2:
-        raise ValueError(f"matrix: expected two dimensions, got {values.ndim}; pass a list of rows or a 2-d array")
-    if values.dtype == np.bool_:
-        values = values.astype(np.int64)
-    if values.dtype == object:
-        if not all(isinstance(entry, (int, Fraction)) for entry in values.flat):
-            raise ValueError("matrix: expected int or Fraction objects; convert the entries first")
-    elif not np.issubdtype(values.dtype, np.integer) and not np.issubdtype(values.dtype, np.floating):
-        raise ValueError(f"matrix: expected numbers, got dtype {values.dtype}; convert it first")
-    elif not np.isfinite(values).all():
-        raise ValueError("matrix: expected finite numbers, got NaN or infinity; clean it first")
-    if np.isin(values, (-1, 0, 1)).all():
-        values = values.astype(np.int64)
-    values.flags.writeable = False
-    return values
-
-
-def _exact_rows(values: NDArray[Any]) -> list[list[Number]]:
-    if values.dtype == object or np.issubdtype(values.dtype, np.integer):
-        return [list(row) for row in values.tolist()]
-    return [[Fraction(entry) for entry in row] for row in values.tolist()]
-
-
 def _lines(values: NDArray[Any], transposed: bool) -> NDArray[np.int64] | None:
     if not np.isin(values, (-1, 0, 1)).all():
         return None
@@ -355,14 +194,14 @@ def _shorter_side(values: NDArray[Any]) -> tuple[bool, NDArray[np.int64] | None]
     if side > LONGEST_SHORT_SIDE:
         raise ValueError(
             f"matrix: expected at most {LONGEST_SHORT_SIDE} rows or columns for an exponential test, got "
-            f"{values.shape[0]} x {values.shape[1]}; build a NetworkCertificate instead"
+            f"{values.shape[0]} x {values.shape[1]}; call is_totally_unimodular instead"
         )
     return transposed, _lines(values, transposed)
 
 
 def _bad_entry(values: NDArray[Any]) -> Counterexample:
     row, column = (int(i) for i in np.argwhere(~np.isin(values, (-1, 0, 1)))[0])
-    return Counterexample(values, (row,), (column,), _exact_rows(values[row : row + 1, column : column + 1])[0][0])
+    return Counterexample.of(values, (row,), (column,))
 
 
 def _subset_table(side: int) -> NDArray[np.bool_]:
@@ -472,5 +311,4 @@ def _minimal_counterexample(
         if fails(lines[:, fewer]):
             kept = fewer
     rows, columns = (tuple(kept), subset) if transposed else (subset, tuple(kept))
-    part = values[np.ix_(rows, columns)]
-    return Counterexample(values, rows, columns, determinant(_exact_rows(part)))
+    return Counterexample.of(values, rows, columns)

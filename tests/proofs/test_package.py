@@ -18,6 +18,7 @@ FORBIDDEN = ("numba", "highspy", "pyomo", "ortools", "networkx", "ipforest", "fo
         "proofs.certificates.pruning_file",
         "proofs.certificates.path_optimality",
         "proofs.certificates.path_file",
+        "proofs.unimodularity.decomposition",
         "proofs.unimodularity.small_matrices",
         "proofs.exact",
         "proofs.verdict",

@@ -15,7 +15,7 @@ from proofs.unimodularity.network_certificate import (
     formulation_matrix,
     network_certificate,
 )
-from proofs.unimodularity.small_matrices import is_totally_unimodular
+from proofs.unimodularity.total_unimodularity import is_totally_unimodular
 from tests.strategies import instances
 
 

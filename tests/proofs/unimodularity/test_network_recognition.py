@@ -1,10 +1,13 @@
 """Recognising network matrices: the literature's answers, and agreement with the tests of unimodularity."""
 
+from itertools import product
+
 import numpy as np
 import pytest
+from scipy import sparse
 
 from proofs.unimodularity.known_matrices import known_matrices, random_network_matrix
-from proofs.unimodularity.network_recognition import MOST_ROWS, find_network
+from proofs.unimodularity.network_recognition import find_network
 from proofs.unimodularity.small_matrices import by_subdeterminants
 
 GALLERY = {known.name: known.matrix for known in known_matrices()}
@@ -68,11 +71,28 @@ def test_totally_unimodular_matrices_up_to_four_rows_are_networks_or_transposes(
             assert find_network(matrix) is not None or find_network(matrix.T) is not None
 
 
-def test_what_is_no_small_matrix_is_refused():
-    with pytest.raises(ValueError, match="entries 0, 1, -1"):
-        find_network([[2]])
-    with pytest.raises(ValueError, match=f"at most {MOST_ROWS} rows"):
-        find_network(np.zeros((MOST_ROWS + 1, 1)))
+def test_signs_decide():
+    """Of the signings of a cycle's support half are networks: those whose entries sum to a multiple of four."""
+    for signs in product((-1, 1), repeat=6):
+        matrix = np.array([[signs[0], 0, signs[1]], [signs[2], signs[3], 0], [0, signs[4], signs[5]]])
+        found = find_network(matrix)
+        assert (found is not None) is (sum(signs) % 4 == 0)
+        assert found is None or found.check(matrix)
+
+
+@pytest.mark.parametrize("size", [200, 2000])
+def test_large_matrices_and_their_transposes(size):
+    rng = np.random.default_rng(94)
+    matrix = sparse.csr_array(random_network_matrix(rng, size, size))
+    assert find_network(matrix).check(matrix)
+    transpose = sparse.csr_array(matrix.T)
+    assert find_network(transpose) is None
+
+
+def test_what_is_no_sign_matrix_is_refused():
+    for matrix in ([[2]], [1, 0], sparse.csr_array([[0, 3]])):
+        with pytest.raises(ValueError, match="two dimensions and entries 0, 1, -1"):
+            find_network(matrix)
 
 
 def test_empty_matrices():

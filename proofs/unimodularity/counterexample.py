@@ -1,0 +1,135 @@
+"""A submatrix that shows a matrix is not totally unimodular; what is accepted as a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from proofs.exact import Number, determinant
+from proofs.verdict import Verdict, accept, refuse
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """A square submatrix that shows a matrix is not totally unimodular; false as a truth value.
+
+    Attributes
+    ----------
+    matrix : (m, n) ndarray or scipy csr_array
+        The matrix in question.
+    rows, columns : tuple of int
+        The submatrix, by position; both of the same length.
+    determinant : int or Fraction
+        Its determinant, outside -1, 0, 1.
+    """
+
+    matrix: NDArray[Any] | sparse.csr_array
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    determinant: Number
+
+    @classmethod
+    def of(cls, matrix: NDArray[Any] | sparse.csr_array, rows: Sequence[int], columns: Sequence[int]) -> Counterexample:
+        """State a submatrix with its determinant."""
+        return cls(matrix, tuple(rows), tuple(columns), determinant(exact_rows(_part(matrix, rows, columns))))
+
+    def __bool__(self) -> bool:
+        return False
+
+    @property
+    def submatrix(self) -> NDArray[Any]:
+        """The violating square submatrix."""
+        return _part(self.matrix, self.rows, self.columns)
+
+    def check(self) -> Verdict:
+        """Recompute the determinant exactly."""
+        m, n = self.matrix.shape
+        if len(self.rows) != len(self.columns) or not self.rows:
+            return refuse(f"{len(self.rows)} rows and {len(self.columns)} columns are no square submatrix")
+        if len(set(self.rows)) != len(self.rows) or len(set(self.columns)) != len(self.columns):
+            return refuse("a row or a column is listed twice")
+        if not all(0 <= i < m for i in self.rows) or not all(0 <= j < n for j in self.columns):
+            return refuse(f"a row or a column lies outside the {m} x {n} matrix")
+        found = determinant(exact_rows(self.submatrix))
+        if found != self.determinant:
+            return refuse(f"the determinant is {found}, not {self.determinant}")
+        if found in (-1, 0, 1):
+            return refuse(f"the determinant {found} does not violate total unimodularity")
+        return accept(f"rows {list(self.rows)}, columns {list(self.columns)} have determinant {found}")
+
+    def is_minimal(self) -> bool:
+        """Return whether deleting any row or column of the submatrix leaves a totally unimodular one."""
+        from proofs.unimodularity.total_unimodularity import is_totally_unimodular
+
+        part = self.submatrix
+        smaller = [np.delete(part, i, axis) for axis in (0, 1) for i in range(len(self.rows))]
+        return all(is_totally_unimodular(candidate) for candidate in smaller)
+
+    def __str__(self) -> str:
+        return f"not totally unimodular: {self.check().reason}"
+
+
+def as_matrix(matrix: Any) -> NDArray[Any] | sparse.csr_array:
+    """Copy a matrix of finite numbers to a read-only ndarray, or csr_array without stored zeros if it is sparse.
+
+    Raises
+    ------
+    ValueError
+        Says what is no matrix of finite numbers.
+    """
+    if sparse.issparse(matrix):
+        values = sparse.csr_array(matrix, copy=True)
+        values.sum_duplicates()
+        values.eliminate_zeros()
+        values.data = _as_numbers(values.data)
+        for array in (values.indices, values.indptr):
+            array.flags.writeable = False
+        return values
+    dense = np.array(matrix)
+    if dense.shape == (0,):
+        dense = dense.reshape(0, 0)
+    if dense.ndim != 2:
+        raise ValueError(f"matrix: expected two dimensions, got {dense.ndim}; pass a list of rows or a 2-d array")
+    return _as_numbers(dense)
+
+
+def as_dense_matrix(matrix: Any) -> NDArray[Any]:
+    """Copy a matrix of finite numbers to a read-only ndarray; see `as_matrix`."""
+    dense: NDArray[Any] = as_matrix(matrix.toarray() if sparse.issparse(matrix) else matrix)
+    return dense
+
+
+def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype == np.bool_:
+        values = values.astype(np.int64)
+    if values.dtype == object:
+        if not all(isinstance(entry, int | Fraction) for entry in values.flat):
+            raise ValueError("matrix: expected int or Fraction objects; convert the entries first")
+    elif not np.issubdtype(values.dtype, np.integer) and not np.issubdtype(values.dtype, np.floating):
+        raise ValueError(f"matrix: expected numbers, got dtype {values.dtype}; convert it first")
+    elif not np.isfinite(values).all():
+        raise ValueError("matrix: expected finite numbers, got NaN or infinity; clean it first")
+    if np.isin(values, (-1, 0, 1)).all():
+        values = values.astype(np.int64)
+    values.flags.writeable = False
+    return values
+
+
+def exact_rows(values: NDArray[Any]) -> list[list[Number]]:
+    """Write a dense matrix with int and Fraction entries."""
+    if values.dtype == object or np.issubdtype(values.dtype, np.integer):
+        return [list(row) for row in values.tolist()]
+    return [[Fraction(entry) for entry in row] for row in values.tolist()]
+
+
+def _part(matrix: NDArray[Any] | sparse.csr_array, rows: Sequence[int], columns: Sequence[int]) -> NDArray[Any]:
+    if isinstance(matrix, np.ndarray):
+        part: NDArray[Any] = matrix[np.ix_(rows, columns)]
+        return part
+    return np.asarray(matrix[list(rows)][:, list(columns)].toarray())

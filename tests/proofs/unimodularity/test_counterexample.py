@@ -1,0 +1,83 @@
+"""Counterexamples: their check recomputes, every corruption is refused; what is accepted as a matrix."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from proofs.unimodularity.counterexample import Counterexample, as_matrix
+from proofs.unimodularity.known_matrices import known_matrices
+from proofs.unimodularity.total_unimodularity import is_totally_unimodular
+
+FANO = next(known.matrix for known in known_matrices() if known.name == "F7")
+
+
+@pytest.mark.parametrize("matrix", [FANO, sparse.csr_array(FANO)])
+def test_every_corruption_of_a_counterexample_is_refused(matrix):
+    answer = is_totally_unimodular(matrix)
+    assert answer.check()
+    assert answer.is_minimal()
+    assert abs(answer.determinant) == 2
+    assert "determinant is" in replace(answer, determinant=3).check().reason
+    assert "no square" in replace(answer, rows=answer.rows[:-1]).check().reason
+    assert "twice" in replace(answer, rows=(0, 0, 1)).check().reason
+    assert "outside" in replace(answer, columns=(0, 1, 9)).check().reason
+
+
+def test_a_harmless_submatrix_is_no_counterexample():
+    assert "does not violate" in Counterexample.of(np.eye(2, dtype=np.int64), (0,), (0,)).check().reason
+
+
+def test_a_larger_submatrix_than_needed_is_not_minimal():
+    matrix = np.array([[1, 1, 0], [1, -1, 0], [0, 0, 1]])
+    assert not Counterexample.of(matrix, (0, 1, 2), (0, 1, 2)).is_minimal()
+    assert Counterexample.of(matrix, (0, 1), (0, 1)).is_minimal()
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        ([[1, np.nan]], "finite numbers"),
+        ([[np.inf]], "finite numbers"),
+        (sparse.csr_array([[np.inf]]), "finite numbers"),
+        ([1, 0, 1], "two dimensions"),
+        ([["a"]], "expected numbers"),
+        (np.array([["x"]], dtype=object), "int or Fraction"),
+    ],
+)
+def test_what_is_no_matrix_is_refused(matrix, message):
+    with pytest.raises(ValueError, match=message):
+        is_totally_unimodular(matrix)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "entry"),
+    [
+        ([[1, 2], [0, 1]], 2),
+        ([[0.5]], Fraction(1, 2)),
+        (np.array([[Fraction(2, 3)]], dtype=object), Fraction(2, 3)),
+        ([[-7]], -7),
+        (sparse.csr_array(np.diag([1, 1, 3])), 3),
+        (2 * sparse.eye_array(1000), 2),
+    ],
+)
+def test_another_entry_is_a_counterexample_of_order_one(matrix, entry):
+    answer = is_totally_unimodular(matrix)
+    assert isinstance(answer, Counterexample)
+    assert answer.determinant == entry
+    assert len(answer.rows) == 1
+    assert answer.check()
+
+
+def test_the_matrix_of_an_answer_cannot_be_changed():
+    matrix = np.eye(3, dtype=np.int64)
+    answer = is_totally_unimodular(matrix)
+    matrix[0, 0] = 5
+    assert answer.check()
+    with pytest.raises(ValueError, match="read-only"):
+        answer.matrix[0, 0] = 5
+    copied = as_matrix(sparse.csr_array(np.eye(3)))
+    with pytest.raises(ValueError, match="read-only"):
+        copied.data[0] = 5
