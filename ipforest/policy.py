@@ -132,10 +132,14 @@ class TreesInOrder:
 
     def answer(self, progress: Progress, rows: Rows) -> npt.NDArray[np.float64]:
         """Average the nodes that what is known leads to."""
-        forest = self._forest
-        nodes = np.empty((rows.size, forest.n_trees), dtype=np.int64)
-        routing.reached_nodes(forest.splits, rows, progress.values, progress.known, nodes)
-        return forest.mean_value(nodes, counted=self._counted(nodes))
+        nodes = self.reached(progress, rows)
+        return self._forest.mean_value(nodes, counted=self._counted(nodes))
+
+    def reached(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int64]:
+        """Find the node of each tree that what is known leads to, shape (n_rows, n_trees)."""
+        nodes = np.empty((rows.size, self._forest.n_trees), dtype=np.int64)
+        routing.reached_nodes(self._forest.splits, rows, progress.values, progress.known, nodes)
+        return nodes
 
     def _counted(self, nodes: Array) -> npt.NDArray[np.bool_]:
         """Mark the trees that are past their root, or all where none is."""

@@ -48,6 +48,9 @@ def forest_from_sklearn(estimator: Any) -> Forest:
     """Read a fitted estimator; see `Forest.from_sklearn`."""
     estimator = averaging_trees(estimator)
     check_is_fitted(estimator)
+    if hasattr(estimator, "to_forest"):
+        forest: Forest = estimator.to_forest()
+        return forest
     trees, features = _members(estimator)
     if getattr(estimator, "n_outputs_", 1) != 1:
         raise ValueError(f"estimator: expected one output, got {estimator.n_outputs_}")
@@ -98,13 +101,15 @@ def _link(estimator: Any, n_outputs: int) -> str:
 def averaging_trees(estimator: Any) -> Any:
     """Take an estimator, fitted or not, out of its FrozenEstimator if it has one, and require that it averages trees.
 
+    Estimators with a method ``to_forest``, as `ipforest.learners.BudgetRF`, do.
+
     Raises
     ------
     TypeError
         It is another kind of estimator.
     """
     inner = _unfrozen(estimator)
-    if not isinstance(inner, AVERAGING):
+    if not isinstance(inner, AVERAGING) and not hasattr(inner, "to_forest"):
         raise TypeError(f"estimator: expected an ensemble that averages trees ({SUPPORTED}), got {_name_of(inner)}")
     return inner
 

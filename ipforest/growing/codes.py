@@ -59,8 +59,7 @@ class CodedExamples:
         ValueError
             `max_bins` is not in 2..255.
         """
-        if max_bins is not None and not 2 <= max_bins <= MAX_BINS:
-            raise ValueError(f"max_bins: expected None or 2..{MAX_BINS}, got {max_bins}")
+        check_max_bins(max_bins)
         columns = [_code(column, max_bins) for column in np.ascontiguousarray(X.T)]
         lows = [low for _, low, _ in columns]
         sizes = np.array([low.size for low in lows], dtype=np.int64)
@@ -86,6 +85,18 @@ class CodedExamples:
     def arrays(self) -> CodeArrays:
         """What the kernels read."""
         return CodeArrays(self.codes, self.offsets, self.lows, self.highs)
+
+
+def check_max_bins(max_bins: object) -> None:
+    """Require None or a number of bins.
+
+    Raises
+    ------
+    ValueError
+        It is neither.
+    """
+    if max_bins is not None and not (isinstance(max_bins, (int, np.integer)) and 2 <= max_bins <= MAX_BINS):
+        raise ValueError(f"max_bins: expected None or 2..{MAX_BINS}, got {max_bins!r}")
 
 
 def _code(

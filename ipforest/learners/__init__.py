@@ -1,1 +1,17 @@
-"""Budgeted estimators."""
+"""Learners: scikit-learn estimators that train trees and pay for features."""
+
+from ipforest.learners.budget_prune import BudgetPrune
+from ipforest.learners.budget_rf import BudgetRF
+from ipforest.learners.greedy_miser import GreedyMiser, GreedyMiserRegressor
+from ipforest.learners.pruning_baselines import CostComplexity, EarlyStopping, GreedyPrune, IndividualPruning
+
+__all__ = [
+    "BudgetPrune",
+    "BudgetRF",
+    "CostComplexity",
+    "EarlyStopping",
+    "GreedyMiser",
+    "GreedyMiserRegressor",
+    "GreedyPrune",
+    "IndividualPruning",
+]

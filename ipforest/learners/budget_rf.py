@@ -1,0 +1,320 @@
+"""BudgetRF: a random forest whose splits weigh what they tell against what features cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ipforest._arrays import FloatArray
+from ipforest.base import BudgetedEstimator, check_share, optional_number, split_rows
+from ipforest.ensemble.forest import Forest
+from ipforest.growing import (
+    AcquisitionState,
+    CodedExamples,
+    Entropy,
+    Gini,
+    Grower,
+    Impurity,
+    Powers,
+    ThresholdPairs,
+    bootstrap_counts,
+    forest_of,
+)
+from ipforest.growing.codes import check_max_bins
+from ipforest.learners.staged import first_trees, staged_costs
+from ipforest.policy import Progress, Rows, TreesInOrder
+
+Array = npt.NDArray[Any]
+
+IMPURITIES: dict[str, type[Impurity]] = {kind.name: kind for kind in (ThresholdPairs, Powers, Entropy, Gini)}
+VOTINGS = ("soft", "hard", "pooled")
+
+
+@dataclass(frozen=True, slots=True)
+class GrownForest:
+    """The trees grown with one impurity, and how they do on the validation examples.
+
+    Parameters
+    ----------
+    impurity : Impurity
+    forest : Forest
+    costs, errors : ndarray of float64, shape (n_trees + 1,)
+        Average cost and error rate on the validation examples of the first 0, 1, 2, ... trees.
+    """
+
+    impurity: Impurity
+    forest: Forest
+    costs: FloatArray
+    errors: FloatArray
+
+    def trees_within(self, budget: float | None) -> int:
+        """How many of the first trees stay within a budget on the validation examples."""
+        return self.forest.n_trees if budget is None else int(np.searchsorted(self.costs, budget, side="right")) - 1
+
+
+class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    r"""Grow trees greedily by price per impurity, and add them until the budget is spent.
+
+    Each tree is GreedyTree on a bootstrap sample: at a node of examples S the split of least risk is taken, with
+    "minimax" :math:`\max_i c_t / (F(S) - F(S_i))` over its outcomes i, until the impurity is zero. As many trees are
+    taken as stay within the budget on the validation examples.
+
+    Parameters
+    ----------
+    n_estimators : int, default=40
+        Most trees.
+    feature_costs, groups, group_fees : optional
+        Prices; see `BudgetPrune`.
+    budget : number, optional
+        What an example may cost on average, measured on the validation examples; without one all trees are taken.
+    max_cost : number, optional
+        What no example may pay more than; see `BudgetedEstimator.session`.
+    impurity : str or Impurity, default="threshold-pairs"
+        "threshold-pairs", "powers", "entropy", "gini", or one of `ipforest.growing`.
+    alpha : number or sequence of numbers, default=0
+        Threshold of threshold-Pairs; of several, the one of least validation error within the budget is taken.
+    reduction : {"minimax", "expected"}, default="minimax"
+        Whether the worse outcome of a split counts, or the mean impurity of both. With entropy the latter is the
+        cost-weighted information gain.
+    cuts : {"random", "all"}, default="random"
+        Whether 80, 40 or 20 random thresholds per feature are tried (by the size of the node), or all.
+    free_on_path : bool, default=False
+        Whether the price of a feature that a test above has bought is zero in the risk. In the paper it is not: a
+        free feature is split on for as long as it lowers the impurity at all.
+    max_features : int, optional
+        Size of the random subset of features at each split; by default all.
+    max_depth : int, optional
+    min_samples_leaf : int, default=1
+    max_bins : int, optional
+        Thresholds lie between so many bins per feature; by default between any two values.
+    voting : {"soft", "hard", "pooled"}, default="soft"
+        Average the distributions of the leaves, count the trees' votes (the paper's majority), or pool the training
+        examples of the leaves (the paper's confidence for ranking).
+    validation_fraction : float or None, default=0.25
+        Share of the examples held out where `fit` gets no validation examples; with None, the training examples.
+    n_jobs : int, optional
+        Threads; the forest does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    grown_ : tuple of GrownForest
+        One per alpha.
+    chosen_ : GrownForest
+        The one that was taken.
+    forest_ : Forest
+        Its trees within the budget; the forest that predicts. Without any, the most frequent class.
+    classes_ : ndarray, shape (n_classes,)
+    costs_ : FeatureCosts
+    n_features_in_ : int
+
+    Notes
+    -----
+    Nan, Wang, Saligrama, "Feature-Budgeted Random Forest", ICML 2015, Algorithm 1 and section 3.
+    """
+
+    def __init__(
+        self,
+        n_estimators: int = 40,
+        *,
+        feature_costs: Any = None,
+        groups: Any = None,
+        group_fees: Any = None,
+        budget: Any = None,
+        max_cost: Any = None,
+        impurity: str | Impurity = "threshold-pairs",
+        alpha: Any = 0,
+        reduction: str = "minimax",
+        cuts: str = "random",
+        free_on_path: bool = False,
+        max_features: int | None = None,
+        max_depth: int | None = None,
+        min_samples_leaf: int = 1,
+        max_bins: int | None = None,
+        voting: str = "soft",
+        validation_fraction: float | None = 0.25,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.feature_costs = feature_costs
+        self.groups = groups
+        self.group_fees = group_fees
+        self.budget = budget
+        self.max_cost = max_cost
+        self.impurity = impurity
+        self.alpha = alpha
+        self.reduction = reduction
+        self.cuts = cuts
+        self.free_on_path = free_on_path
+        self.max_features = max_features
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.max_bins = max_bins
+        self.voting = voting
+        self.validation_fraction = validation_fraction
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        X_val: npt.ArrayLike | None = None,
+        y_val: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Grow the trees and take as many as the budget allows.
+
+        Parameters
+        ----------
+        X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
+        X_val, y_val : arrays, shapes (n_val, n_features) and (n_val,), optional
+            Validation examples: those whose cost meets the budget and whose error chooses alpha.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            Bad parameters, prices or examples; nothing has been trained then.
+        """
+        growers = self._read_parameters()
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val: expected X_val and y_val together, got one of them")
+        examples, targets = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan")
+        check_classification_targets(targets)
+        self.costs_ = self._read_costs()
+        self.classes_, labels = np.unique(targets, return_inverse=True)
+        for grower in growers:
+            grower.impurity.check_classes(len(self.classes_))
+        random = check_random_state(self.random_state)
+        if X_val is None:
+            training, held_out = split_rows(targets, self.validation_fraction, random, one_of_each_class=True)
+            validation, truth = examples[held_out], targets[held_out]
+        else:
+            training, validation, truth = np.arange(len(examples)), self._checked(X_val), np.asarray(y_val)
+        self.grown_ = tuple(
+            self._grow(grower, examples[training], labels[training], validation, truth, random) for grower in growers
+        )
+        self._choose()
+        return self
+
+    def _read_parameters(self) -> list[Grower]:
+        """Check every parameter; give the growers, one per alpha."""
+        for name, value in (("budget", self.budget), ("max_cost", self.max_cost)):
+            optional_number(value, name)
+        check_share(self.validation_fraction, "validation_fraction")
+        check_max_bins(self.max_bins)
+        for name in ("n_estimators", "min_samples_leaf", "max_features", "max_depth"):
+            value = getattr(self, name)
+            optional = name.startswith("max_")
+            if not (optional and value is None) and not (isinstance(value, (int, np.integer)) and value >= 1):
+                raise ValueError(f"{name}: expected an integer >= 1{' or None' * optional}, got {value!r}")
+        for name, choices in (("cuts", ("random", "all")), ("reduction", ("minimax", "expected")), ("voting", VOTINGS)):
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name}: expected one of {', '.join(choices)}, got {getattr(self, name)!r}")
+        return [
+            Grower(
+                impurity,
+                "minimax" if self.reduction == "minimax" else "expected",
+                random_cuts=self.cuts == "random",
+                max_depth=self.max_depth,
+                min_samples_leaf=self.min_samples_leaf,
+                max_features=self.max_features,
+            )
+            for impurity in self._impurities()
+        ]
+
+    def _impurities(self) -> Sequence[Impurity]:
+        alphas = [self.alpha] if isinstance(self.alpha, Real) else list(self.alpha)
+        if self.impurity == ThresholdPairs.name:
+            if not alphas:
+                raise ValueError("alpha: expected a number or several, got none")
+            return [ThresholdPairs(float(alpha)) for alpha in alphas]
+        if alphas != [0]:
+            raise ValueError(f"alpha: expected 0 but for impurity 'threshold-pairs', got {self.alpha!r}")
+        if isinstance(self.impurity, Impurity):
+            return [self.impurity]
+        if self.impurity not in IMPURITIES:
+            raise ValueError(
+                f"impurity: expected one of {', '.join(IMPURITIES)}, or an Impurity, got {self.impurity!r}"
+            )
+        return [IMPURITIES[self.impurity]()]
+
+    def _grow(
+        self,
+        grower: Grower,
+        examples: npt.NDArray[np.float32],
+        labels: Array,
+        validation: Array,
+        truth: Array,
+        random: np.random.RandomState,
+    ) -> GrownForest:
+        """Grow all trees with one impurity, and measure the first 0, 1, 2, ... of them."""
+        coded = CodedExamples.from_examples(examples, self.max_bins)
+        state = AcquisitionState.per_tree(self.costs_, free_on_path=self.free_on_path)
+        samples = [bootstrap_counts(len(labels), random) for _ in range(self.n_estimators)]
+        seeds = random.randint(0, 2**31 - 1, self.n_estimators).tolist()
+        trees = grower.grow_bagged(coded, labels, len(self.classes_), state, samples, seeds, self.n_jobs)
+        forest = forest_of(trees, self.n_features_in_, self.classes_, grower.impurity.name)
+        leaves = forest.leaves(forest.checked_examples(validation))
+        votes = np.cumsum(with_votes(forest, self.voting).value[leaves], axis=0)
+        guesses = self.classes_[np.argmax(votes, axis=2)]
+        nothing = self.classes_[np.argmax(first_trees(forest, 0).value[0])]
+        errors = np.concatenate([[np.mean(nothing != truth)], np.mean(guesses != truth, axis=1)])
+        return GrownForest(grower.impurity, forest, staged_costs(forest, leaves, self.costs_), errors)
+
+    def _choose(self) -> None:
+        budget = None if self.budget is None else float(optional_number(self.budget, "budget") or 0)
+        sizes = [grown.trees_within(budget) for grown in self.grown_]
+        scores = [(grown.errors[n], grown.costs[n]) for grown, n in zip(self.grown_, sizes, strict=True)]
+        best = min(range(len(scores)), key=lambda place: scores[place])
+        self.chosen_ = self.grown_[best]
+        self.forest_ = first_trees(self.chosen_.forest, sizes[best])
+
+    def _policy(self) -> TreesInOrder:
+        votes = with_votes(self.forest_, self.voting)
+        return PooledTrees(votes) if self.voting == "pooled" else TreesInOrder(votes)
+
+    def to_forest(self) -> Forest:
+        """Give the trees that were taken, to prune them or look at them."""
+        check_is_fitted(self)
+        return self.forest_
+
+    def to_sklearn(self) -> Any:
+        """Give the trees that were taken as a fitted RandomForestClassifier, which averages distributions."""
+        check_is_fitted(self)
+        return self.forest_.to_sklearn()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class PooledTrees(TreesInOrder):
+    """Trees whose values are class counts: the probabilities are the shares of all training examples at the leaves."""
+
+    def answer(self, progress: Progress, rows: Rows) -> FloatArray:
+        """Pool the counts of the nodes that what is known leads to."""
+        counts = super().answer(progress, rows)
+        shares: FloatArray = counts / counts.sum(axis=1, keepdims=True)
+        return shares
+
+
+def with_votes(forest: Forest, voting: str) -> Forest:
+    """Give a forest whose values are what each node says: distributions, votes, or counts."""
+    if voting == "hard":
+        return replace(forest, value=np.eye(forest.value.shape[1])[np.argmax(forest.value, axis=1)])
+    return replace(forest, value=forest.value * forest.weight[:, None]) if voting == "pooled" else forest

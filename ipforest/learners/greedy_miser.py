@@ -1,0 +1,424 @@
+"""GreedyMiser: gradient boosting whose trees pay for the features that no tree before has used."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, logit, softmax
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from ipforest._arrays import FloatArray
+from ipforest.base import BudgetedEstimator, check_share, optional_number, split_rows
+from ipforest.ensemble.forest import Forest
+from ipforest.growing import AcquisitionState, CodedExamples, Gradient, Grower, forest_of
+from ipforest.growing.codes import check_max_bins
+from ipforest.learners.staged import first_trees, staged_costs
+from ipforest.policy import Progress, Rows, TreesInOrder
+from ipforest.rational import nonnegative_fraction
+
+Array = npt.NDArray[Any]
+
+TINY = 1e-150
+
+
+class Squared:
+    """Squared loss of scores against targets, one column each."""
+
+    def base(self, targets: FloatArray) -> FloatArray:
+        """Give the best constant scores."""
+        return np.asarray(targets.mean(axis=0))
+
+    def residuals(self, targets: FloatArray, scores: FloatArray) -> FloatArray:
+        """Negative gradients."""
+        return targets - scores
+
+    def curvature(self, targets: FloatArray, scores: FloatArray) -> FloatArray:
+        """Second derivatives."""
+        return np.ones_like(scores)
+
+    def step(self, n_columns: int) -> float:
+        """Give the factor of Newton's steps."""
+        return 1.0
+
+    def outputs(self, scores: FloatArray) -> FloatArray:
+        """Give what is predicted from scores."""
+        return scores
+
+
+class SquaredOnClasses(Squared):
+    """Squared loss of scores against class indicators, as the papers use it on labels."""
+
+    def outputs(self, scores: FloatArray) -> FloatArray:
+        """Clip the scores to shares."""
+        shares = np.clip(scores, 0.0, 1.0)
+        if scores.shape[1] == 1:
+            return np.hstack([1.0 - shares, shares])
+        total = shares.sum(axis=1, keepdims=True)
+        return np.asarray(np.where(total > 0, shares / np.maximum(total, TINY), 1.0 / scores.shape[1]))
+
+
+class Logistic(Squared):
+    """Logistic loss of one column, softmax loss of several."""
+
+    def base(self, targets: FloatArray) -> FloatArray:
+        """Give the log-odds or log-probabilities of the class shares."""
+        shares = np.clip(targets.mean(axis=0), np.finfo(np.float32).eps, 1 - np.finfo(np.float32).eps)
+        return np.asarray(logit(shares) if targets.shape[1] == 1 else np.log(shares))
+
+    def residuals(self, targets: FloatArray, scores: FloatArray) -> FloatArray:
+        """Give what the probabilities lack."""
+        return targets - self._probabilities(scores)
+
+    def curvature(self, targets: FloatArray, scores: FloatArray) -> FloatArray:
+        """Second derivatives p (1 - p)."""
+        p = self._probabilities(scores)
+        return p * (1.0 - p)
+
+    def step(self, n_columns: int) -> float:
+        """Friedman's (K - 1) / K for K > 1 columns."""
+        return (n_columns - 1) / n_columns if n_columns > 1 else 1.0
+
+    def outputs(self, scores: FloatArray) -> FloatArray:
+        """Class probabilities."""
+        p = self._probabilities(scores)
+        return np.hstack([1.0 - p, p]) if scores.shape[1] == 1 else p
+
+    def _probabilities(self, scores: FloatArray) -> FloatArray:
+        return np.asarray(expit(scores) if scores.shape[1] == 1 else softmax(scores, axis=1))
+
+
+CLASSIFICATION_LOSSES: dict[str, type[Squared]] = {"logistic": Logistic, "squared": SquaredOnClasses}
+
+
+class PricedBoosting(BudgetedEstimator):
+    """Base of the two estimators: boosting with prices.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Rounds; each grows one tree per column of scores.
+    learning_rate : float, default=0.1
+    lam : number, default=0
+        What a unit of cost is worth in squared error of the gradients, halved and averaged over the examples.
+    max_depth : int, default=3
+    min_samples_leaf : int, default=1
+    max_bins : int or None, default=255
+        Thresholds lie between so many bins per feature; with None between any two values.
+    feature_costs, groups, group_fees : optional
+        Prices; see `BudgetPrune`.
+    budget : number, optional
+        What an example may cost on average: the number of rounds of least validation error within it. Without one,
+        all rounds.
+    max_cost : number, optional
+        What no example may pay more than; see `BudgetedEstimator.session`.
+    validation_fraction : float or None, default=0.25
+        Share of the examples held out where `fit` gets no validation examples; with None, the training examples.
+    random_state : int, RandomState instance or None, default=None
+        Draws the validation part.
+
+    Attributes
+    ----------
+    trees_ : Forest
+        All trees, round after round.
+    base_ : ndarray of float64, shape (n_columns,)
+        Scores before the first tree.
+    stage_costs_, stage_errors_ : ndarray of float64, shape (n_rounds + 1,)
+        Average cost and error on the validation examples after 0, 1, 2, ... rounds.
+    n_rounds_ : int
+        How many rounds predict.
+    costs_ : FeatureCosts
+    n_features_in_ : int
+    """
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        learning_rate: float = 0.1,
+        lam: Any = 0,
+        max_depth: int = 3,
+        min_samples_leaf: int = 1,
+        max_bins: int | None = 255,
+        feature_costs: Any = None,
+        groups: Any = None,
+        group_fees: Any = None,
+        budget: Any = None,
+        max_cost: Any = None,
+        validation_fraction: float | None = 0.25,
+        random_state: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.lam = lam
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.max_bins = max_bins
+        self.feature_costs = feature_costs
+        self.groups = groups
+        self.group_fees = group_fees
+        self.budget = budget
+        self.max_cost = max_cost
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        X_val: npt.ArrayLike | None = None,
+        y_val: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Grow the trees, and take as many rounds as the budget allows.
+
+        Parameters
+        ----------
+        X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
+        X_val, y_val : arrays, shapes (n_val, n_features) and (n_val,), optional
+            Validation examples: those whose cost meets the budget and whose error chooses the rounds.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            Bad parameters, prices or examples; nothing has been trained then.
+        """
+        self._read_parameters()
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val: expected X_val and y_val together, got one of them")
+        examples, targets = validate_data(
+            self, X, y, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=self._is_regressor()
+        )
+        self.costs_ = self._read_costs()
+        columns = self._columns(targets)
+        if X_val is None:
+            training, held_out = split_rows(
+                targets,
+                self.validation_fraction,
+                check_random_state(self.random_state),
+                one_of_each_class=not self._is_regressor(),
+            )
+            validation, truth = examples[held_out], targets[held_out]
+        else:
+            training, validation, truth = np.arange(len(examples)), self._checked(X_val), np.asarray(y_val)
+        self._boost(examples[training], columns[training])
+        self._measure_rounds(validation, truth)
+        self._choose()
+        return self
+
+    def _read_parameters(self) -> None:
+        for name, value in (("budget", self.budget), ("max_cost", self.max_cost)):
+            optional_number(value, name)
+        nonnegative_fraction(self.lam, "lam")
+        check_share(self.validation_fraction, "validation_fraction")
+        check_max_bins(self.max_bins)
+        for name in ("n_estimators", "max_depth", "min_samples_leaf"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, np.integer)) or value < 1:
+                raise ValueError(f"{name}: expected an integer >= 1, got {value!r}")
+        if not isinstance(self.learning_rate, Real) or not 0 < self.learning_rate < np.inf:
+            raise ValueError(f"learning_rate: expected a finite number > 0, got {self.learning_rate!r}")
+
+    def _is_regressor(self) -> bool:
+        raise NotImplementedError
+
+    def _columns(self, targets: Array) -> FloatArray:
+        """Give the targets that scores are fitted to, shape (n_samples, n_columns)."""
+        raise NotImplementedError
+
+    def _loss(self) -> Squared:
+        raise NotImplementedError
+
+    def _stage_error(self, outputs: FloatArray, truth: Array) -> float:
+        raise NotImplementedError
+
+    def _boost(self, examples: npt.NDArray[np.float32], targets: FloatArray) -> None:
+        """Grow each tree on the residuals, at the price of the units that no tree before has used."""
+        loss, n = self._loss(), len(examples)
+        coded = CodedExamples.from_examples(examples, self.max_bins)
+        state = AcquisitionState.per_ensemble(self.costs_)
+        grower = Grower(
+            Gradient(),
+            max_depth=self.max_depth,
+            min_samples_leaf=self.min_samples_leaf,
+            price_weight=float(nonnegative_fraction(self.lam, "lam")) * n,
+        )
+        self.base_ = loss.base(targets)
+        scores = np.tile(self.base_, (n, 1))
+        trees = []
+        for _ in range(self.n_estimators):
+            residuals, curvature = loss.residuals(targets, scores), loss.curvature(targets, scores)
+            for column in range(targets.shape[1]):
+                tree = grower.grow_regressor(coded, -residuals[:, column], np.ones(n), state)
+                structure = forest_of([tree], self.n_features_in_, None, "squared_error")
+                leaves = structure.leaves(examples)
+                sums = structure.reach_sums(leaves, np.column_stack([residuals[:, column], curvature[:, column]]))
+                values = np.where(np.abs(sums[:, 1]) < TINY, 0.0, sums[:, 0] / np.maximum(sums[:, 1], TINY))
+                tree.value[:, 0] = self.learning_rate * loss.step(targets.shape[1]) * values
+                scores[:, column] += tree.value[leaves[0], 0]
+                state.record(np.bincount(tree.feature[tree.left >= 0], minlength=self.n_features_in_)[None])
+                trees.append(tree)
+        self.trees_ = forest_of(trees, self.n_features_in_, None, "squared_error")
+
+    def _measure_rounds(self, validation: Array, truth: Array) -> None:
+        """Measure cost and error on the validation examples after each round."""
+        n_columns = self.base_.size
+        leaves = self.trees_.leaves(self.trees_.checked_examples(validation))
+        self.stage_costs_ = staged_costs(self.trees_, leaves, self.costs_)[::n_columns]
+        scores = np.tile(self.base_, (len(validation), 1))
+        errors = [self._stage_error(self._loss().outputs(scores), truth)]
+        for tree in range(self.trees_.n_trees):
+            scores[:, tree % n_columns] += self.trees_.value[leaves[tree], 0]
+            if (tree + 1) % n_columns == 0:
+                errors.append(self._stage_error(self._loss().outputs(scores), truth))
+        self.stage_errors_ = np.array(errors)
+
+    def _choose(self) -> None:
+        self.n_rounds_ = self.n_estimators
+        if self.budget is not None:
+            limit = float(nonnegative_fraction(self.budget, "budget"))
+            within = int(np.searchsorted(self.stage_costs_, limit, side="right"))
+            self.n_rounds_ = int(np.argmin(self.stage_errors_[:within]))
+
+    def _policy(self) -> TreesInOrder:
+        n_trees = self.n_rounds_ * self.base_.size
+        return SummedTrees(first_trees(self.trees_, n_trees), n_trees, self.base_, self._loss())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # scikit-learn is untyped
+    """Classify by gradient-boosted regression trees that pay for features.
+
+    Each tree is grown to least squared distance to the gradients plus `lam` times the price of its features; a feature
+    that an earlier tree has used is free. Parameters and attributes are those of `PricedBoosting`, and:
+
+    Parameters
+    ----------
+    loss : {"logistic", "squared"}, default="logistic"
+        The former is softmax for more than two classes; the latter fits class indicators, one ensemble per class.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape (n_classes,)
+
+    Notes
+    -----
+    Xu, Weinberger, Chapelle, "The Greedy Miser", ICML 2012, as BudgetPrune (NIPS 2016), section 5 (iv) tells it.
+    """
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        loss: str = "logistic",
+        learning_rate: float = 0.1,
+        lam: Any = 0,
+        max_depth: int = 3,
+        min_samples_leaf: int = 1,
+        max_bins: int | None = 255,
+        feature_costs: Any = None,
+        groups: Any = None,
+        group_fees: Any = None,
+        budget: Any = None,
+        max_cost: Any = None,
+        validation_fraction: float | None = 0.25,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_estimators,
+            learning_rate=learning_rate,
+            lam=lam,
+            max_depth=max_depth,
+            min_samples_leaf=min_samples_leaf,
+            max_bins=max_bins,
+            feature_costs=feature_costs,
+            groups=groups,
+            group_fees=group_fees,
+            budget=budget,
+            max_cost=max_cost,
+            validation_fraction=validation_fraction,
+            random_state=random_state,
+        )
+        self.loss = loss
+
+    def _read_parameters(self) -> None:
+        super()._read_parameters()
+        if self.loss not in CLASSIFICATION_LOSSES:
+            raise ValueError(f"loss: expected one of {', '.join(CLASSIFICATION_LOSSES)}, got {self.loss!r}")
+
+    def _is_regressor(self) -> bool:
+        return False
+
+    def _columns(self, targets: Array) -> FloatArray:
+        check_classification_targets(targets)
+        self.classes_, labels = np.unique(targets, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y: expected at least 2 classes, got {len(self.classes_)} class")
+        indicators = np.eye(len(self.classes_))[labels]
+        return indicators[:, 1:] if len(self.classes_) == 2 else indicators
+
+    def _loss(self) -> Squared:
+        return CLASSIFICATION_LOSSES[self.loss]()
+
+    def _stage_error(self, outputs: FloatArray, truth: Array) -> float:
+        return float(np.mean(self.classes_[np.argmax(outputs, axis=1)] != truth))
+
+
+class GreedyMiserRegressor(RegressorMixin, PricedBoosting):  # type: ignore[misc]  # scikit-learn is untyped
+    """Predict numbers by gradient-boosted regression trees that pay for features; squared loss.
+
+    Parameters and attributes are those of `PricedBoosting`; see `GreedyMiser`.
+    """
+
+    def _is_regressor(self) -> bool:
+        return True
+
+    def _columns(self, targets: Array) -> FloatArray:
+        return np.asarray(targets, dtype=np.float64)[:, None]
+
+    def _loss(self) -> Squared:
+        return Squared()
+
+    def _stage_error(self, outputs: FloatArray, truth: Array) -> float:
+        return float(np.mean((outputs[:, 0] - truth) ** 2))
+
+
+class SummedTrees(TreesInOrder):
+    """Trees whose values are added up to scores, one column after another.
+
+    Parameters
+    ----------
+    forest : Forest
+        The values are steps of the scores.
+    n_trees : int
+        How many of its trees count; 0 if it only stands for the base.
+    base : ndarray of float64, shape (n_columns,)
+    loss : Squared
+        Turns scores into outputs.
+    """
+
+    def __init__(self, forest: Forest, n_trees: int, base: FloatArray, loss: Squared) -> None:
+        super().__init__(forest)
+        self._n_trees = n_trees
+        self._base = base
+        self._loss = loss
+
+    def answer(self, progress: Progress, rows: Rows) -> FloatArray:
+        """Add up the nodes that what is known leads to."""
+        nodes = self.reached(progress, rows)
+        scores = np.tile(self._base, (rows.size, 1))
+        for tree in range(self._n_trees):
+            scores[:, tree % self._base.size] += self._forest.value[nodes[:, tree], 0]
+        return self._loss.outputs(scores)

@@ -1,0 +1,316 @@
+"""Prunings to compare with: each method's own path from the whole forest to its roots.
+
+Sources: cost-complexity pruning, Breiman, Friedman, Olshen and Stone (1984); early stopping and GreedyPrune,
+BudgetPrune (NIPS 2016), section 5 (i) and (iii); individual pruning, "Optimally pruning decision tree ensembles with
+feature cost", section 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ipforest._arrays import BoolArray, FloatArray
+from ipforest._numba import njit
+from ipforest.base import optional_number
+from ipforest.instance import PruningInstance
+from ipforest.learners.forest_pruner import ForestPruner
+from ipforest.path import prune_path
+from ipforest.rational import nonnegative_fraction
+from ipforest.results import Pruning
+
+__all__ = ["CostComplexity", "EarlyStopping", "GreedyPrune", "IndividualPruning", "PruningSequence"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PruningSequence:
+    """Prunings of one forest, from the whole forest downwards, by a parameter of the method.
+
+    Parameters
+    ----------
+    prunings : tuple of Pruning
+    parameters : tuple
+        The method's parameter at each.
+    errors, costs : tuple of Fraction
+        What the instance says of each.
+    """
+
+    prunings: tuple[Pruning, ...]
+    parameters: tuple[Any, ...]
+    errors: tuple[Fraction, ...]
+    costs: tuple[Fraction, ...]
+
+    @classmethod
+    def of(cls, instance: PruningInstance, prunings: Iterable[Pruning], parameters: Iterable[Any]) -> PruningSequence:
+        """Evaluate prunings."""
+        chosen = tuple(prunings)
+        points = [instance.evaluate(pruning) for pruning in chosen]
+        return cls(chosen, tuple(parameters), *(tuple(column) for column in zip(*points, strict=True)))
+
+    def at_budget(self, budget: object) -> int:
+        """Find the pruning of least error within a budget, the cheapest of several.
+
+        Returns
+        -------
+        int
+            Its place.
+
+        Raises
+        ------
+        ValueError
+            The budget is negative, or even the last pruning costs more.
+        """
+        limit = nonnegative_fraction(budget, "budget")
+        within = [place for place, cost in enumerate(self.costs) if cost <= limit]
+        if not within:
+            raise ValueError(
+                f"budget: expected at least {min(self.costs)}, what the cheapest pruning costs, got {limit}"
+            )
+        return min(within, key=lambda place: (self.errors[place], self.costs[place]))
+
+    def __repr__(self) -> str:
+        return f"PruningSequence({len(self.prunings)} prunings)"
+
+
+class PruningBaseline(ForestPruner):
+    """Base of the methods that are compared with `BudgetPrune`; parameters and use are the same.
+
+    Parameters
+    ----------
+    estimator, feature_costs, groups, group_fees, budget, max_cost, loss, split_cost, validation_fraction, random_state
+        See `BudgetPrune`. With a budget, the pruning of least error within it on the method's path; without one, the
+        whole forest.
+    n_prunings : int, default=100
+        At most so many prunings of the path are evaluated, evenly spread over its parameter's values.
+
+    Attributes
+    ----------
+    sequence_ : PruningSequence
+    forest_, costs_, instance_, pruning_, pruned_
+        See `BudgetPrune`.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        feature_costs: Any = None,
+        groups: Any = None,
+        group_fees: Any = None,
+        budget: Any = None,
+        max_cost: Any = None,
+        loss: str | None = None,
+        split_cost: Any = 0,
+        validation_fraction: float | None = 0.25,
+        n_prunings: int = 100,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.feature_costs = feature_costs
+        self.groups = groups
+        self.group_fees = group_fees
+        self.budget = budget
+        self.max_cost = max_cost
+        self.loss = loss
+        self.split_cost = split_cost
+        self.validation_fraction = validation_fraction
+        self.n_prunings = n_prunings
+        self.random_state = random_state
+
+    def _read_parameters(self) -> None:
+        super()._read_parameters()
+        optional_number(self.n_prunings, "n_prunings")
+        if self.n_prunings < 2:
+            raise ValueError(f"n_prunings: expected at least 2, the whole forest and its roots, got {self.n_prunings}")
+
+    def _find_prunings(self) -> None:
+        self.sequence_ = self._by_level(self._node_levels())
+
+    def _node_levels(self) -> FloatArray:
+        """Give the largest parameter at which each internal node goes on being split, shape (n_internal,)."""
+        raise NotImplementedError
+
+    def _by_level(self, levels: FloatArray) -> PruningSequence:
+        """Prune at levels between the least and the largest: a node stays if its level is higher."""
+        distinct = np.unique(levels)
+        places = np.linspace(0, distinct.size - 1, min(self.n_prunings - 1, distinct.size)).round().astype(np.int64)
+        thresholds = [-np.inf, *distinct[places].tolist()]
+        return PruningSequence.of(self.instance_, (Pruning(levels > level) for level in thresholds), thresholds)
+
+    def _choose_pruning(self) -> Pruning:
+        place = 0 if self.budget is None else self.sequence_.at_budget(self.budget)
+        return self.sequence_.prunings[place]
+
+
+class CostComplexity(PruningBaseline):
+    """Prune each tree by weakest links: error against the number of leaves, whatever features cost.
+
+    All trees are pruned at the same price per leaf. With loss "gini" or "entropy" these are scikit-learn's prunings by
+    ``ccp_alpha``; by default the error is the misclassification that Breiman et al. use.
+
+    Parameters and attributes are those of `PruningBaseline`.
+    """
+
+    def _node_levels(self) -> FloatArray:
+        instance = self.instance_
+        losses = instance.errors.astype(np.float64)
+        links = least_above(instance.node_parent, weakest_links(instance.node_parent, losses))
+        levels: FloatArray = links[instance.internal_nodes] * float(instance.error_unit) * instance.n_trees
+        return levels
+
+
+class EarlyStopping(PruningBaseline):
+    """Stop each tree where the impurity of a node is low: BudgetRF's way to trade error for cost.
+
+    A node stays if its impurity, and that of every node above it, is more than the threshold.
+
+    Parameters and attributes are those of `PruningBaseline`.
+    """
+
+    def _node_levels(self) -> FloatArray:
+        forest = self.forest_
+        lowest = least_above(forest.parent, forest.impurity)
+        levels: FloatArray = lowest[forest.internal_nodes]
+        return levels
+
+
+class IndividualPruning(PruningBaseline):
+    """Prune each tree optimally by itself, as if it bought its features alone.
+
+    It is the optimal path of the instance in which every tree has acquisitions of its own; error and cost are then
+    those of the whole forest.
+
+    Parameters and attributes are those of `PruningBaseline`.
+    """
+
+    def _node_levels(self) -> FloatArray:
+        path = prune_path(without_sharing(self.instance_))
+        if not path.is_complete:
+            raise KeyboardInterrupt
+        return path.node_lambda.astype(np.float64)
+
+
+class GreedyPrune(PruningBaseline):
+    """Give up one unit (feature or group) after another, with every node below a test that needs it.
+
+    Each time it is the unit whose loss raises the error least per cost that it saves.
+
+    Parameters and attributes are those of `PruningBaseline`.
+    """
+
+    def _find_prunings(self) -> None:
+        instance = self.instance_
+        kept = np.ones(instance.n_internal, dtype=bool)
+        prunings, given_up = [instance.unpruned], [-1]
+        left = sorted(set(range(instance.n_units)))
+        error, cost = instance.evaluate(instance.unpruned)
+        while left and kept.any():
+            trials = [kept & self._spared(kept, unit) for unit in left]
+            points = [instance.evaluate(Pruning(trial)) for trial in trials]
+            best = min(range(len(left)), key=lambda place: _rate(points[place], error, cost))
+            kept, (error, cost) = trials[best], points[best]
+            prunings.append(Pruning(kept))
+            given_up.append(left.pop(best))
+        self.sequence_ = PruningSequence.of(instance, prunings, given_up)
+
+    def _spared(self, kept: BoolArray, unit: int) -> BoolArray:
+        """Mark the internal nodes that neither need a unit nor stand below one that does."""
+        costs, forest = self.costs_, self.forest_
+        needs = np.zeros(costs.n_features, dtype=bool)
+        owners = np.repeat(np.arange(costs.n_features), np.diff(costs.unit_indptr))
+        needs[owners[costs.unit_indices == unit]] = True
+        keeps = np.ones(forest.n_nodes, dtype=np.float64)
+        keeps[forest.internal_nodes] = kept & ~needs[forest.feature[forest.internal_nodes]]
+        spared: BoolArray = least_above(forest.parent, keeps)[forest.internal_nodes] > 0
+        return spared
+
+
+def _rate(point: tuple[Fraction, Fraction], error: Fraction, cost: Fraction) -> tuple[float, float]:
+    """Rise of the error per cost saved; what saves nothing comes last, by its error."""
+    saved = cost - point[1]
+    if saved <= 0:
+        return np.inf, float(point[0])
+    return float((point[0] - error) / saved), float(point[0])
+
+
+def without_sharing(instance: PruningInstance) -> PruningInstance:
+    """Give every tree acquisitions of its own."""
+    pairs = instance.indices
+    return replace(
+        instance,
+        indices=np.arange(pairs.size, dtype=np.int32),
+        acquisition_unit=instance.acquisition_unit[pairs],
+        acquisition_example=instance.acquisition_example[pairs],
+        acquisition_cost=instance.acquisition_cost[pairs],
+    )
+
+
+@njit
+def least_above(parent: npt.NDArray[np.int32], values: FloatArray) -> FloatArray:
+    """Find the least value of each node and the nodes above it; parents stand before children."""
+    least = values.copy()
+    for node in range(parent.size):
+        if parent[node] >= 0:
+            least[node] = min(least[node], least[parent[node]])
+    return least
+
+
+@njit
+def weakest_links(parent: npt.NDArray[np.int32], losses: FloatArray) -> FloatArray:
+    """Find the price per leaf from which each node is better off as a leaf than split.
+
+    Parameters
+    ----------
+    parent : ndarray of int32, shape (n_nodes,)
+        Parents stand before children.
+    losses : ndarray of float64, shape (n_nodes,)
+        What is lost if the node is a leaf.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_nodes,)
+        Minus infinity at leaves.
+
+    Notes
+    -----
+    At price alpha the best pruning below a node costs a concave, piecewise linear V(alpha). Newton's method finds where
+    it meets the loss of a leaf plus alpha, from the left, in as many steps as the best pruning changes.
+    """
+    n = parent.size
+    first_child = np.full(n, -1, dtype=np.int32)
+    sibling = np.full(n, -1, dtype=np.int32)
+    for node in range(n - 1, -1, -1):
+        if parent[node] >= 0:
+            sibling[node] = first_child[parent[node]]
+            first_child[parent[node]] = node
+    price = np.full(n, -np.inf)
+    open_nodes = np.empty(n, dtype=np.int32)
+    for node in range(n - 1, -1, -1):
+        if first_child[node] < 0:
+            continue
+        alpha = -np.inf
+        while True:
+            loss, n_leaves, n_open = 0.0, 0, 1
+            open_nodes[0] = node
+            while n_open > 0:
+                n_open -= 1
+                child = first_child[open_nodes[n_open]]
+                while child >= 0:
+                    if first_child[child] >= 0 and price[child] > alpha:
+                        open_nodes[n_open] = child
+                        n_open += 1
+                    else:
+                        loss += losses[child]
+                        n_leaves += 1
+                    child = sibling[child]
+            following = (losses[node] - loss) / (n_leaves - 1)
+            if following <= alpha:
+                break
+            alpha = following
+        price[node] = alpha
+    return price

@@ -1,0 +1,49 @@
+"""The first trees of an ensemble: what they cost together, and the ensemble cut short."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ipforest._arrays import FloatArray
+from ipforest.costs import FeatureCosts
+from ipforest.ensemble.forest import Forest
+from ipforest.results import Pruning
+
+
+def first_trees(forest: Forest, n_trees: int) -> Forest:
+    """Give the forest of the first trees alone; without any, the first tree's root."""
+    if n_trees == 0:
+        first = first_trees(forest, 1)
+        return first.prune(Pruning(np.zeros(first.n_internal, dtype=bool)))
+    stop = int(forest.tree_offsets[n_trees])
+    names = ("left", "right", "feature", "threshold", "missing_left", "value", "weight", "n_samples", "impurity")
+    columns = {name: getattr(forest, name)[:stop] for name in names}
+    return replace(forest, tree_offsets=forest.tree_offsets[: n_trees + 1], **columns)
+
+
+def staged_costs(forest: Forest, leaves: npt.NDArray[np.int32], costs: FeatureCosts) -> FloatArray:
+    """Compute what an example pays on average for the first trees, by their number.
+
+    Parameters
+    ----------
+    forest : Forest
+    leaves : ndarray of int32, shape (n_trees, n_samples)
+        Where the examples end.
+    costs : FeatureCosts
+
+    Returns
+    -------
+    ndarray of float64, shape (n_trees + 1,)
+        From no tree to all.
+    """
+    uses = forest.first_uses(leaves, costs)
+    tree_of_node = np.searchsorted(forest.tree_offsets, forest.internal_nodes, side="right") - 1
+    first_tree = np.full(uses.unit.size, forest.n_trees)
+    np.minimum.at(first_tree, uses.indices, np.repeat(tree_of_node, np.diff(uses.indptr)))
+    prices = np.array([float(cost) for cost in costs.unit_costs])[uses.unit]
+    bought = np.bincount(first_tree, weights=prices, minlength=forest.n_trees)
+    averages: FloatArray = np.concatenate([[0.0], np.cumsum(bought)]) / leaves.shape[1]
+    return averages
