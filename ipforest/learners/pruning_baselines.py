@@ -239,12 +239,13 @@ def _rate(point: tuple[Fraction, Fraction], error: Fraction, cost: Fraction) -> 
 
 
 def without_sharing(instance: PruningInstance) -> PruningInstance:
-    """Give every tree acquisitions of its own."""
+    """Give every tree units of its own."""
     pairs = instance.indices
     return replace(
         instance,
+        n_units=instance.n_units * instance.n_trees,
         indices=np.arange(pairs.size, dtype=np.int32),
-        acquisition_unit=instance.acquisition_unit[pairs],
+        acquisition_unit=instance.acquisition_unit[pairs] + instance.n_units * instance.triple_tree,
         acquisition_example=instance.acquisition_example[pairs],
         acquisition_cost=instance.acquisition_cost[pairs],
     )
