@@ -1,0 +1,1 @@
+"""Trees and cascades that learn whom to ask what."""
