@@ -19,6 +19,9 @@ from ipforest.cascades.smooth_losses import SquaredLoss
 CLAMP = 1e-4
 """Weights smaller than this become zero, section 3.4."""
 
+CLAMP_SHARES = (1e-3, 1e-2, 1e-1)
+"""Shares of a node's largest weight that are tried as thresholds, too."""
+
 
 @dataclass(frozen=True, slots=True)
 class DescentSettings:
@@ -38,8 +41,8 @@ class DescentSettings:
         Sweeps without a better validation value after which to stop.
     """
 
-    tolerance: float = 1e-4
-    max_block_steps: int = 50
+    tolerance: float = 1e-5
+    max_block_steps: int = 100
     max_gradient_steps: int = 20
     max_sweeps: int = 10
     patience: int = 2
@@ -127,19 +130,19 @@ def update_node(
         The objective, at most the given one.
     """
     problem = objective.problem_at(tree, node, scores)
-    if not problem.reach.any():
+    if not problem.counted.any():
         return tree, scores, value
     minimise_bound, block = _minimiser(problem, settings), _Block.of(tree, node)
+    here = _exact(problem, block)
     for _ in range(settings.max_block_steps):
-        candidate = minimise_bound(block, _bound_at(problem, block))
-        accepted = _first_not_worse(objective, tree, node, scores, (_clamped(candidate), candidate), value)
-        if accepted is None:
-            break
-        block, scores, new_value = accepted
-        fall, value = value - new_value, new_value
+        block, below = _sparsest_best(problem, minimise_bound(block, _bound_at(problem, block)), block, here)
+        fall, here = here - below, below
         if fall <= settings.tolerance * abs(value):
             break
-    return block.put(tree, node), scores, value
+    tree = block.put(tree, node)
+    scores = scores.copy()
+    scores[:, node] = objective.phi @ block.coef + block.intercept
+    return tree, scores, objective.value(tree, scores)
 
 
 def fit_leaf(objective: Objective, tree: ClassifierTree, node: int, settings: DescentSettings) -> ClassifierTree:
@@ -147,7 +150,7 @@ def fit_leaf(objective: Objective, tree: ClassifierTree, node: int, settings: De
     tree = tree.with_node(node, np.zeros(tree.coef.shape[1]), 0.0)
     scores = tree.scores(objective.phi)
     problem = objective.problem_at(tree, node, scores)
-    if not problem.reach.any():
+    if not problem.counted.any():
         return tree
     squares = objective.resources.squares(tree.coef)
     loose = objective.cost.loose_bound(tree, node, squares, problem.arrival, problem.leaving)
@@ -173,26 +176,30 @@ def _bound_at(problem: NodeProblem, block: _Block) -> _Bound:
     return _Bound(goal.cost.bound(tree, problem.node, squares, arrival, leaving), np.abs(block.coef))
 
 
-def _clamped(block: _Block) -> _Block:
-    return _Block(np.where(np.abs(block.coef) < CLAMP, 0.0, block.coef), block.intercept, block.threshold)
+def _exact(problem: NodeProblem, block: _Block) -> float:
+    """Compute the objective, not bounded, up to what does not depend on the node."""
+    goal, bound = problem.objective, _bound_at(problem, block)
+    score = goal.phi @ block.coef + block.intercept
+    value = problem.bounded(score, block.threshold, goal.resources.squares(block.coef)[:, 0], bound.cost)[0]
+    return value + goal.rho * float(np.abs(block.coef).sum()) + goal.ridge_term(block.coef)
 
 
-def _first_not_worse(
-    objective: Objective,
-    tree: ClassifierTree,
-    node: int,
-    scores: FloatArray,
-    candidates: tuple[_Block, ...],
-    value: float,
-) -> tuple[_Block, FloatArray, float] | None:
-    """Take the first candidate that does not raise the objective, with its scores and its value."""
-    for block in candidates:
-        trial = scores.copy()
-        trial[:, node] = objective.phi @ block.coef + block.intercept
-        new_value = objective.value(block.put(tree, node), trial)
-        if new_value <= value:
-            return block, trial, new_value
-    return None
+def _sparsest_best(problem: NodeProblem, found: _Block, before: _Block, value: float) -> tuple[_Block, float]:
+    """Clamp small weights as far as that does not raise the objective; keep to `before` if nothing found is better.
+
+    Weights on their way to zero get there only in the limit. Beside the paper's threshold larger ones are tried, and
+    none, and the best is taken; so a clamp never raises the objective.
+    """
+    largest = float(np.abs(found.coef).max(initial=0.0))
+    best, best_value = before, value
+    for threshold in (0.0, CLAMP, *(share * largest for share in CLAMP_SHARES)):
+        clamped = _Block(
+            np.where(np.abs(found.coef) < threshold, 0.0, found.coef), found.intercept, found.threshold
+        )
+        clamped_value = _exact(problem, clamped)
+        if clamped_value <= best_value:
+            best, best_value = clamped, clamped_value
+    return best, best_value
 
 
 Minimiser = Callable[[_Block, _Bound], _Block]
@@ -219,7 +226,7 @@ class _ClosedForm:
 
     def __init__(self, problem: NodeProblem) -> None:
         goal = problem.objective
-        weight = goal.sample_weight * problem.reach / goal.phi.shape[0]
+        weight = problem.counted / goal.phi.shape[0]
         total = float(weight.sum())
         self.problem = problem
         self.mean = weight @ goal.phi / total
@@ -249,7 +256,7 @@ class _ConjugateGradient:
 
     def __init__(self, problem: NodeProblem, max_steps: int) -> None:
         goal = problem.objective
-        weight = goal.sample_weight * problem.reach / goal.phi.shape[0]
+        weight = problem.counted / goal.phi.shape[0]
         self.problem = problem
         self.max_steps = max_steps
         self.total = float(weight.sum())

@@ -142,6 +142,11 @@ class NodeProblem:
     leaving: FloatArray
 
     @property
+    def counted(self) -> FloatArray:
+        """Weight of each example at the node, shape (n_samples,)."""
+        return np.asarray(self.objective.sample_weight * self.reach)
+
+    @property
     def is_leaf(self) -> bool:
         """Tell whether the node routes nothing."""
         return bool(self.tree.is_leaf[self.node])

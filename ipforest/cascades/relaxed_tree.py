@@ -1,0 +1,112 @@
+"""What the learners of the relaxed objective share: CSTC, CSCC, Cronus and the single cost-sensitive classifier."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import is_classifier
+
+from ipforest._arrays import FloatArray
+from ipforest.cascades.block_descent import DescentSettings, descend
+from ipforest.cascades.classifier_tree import ClassifierTree
+from ipforest.cascades.fine_tuning import fine_tuned
+from ipforest.cascades.objective import Objective
+from ipforest.cascades.relaxation import PathCost, RelaxedCost
+from ipforest.cascades.smooth_losses import LOSSES
+from ipforest.cascades.tree_estimator import ClassifierTreeEstimator, Examples, weights_of_classes
+from ipforest.rational import nonnegative_fraction
+
+RIDGE = 1e-8
+"""Strength of the l2 norm that makes (16) solvable when columns of phi depend on each other."""
+
+SMALLEST_SHARE = 1e-3
+"""The smallest lambda of a grid, of the largest."""
+
+
+class RelaxedTreeEstimator(ClassifierTreeEstimator):
+    """Base of the learners that minimise a relaxed objective by block coordinate descent, once per lambda."""
+
+    lambdas: Any
+    rho: float
+    spread: float
+    fine_tune: bool
+    descent: DescentSettings | None
+    n_jobs: int | None
+
+    class_weight: Any = None
+    exits_pay = False
+
+    @abstractmethod
+    def _initial(
+        self, objective: Objective, training: Examples, validation: Examples, descent: DescentSettings
+    ) -> ClassifierTree:
+        """Fix the structure and initialise every node."""
+
+    def _cost(self) -> RelaxedCost:
+        return PathCost(self.resources_)
+
+    def _read_parameters(self) -> None:
+        super()._read_parameters()
+        if isinstance(self.lambdas, int) and self.lambdas < 1:
+            raise ValueError(f"lambdas: expected at least 1, or a sequence of numbers, got {self.lambdas}")
+        if not isinstance(self.lambdas, int):
+            for lam in self.lambdas:
+                nonnegative_fraction(lam, "lambdas")
+        if self.rho < 0 or not self.spread > 0:
+            raise ValueError(f"rho, spread: expected rho >= 0 and spread > 0, got {self.rho!r} and {self.spread!r}")
+
+    @property
+    def _spread(self) -> float:
+        return self.spread
+
+    def _learn(self, training: Examples, validation: Examples) -> Sequence[tuple[float, ClassifierTree]]:
+        lambdas = self._grid(training)
+        found = Parallel(n_jobs=self.n_jobs)(delayed(self._learn_at)(lam, training, validation) for lam in lambdas)
+        return list(zip(lambdas, found, strict=True))
+
+    def _grid(self, training: Examples) -> list[float]:
+        """Give the lambdas: those asked for, or evenly on a logarithmic scale below the one at which nothing is worth its price."""
+        if not isinstance(self.lambdas, int):
+            return [float(lam) for lam in self.lambdas]
+        objective = self._objective(training, 0.0)
+        slope = objective.loss.derivative(np.full(training.target.size, self.prior_), training.target)
+        gain = np.abs((objective.sample_weight * slope) @ training.phi) / training.target.size
+        price = self.resources_.members.T @ self.resources_.prices
+        priced = price > 0
+        if not priced.any():
+            return [0.0]
+        largest = float((gain[priced] / price[priced]).max())
+        return (largest * np.geomspace(1, SMALLEST_SHARE, self.lambdas + 1)[1:]).tolist()
+
+    def _objective(self, examples: Examples, lam: float) -> Objective:
+        return Objective(
+            phi=examples.phi,
+            target=examples.target,
+            loss=LOSSES[self.loss],
+            sample_weight=weights_of_classes(self.class_weight if is_classifier(self) else None, examples.target),
+            resources=self.resources_,
+            cost=self._cost(),
+            lam=lam,
+            rho=self.rho,
+            ridge=RIDGE,
+            exits_pay=self.exits_pay,
+        )
+
+    def _learn_at(self, lam: float, training: Examples, validation: Examples) -> ClassifierTree:
+        descent = DescentSettings() if self.descent is None else self.descent
+        objective, held_out = self._objective(training, lam), self._objective(validation, lam)
+        tree = self._initial(objective, training, validation, descent)
+        tree = descend(objective, tree, descent, validate=lambda candidate: exact_objective(held_out, candidate))
+        return fine_tuned(objective, tree, descent, held_out) if self.fine_tune else tree
+
+
+def exact_objective(objective: Objective, tree: ClassifierTree) -> float:
+    """Compute loss plus lambda times cost, not relaxed, of what examples get and pay under hard thresholds: (1)."""
+    last = tree.route(objective.phi)
+    losses: FloatArray = objective.loss.value(tree.answer(objective.phi, last), objective.target)
+    costs = objective.resources.path_cost(tree.coef, tree.on_path)[last]
+    return float(np.mean(objective.sample_weight * losses) + objective.lam * np.mean(costs))
