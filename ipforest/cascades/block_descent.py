@@ -20,7 +20,11 @@ CLAMP = 1e-4
 """Weights smaller than this become zero, section 3.4."""
 
 CLAMP_SHARES = (1e-3, 1e-2, 1e-1)
-"""Shares of a node's largest weight that are tried as thresholds, too."""
+"""Shares of a node's largest weight that are tried as thresholds, too, once a block has nearly converged.
+
+Weights get to zero only in the limit; the larger thresholds take the rest of the way at once where that lowers the
+objective.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +138,15 @@ def update_node(
         return tree, scores, value
     minimise_bound, block = _minimiser(problem, settings), _Block.of(tree, node)
     here = _exact(problem, block)
+    thresholds: tuple[float, ...] = (0.0, CLAMP)
     for _ in range(settings.max_block_steps):
-        block, below = _sparsest_best(problem, minimise_bound(block, _bound_at(problem, block)), block, here)
+        found = minimise_bound(block, _bound_at(problem, block))
+        block, below = _clamped_best(problem, found, thresholds, block, here)
         fall, here = here - below, below
         if fall <= settings.tolerance * abs(value):
-            break
+            if len(thresholds) > 2:
+                break
+            thresholds += tuple(share * float(np.abs(block.coef).max(initial=0.0)) for share in CLAMP_SHARES)
     tree = block.put(tree, node)
     scores = scores.copy()
     scores[:, node] = objective.phi @ block.coef + block.intercept
@@ -184,18 +192,14 @@ def _exact(problem: NodeProblem, block: _Block) -> float:
     return value + goal.rho * float(np.abs(block.coef).sum()) + goal.ridge_term(block.coef)
 
 
-def _sparsest_best(problem: NodeProblem, found: _Block, before: _Block, value: float) -> tuple[_Block, float]:
-    """Clamp small weights as far as that does not raise the objective; keep to `before` if nothing found is better.
-
-    Weights on their way to zero get there only in the limit. Beside the paper's threshold larger ones are tried, and
-    none, and the best is taken; so a clamp never raises the objective.
-    """
-    largest = float(np.abs(found.coef).max(initial=0.0))
+def _clamped_best(
+    problem: NodeProblem, found: _Block, thresholds: tuple[float, ...], before: _Block, value: float
+) -> tuple[_Block, float]:
+    """Clamp small weights by the threshold that lowers the objective most; keep `before` if none lowers it."""
     best, best_value = before, value
-    for threshold in (0.0, CLAMP, *(share * largest for share in CLAMP_SHARES)):
-        clamped = _Block(
-            np.where(np.abs(found.coef) < threshold, 0.0, found.coef), found.intercept, found.threshold
-        )
+    for threshold in thresholds:
+        coef = np.where(np.abs(found.coef) < threshold, 0.0, found.coef)
+        clamped = _Block(coef, found.intercept, found.threshold)
         clamped_value = _exact(problem, clamped)
         if clamped_value <= best_value:
             best, best_value = clamped, clamped_value
@@ -217,7 +221,7 @@ def _free(problem: NodeProblem, bound: _Bound) -> npt.NDArray[np.int64]:
     goal = problem.objective
     stuck = (bound.gamma == 0) if goal.rho else np.zeros(bound.gamma.size, dtype=bool)
     if goal.lam:
-        stuck |= goal.resources.members.T @ bound.cost.locked.astype(float) > 0
+        stuck |= goal.resources.needs @ bound.cost.locked.astype(float) > 0
     return np.flatnonzero(~stuck)
 
 
@@ -240,7 +244,7 @@ class _ClosedForm:
         free = _free(problem, bound)
         squares = goal.resources.squares(block.coef)[:, 0]
         by_squares = bound.cost(squares, problem.arrival, problem.leaving)[1]
-        diagonal = goal.ridge + 2 * goal.lam * (goal.resources.members.T @ by_squares)[free]
+        diagonal = goal.ridge + 2 * goal.lam * (goal.resources.needs @ by_squares)[free]
         if goal.rho:
             diagonal = diagonal + goal.rho / bound.gamma[free]
         system = self.gram[np.ix_(free, free)]
@@ -298,14 +302,14 @@ class RestrictedBound:
         goal = problem.objective
         self.problem, self.cost, self.free = problem, cost, free
         self.phi = goal.phi[:, free]
-        self.members = goal.resources.members[:, free]
+        self.members, self.needs = goal.resources.members[:, free], goal.resources.needs[free]
         self.own = goal.ridge + (goal.rho / gamma[free] if goal.rho else np.zeros(free.size))
 
     def diagonal(self, coef: FloatArray) -> FloatArray:
         """Compute the curvature of the bound's quadratic terms, shape (n_free,)."""
         squares = self.members @ coef[self.free] ** 2
         by_squares = self.cost(squares, self.problem.arrival, self.problem.leaving)[1]
-        return np.asarray(self.own + 2 * self.problem.objective.lam * (self.members.T @ by_squares))
+        return np.asarray(self.own + 2 * self.problem.objective.lam * (self.needs @ by_squares))
 
     def __call__(self, parameters: FloatArray) -> tuple[float, FloatArray]:
         """Compute the value and its gradient at free weights, intercept and threshold, shape (n_free + 2,)."""
@@ -313,6 +317,6 @@ class RestrictedBound:
         value, by_score, by_threshold, by_squares = self.problem.bounded(
             self.phi @ coef + intercept, threshold, self.members @ coef**2, self.cost
         )
-        by_coef = by_score @ self.phi + coef * (self.own + 2 * (self.members.T @ by_squares))
+        by_coef = by_score @ self.phi + coef * (self.own + 2 * (self.needs @ by_squares))
         gradient = np.concatenate([by_coef, [by_score.sum(), by_threshold]])
         return value + 0.5 * float(self.own @ coef**2), gradient

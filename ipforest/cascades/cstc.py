@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import is_classifier
-
 from ipforest.cascades.block_descent import DescentSettings
 from ipforest.cascades.classifier_tree import ClassifierTree
 from ipforest.cascades.objective import Objective
@@ -17,14 +15,14 @@ STRUCTURES = ("pruned", "greedy", "full")
 
 
 class CSTC(RelaxedTreeEstimator):
-    """A tree of linear classifiers: scores decide who goes where, and each path buys what serves its examples.
+    r"""A tree of linear classifiers: scores decide who goes where, and each path buys what serves its examples.
 
     Minimises, over weights and thresholds of all nodes,
 
     .. math::
-        \\frac1n \\sum_i \\sum_k p_i^k \\, \\ell(\\phi(x_i)^\\top \\beta^k, y_i) + \\rho \\sum_k \\|\\beta^k\\|_1
-        + \\lambda \\sum_l p^l \\Bigl[ \\sum_t e_t \\sqrt{\\textstyle\\sum_{j \\in \\pi^l} (\\beta_t^j)^2}
-        + \\sum_\\alpha c_\\alpha \\sqrt{\\textstyle\\sum_{j \\in \\pi^l} \\sum_t (F_{\\alpha t} \\beta_t^j)^2} \\Bigr]
+        \frac1n \sum_i \sum_k p_i^k \, \ell(\phi(x_i)^\top \beta^k, y_i) + \rho \sum_k \|\beta^k\|_1
+        + \lambda \sum_l p^l \Bigl[ \sum_t e_t \sqrt{\textstyle\sum_{j \in \pi^l} (\beta_t^j)^2}
+        + \sum_\alpha c_\alpha \sqrt{\textstyle\sum_{j \in \pi^l} \sum_t (F_{\alpha t} \beta_t^j)^2} \Bigr]
 
     (12), (22), by block coordinate descent, Algorithm 1; one tree per lambda.
 
@@ -32,10 +30,11 @@ class CSTC(RelaxedTreeEstimator):
     ----------
     loss : {"squared", "logistic"}, default="squared"
         Squared for regression and ranking; logistic for two classes.
-    depth : int, default=4
+    depth : int, default=3
         Levels of classifiers, at most.
     structure : {"pruned", "greedy", "full"}, default="pruned"
-        How the shape is found: a balanced tree pruned on validation data (3.6.1), grown node by node (3.6.2), or as it is.
+        How the shape is found: a balanced tree pruned on validation data (3.6.1), grown node by node (3.6.2), or
+        balanced.
     lambdas : int or sequence of numbers, default=8
         What a unit of cost is worth in loss: a grid of so many, or these. One tree is learnt for each.
     rho : float, default=1e-4
@@ -78,7 +77,7 @@ class CSTC(RelaxedTreeEstimator):
         self,
         *,
         loss: str = "squared",
-        depth: int = 4,
+        depth: int = 3,
         structure: str = "pruned",
         lambdas: Any = 8,
         rho: float = 1e-4,
@@ -120,13 +119,9 @@ class CSTC(RelaxedTreeEstimator):
         if self.depth < 1:
             raise ValueError(f"depth: expected at least 1, got {self.depth}")
 
-    def _initial(
-        self, objective: Objective, training: Examples, validation: Examples, descent: DescentSettings
-    ) -> ClassifierTree:
-        def badness(tree: ClassifierTree) -> float:
-            return validation.badness(tree, classify=is_classifier(self))
-
+    def _initial(self, objective: Objective, validation: Examples, descent: DescentSettings) -> ClassifierTree:
+        badness = self._badness(validation)
         if self.structure == "greedy":
-            return grown(objective, validation.phi, badness, 2**self.depth - 1, descent)
-        tree = full_tree(objective, self.depth, descent)
+            return grown(objective, validation.phi, badness, 2**self.depth - 1, descent, self.fit_node)
+        tree = full_tree(objective, self.depth, descent, self.fit_node)
         return tree if self.structure == "full" else pruned(tree, badness)

@@ -42,11 +42,11 @@ def fine_tuned(
         support = np.flatnonzero(tree.coef[node])
         for leaving in (soft[:, node], hard[:, node]):
             before = ClassifierTree.single(coef[node, support], float(intercept[node]))
-            goal = _without_cost(objective, leaving, support)
+            goal = without_cost(objective, leaving, support)
             scores = before.scores(goal.phi)
             after = update_node(goal, before, 0, scores, goal.value(before, scores), settings)[0]
             if validation is not None and held_out is not None:
-                check = replace(_without_cost(validation, held_out[:, node], support), rho=0.0, ridge=0.0)
+                check = replace(without_cost(validation, held_out[:, node], support), rho=0.0, ridge=0.0)
                 if check.value(after) > check.value(before):
                     continue
             coef[node, support], intercept[node] = after.coef[0], after.intercept[0]
@@ -58,13 +58,27 @@ def _leaves_by(tree: ClassifierTree, objective: Objective) -> FloatArray:
     return np.eye(tree.n_nodes)[tree.route(objective.phi)]
 
 
-def _without_cost(objective: Objective, leaving: FloatArray, support: IntArray) -> Objective:
-    """Give the loss at one terminal element as an objective of the weights of its own features, free of cost."""
+def without_cost(objective: Objective, share: FloatArray, support: IntArray) -> Objective:
+    """Give the loss of one classifier on given columns of phi, free of cost.
+
+    Parameters
+    ----------
+    objective : Objective
+    share : ndarray of float64, shape (n_samples,)
+        How much of each example counts.
+    support : ndarray of int, shape (n_used,)
+        Columns of phi.
+
+    Returns
+    -------
+    Objective
+        Of trees of one node over these columns.
+    """
     nothing = Resources(objective.resources.members[:0][:, support], np.zeros(0))
     return replace(
         objective,
         phi=objective.phi[:, support],
-        sample_weight=objective.sample_weight * leaving,
+        sample_weight=objective.sample_weight * share,
         resources=nothing,
         cost=PathCost(nothing),
         lam=0.0,

@@ -11,20 +11,18 @@ from joblib import Parallel, delayed
 from sklearn.base import is_classifier
 
 from ipforest._arrays import FloatArray
-from ipforest.cascades.block_descent import DescentSettings, descend
+from ipforest.cascades.block_descent import DescentSettings, descend, fit_leaf
 from ipforest.cascades.classifier_tree import ClassifierTree
 from ipforest.cascades.fine_tuning import fine_tuned
 from ipforest.cascades.objective import Objective
 from ipforest.cascades.relaxation import PathCost, RelaxedCost
 from ipforest.cascades.smooth_losses import LOSSES
-from ipforest.cascades.tree_estimator import ClassifierTreeEstimator, Examples, weights_of_classes
+from ipforest.cascades.structure import Measure, NodeFit
+from ipforest.cascades.tree_estimator import ClassifierTreeEstimator, Examples, geometric_grid, weights_of_classes
 from ipforest.rational import nonnegative_fraction
 
 RIDGE = 1e-8
 """Strength of the l2 norm that makes (16) solvable when columns of phi depend on each other."""
-
-SMALLEST_SHARE = 1e-3
-"""The smallest lambda of a grid, of the largest."""
 
 
 class RelaxedTreeEstimator(ClassifierTreeEstimator):
@@ -40,11 +38,22 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
     class_weight: Any = None
     exits_pay = False
 
+    fit_node: NodeFit = staticmethod(fit_leaf)
+
     @abstractmethod
-    def _initial(
-        self, objective: Objective, training: Examples, validation: Examples, descent: DescentSettings
-    ) -> ClassifierTree:
+    def _initial(self, objective: Objective, validation: Examples, descent: DescentSettings) -> ClassifierTree:
         """Fix the structure and initialise every node."""
+
+    def _optimised(
+        self, objective: Objective, tree: ClassifierTree, descent: DescentSettings, held_out: Objective
+    ) -> ClassifierTree:
+        """Optimise all nodes of an initialised tree."""
+        return descend(objective, tree, descent, validate=lambda candidate: exact_objective(held_out, candidate))
+
+    def _badness(self, validation: Examples) -> Measure:
+        """Measure trees on validation data, for the structure."""
+        classify = is_classifier(self)
+        return lambda tree: validation.badness(tree, classify=classify)
 
     def _cost(self) -> RelaxedCost:
         return PathCost(self.resources_)
@@ -69,18 +78,18 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
         return list(zip(lambdas, found, strict=True))
 
     def _grid(self, training: Examples) -> list[float]:
-        """Give the lambdas: those asked for, or evenly on a logarithmic scale below the one at which nothing is worth its price."""
+        """Give the lambdas: those asked for, or a grid below the one at which no single weight is worth its price."""
         if not isinstance(self.lambdas, int):
             return [float(lam) for lam in self.lambdas]
         objective = self._objective(training, 0.0)
         slope = objective.loss.derivative(np.full(training.target.size, self.prior_), training.target)
         gain = np.abs((objective.sample_weight * slope) @ training.phi) / training.target.size
-        price = self.resources_.members.T @ self.resources_.prices
+        price = self.resources_.needs @ self.resources_.prices
         priced = price > 0
         if not priced.any():
             return [0.0]
         largest = float((gain[priced] / price[priced]).max())
-        return (largest * np.geomspace(1, SMALLEST_SHARE, self.lambdas + 1)[1:]).tolist()
+        return geometric_grid(largest, self.lambdas)
 
     def _objective(self, examples: Examples, lam: float) -> Objective:
         return Objective(
@@ -99,8 +108,8 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
     def _learn_at(self, lam: float, training: Examples, validation: Examples) -> ClassifierTree:
         descent = DescentSettings() if self.descent is None else self.descent
         objective, held_out = self._objective(training, lam), self._objective(validation, lam)
-        tree = self._initial(objective, training, validation, descent)
-        tree = descend(objective, tree, descent, validate=lambda candidate: exact_objective(held_out, candidate))
+        tree = self._initial(objective, validation, descent)
+        tree = self._optimised(objective, tree, descent, held_out)
         return fine_tuned(objective, tree, descent, held_out) if self.fine_tune else tree
 
 

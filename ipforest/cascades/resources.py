@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +24,11 @@ class Resources:
     prices : ndarray of float64, shape (n_resources,)
         What a resource costs, once per example.
 
+    Attributes
+    ----------
+    needs : sparse array of float64, shape (n_weights, n_resources)
+        `members`, transposed.
+
     Notes
     -----
     For linear classifiers without price groups `members` is the identity: (8). After the boosting trick it is the
@@ -32,6 +37,10 @@ class Resources:
 
     members: Any
     prices: FloatArray
+    needs: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "needs", sparse.csr_array(self.members.T))
 
     @classmethod
     def of_weights(cls, costs: FeatureCosts, feature_of_weight: Any, split_cost: float = 0.0) -> Self:

@@ -15,8 +15,13 @@ from ipforest.cascades.objective import Objective
 Measure: TypeAlias = Callable[[ClassifierTree], float]
 """Gives the value of a tree on validation data; less is better."""
 
+NodeFit: TypeAlias = Callable[[Objective, ClassifierTree, int, DescentSettings], ClassifierTree]
+"""Fits a leaf from nothing and gives the tree with it; `fit_leaf` is one."""
 
-def full_tree(objective: Objective, depth: int, settings: DescentSettings) -> ClassifierTree:
+
+def full_tree(
+    objective: Objective, depth: int, settings: DescentSettings, fit_node: NodeFit = fit_leaf
+) -> ClassifierTree:
     """Initialise a balanced tree from the root downwards, each node as if it were a leaf (section 3.4.2).
 
     Parameters
@@ -25,21 +30,24 @@ def full_tree(objective: Objective, depth: int, settings: DescentSettings) -> Cl
     depth : int
         Levels of classifiers: 2 ** depth - 1 nodes.
     settings : DescentSettings
+    fit_node : callable
     """
-    tree = _root(objective, settings)
+    tree = _root(objective, settings, fit_node)
     for node in range(2 ** (depth - 1) - 1):
         tree = _split_evenly(objective, tree, node)
         for above in (True, False):
-            tree = _with_fitted_child(objective, tree, node, above=above, settings=settings)
+            tree = _with_fitted_child(objective, tree, node, above=above, settings=settings, fit_node=fit_node)
     return tree
 
 
-def chain(objective: Objective, n_nodes: int, settings: DescentSettings) -> ClassifierTree:
+def chain(
+    objective: Objective, n_nodes: int, settings: DescentSettings, fit_node: NodeFit = fit_leaf
+) -> ClassifierTree:
     """Initialise a cascade from left to right, each node as if it were the last (section 4)."""
-    tree = _root(objective, settings)
+    tree = _root(objective, settings, fit_node)
     for node in range(n_nodes - 1):
         tree = _split_evenly(objective, tree, node)
-        tree = _with_fitted_child(objective, tree, node, above=True, settings=settings)
+        tree = _with_fitted_child(objective, tree, node, above=True, settings=settings, fit_node=fit_node)
     return tree
 
 
@@ -57,7 +65,12 @@ def pruned(tree: ClassifierTree, measure: Measure) -> ClassifierTree:
 
 
 def grown(
-    objective: Objective, validation: FloatArray, measure: Measure, max_nodes: int, settings: DescentSettings
+    objective: Objective,
+    validation: FloatArray,
+    measure: Measure,
+    max_nodes: int,
+    settings: DescentSettings,
+    fit_node: NodeFit = fit_leaf,
 ) -> ClassifierTree:
     """Add the potential node that makes the validation value best, as long as one makes it better (3.6.2).
 
@@ -69,15 +82,16 @@ def grown(
     measure : callable
     max_nodes : int
     settings : DescentSettings
+    fit_node : callable
     """
-    tree = _root(objective, settings)
+    tree = _root(objective, settings, fit_node)
     value = measure(tree)
     potential: dict[tuple[int, bool], ClassifierTree] = {}
     newest = 0
     while tree.n_nodes < max_nodes:
         tree = _split_evenly(objective, tree, newest, validation)
         for above in (True, False):
-            fitted = _with_fitted_child(objective, tree, newest, above=above, settings=settings)
+            fitted = _with_fitted_child(objective, tree, newest, above=above, settings=settings, fit_node=fit_node)
             potential[newest, above] = fitted
         trials = {
             place: tree.with_child(
@@ -95,15 +109,21 @@ def grown(
     return tree
 
 
-def _root(objective: Objective, settings: DescentSettings) -> ClassifierTree:
-    return fit_leaf(objective, ClassifierTree.single(np.zeros(objective.phi.shape[1])), 0, settings)
+def _root(objective: Objective, settings: DescentSettings, fit_node: NodeFit) -> ClassifierTree:
+    return fit_node(objective, ClassifierTree.single(np.zeros(objective.phi.shape[1])), 0, settings)
 
 
 def _with_fitted_child(
-    objective: Objective, tree: ClassifierTree, node: int, *, above: bool, settings: DescentSettings
+    objective: Objective,
+    tree: ClassifierTree,
+    node: int,
+    *,
+    above: bool,
+    settings: DescentSettings,
+    fit_node: NodeFit,
 ) -> ClassifierTree:
     tree = tree.with_child(node, above=above, coef=np.zeros(tree.coef.shape[1]), intercept=0.0)
-    return fit_leaf(objective, tree, tree.n_nodes - 1, settings)
+    return fit_node(objective, tree, tree.n_nodes - 1, settings)
 
 
 def _split_evenly(

@@ -30,6 +30,9 @@ from ipforest.rational import nonnegative_fraction
 RANKS_COUNTED = 5
 """Rankings are judged by their first so many documents."""
 
+SMALLEST_SHARE = 1e-3
+"""The smallest lambda of a grid, of the largest."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Examples:
@@ -92,7 +95,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
     """
 
     loss: str
-    feature_map: Any
+    feature_map: Any = None
     split_cost: Any
     validation_fraction: float | None
 
@@ -123,8 +126,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         examples, target, query = self._read_examples(X, y, qid)
         self.costs_ = self._read_costs()
         training, validation = self._split(target, query)
-        feature_map: FeatureMap = ScaledFeatures() if self.feature_map is None else clone(self.feature_map)
-        self.feature_map_ = feature_map.fit(examples[training], target[training])
+        self.feature_map_ = self._make_feature_map().fit(examples[training], target[training])
         self.resources_ = Resources.of_weights(
             self.costs_, self.feature_map_.feature_of_weight_, float(self.split_cost_)
         )
@@ -146,18 +148,22 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         check_share(self.validation_fraction, "validation_fraction")
         self.split_cost_ = nonnegative_fraction(self.split_cost, "split_cost")
 
+    def _make_feature_map(self) -> FeatureMap:
+        return ScaledFeatures() if self.feature_map is None else clone(self.feature_map)
+
     def _read_examples(
         self, X: npt.ArrayLike, y: npt.ArrayLike, qid: npt.ArrayLike | None
     ) -> tuple[Array, FloatArray, IntArray | None]:
         """Check X and y; code labels as -1 and 1, or scale the target."""
         classify = is_classifier(self)
         examples, target = validate_data(self, X, y, dtype=np.float64, y_numeric=not classify)
-        query = None if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1]
+        query = None if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1].astype(np.int64)
         check_consistent_length(examples, query)
         if not classify:
             self.target_mean_, spread = float(np.mean(target)), float(np.std(target))
             self.target_scale_ = self._spread / spread if spread > 0 else 1.0
-            return examples, (target - self.target_mean_) * self.target_scale_, query
+            scaled: FloatArray = (target - self.target_mean_) * self.target_scale_
+            return examples, scaled, query
         check_classification_targets(target)
         self.classes_, code = np.unique(target, return_inverse=True)
         if self.classes_.size > 2:
@@ -224,6 +230,11 @@ class ClassifierTreeEstimator(BudgetedEstimator):
             tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
         tags.target_tags.required = True
         return tags
+
+
+def geometric_grid(largest: float, size: int) -> list[float]:
+    """Give so many lambdas below the largest, evenly on a logarithmic scale."""
+    return [float(lam) for lam in largest * np.geomspace(1, SMALLEST_SHARE, size + 1)[1:]]
 
 
 def weights_of_classes(class_weight: Any, target: FloatArray) -> FloatArray:

@@ -86,9 +86,7 @@ class TreeOfClassifiers:
         progress.place[rows, 0] = np.where(child == TERMINAL, node, child)
         progress.place[rows, 1] = child == TERMINAL
 
-    def _score(
-        self, progress: Progress, rows: Rows, node: int, coef: FloatArray, intercept: FloatArray
-    ) -> FloatArray:
+    def _score(self, progress: Progress, rows: Rows, node: int, coef: FloatArray, intercept: FloatArray) -> FloatArray:
         weights: IntArray = self._weights[node]
         if weights.size == 0:
             return np.full(rows.size, intercept[node])
