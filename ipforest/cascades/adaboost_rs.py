@@ -116,14 +116,15 @@ class AdaBoostRS(ClassifierTreeEstimator):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
+    feature_map_: AdaBoostVotes
+
     def _make_feature_map(self) -> FeatureMap:
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         return AdaBoostVotes(self.n_trees, max_depth=self.max_depth, random_state=seed)
 
     def _learn(self, training: Examples, validation: Examples) -> Sequence[tuple[float, ClassifierTree]]:
         """Draw trees; the tradeoff is the number of draws."""
-        votes: AdaBoostVotes = self.feature_map_
-        alpha = votes.tree_weights_
+        alpha = self.feature_map_.tree_weights_
         price = self.resources_.needs @ self.resources_.prices
         priced = price > 0
         always = np.where(priced, 0.0, alpha)
