@@ -7,8 +7,13 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier
 
 from ipforest import BudgetPrune, FeatureCosts
+from ipforest.cascades import ASTC, CSCC, CSTC, AdaBoostRS, AndOrCascade, BoostingTrick
+from ipforest.cascades.block_descent import DescentSettings
 
 Make = Callable[[FeatureCosts], Any]
+
+QUICK = DescentSettings(max_sweeps=1, max_block_steps=8, max_gradient_steps=8)
+TREES = BoostingTrick(10, max_depth=2, random_state=0)
 
 CLASSIFIERS: dict[str, Make] = {
     "BudgetPrune": lambda costs: BudgetPrune(
@@ -29,9 +34,22 @@ CLASSIFIERS: dict[str, Make] = {
         max_cost=sum(costs.unit_costs) / 3,
         random_state=0,
     ),
+    "CSTC": lambda costs: CSTC(
+        loss="logistic", depth=3, structure="full", lambdas=1, descent=QUICK, feature_costs=costs, random_state=0
+    ),
+    "CSCC": lambda costs: CSCC(n_nodes=3, lambdas=1, descent=QUICK, feature_costs=costs, random_state=0),
+    "CSCC of trees with a split cost": lambda costs: CSCC(
+        n_nodes=3, lambdas=1, feature_map=TREES, descent=QUICK, feature_costs=costs, split_cost="1/8", random_state=0
+    ),
+    "ASTC": lambda costs: ASTC(loss="logistic", lambdas=1, feature_costs=costs, random_state=0),
+    "AND-OR": lambda costs: AndOrCascade(lambdas=1, feature_costs=costs, random_state=0),
+    "AdaBoostRS": lambda costs: AdaBoostRS(n_trees=10, feature_costs=costs, random_state=0),
 }
 REGRESSORS: dict[str, Make] = {
     "BudgetPrune": lambda costs: BudgetPrune(
         RandomForestRegressor(6, max_depth=5, random_state=0), feature_costs=costs, random_state=0
+    ),
+    "CSTC": lambda costs: CSTC(
+        depth=3, structure="full", lambdas=1, descent=QUICK, feature_costs=costs, random_state=0
     ),
 }

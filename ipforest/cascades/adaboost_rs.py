@@ -122,6 +122,11 @@ class AdaBoostRS(ClassifierTreeEstimator):
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         return AdaBoostVotes(self.n_trees, max_depth=self.max_depth, random_state=seed)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = False
+        return tags
+
     def _learn(self, training: Examples, validation: Examples) -> Sequence[tuple[float, ClassifierTree]]:
         """Draw trees; the tradeoff is the number of draws."""
         alpha = self.feature_map_.tree_weights_

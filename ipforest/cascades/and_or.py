@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from ipforest._arrays import BoolArray, FloatArray
 from ipforest.cascades.classifier_tree import TERMINAL, ClassifierTree
 from ipforest.cascades.smooth_losses import LogisticLoss
-from ipforest.cascades.tree_estimator import ClassifierTreeEstimator, Examples, geometric_grid, weights_of_classes
+from ipforest.cascades.tree_estimator import ClassifierTreeEstimator, Examples, check_lambdas, geometric_grid
 
 MAX_SWEEPS = 10
 TOLERANCE = 1e-4
@@ -77,9 +77,15 @@ class AndOrCascade(ClassifierTreeEstimator):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
+    def _read_parameters(self) -> None:
+        super()._read_parameters()
+        check_lambdas(self.lambdas)
+        if self.limits is not None and (len(self.limits) == 0 or np.any(np.diff(self.limits) < 0)):
+            raise ValueError(f"limits: expected the dearest price of each stage, ascending, got {self.limits!r}")
+
     def _learn(self, training: Examples, validation: Examples) -> Sequence[tuple[float, ClassifierTree]]:
         price = self.resources_.needs @ self.resources_.prices
-        weight = weights_of_classes(self.class_weight, training.target) / training.target.size
+        weight = self._weights(training.target) / training.target.size
         problem = _Cascade(training.phi, training.target, weight, price, self._stages())
         lambdas = self._grid(problem)
         return [(lam, problem.solve(lam)) for lam in lambdas]

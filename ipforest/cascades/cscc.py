@@ -23,8 +23,8 @@ class CSCC(RelaxedTreeEstimator):
     loss : {"logistic", "squared"}, default="logistic"
     n_nodes : int, default=5
         Classifiers in the chain; those that are not worth their price become empty and let everything pass or leave.
-    class_weight : dict {-1: weight, 1: weight}, "balanced" or None, default="balanced"
-        The weights w of (19), -1 being the first class; with squared loss there are none.
+    class_weight : dict, "balanced" or None, default="balanced"
+        The weights w of (19); with squared loss there are none.
     lambdas, rho, spread, feature_map, fine_tune, descent, validation_fraction, n_jobs, random_state
         See `CSTC`.
     feature_costs, groups, group_fees, split_cost, budget

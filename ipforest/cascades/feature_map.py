@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.preprocessing import StandardScaler
 
 from ipforest._arrays import Array, FloatArray, IntArray
 
@@ -36,6 +37,8 @@ class FeatureMap(Protocol):
 class ScaledFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """The features themselves, shifted and scaled to mean 0 and variance 1, so that norms treat them alike.
 
+    A missing value counts as the mean (as 0 where they stay as they are).
+
     Parameters
     ----------
     scale : bool, default=True
@@ -49,13 +52,13 @@ class ScaledFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn is un
 
     def fit(self, X: Array, y: Array) -> Self:
         """Learn means and standard deviations, of y nothing."""
-        self.mean_ = X.mean(axis=0) if self.scale else np.zeros(X.shape[1])
-        spread = X.std(axis=0) if self.scale else np.ones(X.shape[1])
-        self.spread_ = np.where(spread > 0, spread, 1.0)
+        scaler = StandardScaler().fit(X)
+        self.mean_ = np.nan_to_num(scaler.mean_) if self.scale else np.zeros(X.shape[1])
+        self.spread_ = np.nan_to_num(scaler.scale_, nan=1.0) if self.scale else np.ones(X.shape[1])
         self.feature_of_weight_ = sparse.eye_array(X.shape[1], format="csr")
         return self
 
     def transform(self, X: Array, columns: IntArray | None = None) -> FloatArray:
         """Shift and scale, shape (n_samples, n_weights)."""
         which = slice(None) if columns is None else columns
-        return np.asarray((X[:, which] - self.mean_[which]) / self.spread_[which], dtype=np.float64)
+        return np.nan_to_num((X[:, which] - self.mean_[which]) / self.spread_[which])

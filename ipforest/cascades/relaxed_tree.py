@@ -18,8 +18,7 @@ from ipforest.cascades.objective import Objective
 from ipforest.cascades.relaxation import PathCost, RelaxedCost
 from ipforest.cascades.smooth_losses import LOSSES
 from ipforest.cascades.structure import Measure, NodeFit
-from ipforest.cascades.tree_estimator import ClassifierTreeEstimator, Examples, geometric_grid, weights_of_classes
-from ipforest.rational import nonnegative_fraction
+from ipforest.cascades.tree_estimator import ClassifierTreeEstimator, Examples, check_lambdas, geometric_grid
 
 RIDGE = 1e-8
 """Strength of the l2 norm that makes (16) solvable when columns of phi depend on each other."""
@@ -35,7 +34,6 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
     descent: DescentSettings | None
     n_jobs: int | None
 
-    class_weight: Any = None
     exits_pay = False
 
     fit_node: NodeFit = staticmethod(fit_leaf)
@@ -60,11 +58,7 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
 
     def _read_parameters(self) -> None:
         super()._read_parameters()
-        if isinstance(self.lambdas, int) and self.lambdas < 1:
-            raise ValueError(f"lambdas: expected at least 1, or a sequence of numbers, got {self.lambdas}")
-        if not isinstance(self.lambdas, int):
-            for lam in self.lambdas:
-                nonnegative_fraction(lam, "lambdas")
+        check_lambdas(self.lambdas)
         if self.rho < 0 or not self.spread > 0:
             raise ValueError(f"rho, spread: expected rho >= 0 and spread > 0, got {self.rho!r} and {self.spread!r}")
 
@@ -96,7 +90,7 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
             phi=examples.phi,
             target=examples.target,
             loss=LOSSES[self.loss],
-            sample_weight=weights_of_classes(self.class_weight if is_classifier(self) else None, examples.target),
+            sample_weight=self._weights(examples.target),
             resources=self.resources_,
             cost=self._cost(),
             lam=lam,

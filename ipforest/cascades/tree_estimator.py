@@ -98,6 +98,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
     feature_map: Any = None
     split_cost: Any
     validation_fraction: float | None
+    class_weight: Any = None
 
     @abstractmethod
     def _learn(self, training: Examples, validation: Examples) -> Sequence[tuple[float, ClassifierTree]]:
@@ -124,6 +125,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         """
         self._read_parameters()
         examples, target, query = self._read_examples(X, y, qid)
+        self.weight_of_label_ = self._weigh_labels(target)
         self.costs_ = self._read_costs()
         training, validation = self._split(target, query)
         self.feature_map_ = self._make_feature_map().fit(examples[training], target[training])
@@ -156,7 +158,9 @@ class ClassifierTreeEstimator(BudgetedEstimator):
     ) -> tuple[Array, FloatArray, IntArray | None]:
         """Check X and y; code labels as -1 and 1, or scale the target."""
         classify = is_classifier(self)
-        examples, target = validate_data(self, X, y, dtype=np.float64, y_numeric=not classify)
+        examples, target = validate_data(
+            self, X, y, dtype=np.float64, ensure_all_finite=self._finite(), y_numeric=not classify
+        )
         query = None if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1].astype(np.int64)
         check_consistent_length(examples, query)
         if not classify:
@@ -173,7 +177,19 @@ class ClassifierTreeEstimator(BudgetedEstimator):
             )
         if self.classes_.size < 2:
             raise ValueError("y: expected two classes, got one class")
-        return examples, 2.0 * code - 1, query
+        return examples, np.where(code > 0, 1.0, -1.0), query
+
+    def _weigh_labels(self, target: FloatArray) -> tuple[float, float]:
+        """Give the weights of the labels -1 and 1 as scikit-learn's ``class_weight`` says."""
+        if self.class_weight is None or not is_classifier(self):
+            return 1.0, 1.0
+        labels = self.classes_[(target > 0).astype(int)]
+        weights = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
+        return float(weights[0]), float(weights[1])
+
+    def _weights(self, target: FloatArray) -> FloatArray:
+        """Give each example the weight of its label."""
+        return np.where(target > 0, self.weight_of_label_[1], self.weight_of_label_[0])
 
     @property
     def _spread(self) -> float:
@@ -229,18 +245,25 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         else:
             tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
         tags.target_tags.required = True
+        tags.input_tags.allow_nan = self.feature_map is None
         return tags
+
+
+def check_lambdas(lambdas: Any) -> None:
+    """Require a number of lambdas, or numbers >= 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        They are neither.
+    """
+    if not isinstance(lambdas, int):
+        for lam in lambdas:
+            nonnegative_fraction(lam, "lambdas")
+    elif lambdas < 1:
+        raise ValueError(f"lambdas: expected at least 1, or a sequence of numbers, got {lambdas}")
 
 
 def geometric_grid(largest: float, size: int) -> list[float]:
     """Give so many lambdas below the largest, evenly on a logarithmic scale."""
     return [float(lam) for lam in largest * np.geomspace(1, SMALLEST_SHARE, size + 1)[1:]]
-
-
-def weights_of_classes(class_weight: Any, target: FloatArray) -> FloatArray:
-    """Give each example the weight of its class, coded -1 and 1, as scikit-learn's ``class_weight`` says."""
-    if class_weight is None:
-        return np.ones(target.size)
-    labels = np.array([-1.0, 1.0])
-    weights = compute_class_weight(class_weight, classes=labels, y=target)
-    return np.asarray(weights[(target > 0).astype(int)])

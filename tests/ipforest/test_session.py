@@ -9,6 +9,7 @@ import pytest
 from budgeted_estimators import CLASSIFIERS, REGRESSORS
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.utils import get_tags
 
 from ipforest import BudgetPrune, FeatureCosts
 from ipforest.session import Request, Session, Unit
@@ -54,7 +55,13 @@ def table(request: pytest.FixtureRequest) -> Table:
 @pytest.fixture(scope="module", params=list(CLASSIFIERS))
 def fitted(request: pytest.FixtureRequest, table: Table) -> Any:
     X, y, costs = table
-    return CLASSIFIERS[request.param](costs).fit(X[:N_FITTED], y[:N_FITTED])
+    model = CLASSIFIERS[request.param](costs)
+    tags = get_tags(model)
+    if np.isnan(X).any() and not tags.input_tags.allow_nan:
+        pytest.skip("takes no missing values")
+    if not tags.classifier_tags.multi_class:
+        y = y == np.unique(y)[-1]
+    return model.fit(X[:N_FITTED], y[:N_FITTED])
 
 
 def run(session: Session, row: npt.NDArray[Any]) -> Session:
