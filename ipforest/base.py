@@ -67,6 +67,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
 
     max_cost: Any = None
     split_cost_ = Fraction(0)
+    class_costs_: Array | None = None
 
     @abstractmethod
     def _policy(self) -> Policy:
@@ -246,6 +247,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
             classes=np.asarray(self.classes_) if is_classifier(self) else None,
             feature_names=tuple(map(str, names)),
             allow_missing=bool(get_tags(self).input_tags.allow_nan),
+            class_costs=self.class_costs_,
         )
 
     def _limit(self, max_cost: object | None) -> object | None:

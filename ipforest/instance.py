@@ -246,6 +246,7 @@ class PruningInstance:
         error_data: ErrorData | None = None,
         split_cost: object = 0,
         resolution: object | None = None,
+        class_costs: npt.ArrayLike | None = None,
     ) -> PruningInstance:
         """Build the instance: errors from in-bag counts (or `error_data`), costs from routed examples.
 
@@ -257,12 +258,14 @@ class PruningInstance:
         costs : FeatureCosts
         loss : str
             "misclassification", "gini", "entropy" or, for regression, "squared_error".
-        error_data : tuple (X, y), optional
-            Count errors on these examples in place of the in-bag ones.
+        error_data : tuple (X, y) or (X, y, weights), optional
+            Count errors on these examples in place of the in-bag ones; see `ipforest.losses.node_errors`.
         split_cost : number, optional
             What one test costs (the |S_h| d_h term of BudgetPrune's IP).
         resolution : number, optional
             Rounding step of real-valued losses; exactness is claimed for the rounded instance.
+        class_costs : array, shape (n_classes, n_classes), optional
+            What predicting class j costs where i is true; the error is then the average cost of a prediction.
 
         Returns
         -------
@@ -276,7 +279,7 @@ class PruningInstance:
         costs = forest.matched_costs(costs)
         examples = forest.checked_examples(X_cost, "X_cost")
         price_of_split = nonnegative_fraction(split_cost, "split_cost")
-        errors = node_errors(forest, loss, error_data, resolution)
+        errors = node_errors(forest, loss, error_data, resolution, class_costs)
         denominator = lcm(costs.denominator, price_of_split.denominator)
         unit_costs = np.array([_int64(cost * denominator) for cost in costs.unit_costs], dtype=np.int64)
         leaves = forest.leaves(examples)

@@ -16,7 +16,8 @@ from ipforest.rational import INT64_SAFE, as_fraction
 if TYPE_CHECKING:
     from ipforest.ensemble.forest import Forest
 
-ErrorData: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike]
+ErrorData: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike] | tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
+"""Examples, targets and perhaps weights, shape (n_samples,) or (n_samples, n_trees)."""
 
 CLASSIFICATION_LOSSES = ("misclassification", "gini", "entropy")
 REGRESSION_LOSSES = ("squared_error",)
@@ -43,7 +44,13 @@ class NodeErrors:
     resolution: Fraction
 
 
-def node_errors(forest: Forest, loss: str, error_data: ErrorData | None, resolution: object | None) -> NodeErrors:
+def node_errors(
+    forest: Forest,
+    loss: str,
+    error_data: ErrorData | None,
+    resolution: object | None,
+    class_costs: npt.ArrayLike | None = None,
+) -> NodeErrors:
     """Compute e_h of every node.
 
     Parameters
@@ -51,14 +58,19 @@ def node_errors(forest: Forest, loss: str, error_data: ErrorData | None, resolut
     forest : Forest
     loss : str
         "misclassification", "gini", "entropy" (bits) or "squared_error".
-    error_data : tuple (X, y), optional
+    error_data : tuple (X, y) or (X, y, weights), optional
         Examples to count errors on; without them the in-bag examples of each tree. On other data a node predicts what
         it learnt: gini becomes the Brier score of its in-bag distribution, entropy its log loss with probabilities
-        below 1 / (2 examples at the node) raised to that.
+        below 1 / (2 examples at the node) raised to that. Weights are one per example, or one per example and tree
+        (an out-of-bag mask).
     resolution : number, optional
         Rounding step of a real-valued loss; by default 1 for counts, else the power of two
         that gives an example at the roots up to 2^16 steps on average and all of them up to 2^28 steps: what the exact
         path can multiply by costs of as many digits.
+    class_costs : array, shape (n_classes, n_classes), optional
+        What predicting class j costs where i is true, row i, column j, for misclassification; by default 1 off the
+        diagonal. A node predicts the class of the least expected cost, and the error of a forest is what an example's
+        prediction costs on average.
 
     Raises
     ------
@@ -66,15 +78,16 @@ def node_errors(forest: Forest, loss: str, error_data: ErrorData | None, resolut
         Unknown loss, a loss for the other task, labels the forest does not know, or losses too large for int64.
     """
     loss = loss_for(loss, forest.is_classifier)
+    matrix = None if class_costs is None else checked_class_costs(class_costs, loss, forest.classes)
     roots = forest.tree_offsets[:-1]
     if error_data is None:
-        losses = _in_bag(forest, loss)
+        losses = _in_bag(forest, loss, matrix)
         total_weight, n_examples = float(forest.weight[roots].sum()), int(forest.n_samples[roots].sum())
     else:
-        examples, y = _checked_error_data(forest, error_data)
-        losses = _held_out(forest, loss, examples, y)
-        n_examples = y.shape[0] * forest.n_trees
-        total_weight = float(n_examples)
+        examples, y, weights = _checked_error_data(forest, error_data)
+        losses = _held_out(forest, loss, examples, y, weights, matrix)
+        n_examples = int(np.count_nonzero(weights))
+        total_weight = float(weights.sum())
     step = _step(losses, float(losses[roots].sum()), n_examples, resolution)
     return _as_integers(losses, step, total_weight, forest.n_trees)
 
@@ -96,7 +109,26 @@ def loss_for(loss: str | None, is_classification: bool) -> str:
     return loss
 
 
-def _in_bag(forest: Forest, loss: str) -> FloatArray:
+def checked_class_costs(class_costs: npt.ArrayLike, loss: str, classes: Array | None) -> FloatArray:
+    """Check a matrix of misclassification costs.
+
+    Raises
+    ------
+    ValueError
+        Another loss than misclassification, another shape, or costs that are not finite numbers >= 0.
+    """
+    if loss != "misclassification" or classes is None:
+        raise ValueError(f"class_costs: expected none beside loss {loss!r}, got some")
+    matrix = np.asarray(class_costs, dtype=np.float64)
+    expected = (len(classes), len(classes))
+    if matrix.shape != expected:
+        raise ValueError(f"class_costs: expected shape {expected}, a row per true class, got {matrix.shape}")
+    if not np.all(np.isfinite(matrix) & (matrix >= 0)):
+        raise ValueError("class_costs: expected finite numbers >= 0, got others")
+    return matrix
+
+
+def _in_bag(forest: Forest, loss: str, class_costs: FloatArray | None) -> FloatArray:
     if loss == "squared_error":
         if forest.criterion not in ("squared_error", "friedman_mse"):
             raise ValueError(
@@ -106,6 +138,8 @@ def _in_bag(forest: Forest, loss: str) -> FloatArray:
         return forest.impurity * forest.weight
     counts = _in_bag_counts(forest)
     totals: FloatArray = counts.sum(axis=1)
+    if class_costs is not None:
+        return np.asarray((counts @ class_costs).min(axis=1))
     if loss == "misclassification":
         return _nonnegative(totals - counts.max(axis=1))
     if loss == "gini":
@@ -129,20 +163,24 @@ def _in_bag_counts(forest: Forest) -> FloatArray:
     return rounded if np.allclose(counts, rounded, rtol=1e-9, atol=0) else counts
 
 
-def _held_out(forest: Forest, loss: str, examples: Array, y: Array) -> FloatArray:
+def _held_out(
+    forest: Forest, loss: str, examples: Array, y: Array, weights: FloatArray, class_costs: FloatArray | None
+) -> FloatArray:
     leaves = forest.leaves(examples)
     if loss == "squared_error":
         centre = float(y.mean())
         target, prediction = y - centre, forest.value[:, 0] - centre
-        n, total, squares = forest.reach_sums(leaves, np.column_stack([np.ones_like(target), target, target**2])).T
+        n, total, squares = forest.reach_sums(leaves, [weights, target * weights, target**2 * weights]).T
         return _nonnegative(squares - 2 * prediction * total + n * prediction**2)
     assert forest.classes is not None
     encoded = np.searchsorted(forest.classes, y)
-    counts = forest.reach_counts(leaves, encoded, len(forest.classes)).astype(np.float64)
+    counts = forest.reach_sums(leaves, [weights * (encoded == label) for label in range(len(forest.classes))])
     totals: FloatArray = counts.sum(axis=1)
+    nodes = np.arange(forest.n_nodes)
+    if class_costs is not None:
+        return np.asarray((counts @ class_costs)[nodes, np.argmin(forest.value @ class_costs, axis=1)])
     if loss == "misclassification":
-        predicted = np.argmax(forest.value, axis=1)
-        return _nonnegative(totals - counts[np.arange(forest.n_nodes), predicted])
+        return _nonnegative(totals - counts[nodes, np.argmax(forest.value, axis=1)])
     if loss == "gini":
         norms = (forest.value**2).sum(axis=1)
         return _nonnegative(totals * (1 + norms) - 2 * (counts * forest.value).sum(axis=1))
@@ -150,9 +188,10 @@ def _held_out(forest: Forest, loss: str, examples: Array, y: Array) -> FloatArra
     return _nonnegative(-(counts * np.log2(np.maximum(forest.value, least[:, None]))).sum(axis=1))
 
 
-def _checked_error_data(forest: Forest, error_data: ErrorData) -> tuple[Array, Array]:
-    if not isinstance(error_data, tuple) or len(error_data) != 2:
-        raise ValueError(f"error_data: expected a pair (X, y), got {type(error_data).__name__}")
+def _checked_error_data(forest: Forest, error_data: ErrorData) -> tuple[Array, Array, FloatArray]:
+    """Check examples and targets; give them with weights per tree and example."""
+    if not isinstance(error_data, tuple) or len(error_data) not in (2, 3):
+        raise ValueError(f"error_data: expected a pair (X, y) or (X, y, weights), got {type(error_data).__name__}")
     X = forest.checked_examples(error_data[0], "error_data X")
     y = np.asarray(error_data[1])
     if y.shape != (X.shape[0],):
@@ -165,7 +204,20 @@ def _checked_error_data(forest: Forest, error_data: ErrorData) -> tuple[Array, A
             )
     elif not np.issubdtype(y.dtype, np.number) or not np.isfinite(y).all():
         raise ValueError("error_data: expected finite numbers as targets, got others")
-    return X, y
+    weights = _checked_weights(error_data[2] if len(error_data) == 3 else np.ones(y.size), y.size, forest.n_trees)
+    return X, y, weights
+
+
+def _checked_weights(weights: npt.ArrayLike, n_samples: int, n_trees: int) -> FloatArray:
+    """Check weights per example, or per example and tree; give them with shape (n_trees, n_samples)."""
+    numbers = np.asarray(weights, dtype=np.float64)
+    if numbers.shape not in ((n_samples,), (n_samples, n_trees)):
+        raise ValueError(
+            f"error_data: expected weights of shape ({n_samples},) or ({n_samples}, {n_trees}), got {numbers.shape}"
+        )
+    if not np.all(np.isfinite(numbers) & (numbers >= 0)) or not numbers.any():
+        raise ValueError("error_data: expected finite weights >= 0, some > 0, got others")
+    return np.broadcast_to(numbers if numbers.ndim == 1 else numbers.T, (n_trees, n_samples))
 
 
 def _nonnegative(losses: FloatArray) -> FloatArray:

@@ -98,6 +98,8 @@ class Seller:
     feature_names : tuple of str
     allow_missing : bool
         Whether the model takes values that cannot be had.
+    class_costs : ndarray of float64, shape (n_classes, n_classes), optional
+        What predicting class j costs where i is true; the class of least expected cost is the label.
     """
 
     costs: FeatureCosts
@@ -105,6 +107,7 @@ class Seller:
     classes: Array | None
     feature_names: tuple[str, ...]
     allow_missing: bool
+    class_costs: FloatArray | None = None
 
     def column(self, feature: Any) -> int:
         """Find the column of a feature given by name or number.
@@ -144,6 +147,8 @@ class Seller:
         """Turn what a policy answers into predictions."""
         if self.classes is None:
             return outputs[:, 0]
+        if self.class_costs is not None:
+            return np.asarray(self.classes[np.argmin(outputs @ self.class_costs, axis=1)])
         return np.asarray(self.classes[np.argmax(outputs, axis=1)])
 
 

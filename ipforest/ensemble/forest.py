@@ -154,11 +154,83 @@ class Forest(Trees):
             The pruning has another number of internal nodes, or keeps a node whose parent it does not keep.
         """
         stays, structure = self.restriction(pruning.kept)
+        return self._with(stays, structure)
+
+    def without_bare_roots(self) -> Forest:
+        """Leave out the trees that test nothing, if any tests something: they know nothing of an example.
+
+        A bare root says the same of every example. In an average over 40 trees of which 39 are bare roots, the one that
+        has seen something is hardly heard.
+        """
+        roots = self.tree_offsets[:-1]
+        bare = self.is_leaf[roots]
+        if bare.all() or not bare.any():
+            return self
+        stays = np.ones(self.n_nodes, dtype=bool)
+        stays[roots[bare]] = False
+        return self._with(stays, self._restricted(stays, ~self.is_leaf))
+
+    def _with(self, stays: BoolArray, structure: dict[str, Any]) -> Forest:
         per_node: dict[str, Any] = {
             name: getattr(self, name)[stays] for name in ("value", "weight", "n_samples", "impurity")
         }
         return replace(self, **structure, **per_node)
 
+    def refit(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Forest:
+        """Learn what the nodes predict anew from examples, tests unchanged; nodes that none reaches stay as they are.
+
+        Parameters
+        ----------
+        X : array, shape (n_samples, n_features)
+        y : array, shape (n_samples,)
+        sample_weight : array, shape (n_samples,), optional
+
+        Returns
+        -------
+        Forest
+
+        Raises
+        ------
+        ValueError
+            A class that the forest does not know, or other shapes.
+        """
+        leaves = self.leaves(self.checked_examples(X))
+        targets = np.asarray(y)
+        if targets.shape != leaves.shape[1:]:
+            raise ValueError(f"y: expected one target per example, shape {leaves.shape[1:]}, got {targets.shape}")
+        weights = np.ones(targets.size) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        if self.classes is None:
+            amounts = [weights, weights * targets, weights * targets**2]
+        else:
+            unknown = targets[~np.isin(targets, self.classes)]
+            if unknown.size:
+                raise ValueError(f"y: expected classes among {self.classes.tolist()}, got {unknown.tolist()[0]!r}")
+            amounts = [weights, *(weights * (targets == label) for label in self.classes)]
+        total, *sums = self.reach_sums(leaves, amounts).T
+        reached = total > 0
+        means = np.column_stack(sums)[reached] / total[reached, None]
+        passing = self.reach_counts(leaves, np.zeros(targets.size, dtype=np.int64), 1)[:, 0]
+        variance_or_impurity = (
+            means[:, 1] - means[:, 0] ** 2 if self.classes is None else _impurity(means, self.criterion)
+        )
+        learnt = {
+            "value": means[:, :1] if self.classes is None else means,
+            "weight": total[reached],
+            "n_samples": passing[reached],
+            "impurity": variance_or_impurity,
+        }
+        per_node: dict[str, Any] = {name: getattr(self, name).copy() for name in learnt}
+        for name, values in learnt.items():
+            per_node[name][reached] = values
+        return replace(self, **per_node)
+
     def __repr__(self) -> str:
         kind = "regression" if self.classes is None else f"{len(self.classes)} classes"
         return f"Forest({self._sizes()}, {kind})"
+
+
+def _impurity(shares: FloatArray, criterion: str) -> FloatArray:
+    """Compute the Gini index of class shares, or their entropy in bits where that is the criterion."""
+    if criterion == "gini":
+        return np.asarray(1 - (shares**2).sum(axis=1))
+    return np.asarray(-(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -302,14 +302,14 @@ class Trees:
         routing.accumulate_to_ancestors(self.parent, counts)
         return counts
 
-    def reach_sums(self, leaves: npt.NDArray[np.int32], amounts: FloatArray) -> FloatArray:
+    def reach_sums(self, leaves: npt.NDArray[np.int32], amounts: Sequence[FloatArray]) -> FloatArray:
         """Sum amounts of the examples that pass each node.
 
         Parameters
         ----------
         leaves : ndarray of int32, shape (n_trees, n_samples)
             From `leaves`.
-        amounts : ndarray of float64, shape (n_samples, k)
+        amounts : sequence of k arrays, shape (n_samples,) or (n_trees, n_samples)
 
         Returns
         -------
@@ -318,8 +318,8 @@ class Trees:
         reached = leaves.ravel()
         sums: FloatArray = np.column_stack(
             [
-                np.bincount(reached, weights=np.tile(column, self.n_trees), minlength=self.n_nodes)
-                for column in amounts.T
+                np.bincount(reached, weights=np.broadcast_to(amount, leaves.shape).ravel(), minlength=self.n_nodes)
+                for amount in amounts
             ]
         )
         routing.accumulate_to_ancestors(self.parent, sums)
@@ -382,6 +382,7 @@ class Trees:
         return stays, self._restricted(stays, splits)
 
     def _restricted(self, stays: BoolArray, splits: BoolArray) -> dict[str, Any]:
+        """Take the nodes that stay; trees of which none stays are left out, and ``splits`` keep their test."""
         new_index = np.cumsum(stays, dtype=np.int32) - np.int32(1)
         inner = splits[stays]
 
@@ -390,7 +391,7 @@ class Trees:
 
         sizes = np.add.reduceat(stays, self.tree_offsets[:-1], dtype=np.int64)
         return {
-            "tree_offsets": np.concatenate([[0], np.cumsum(sizes)]),
+            "tree_offsets": np.concatenate([[0], np.cumsum(sizes[sizes > 0])]),
             "left": children(self.left),
             "right": children(self.right),
             "feature": np.where(inner, self.feature[stays], LEAF),

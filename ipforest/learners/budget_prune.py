@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
 from ipforest.base import optional_number
 from ipforest.learners.forest_pruner import ForestPruner
 from ipforest.path import prune_path
@@ -37,6 +41,16 @@ class BudgetPrune(ForestPruner):
         What no example may pay more than, whatever it would want next; see `BudgetedEstimator.session`.
     loss : str, optional
         "misclassification" (default for classifiers), "gini", "entropy", or "squared_error" (default for regressors).
+        What is optimised is the mean over the trees of their losses, not the loss of their vote.
+    errors : {"in-bag", "out-of-bag", "held-out"}, default="in-bag"
+        Where losses are counted: on what each tree was trained on, on what its bootstrap left out, or on the validation
+        part, which then tells costs and losses.
+    class_costs : array, shape (n_classes, n_classes), optional
+        What predicting class j costs where i is true, row i, column j; then the loss is the average cost of a
+        prediction, and the class of least expected cost is predicted. (Weights of classes are the ensemble's own
+        ``class_weight``.)
+    refit : bool, default=False
+        Whether the leaves of the pruned trees learn their values anew from all examples, the validation part included.
     split_cost : number, default=0
         What one test of a feature costs; counts towards the budget.
     validation_fraction : float or None, default=0.25
@@ -53,6 +67,7 @@ class BudgetPrune(ForestPruner):
         The same as arrays.
     costs_ : FeatureCosts
     loss_ : str
+    class_costs_ : ndarray of float64, shape (n_classes, n_classes), or None
     split_cost_ : Fraction
     instance_ : PruningInstance
         What was optimised.
@@ -61,7 +76,7 @@ class BudgetPrune(ForestPruner):
     pruning_ : Pruning
         The one that was taken.
     pruned_ : Forest
-        The forest that predicts.
+        The forest that predicts; trees that are pruned to their root do not vote.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
         Where X has column names.
@@ -91,6 +106,9 @@ class BudgetPrune(ForestPruner):
         lam: Any = None,
         max_cost: Any = None,
         loss: str | None = None,
+        errors: str = "in-bag",
+        class_costs: Any = None,
+        refit: bool = False,
         split_cost: Any = 0,
         validation_fraction: float | None = 0.25,
         random_state: Any = None,
@@ -103,6 +121,9 @@ class BudgetPrune(ForestPruner):
         self.lam = lam
         self.max_cost = max_cost
         self.loss = loss
+        self.errors = errors
+        self.class_costs = class_costs
+        self.refit = refit
         self.split_cost = split_cost
         self.validation_fraction = validation_fraction
         self.random_state = random_state
@@ -140,3 +161,24 @@ class BudgetPrune(ForestPruner):
     def at_lambda(self, lam: object) -> Self:
         """Give the same model at another lambda, without training or solving again; see `at_budget`."""
         return self._another(budget=None, lam=lam)
+
+    def misclassification_cost(
+        self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
+    ) -> float:
+        """Average what the predictions cost by ``class_costs``; classifiers that have them only.
+
+        Raises
+        ------
+        ValueError
+            There are no class costs, or a class is unknown.
+        """
+        check_is_fitted(self)
+        if self.class_costs_ is None:
+            raise ValueError("class_costs: expected a matrix of costs to average, got None")
+        labels = np.asarray(y)
+        unknown = labels[~np.isin(labels, self.classes_)]
+        if unknown.size:
+            raise ValueError(f"y: expected classes among {self.classes_.tolist()}, got {unknown.tolist()[0]!r}")
+        true, predicted = (np.searchsorted(self.classes_, given) for given in (labels, self.predict(X)))
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        return float(np.average(self.class_costs_[true, predicted], weights=weights))

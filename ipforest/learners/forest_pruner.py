@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,18 +12,19 @@ from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from ipforest._arrays import Array
 from ipforest.base import BudgetedEstimator, check_share, optional_number, split_rows
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.scikit_learn import averaging_trees
 from ipforest.instance import PruningInstance
-from ipforest.losses import loss_for
+from ipforest.losses import ErrorData, checked_class_costs, loss_for
 from ipforest.policy import TreesInOrder
 from ipforest.rational import nonnegative_fraction
 from ipforest.results import Pruning
 
-Array = npt.NDArray[Any]
+ERRORS = ("in-bag", "out-of-bag", "held-out")
 
 
 class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -35,7 +36,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
     Parameters
     ----------
     estimator, feature_costs, groups, group_fees, budget, max_cost, loss, split_cost, validation_fraction, random_state
-        See `BudgetPrune`.
+        See `BudgetPrune`; so are ``errors``, ``class_costs`` and ``refit``, which a subclass need not offer.
 
     Attributes
     ----------
@@ -51,13 +52,16 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
     pruning_ : Pruning
         The one that was taken.
     pruned_ : Forest
-        The forest that predicts.
+        The forest that predicts; trees that are pruned to their root do not vote.
     """
 
     estimator: Any
     loss: str | None
     split_cost: Any
     validation_fraction: float | None
+    errors: str = "in-bag"
+    class_costs: Any = None
+    refit: bool = False
 
     instance_: PruningInstance
     pruning_: Pruning
@@ -70,7 +74,13 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
     def _choose_pruning(self) -> Pruning:
         """Give the pruning for ``self.budget``."""
 
-    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike | None = None, X_cost: npt.ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike | None = None,
+        X_cost: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+    ) -> Self:
         """Train the ensemble unless it is fitted, find the prunings and take one.
 
         Parameters
@@ -78,9 +88,11 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         X : array, shape (n_samples, n_features)
             Training examples, or, for a fitted estimator without `X_cost`, the examples for costs.
         y : array, shape (n_samples,)
-            Targets; not needed by a fitted estimator.
+            Targets; a fitted estimator needs them only for held-out errors and to refit.
         X_cost : array, shape (n_cost_samples, n_features), optional
             Examples whose average cost is optimised and meets the budget.
+        sample_weight : array, shape (n_samples,), optional
+            Weights of the examples in training and in the loss; each counts once for costs.
 
         Returns
         -------
@@ -89,17 +101,22 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         Raises
         ------
         TypeError, ValueError
-            An ensemble that does not average trees, or bad parameters, prices or examples.
+            An ensemble that does not average trees, bad parameters, prices or examples, errors that cannot be counted.
         """
         self._read_parameters()
         ensemble = averaging_trees(self.estimator)
         if _is_fitted(ensemble):
-            examples = self._use_fitted(ensemble, X if X_cost is None else X_cost)
+            paying, error_data = self._use_fitted(ensemble, X, y, X_cost, sample_weight)
         else:
-            examples = self._train(X, y, X_cost)
-        self.forest_ = Forest.from_sklearn(self.estimator_)
+            paying, error_data = self._train(X, y, X_cost, sample_weight)
         self.instance_ = PruningInstance.from_forest(
-            self.forest_, examples, self.costs_, self.loss_, split_cost=self.split_cost_
+            self.forest_,
+            paying,
+            self.costs_,
+            self.loss_,
+            error_data,
+            split_cost=self.split_cost_,
+            class_costs=self.class_costs_,
         )
         self._find_prunings()
         self._choose()
@@ -109,12 +126,29 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         optional_number(self.budget, "budget")
         optional_number(self.max_cost, "max_cost")
         check_share(self.validation_fraction, "validation_fraction")
+        if self.errors not in ERRORS:
+            raise ValueError(f"errors: expected one of {', '.join(map(repr, ERRORS))}, got {self.errors!r}")
         averaging_trees(self.estimator)
         self.loss_ = loss_for(self.loss, is_classifier(self))
         self.split_cost_ = nonnegative_fraction(self.split_cost, "split_cost")
 
-    def _use_fitted(self, ensemble: Any, X_cost: npt.ArrayLike) -> Array:
-        """Take the ensemble as it is; return the examples for costs."""
+    def _read_class_costs(self, classes: Array | None) -> None:
+        given = self.class_costs
+        self.class_costs_ = None if given is None else checked_class_costs(given, self.loss_, classes)
+
+    def _use_fitted(
+        self,
+        ensemble: Any,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike | None,
+        X_cost: npt.ArrayLike | None,
+        sample_weight: npt.ArrayLike | None,
+    ) -> tuple[Array, ErrorData | None]:
+        """Take the ensemble as it is; return the examples for costs, and those for errors if they are not in-bag."""
+        if self.errors == "out-of-bag":
+            raise ValueError("errors: expected 'in-bag' or 'held-out' for a fitted estimator, got 'out-of-bag'")
+        if y is None and (self.errors == "held-out" or self.refit):
+            raise ValueError("y: expected the targets of X for held-out errors and to refit, got None")
         self.estimator_ = ensemble
         self.n_features_in_ = ensemble.n_features_in_
         if hasattr(ensemble, "feature_names_in_"):
@@ -122,28 +156,56 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self.costs_ = self._read_costs()
-        return self._checked(X_cost)
+        self._read_class_costs(getattr(ensemble, "classes_", None))
+        self.forest_ = Forest.from_sklearn(ensemble)
+        examples = self._checked(X)
+        self._refit_data = None
+        if y is None:
+            return (examples if X_cost is None else self._checked(X_cost)), None
+        data = Labelled(examples, np.asarray(y), _check_sample_weight(sample_weight, examples))
+        self._refit_data = data if self.refit else None
+        paying = examples if X_cost is None else self._checked(X_cost)
+        return paying, data if self.errors == "held-out" else None
 
-    def _train(self, X: npt.ArrayLike, y: npt.ArrayLike | None, X_cost: npt.ArrayLike | None) -> Array:
-        """Fit a clone of the ensemble on all examples but those held out for costs; return these."""
+    def _train(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike | None,
+        X_cost: npt.ArrayLike | None,
+        sample_weight: npt.ArrayLike | None,
+    ) -> tuple[Array, ErrorData | None]:
+        """Fit a clone of the ensemble on all examples but those held out; return examples for costs and errors."""
         classify = is_classifier(self)
         examples, targets = validate_data(self, X, y, ensure_all_finite=self._finite(), y_numeric=not classify)
         if classify:
             check_classification_targets(targets)
         self.costs_ = self._read_costs()
-        if X_cost is not None:
-            paying = self._checked_cost_examples(X_cost, examples)
-            self.estimator_ = clone(self.estimator).fit(examples, targets)
-            return paying
-        training, validation = split_rows(
-            targets, self.validation_fraction, self.random_state, one_of_each_class=classify
-        )
-        self.estimator_ = clone(self.estimator).fit(examples[training], targets[training])
-        return np.asarray(examples[validation])
+        self._read_class_costs(np.unique(targets) if classify else None)
+        data = Labelled(examples, targets, _check_sample_weight(sample_weight, examples))
+        held_out = self.validation_fraction if X_cost is None else None
+        if self.errors == "held-out" and held_out is None:
+            raise ValueError(
+                "errors: expected 'in-bag' or 'out-of-bag' without a validation part (validation_fraction=None, or "
+                "X_cost), got 'held-out'"
+            )
+        paying = None if X_cost is None else self._checked_cost_examples(X_cost, examples)
+        parts = split_rows(targets, held_out, self.random_state, one_of_each_class=classify)
+        training, validation = (data.rows(part) for part in parts)
+        weights = {} if sample_weight is None else {"sample_weight": training.weight}
+        self.estimator_ = clone(self.estimator).fit(training.X, training.y, **weights)
+        self.forest_ = Forest.from_sklearn(self.estimator_)
+        self._refit_data = data if self.refit else None
+        error_data = {"in-bag": None, "held-out": validation}.get(self.errors, training)
+        if self.errors == "out-of-bag":
+            error_data = training._replace(
+                weight=training.weight[:, None] * out_of_bag(self.estimator_, training.y.size)
+            )
+        return (validation.X if paying is None else paying), error_data
 
     def _choose(self) -> None:
         self.pruning_ = self._choose_pruning()
-        self.pruned_ = self.forest_.prune(self.pruning_)
+        pruned = self.forest_.prune(self.pruning_).without_bare_roots()
+        self.pruned_ = pruned if self._refit_data is None else pruned.refit(*self._refit_data)
 
     @property
     def classes_(self) -> Array:
@@ -168,6 +230,36 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         tags.target_tags.required = inner.target_tags.required
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags
+
+
+class Labelled(NamedTuple):
+    """Examples, targets and weights, as `ipforest.losses.node_errors` takes them."""
+
+    X: Array
+    y: Array
+    weight: Array
+
+    def rows(self, chosen: Array) -> Labelled:
+        """Take some of the examples."""
+        return Labelled(self.X[chosen], self.y[chosen], self.weight[chosen])
+
+
+def out_of_bag(ensemble: Any, n_samples: int) -> npt.NDArray[np.bool_]:
+    """Tell which training examples each tree of an ensemble was not trained on, shape (n_samples, n_trees).
+
+    Raises
+    ------
+    ValueError
+        The trees were trained on all examples.
+    """
+    if not getattr(ensemble, "bootstrap", False):
+        raise ValueError(
+            f"errors: expected 'in-bag' or 'held-out' for trees without bootstrap, got 'out-of-bag' for {ensemble!r}"
+        )
+    left_out = np.ones((n_samples, len(ensemble.estimators_)), dtype=bool)
+    for tree, drawn in enumerate(ensemble.estimators_samples_):
+        left_out[drawn, tree] = False
+    return left_out
 
 
 def _is_fitted(estimator: Any) -> bool:

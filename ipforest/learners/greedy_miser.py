@@ -260,7 +260,7 @@ class PricedBoosting(BudgetedEstimator):
                 tree = grower.grow_regressor(coded, -residuals[:, column], np.ones(n), state)
                 structure = forest_of([tree], self.n_features_in_, None, "squared_error")
                 leaves = structure.leaves(examples)
-                sums = structure.reach_sums(leaves, np.column_stack([residuals[:, column], curvature[:, column]]))
+                sums = structure.reach_sums(leaves, [residuals[:, column], curvature[:, column]])
                 values = np.where(np.abs(sums[:, 1]) < TINY, 0.0, sums[:, 0] / np.maximum(sums[:, 1], TINY))
                 tree.value[:, 0] = self.learning_rate * loss.step(targets.shape[1]) * values
                 scores[:, column] += tree.value[leaves[0], 0]

@@ -468,7 +468,11 @@ def test_arrays_are_read_only() -> None:
             "split_cost: expected a number >= 0, got -1",
         ),
         ((X_COST, GROUPED, "gini", None, 0, 0), ValueError, "resolution: expected a number > 0, got 0"),
-        ((X_COST, GROUPED, "gini", X_COST), ValueError, r"error_data: expected a pair \(X, y\), got ndarray"),
+        (
+            (X_COST, GROUPED, "gini", X_COST),
+            ValueError,
+            r"error_data: expected a pair \(X, y\) or .*, got ndarray",
+        ),
         ((X_COST, GROUPED, "gini", (X_COST, LABELS_COST[:3])), ValueError, r"error_data: .* shape \(40,\), got \(3,\)"),
         ((X_COST, GROUPED, "gini", (X_COST[:, :2], LABELS_COST)), ValueError, "error_data X: expected 7 columns"),
         (

@@ -209,7 +209,7 @@ def test_a_perfect_forest_has_no_errors() -> None:
         (REGRESSOR, "squared_error", (X_HELD, np.full(60, np.nan)), None, "error_data: expected finite numbers"),
         (CLASSIFIER, "gini", (X_HELD, TARGET_HELD), None, "error_data: expected classes among"),
         (CLASSIFIER, "gini", (X_HELD, LABELS_HELD[:, None]), None, r"error_data: .* shape \(60,\), got \(60, 1\)"),
-        (CLASSIFIER, "gini", [X_HELD], None, r"error_data: expected a pair \(X, y\), got list"),
+        (CLASSIFIER, "gini", [X_HELD], None, r"error_data: expected a pair \(X, y\) or \(X, y, weights\), got list"),
     ],
 )
 def test_bad_losses_are_refused(forest, loss, error_data, resolution, text: str) -> None:

@@ -397,3 +397,56 @@ def test_trees_do_not_share_nodes() -> None:
 
 def test_the_table_of_kinds_covers_a_missing_class() -> None:
     assert isinstance(CLASSIFIERS["bagging that misses classes"].estimator, RowTree)
+
+
+def test_bare_roots_do_not_vote() -> None:
+    forest = Forest.from_sklearn(RandomForestClassifier(6, max_depth=3, random_state=0).fit(X_NEW, LABELS_NEW))
+    kept = np.zeros(forest.n_internal, dtype=bool)
+    kept[np.isin(forest.internal_nodes, forest.tree_offsets[[1, 4]])] = True
+    pruned = forest.prune(Pruning(kept))
+    voting = pruned.without_bare_roots()
+    assert (pruned.n_trees, voting.n_trees) == (6, 2)
+    leaves = pruned.leaves(pruned.checked_examples(X_NEW))
+    np.testing.assert_allclose(voting.predict_proba(X_NEW), pruned.value[leaves[[1, 4]]].mean(axis=0))
+    np.testing.assert_array_equal(voting.feature_usage(X_NEW), pruned.feature_usage(X_NEW))
+    nothing = forest.prune(Pruning(np.zeros(forest.n_internal, dtype=bool)))
+    assert nothing.without_bare_roots() is nothing
+    assert forest.without_bare_roots() is forest
+
+
+@pytest.mark.parametrize("task", ["classifier", "regressor"])
+def test_refitted_leaves_predict_what_scikit_learn_would(task: str) -> None:
+    if task == "classifier":
+        tree, target = DecisionTreeClassifier(max_depth=4, random_state=0), LABELS_NEW
+    else:
+        tree, target = DecisionTreeRegressor(max_depth=4, random_state=0), TARGET_NEW
+    half = Forest.from_sklearn(tree.fit(X_NEW[::2], target[::2]))
+    weights = np.random.default_rng(0).integers(0, 3, len(X_NEW)).astype(float)
+    refitted = half.refit(X_NEW, target, weights)
+    leaf = half.leaves(half.checked_examples(X_NEW))[0]
+    for node in np.unique(leaf[weights > 0]):
+        here = (leaf == node) & (weights > 0)
+        if task == "classifier":
+            shares = [np.average(target[here] == label, weights=weights[here]) for label in half.classes]
+        else:
+            shares = [np.average(target[here], weights=weights[here])]
+            variance = np.average((target[here] - shares[0]) ** 2, weights=weights[here])
+            np.testing.assert_allclose(refitted.impurity[node], variance, atol=1e-9)
+        np.testing.assert_allclose(refitted.value[node], shares)
+        assert (refitted.weight[node], refitted.n_samples[node]) == (weights[here].sum(), (leaf == node).sum())
+    same = Forest.from_sklearn(tree.fit(X_NEW, target)).refit(X_NEW, target)
+    np.testing.assert_allclose(same.value, Forest.from_sklearn(tree).value)
+    np.testing.assert_allclose(same.impurity, Forest.from_sklearn(tree).impurity, atol=1e-9)
+
+
+def test_nodes_that_no_example_reaches_stay_as_they_are() -> None:
+    forest = Forest.from_sklearn(RandomForestClassifier(3, random_state=0).fit(X_NEW, LABELS_NEW))
+    refitted = forest.refit(X_NEW[:1], LABELS_NEW[:1])
+    reached = np.isin(np.arange(forest.n_nodes), forest.tree_offsets[:-1])
+    assert np.all(refitted.value[reached].max(axis=1) == 1)
+    unreached = refitted.n_samples == forest.n_samples
+    np.testing.assert_array_equal(refitted.value[unreached], forest.value[unreached])
+    with pytest.raises(ValueError, match=r"y: expected classes among .* got 'dog'"):
+        forest.refit(X_NEW, ["dog"] * len(X_NEW))
+    with pytest.raises(ValueError, match=r"y: expected one target per example, shape \(\d+,\), got \(3,\)"):
+        forest.refit(X_NEW, LABELS_NEW[:3])

@@ -31,11 +31,12 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ipforest import BudgetPrune, FeatureCosts, Forest, PruningInstance, prune_path
+from ipforest.base import split_rows
 from ipforest.learners import budget_prune as estimator_module
 from ipforest.path import PruningPath, SkippedInterval
 
 X, LABELS_X, TARGET = examples(240, seed=41)
-X_COST, _, _ = examples(80, seed=42)
+X_COST, LABELS_COST, _ = examples(80, seed=42)
 X_TEST, LABELS_TEST, TARGET_TEST = examples(100, seed=43)
 FOREST = RandomForestClassifier(8, max_depth=6, random_state=0)
 REGRESSION_FOREST = RandomForestRegressor(6, max_depth=5, random_state=0)
@@ -44,12 +45,20 @@ PRICES = [1, "0.5", 2, 0, "1/3", 4, 1]
 GROUPS, FEES = [-1, 0, 0, -1, 1, 1, -1], [2, "1.5"]
 
 
+def random_parts(estimator) -> dict[str, str]:
+    """Checks that no estimator can pass which draws a validation part or bootstraps at random."""
+    reason = "rows are drawn at random, so weights are not repetitions"
+    names = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
+    return dict.fromkeys(names, reason)
+
+
 @parametrize_with_checks(
     [
         BudgetPrune(RandomForestClassifier(5, random_state=0)),
         BudgetPrune(ExtraTreesRegressor(5, random_state=0)),
         BudgetPrune(BaggingClassifier(n_estimators=5, random_state=0), validation_fraction=None),
-    ]
+    ],
+    expected_failed_checks=random_parts,
 )
 def test_checks_of_scikit_learn(estimator, check) -> None:
     check(estimator)
@@ -68,7 +77,7 @@ def test_it_is_the_pipeline_by_hand(choice) -> None:
     expected = path.at_budget(choice["budget"]).pruning if "budget" in choice else path.pruning(choice.get("lam", 0))
     assert model.instance_.fingerprint() == instance.fingerprint()
     assert model.pruning_ == expected
-    pruned = forest.prune(expected)
+    pruned = forest.prune(expected).without_bare_roots()
     np.testing.assert_array_equal(model.predict(X_TEST), pruned.predict(X_TEST))
     np.testing.assert_array_equal(model.predict_proba(X_TEST), pruned.predict_proba(X_TEST))
     np.testing.assert_allclose(model.cost(X_TEST), pruned.cost(X_TEST, costs))
@@ -465,3 +474,100 @@ def test_an_unfitted_model_says_so() -> None:
     for call in (model.to_sklearn, lambda: model.at_budget(1), lambda: model.cost(X), lambda: model.predict(X)):
         with pytest.raises(NotFittedError, match="This BudgetPrune instance is not fitted yet"):
             call()
+
+
+def test_out_of_bag_errors_are_those_of_each_trees_own_left_out_examples() -> None:
+    model = BudgetPrune(FOREST, errors="out-of-bag", budget=3, random_state=0).fit(X, LABELS_X, X_COST)
+    drawn = model.estimator_.estimators_samples_
+    wrong, counted = 0, 0
+    for tree, rows in zip(model.estimator_.estimators_, drawn, strict=True):
+        left_out = np.setdiff1d(np.arange(len(X)), rows)
+        predicted = model.classes_[tree.predict(X[left_out].astype(np.float32)).astype(int)]
+        wrong += np.count_nonzero(predicted != LABELS_X[left_out])
+        counted += left_out.size
+    assert model.instance_.evaluate(model.instance_.unpruned)[0] == Fraction(wrong, counted)
+
+
+def test_held_out_errors_are_those_of_the_validation_part() -> None:
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0)
+    model = BudgetPrune(tree, errors="held-out", random_state=0).fit(X, LABELS_X)
+    _, validation = split_rows(LABELS_X, 0.25, 0, one_of_each_class=True)
+    wrong = np.count_nonzero(model.estimator_.predict(X[validation]) != LABELS_X[validation])
+    assert model.instance_.evaluate(model.instance_.unpruned)[0] == Fraction(wrong, validation.size)
+    fitted = clone(FOREST).fit(X, LABELS_X)
+    given = BudgetPrune(fitted, errors="held-out", lam=0).fit(X_COST, LABELS_COST)
+    assert given.score(X_COST, LABELS_COST) >= fitted.score(X_COST, LABELS_COST) - 0.05
+
+
+def test_class_costs_are_what_is_optimised_and_predicted() -> None:
+    class_costs = np.array([[0, 1, 1], [10, 0, 1], [1, 1, 0]])
+    model = BudgetPrune(FOREST, class_costs=class_costs, budget=4, random_state=0).fit(X, LABELS_X)
+    expected = model.classes_[np.argmin(model.predict_proba(X_TEST) @ class_costs, axis=1)]
+    np.testing.assert_array_equal(model.predict(X_TEST), expected)
+    true = np.searchsorted(model.classes_, LABELS_TEST)
+    paid = class_costs[true, np.searchsorted(model.classes_, expected)]
+    assert model.misclassification_cost(X_TEST, LABELS_TEST) == paid.mean()
+    plain = BudgetPrune(FOREST, budget=4, random_state=0).fit(X, LABELS_X)
+    blind = class_costs[true, np.searchsorted(model.classes_, plain.predict(X_TEST))]
+    assert paid.mean() < blind.mean()
+    zero_one = BudgetPrune(FOREST, class_costs=1 - np.eye(3), budget=4, random_state=0).fit(X, LABELS_X)
+    assert zero_one.instance_.fingerprint() == plain.instance_.fingerprint()
+
+
+def test_in_bag_class_costs_by_hand() -> None:
+    class_costs = np.array([[0, 2, 5], [7, 0, 1], [3, 4, 0]])
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    model = BudgetPrune(tree, class_costs=class_costs, validation_fraction=None).fit(X, LABELS_X)
+    leaves = model.estimator_.apply(X)
+    total = 0
+    for leaf in np.unique(leaves):
+        counts = np.array([np.count_nonzero(LABELS_X[leaves == leaf] == label) for label in model.classes_])
+        total += (counts @ class_costs).min()
+    assert model.instance_.evaluate(model.instance_.unpruned)[0] == Fraction(int(total), len(X))
+
+
+def test_sample_weights_count_in_training_and_errors() -> None:
+    weights = np.where(LABELS_X == "ant", 5.0, 1.0)
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0)
+    weighted = BudgetPrune(tree, validation_fraction=None).fit(X, LABELS_X, sample_weight=weights)
+    direct = clone(tree).fit(X, LABELS_X, sample_weight=weights)
+    np.testing.assert_array_equal(weighted.at_lambda(0).predict(X_TEST), direct.predict(X_TEST))
+    wrong = direct.predict(X) != LABELS_X
+    error, _ = weighted.instance_.evaluate(weighted.instance_.unpruned)
+    assert float(error) == pytest.approx(weights[wrong].sum() / weights.sum())
+
+
+def test_refitted_leaves_have_seen_the_validation_part() -> None:
+    model = BudgetPrune(DecisionTreeClassifier(random_state=0), refit=True, budget=2, random_state=0).fit(X, LABELS_X)
+    assert model.pruned_.weight[0] == len(X)
+    assert model.at_budget(1).pruned_.weight[0] == len(X)
+    plain = BudgetPrune(DecisionTreeClassifier(random_state=0), budget=2, random_state=0).fit(X, LABELS_X)
+    assert plain.pruned_.weight[0] == 180
+    assert plain.pruning_ == model.pruning_
+
+
+@pytest.mark.parametrize(
+    ("parameters", "arguments", "text"),
+    [
+        ({"errors": "test"}, (), "errors: expected one of 'in-bag', 'out-of-bag', 'held-out', got 'test'"),
+        ({"errors": "held-out"}, (X_COST,), "errors: .* without a validation part .*, got 'held-out'"),
+        ({"errors": "out-of-bag", "estimator": DecisionTreeClassifier()}, (), "errors: .* without bootstrap"),
+        ({"class_costs": np.eye(2)}, (), r"class_costs: expected shape \(3, 3\), a row per true class, got \(2, 2\)"),
+        ({"class_costs": -np.eye(3)}, (), "class_costs: expected finite numbers >= 0, got others"),
+        ({"class_costs": np.eye(3), "loss": "gini"}, (), "class_costs: expected none beside loss 'gini', got some"),
+    ],
+)
+def test_objectives_that_cannot_be_had_are_refused(parameters, arguments, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        BudgetPrune(FOREST).set_params(**parameters).fit(X, LABELS_X, *arguments)
+
+
+def test_a_fitted_estimator_needs_targets_for_some_objectives() -> None:
+    fitted = clone(FOREST).fit(X, LABELS_X)
+    for parameters in ({"errors": "held-out"}, {"refit": True}):
+        with pytest.raises(ValueError, match="y: expected the targets of X"):
+            BudgetPrune(fitted, **parameters).fit(X_COST)
+    with pytest.raises(ValueError, match="for a fitted estimator, got 'out-of-bag'"):
+        BudgetPrune(fitted, errors="out-of-bag").fit(X_COST)
+    with pytest.raises(ValueError, match="class_costs: expected a matrix of costs to average, got None"):
+        BudgetPrune(fitted).fit(X_COST).misclassification_cost(X_TEST, LABELS_TEST)
