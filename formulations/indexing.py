@@ -6,12 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from formulations.specification import ModelSpecification
+from ipforest._arrays import IntArray
 from ipforest.instance import PruningInstance
 from ipforest.solvers.linear_program import Block
 
 __all__ = ["ancestor_lists", "columns", "nodes_below_first_use", "rows", "tree_leaves", "triple_index"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 def columns(specification: ModelSpecification) -> tuple[Block, ...]:

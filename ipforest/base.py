@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ipforest._arrays import Array
 from ipforest.costs import FeatureCosts
 from ipforest.policy import Policy
 from ipforest.rational import nonnegative_fraction
@@ -35,7 +36,6 @@ from ipforest.session import (
 
 __all__ = ["BudgetedEstimator", "optional_number", "read_costs", "split_rows"]
 
-Array = npt.NDArray[Any]
 
 OUTSIDE_SHARE = 0.5
 """Share of the cost examples from which on values outside the training range of a feature are refused."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from ipforest._arrays import Array
 from ipforest.ensemble import routing
 from ipforest.ensemble.forest import Forest
 
-Array = npt.NDArray[Any]
 Rows = npt.NDArray[np.int64]
 
 ANSWERS = -1

@@ -12,12 +12,10 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ipforest._arrays import Array, FloatArray
 from ipforest.costs import FeatureCosts
 from ipforest.policy import ANSWERS, Policy, Progress, Rows
 from ipforest.rational import nonnegative_fraction
-
-Array = npt.NDArray[Any]
-FloatArray = npt.NDArray[np.float64]
 
 ROUNDING = 1e-9
 """By how much, relative to the cap, a sum of prices may pass it: sums of floats are not exact."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ipforest._arrays import Array
 from ipforest._numba import njit
 from ipforest.instance import PruningInstance
-
-Array = npt.NDArray[Any]
 
 COMPONENTS = 6
 MINORITY = 0.28

@@ -10,15 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import log2
 from numbers import Integral, Real
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import read_only
+from ipforest._arrays import FloatArray, read_only
 from ipforest._numba import njit
-
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 _COUNTS = np.arange(2.0**13)
 _N_LOG_N = read_only(_COUNTS * np.log2(np.maximum(_COUNTS, 1.0)))

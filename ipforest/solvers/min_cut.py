@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from ipforest._arrays import Array
 from ipforest.instance import PruningInstance
 from ipforest.maxflow.minimum_cut import EXACT, LABEL_LIMIT, WIDE_LABEL_LIMIT, cut, solve_whole
 from ipforest.maxflow.network import KEPT, Network, build_network
@@ -25,7 +26,6 @@ from ipforest.maxflow.subproblems import restore_row_order, split, totals
 from ipforest.rational import INT64_SAFE, exact_sum
 from ipforest.results import DualFlow, Pruning, PruningResult, Status
 
-Array = npt.NDArray[Any]
 Kernel: TypeAlias = Callable[..., tuple[int, int, int]]
 
 PLENTY_OF_ROOM = 2
