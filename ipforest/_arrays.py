@@ -2,12 +2,15 @@
 
 import struct
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 from zipfile import ZIP_STORED, BadZipFile, ZipInfo
 
 import numpy as np
 import numpy.typing as npt
+
+from ipforest._files import write_file
 
 Array: TypeAlias = npt.NDArray[Any]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -101,6 +104,16 @@ def checked_integer(value: object, name: str) -> int:
 def one_line(problem: BaseException) -> str:
     """Return what an exception says, in one line."""
     return " ".join(str(problem).split()) or type(problem).__name__
+
+
+def save_arrays(path: str | Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Write arrays as ``.npz``, without pickles or compression, whole or not at all."""
+
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as file:
+            np.savez(file, **arrays)
+
+    write_file(path, write)
 
 
 def load_arrays(path: str | Path, content: str, *, compressed: bool = True) -> dict[str, npt.NDArray[Any]]:

@@ -22,6 +22,7 @@ from ipforest._arrays import (
     is_ascending,
     load_arrays,
     read_only,
+    save_arrays,
 )
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble import routing
@@ -442,14 +443,13 @@ class PruningInstance:
         return digest.hexdigest()
 
     def save(self, path: str | Path) -> None:
-        """Write the instance as ``.npz``, without pickles or compression."""
+        """Write the instance as ``.npz``, without pickles or compression, whole or not at all."""
         stored: dict[str, Any] = {
             name: value if isinstance(value, np.ndarray) else np.array(str(value)) for name, value in self._data()
         }
         if self.example_leaf is not None:
             stored["example_leaf"] = self.example_leaf
-        with Path(path).open("wb") as file:
-            np.savez(file, format_version=np.array(FORMAT_VERSION), **stored)
+        save_arrays(path, {"format_version": np.array(FORMAT_VERSION), **stored})
 
     @classmethod
     def load(cls, path: str | Path) -> PruningInstance:

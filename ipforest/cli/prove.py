@@ -25,6 +25,7 @@ def add(commands: Subparsers) -> None:
 
 def run(options: Arguments) -> int:
     """Examine the claims; exit 1 if a verdict is not the stated one."""
+    from ipforest._files import write_text
     from ipforest.progress import progress_bar
     from proofs.claims import table as claims
 
@@ -32,8 +33,8 @@ def run(options: Arguments) -> int:
         table = claims.prove(options.seed, progress)
     directory = out_directory(options)
     if directory is not None:
-        (directory / "claims.md").write_text(claims.to_markdown(table))
-        (directory / "claims.json").write_text(claims.to_json(table))
+        write_text(directory / "claims.md", claims.to_markdown(table))
+        write_text(directory / "claims.json", claims.to_json(table))
     if options.json:
         print(claims.to_json(table))
     else:

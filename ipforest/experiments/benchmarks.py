@@ -26,6 +26,7 @@ import numpy as np
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
+from ipforest._files import write_text
 from ipforest._records import records_to_csv
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
@@ -344,4 +345,4 @@ def _row(instance: PruningInstance, method: str, measured: dict[str, Any]) -> di
 
 
 def _write(out: str | Path, rows: Sequence[dict[str, Any]]) -> None:
-    Path(out).write_text(records_to_csv(rows))
+    write_text(out, records_to_csv(rows))

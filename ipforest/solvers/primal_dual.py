@@ -35,7 +35,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import Array, FloatArray, load_arrays, read_only
+from ipforest._arrays import Array, FloatArray, load_arrays, read_only, save_arrays
 from ipforest._numba import njit
 from ipforest._records import from_record, json_object, to_record
 from ipforest.instance import PruningInstance
@@ -150,7 +150,7 @@ class PrimalDualState:
         return len(self.trace)
 
     def save(self, path: str | Path) -> None:
-        """Write the state as ``.npz`` (no pickles)."""
+        """Write the state as ``.npz``, without pickles, whole or not at all."""
         facts = to_record(self, ("fingerprint", "lam", "rule", "relaxation", "stalled")) | {
             "version": STATE_VERSION,
             "unit": str(self.trace.unit),
@@ -158,16 +158,15 @@ class PrimalDualState:
             "bound": self.incumbent.bound,
         }
         trace = np.array([self.trace.value, self.trace.bound, self.trace.dual_value], dtype=np.int64)
-        with Path(path).open("wb") as file:
-            np.savez_compressed(
-                file,
-                facts=np.array(json.dumps(facts)),
-                multipliers=self.multipliers,
-                direction=self.direction,
-                average=self.average,
-                kept=self.incumbent.pruning.kept,
-                trace=trace.reshape(3, -1),
-            )
+        arrays = {
+            "facts": np.array(json.dumps(facts)),
+            "multipliers": self.multipliers,
+            "direction": self.direction,
+            "average": self.average,
+            "kept": self.incumbent.pruning.kept,
+            "trace": trace.reshape(3, -1),
+        }
+        save_arrays(path, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> PrimalDualState:
