@@ -106,7 +106,7 @@ def one_line(problem: BaseException) -> str:
     return " ".join(str(problem).split()) or type(problem).__name__
 
 
-def save_arrays(path: str | Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+def save_arrays(path: str | Path, arrays: Mapping[str, Any]) -> None:
     """Write arrays as ``.npz``, without pickles or compression, whole or not at all."""
 
     def write(temporary: Path) -> None:

@@ -34,5 +34,5 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, problem) -> No
 
 
 def test_a_full_disk_names_the_file() -> None:
-    with pytest.raises(OSError, match="absent/a.txt: expected to write it whole"):
+    with pytest.raises(OSError, match=r"absent/a\.txt: expected to write it whole"):
         write_text("/absent/a.txt", "x")
