@@ -56,20 +56,18 @@ def run(options: Arguments) -> int:
         "forest": (benchmarks.bench_forest, benchmarks.PAPER_SIZES),
     }[options.what]
     if options.size is not None:
-        sizes = tuple(benchmarks.Size(*size) for size in options.size)
+        sizes = tuple(benchmarks.InstanceShape(*size) for size in options.size)
     file = (out_directory(options) or Path()) / f"{options.what}.csv"
     with progress_bar("ipforest bench", visible=not options.json) as progress:
         rows = bench(file, sizes, options.seed, progress)
     if options.json:
         print(json.dumps(rows))
         return DONE
-    table = new_table("Seconds and peak memory, each in its own process")
-    for heading in ("method", "trees", "examples", "triples", "kept", "seconds", "MiB", "breakpoints", "status"):
-        table.add_column(heading, justify="left" if heading in ("method", "status") else "right")
+    headings = ("method", "trees", "examples", "triples", "kept", "seconds", "MiB", "breakpoints", "status")
+    table = new_table("Seconds and peak memory, each in its own process", *headings, left=("method", "status"))
     for row in rows:
         keys = ("method", "trees", "examples", "triples", "kept_share", "seconds", "peak_mib", "breakpoints", "status")
         table.add_row(*(str(row[key]) for key in keys))
-    console = Console()
-    console.print(table, width=max(console.width, 110), crop=False)
+    Console().print(table)
     print(f"Wrote {file}.")
     return DONE

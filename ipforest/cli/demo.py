@@ -135,9 +135,8 @@ def _budget_verdict(tradeoff: Tradeoff) -> str:
 
 
 def _tradeoff_table(tradeoff: Tradeoff) -> Table:
-    table = new_table(f"Optimal prunings of one forest; cost in {tradeoff.currency} per example")
-    for heading in ("lambda", "in-bag error", "validation cost", "test error", "test cost", "internal nodes", "gap"):
-        table.add_column(heading, justify="right", overflow="fold")
+    headings = ("lambda", "in-bag error", "validation cost", "test error", "test cost", "internal nodes", "gap")
+    table = new_table(f"Optimal prunings of one forest; cost in {tradeoff.currency} per example", *headings)
     for point in tradeoff.points:
         table.add_row("" if point.lam is None else f"{float(point.lam):.3g}", *_point_cells(point))
     if tradeoff.within_budget is not None:
@@ -159,10 +158,8 @@ def _point_cells(point: TradeoffPoint) -> tuple[str, ...]:
 
 def _comparison_table(comparison: Comparison) -> Table:
     """Rows are budgets, columns methods: test error in percent, with its standard error over seeds."""
-    table = new_table(f"Test error in %, mean and standard error over {comparison.n_seeds} seeds")
-    table.add_column(f"budget ({comparison.currency})", justify="right", overflow="fold")
-    for method in comparison.methods:
-        table.add_column(method, justify="right", overflow="fold")
+    title = f"Test error in %, mean and standard error over {comparison.n_seeds} seeds"
+    table = new_table(title, f"budget ({comparison.currency})", *comparison.methods)
     records: dict[float, dict[str, Any]] = {budget: {} for budget in comparison.budgets}
     for record in comparison.summary():
         records[record["budget"]][record["method"]] = record

@@ -179,9 +179,8 @@ def _report(model: Any, X: pd.DataFrame, y: pd.Series, names: list[str]) -> dict
 
 
 def _bill(report: dict[str, Any]) -> Table:
-    table = new_table(f"What is bought, on {report['rows_held_out']} rows held out")
-    for heading in ("feature", "price", "bought by", "paid per example"):
-        table.add_column(heading, justify="left" if heading == "feature" else "right", overflow="fold")
+    title = f"What is bought, on {report['rows_held_out']} rows held out"
+    table = new_table(title, "feature", "price", "bought by", "paid per example", left=("feature",))
     for line in report["bought"]:
         if line["share"] > 0:
             table.add_row(line["name"], f"{line['price']:.4g}", f"{line['share']:.1%}", f"{line['paid']:.4g}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -194,6 +195,9 @@ def out_directory(options: Arguments) -> Path | None:
     return directory
 
 
-def new_table(title: str) -> Table:
-    """Start a table in the house style."""
-    return Table(title=title, box=SIMPLE_HEAD, pad_edge=False)
+def new_table(title: str, *headings: str, left: Collection[str] = ()) -> Table:
+    """Start a table of numbers, which are folded rather than cut on a narrow terminal; columns in `left` hold text."""
+    table = Table(title=title, box=SIMPLE_HEAD, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in left else "right", overflow="fold")
+    return table

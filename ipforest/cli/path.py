@@ -71,9 +71,8 @@ def run(options: Arguments) -> int:
 
 
 def _path_table(path: PruningPath, n_rows: int, currency: str) -> Table:
-    table = new_table(f"Optimal prunings; cost in {currency} an example")
-    for heading in ("from lambda", "to lambda", "error", "cost", "internal nodes"):
-        table.add_column(heading, justify="right")
+    headings = ("from lambda", "to lambda", "error", "cost", "internal nodes")
+    table = new_table(f"Optimal prunings; cost in {currency} per example", *headings)
     ends = [0.0, *map(float, path.breakpoints), inf]
     step = max(1, len(path.errors) / n_rows)
     for index in sorted({round(place * step) for place in range(n_rows)} | {len(path.errors) - 1}):

@@ -12,11 +12,11 @@ import os
 import platform
 import resource
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.metadata import version
-from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -54,7 +54,7 @@ DENOMINATOR = 10**5
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class InstanceShape:
     """Shape of a synthetic instance.
 
     Parameters
@@ -81,22 +81,26 @@ class Size:
         )
 
 
-SMALL_SIZES = (Size(5, 100, n_training=500), Size(10, 500, n_training=2000), Size(10, 1000, n_training=4000))
-GROWTH_SIZES = (
-    Size(10, 1250),
-    Size(10, 2500),
-    Size(10, 5000),
-    Size(10, 10_000),
-    Size(20, 10_000),
-    Size(40, 10_000),
-    Size(40, 20_000),
+SMALL_SIZES = (
+    InstanceShape(5, 100, n_training=500),
+    InstanceShape(10, 500, n_training=2000),
+    InstanceShape(10, 1000, n_training=4000),
 )
-PAPER_SIZES = (Size(40, 19_510),)
+GROWTH_SIZES = (
+    InstanceShape(10, 1250),
+    InstanceShape(10, 2500),
+    InstanceShape(10, 5000),
+    InstanceShape(10, 10_000),
+    InstanceShape(20, 10_000),
+    InstanceShape(40, 10_000),
+    InstanceShape(40, 20_000),
+)
+PAPER_SIZES = (InstanceShape(40, 19_510),)
 """MiniBooNE's split in the papers: 45,523 training and 19,510 validation examples."""
 
 
 def bench_solvers(
-    out: str | Path, sizes: Sequence[Size] = SMALL_SIZES, seed: int = 0, progress: ProgressCallback = silent
+    out: str | Path, sizes: Sequence[InstanceShape] = SMALL_SIZES, seed: int = 0, progress: ProgressCallback = silent
 ) -> list[dict[str, Any]]:
     """Time every method at lambdas that keep 0.1%, 25%, 90% and 99% of the nodes.
 
@@ -104,7 +108,7 @@ def bench_solvers(
     ----------
     out : path
         CSV file to write.
-    sizes : sequence of Size
+    sizes : sequence of InstanceShape
     seed : int
     progress : callable
 
@@ -134,7 +138,7 @@ def bench_solvers(
 
 
 def bench_path(
-    out: str | Path, sizes: Sequence[Size] = GROWTH_SIZES, seed: int = 0, progress: ProgressCallback = silent
+    out: str | Path, sizes: Sequence[InstanceShape] = GROWTH_SIZES, seed: int = 0, progress: ProgressCallback = silent
 ) -> list[dict[str, Any]]:
     """Time the whole path as the number of trees and examples grows, with one min cut and OR-Tools beside it.
 
@@ -158,7 +162,7 @@ def bench_path(
 
 
 def bench_forest(
-    out: str | Path, sizes: Sequence[Size] = PAPER_SIZES, seed: int = 0, progress: ProgressCallback = silent
+    out: str | Path, sizes: Sequence[InstanceShape] = PAPER_SIZES, seed: int = 0, progress: ProgressCallback = silent
 ) -> list[dict[str, Any]]:
     """Time the fit of a scikit-learn forest, and the way from the fitted forest to its whole path.
 
@@ -175,7 +179,7 @@ def bench_forest(
     return rows
 
 
-def _measure_forest(size: Size, max_features: str | None, seed: int) -> dict[str, Any]:
+def _measure_forest(size: InstanceShape, max_features: str | None, seed: int) -> dict[str, Any]:
     X, y = make_classification(
         size.n_training + size.n_examples, size.n_features, n_informative=20, flip_y=0.05, random_state=seed
     )
@@ -295,23 +299,12 @@ def _measure_ortools(instance: PruningInstance, file: Path, lam: Fraction) -> di
 
 def _in_own_process(function: Callable[..., dict[str, Any]], *arguments: object) -> dict[str, Any]:
     """Run a measurement in a fresh interpreter; add its peak memory."""
-    context = multiprocessing.get_context("spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_report, args=(sender, function, arguments))
-    process.start()
-    sender.close()
-    try:
-        measured: dict[str, Any] = receiver.recv()
-    except EOFError:
-        process.join()
-        raise RuntimeError(f"{function.__name__}: expected a measurement, got exit code {process.exitcode}") from None
-    process.join()
-    return measured
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(_with_peak, function, *arguments).result()
 
 
-def _report(sender: Connection, function: Callable[..., dict[str, Any]], arguments: Iterable[str]) -> None:
-    measured = function(*arguments)
-    sender.send({**measured, "peak_mib": _peak_mib()})
+def _with_peak(function: Callable[..., dict[str, Any]], *arguments: object) -> dict[str, Any]:
+    return {**function(*arguments), "peak_mib": _peak_mib()}
 
 
 def _peak_mib() -> float:

@@ -37,7 +37,7 @@ def test_presolve(benchmark, instance):
 
 @pytest.mark.slow
 def test_the_commands_measure_agree_and_write_csv(tmp_path):
-    size = benchmarks.Size(3, 60, 8, n_training=300, max_price=5)
+    size = benchmarks.InstanceShape(3, 60, 8, n_training=300, max_price=5)
     rows = benchmarks.bench_solvers(tmp_path / "solvers.csv", [size])
     assert {"min-cut", "highs-lp"} <= {row["method"] for row in rows}
     rows = benchmarks.bench_path(tmp_path / "path.csv", [size])
@@ -48,6 +48,6 @@ def test_the_commands_measure_agree_and_write_csv(tmp_path):
 
 @pytest.mark.slow
 def test_the_path_is_measured_beside_the_fit(tmp_path):
-    rows = benchmarks.bench_forest(tmp_path / "forest.csv", [benchmarks.Size(3, 60, 30, n_training=300)])
+    rows = benchmarks.bench_forest(tmp_path / "forest.csv", [benchmarks.InstanceShape(3, 60, 30, n_training=300)])
     assert [row["method"].split(",")[0] for row in rows] == ["fit", "instance", "path"] * 2
     assert all(row["seconds"] >= 0 and row["status"] == "optimal" for row in rows)
