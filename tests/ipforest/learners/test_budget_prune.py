@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from estimator_checks import random_parts
 from fitted_forests import LABELS, N_FEATURES, examples
 from scipy.sparse import csr_array
 from sklearn import config_context
@@ -44,13 +45,6 @@ REGRESSION_FOREST = RandomForestRegressor(6, max_depth=5, random_state=0)
 COSTS = [1, 1, 1, 5, 5, 5, 5]
 PRICES = [1, "0.5", 2, 0, "1/3", 4, 1]
 GROUPS, FEES = [-1, 0, 0, -1, 1, 1, -1], [2, "1.5"]
-
-
-def random_parts(estimator) -> dict[str, str]:
-    """Checks that no estimator can pass which draws a validation part or bootstraps at random."""
-    reason = "rows are drawn at random, so weights are not repetitions"
-    names = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
-    return dict.fromkeys(names, reason)
 
 
 @parametrize_with_checks(
