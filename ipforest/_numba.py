@@ -1,7 +1,8 @@
 """The one place where kernels are compiled: cached on disk, GIL released, typed for mypy."""
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from contextlib import suppress
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -12,9 +13,29 @@ prange = numba.prange
 
 def njit(function: Callable[..., R]) -> Callable[..., R]:
     """Compile a kernel for one thread."""
-    return cast("Callable[..., R]", numba.njit(cache=True, nogil=True)(function))
+    return _compiled(function)
 
 
 def parallel_njit(function: Callable[..., R]) -> Callable[..., R]:
     """Compile a kernel whose `prange` loops run on all threads."""
-    return cast("Callable[..., R]", numba.njit(cache=True, nogil=True, parallel=True)(function))
+    return _compiled(function, parallel=True)
+
+
+def inner_njit(function: Callable[..., R]) -> Callable[..., R]:
+    """Compile a kernel that only kernels call, without the wrappers that make it callable from Python.
+
+    Those of a kernel that takes a network take as long to compile as the kernel.
+    """
+    return _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def inlined(function: Callable[..., R]) -> Callable[..., R]:
+    """Write a short kernel into those that call it, which saves compiling it by itself."""
+    return cast("Callable[..., R]", numba.njit(inline="always")(function))
+
+
+def _compiled(function: Callable[..., R], **options: Any) -> Callable[..., R]:
+    dispatcher = numba.njit(nogil=True, **options)(function)
+    with suppress(RuntimeError):  # nowhere to write: neither the package's folder nor the user's cache
+        dispatcher.enable_caching()
+    return cast("Callable[..., R]", dispatcher)

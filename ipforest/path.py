@@ -5,29 +5,15 @@ whole tradeoff. The method is to split and contract (`ipforest.maxflow.subproble
 starts from the flow of the one it came from, subproblems live in place, large ones are handed to threads one cut at a
 time, small ones whole (`ipforest.maxflow.parametric_cut`).
 
-Chosen by measurement. Each triple is visited about four times, so the cuts of the few giant subproblems decide, and
-in them two kinds of rounds in which little happens:
+Each triple is visited a few times only, so the cuts of the few giant subproblems decide how long it takes, and in them
+two kinds of rounds in which little happens:
 
-- a fifth of the supply can never be paid, but a trickle still crosses the cut, and every round it takes a longer way.
+- a part of the supply can never be paid, but a trickle still crosses the cut, and every round it takes a longer way.
   Persistency (`ipforest.maxflow.persistency`) finds most of what is dropped before any flow; and as soon as labels show
   that nearly all of the excess is cut off, the two sides are solved apart, each exact given the other. When breakpoints
   of both sides turn out to be out of order, those between are joined and split again;
-- everything can be paid, but the last millionth of the supply is spread in units too small to meet each other: a pass
-  along a tree (`ipforest.maxflow.spanning_forest`) took 2 rounds in place of 704.
-
-=================================== ======= ================
-9.2 million triples                 seconds rounds in giants
-=================================== ======= ================
-neither                             9.9     91
-persistency                         5.7     80
-and nearly minimal cuts             4.7     55
-and labels up to the excess only    3.3     55
-=================================== ======= ================
-
-(scikit-learn's default forest of 40 trees, 1544 breakpoints; one run each within an hour, 2 cores.) Memory: 18 bytes a
-triple above the instance. Not kept, as it won on some instances and lost on others: a spanning forest of pairs of nodes
-with the flow of all the acquisitions they share; local push-relabel with transposed rows; limiting what a node takes
-back to what it can pass on.
+- everything can be paid, but the last millionth of the supply is spread in units too small to meet each other: one pass
+  along a spanning forest cancels them (`ipforest.maxflow.spanning_forest`).
 """
 
 from __future__ import annotations
@@ -45,19 +31,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import checked_array, checked_integer, read_only
+from ipforest._arrays import Array, IntArray, checked_array, checked_integer, read_only
 from ipforest._records import records_to_csv
 from ipforest.instance import PruningInstance, require_instance
-from ipforest.maxflow.parametric_cut import ParametricCut, Subproblem, resolve
-from ipforest.maxflow.presolve import first_members, presolve, restore_nodes, restore_triples
+from ipforest.maxflow.network import TUNING, Lambda, Tuning
+from ipforest.maxflow.parametric_cut import Halves, ParametricCut, Subproblem, resolve
+from ipforest.maxflow.presolve import presolve, restore_flow
+from ipforest.maxflow.single_cut import complete_flow, dual_bound
 from ipforest.maxflow.subproblems import restore_row_order
 from ipforest.progress import ProgressCallback, silent
 from ipforest.rational import exact_sum, nonnegative_fraction
-from ipforest.results import BudgetResult, Mixture, Pruning, Status
+from ipforest.results import BudgetResult, DualFlow, Mixture, Pruning, PruningResult, Status
 
 logger = logging.getLogger(__name__)
-
-Array = npt.NDArray[Any]
 
 NEVER_KEPT = -1
 
@@ -101,10 +87,10 @@ class PathFlow:
     p: tuple[int, ...]
     q: tuple[int, ...]
     node_breakpoint: npt.NDArray[np.int32]
-    triple: npt.NDArray[np.int64]
-    up: npt.NDArray[np.int64]
-    gain: npt.NDArray[np.int64]
-    split: npt.NDArray[np.int64]
+    triple: IntArray
+    up: IntArray
+    gain: IntArray
+    split: IntArray
 
     def __post_init__(self) -> None:
         for name in ("p", "q"):
@@ -120,6 +106,12 @@ class PathFlow:
         object.__setattr__(
             self, "triple", checked_array(self.triple, "triple", np.int64, (np.asarray(self.triple).size,))
         )
+
+    def at(self, instance: PruningInstance, lam: Lambda) -> DualFlow:
+        """Return the flow in the units of one lambda, rounded; it is nearly maximum, but need not be feasible."""
+        scale = lam.q / np.array([*self.q, 1, 1])[self.node_breakpoint]
+        triple = (self.triple * np.repeat(scale, np.diff(instance.indptr))).astype(np.int64)
+        return DualFlow(*lam, triple, *((flow * scale).astype(np.int64) for flow in (self.up, self.gain, self.split)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +195,7 @@ class PruningPath:
         return not self.skipped
 
     def pruning_at(self, index: int) -> Pruning:
-        """Give the pruning whose error and cost are ``errors[index]`` and ``costs[index]``.
+        """Return the pruning whose error and cost are ``errors[index]`` and ``costs[index]``.
 
         Raises
         ------
@@ -215,7 +207,7 @@ class PruningPath:
         return Pruning(self.node_breakpoint >= index)
 
     def pruning(self, lam: object) -> Pruning:
-        """Give the smallest optimal pruning at a lambda.
+        """Return the smallest optimal pruning at a lambda.
 
         Raises
         ------
@@ -230,6 +222,39 @@ class PruningPath:
                     f"{float(gap.lam_high):.6g} of this coarse path, got {exact}; compute a finer path or solve for it"
                 )
         return self.pruning_at(bisect_right(self.breakpoints, exact))
+
+    def result(self, lam: object) -> PruningResult:
+        """Return the smallest optimal pruning at a lambda with its certificate, without searching for it.
+
+        The pruning is read off the path. Its flow is that of the path in the units of this lambda; waves add what
+        rounding took away.
+
+        Raises
+        ------
+        ValueError
+            Lambda is negative, or the path is coarse: its flow is not known then.
+        OverflowError
+            Gains or costs at this lambda reach 2^62 in integer units.
+        """
+        started = perf_counter()
+        exact = nonnegative_fraction(lam, "lam")
+        if self.flow is None:
+            raise ValueError(
+                f"path: expected a whole path, got one with {len(self.skipped)} skipped intervals, which has no flow; "
+                "compute the whole path or solve for this lambda"
+            )
+        index = bisect_right(self.breakpoints, exact)
+        scaled = Lambda(*self.instance.scaled_lambda(exact))
+        flow = complete_flow(self.instance, scaled, self.flow.at(self.instance, scaled))
+        return PruningResult.of(
+            self.pruning_at(index),
+            (self.errors[index], self.costs[index]),
+            exact,
+            dual_bound(self.instance, flow),
+            method="path",
+            runtime_s=perf_counter() - started,
+            flow=flow,
+        )
 
     @property
     def starts(self) -> tuple[Fraction | float, ...]:
@@ -326,7 +351,7 @@ class PruningPath:
         return [(self.breakpoints[index - 1], error, cost)]
 
     def records(self) -> list[dict[str, Any]]:
-        """Give one plain record a pruning: where it starts to be optimal, its error, cost and kept nodes."""
+        """Return one plain record per pruning: where it starts to be optimal, its error, cost and kept nodes."""
         dropped = np.bincount(self.node_breakpoint + 1, minlength=len(self.breakpoints) + 2)
         kept = self.node_breakpoint.size - np.cumsum(dropped)
         return [
@@ -343,11 +368,11 @@ class PruningPath:
         ]
 
     def to_csv(self) -> str:
-        """Give the records as CSV with a header."""
+        """Return the records as CSV with a header."""
         return records_to_csv(self.records())
 
     def to_json(self) -> str:
-        """Give the records, the status and what was skipped as JSON."""
+        """Return the records, the status and what was skipped as JSON."""
         skipped = [{name: str(value) for name, value in asdict(gap).items()} for gap in self.skipped]
         return json.dumps({"status": str(self.status), "skipped": skipped, "prunings": self.records()}, indent=1)
 
@@ -389,8 +414,7 @@ def prune_path(
     lam_range : tuple of two numbers, optional
         Resolve only breakpoints with ``low < lam <= high``; the rest is skipped.
     progress : callable, optional
-        Called with the share of nodes whose breakpoint is known and a message. An interrupt (KeyboardInterrupt) ends
-        the work and keeps what was found.
+        Called with the share of nodes whose breakpoint is known and a message.
 
     Returns
     -------
@@ -403,57 +427,111 @@ def prune_path(
     TypeError, ValueError
         Bad `max_points` or `lam_range`.
     """
-    started = perf_counter()
-    report = progress or silent
-    require_instance(instance)
-    if max_points is not None and (not isinstance(max_points, (int, np.integer)) or max_points < 1):
-        raise ValueError(f"max_points: expected an integer >= 1, got {max_points!r}")
-    cut = ParametricCut(presolve(instance))
-    skipped: list[Subproblem] = []
-    if lam_range is not None and cut.open:
-        skipped = _restrict(cut, instance, lam_range)
-    status = Status.OPTIMAL
-    try:
-        resolve(cut, max_points, report, len(skipped), float(instance.error_unit / instance.cost_unit))
-        if cut.open or skipped:
-            status = Status.FEASIBLE
-    except KeyboardInterrupt:
-        logger.info("path interrupted with %d subproblems open", len(cut.open))
-        cut.settle()
-        status = Status.INTERRUPTED
-    parts = sorted([*cut.done, *cut.open, *skipped], key=lambda part: -part.nodes.start)
-    return _assemble(instance, cut, parts, status, started)
+    search = PathSearch(instance, max_points, lam_range)
+    search.run(progress)
+    return search.path()
 
 
-def _restrict(cut: ParametricCut, instance: PruningInstance, lam_range: tuple[object, object]) -> list[Subproblem]:
-    """Cut off what lies outside a range of lambda; return it."""
+class PathSearch:
+    """The search behind `prune_path`, which can be interrupted, asked for what it found, and continued.
+
+    Parameters
+    ----------
+    instance : PruningInstance
+    max_points, lam_range
+        As for `prune_path`.
+    tuning : Tuning
+        Constants of the kernels.
+
+    Raises
+    ------
+    OverflowError, TypeError, ValueError
+        As `prune_path`.
+    """
+
+    def __init__(
+        self,
+        instance: PruningInstance,
+        max_points: int | None = None,
+        lam_range: tuple[object, object] | None = None,
+        tuning: Tuning = TUNING,
+    ) -> None:
+        started = perf_counter()
+        require_instance(instance)
+        if max_points is not None and (not isinstance(max_points, (int, np.integer)) or max_points < 1):
+            raise ValueError(f"max_points: expected an integer >= 1, got {max_points!r}")
+        bounds = None if lam_range is None else _checked_range(lam_range)
+        self._instance, self._max_points = instance, max_points
+        self._cut = ParametricCut(presolve(instance), tuning)
+        self._outside: list[Subproblem] = []
+        if bounds is not None and self._cut.open:
+            self._restrict(*bounds)
+        self._ended = False
+        self._whole: PruningPath | None = None
+        self._seconds = perf_counter() - started
+
+    def _restrict(self, low: Fraction, high: Fraction) -> None:
+        """Set aside what lies outside a range of lambda."""
+        above, below = self._cut_at(self._cut.open.pop(), high)
+        inside, rest = (None, None) if below is None else self._cut_at(below, low)
+        self._cut.open += [problem for problem in (inside,) if problem is not None]
+        self._outside += [problem for problem in (above, rest) if problem is not None]
+
+    def _cut_at(self, problem: Subproblem, lam: Fraction) -> Halves:
+        return self._cut.cut_at_checked(problem, Lambda(*self._instance.scaled_lambda(lam)))
+
+    def run(self, progress: ProgressCallback | None = None) -> None:
+        """Search until all that was asked for is found; an interrupt (KeyboardInterrupt) passes through.
+
+        Raises
+        ------
+        OverflowError
+            As `prune_path`.
+        """
+        started = perf_counter()
+        lambda_unit = float(self._instance.error_unit / self._instance.cost_unit)
+        try:
+            resolve(self._cut, self._max_points, progress or silent, len(self._outside), lambda_unit)
+            self._ended = True
+        finally:
+            self._seconds += perf_counter() - started
+
+    def path(self) -> PruningPath:
+        """Return what was found so far; what was not is skipped in it."""
+        if self._whole is not None:
+            return self._whole
+        started = perf_counter()
+        self._cut.settle()
+        still_open = [*self._cut.open, *self._outside]
+        status = Status.INTERRUPTED if not self._ended else Status.FEASIBLE if still_open else Status.OPTIMAL
+        path = _assemble(self._instance, self._cut, [*self._cut.done, *still_open], status)
+        self._seconds += perf_counter() - started
+        path = replace(path, runtime_s=self._seconds)
+        if path.is_complete:
+            self._whole = path
+        return path
+
+
+def _checked_range(lam_range: tuple[object, object]) -> tuple[Fraction, Fraction]:
     if not isinstance(lam_range, Sequence) or len(lam_range) != 2:
         raise ValueError(f"lam_range: expected two numbers, got {lam_range!r}")
     low, high = (nonnegative_fraction(bound, "lam_range") for bound in lam_range)
     if low > high:
         raise ValueError(f"lam_range: expected low <= high, got {lam_range!r}")
-    whole = cut.open.pop()
-    above, below = cut.cut_at_checked(whole, *instance.scaled_lambda(high))
-    inside, rest = (None, None) if below is None else cut.cut_at_checked(below, *instance.scaled_lambda(low))
-    cut.open += [inside] if inside is not None else []
-    return [part for part in (above, rest) if part is not None]
+    return low, high
 
 
 def _assemble(
-    instance: PruningInstance,
-    cut: ParametricCut,
-    parts: Sequence[Subproblem],
-    status: Status,
-    started: float,
+    instance: PruningInstance, cut: ParametricCut, problems: Sequence[Subproblem], status: Status
 ) -> PruningPath:
-    """Turn subproblems, by ascending lambda, into a PruningPath on the instance."""
-    k = len(parts)
+    """Turn subproblems into a PruningPath on the instance."""
+    pieces = sorted(problems, key=lambda problem: -problem.nodes.start)
+    k = len(pieces)
     unit = instance.error_unit / instance.cost_unit
-    totals = [cut.totals(part) for part in parts]
-    ratios = [Fraction(gain, cost) for gain, cost in totals]
+    totals = [cut.totals(piece)[:2] for piece in pieces]
     reduced_breakpoint = np.where(cut.never, NEVER_KEPT, k).astype(np.int32)
-    for index, part in enumerate(parts):
-        reduced_breakpoint[cut.node_order[part.nodes]] = index
+    for index, piece in enumerate(pieces):
+        reduced_breakpoint[cut.node_order[piece.nodes]] = index
     node_breakpoint = np.append(reduced_breakpoint, np.int32(k))[cut.reduced.node]
     error = exact_sum(instance.errors[instance.tree_offsets[:-1]]) - exact_sum(instance.gain[node_breakpoint == k])
     cost = 0
@@ -462,44 +540,46 @@ def _assemble(
         errors.append(errors[-1] - gain)
         costs.append(costs[-1] + price)
     skipped = tuple(
-        SkippedInterval(index, part.lam_low * unit, part.lam_high * unit if part.lam_high != inf else inf, part.n_nodes)
-        for index, part in enumerate(parts)
-        if part.resolved is None
+        SkippedInterval(
+            index, piece.lam_low * unit, piece.lam_high * unit if piece.lam_high != inf else inf, piece.n_nodes
+        )
+        for index, piece in enumerate(pieces)
+        if piece.resolved is None
     )
-    flow = None if skipped else _path_flow(instance, cut, parts, node_breakpoint)
     return PruningPath(
         instance=instance,
-        breakpoints=tuple(ratio * unit for ratio in ratios),
+        breakpoints=tuple(Fraction(gain, price) * unit for gain, price in totals),
         errors=tuple(instance.error_unit * value for value in reversed(errors)),
         costs=tuple(instance.cost_unit * value for value in reversed(costs)),
         node_breakpoint=node_breakpoint,
-        flow=flow,
+        flow=None if skipped else _path_flow(instance, cut, pieces, node_breakpoint),
         skipped=skipped,
         status=status,
-        runtime_s=perf_counter() - started,
+        runtime_s=0.0,
     )
 
 
 def _path_flow(
     instance: PruningInstance,
     cut: ParametricCut,
-    parts: Sequence[Subproblem],
+    pieces: Sequence[Subproblem],
     node_breakpoint: npt.NDArray[np.int32],
 ) -> PathFlow:
     network, reduced = cut.network, cut.reduced
-    lambdas = [part.resolved for part in parts if part.resolved is not None]
+    lambdas = [piece.resolved for piece in pieces if piece.resolved is not None]
     node_p, node_q = np.zeros(reduced.gain.size, dtype=np.int64), np.ones(reduced.gain.size, dtype=np.int64)
     price = np.zeros(reduced.cost.size, dtype=np.int64)
-    for part, (p, q) in zip(parts, lambdas, strict=True):
-        nodes, acquisitions = cut.segments(part)
+    for piece, (p, q) in zip(pieces, lambdas, strict=True):
+        nodes, acquisitions = cut.part(piece)
         node_p[nodes], node_q[nodes], price[acquisitions] = p, q, p
-    own_flow = node_p * reduced.split_cost + node_q * np.maximum(-reduced.gain, 0) - network.own_room
-    split_flow = np.minimum(own_flow, node_p * reduced.split_cost)
-    split = np.zeros(instance.n_internal, dtype=np.int64)
-    split[first_members(reduced.node)] = split_flow
-    gain, up = restore_nodes(instance, reduced, node_q, network.excess, own_flow - split_flow, network.up)
-    restore_row_order(reduced.indptr, reduced.indices, network.indices, network.flow, network.room)
-    triple = restore_triples(instance, reduced, price, network.flow)
+    restore_row_order(reduced.indptr, reduced.indices, network.indices, network.flow, reduced.cost.size)
+    flow = restore_flow(instance, reduced, network, node_p, node_q, price)
     return PathFlow(
-        tuple(p for p, _ in lambdas), tuple(q for _, q in lambdas), node_breakpoint, triple, up, gain, split
+        tuple(lam.p for lam in lambdas),
+        tuple(lam.q for lam in lambdas),
+        node_breakpoint,
+        flow.triple,
+        flow.up,
+        flow.gain,
+        flow.split,
     )

@@ -1,5 +1,8 @@
 """Conservation and capacities of the flows that the kernels return, in numpy integers."""
 
+from functools import cache
+
+import numba
 import numpy as np
 
 from ipforest import DualFlow, PruningInstance
@@ -17,6 +20,12 @@ def network_of(instance: PruningInstance) -> Network:
         instance.indices,
         instance.acquisition_cost,
     )
+
+
+@cache
+def callable_kernel(kernel):
+    """Compile a kernel that only kernels call so that Python can call it, too."""
+    return numba.njit(kernel.py_func)
 
 
 def _assert_conserved(instance: PruningInstance, flow) -> None:

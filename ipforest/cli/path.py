@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,7 @@ def add(commands: Subparsers) -> None:
 
 def run(options: Arguments) -> int:
     """Compute, print and plot one path."""
-    from ipforest.path import prune_path
+    from ipforest.path import PathSearch
     from ipforest.plotting import TradeoffDisplay
     from ipforest.progress import progress_bar
     from proofs.certificates.path_file import write_path_certificate
@@ -48,8 +49,10 @@ def run(options: Arguments) -> int:
     problem = read_problem(options)
     print_notes(problem)
     instance = problem.instance
-    with progress_bar("ipforest path", visible=not options.json) as progress:
-        path = prune_path(instance, progress=progress)
+    search = PathSearch(instance)
+    with progress_bar("ipforest path", visible=not options.json) as progress, suppress(KeyboardInterrupt):
+        search.run(progress)
+    path = search.path()  # of an interrupted search, what it found
     best = None if budget is None else path.at_budget(budget)
     code = DONE if path.is_complete else INTERRUPTED
     if directory is not None:

@@ -52,8 +52,6 @@ def run(options: Arguments) -> int:
     with progress_bar("ipforest prune", visible=not options.json) as progress:
         if budget is not None:
             path = prune_path(instance, progress=progress)
-            if not path.is_complete:
-                raise KeyboardInterrupt
             best = path.at_budget(budget)
             lam = path.lambda_of(best.pruning)
         result = solve(instance, lam)

@@ -1,15 +1,13 @@
-"""The arrays of a closure problem and of the flow in it."""
+"""A closure problem as arrays, the flow in it, and the scratch of the kernels that find it."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ipforest._numba import njit
-
-Array = npt.NDArray[Any]
+from ipforest._arrays import Array
+from ipforest._numba import inlined, njit
 
 DEAD = -(2**30)
 """Level of nodes from which no acquisition can be reached that could still be paid."""
@@ -17,29 +15,115 @@ KEPT = 2**30
 """Level of nodes on the source side of the minimum cut."""
 
 
-class Network(NamedTuple):
-    """The arrays of a closure problem, split into disjoint subproblems, and of the flow in it.
-
-    A subproblem is a set of nodes and a set of acquisitions. The live triples of node h are
-    ``row_start[h]:row_end[h]`` of ``indices``.
+class Tuning(NamedTuple):
+    """Constants of the kernels: they change how long a solve takes, never its answer.
 
     Attributes
     ----------
-    parent, first_child, next_sibling : int32 (n,)
-        ``parent`` becomes -1 when the parent moves to another subproblem.
+    small : int
+        Subproblems of at most so many triples are split to the end in one call.
+    large : int
+        Subproblems of more triples may be split by a cut that is only nearly minimal.
+    tolerance : float
+        A cut is nearly minimal when at most this share of the excess can still be paid ...
+    first_near, near_every : int
+        ... which is looked at in this round first, and then every so many rounds.
+    dust : int
+        Excess below the supply over this is routed along a spanning forest ...
+    first_forest : int
+        ... in this round at the earliest, and then when the number of rounds has doubled.
+    forest_classes, class_ratio : int
+        Arcs join the forest in so many classes of flow, each so many times smaller than the one before.
+    plenty_of_room : int
+        Room over supply from which on persistency is not tried before a single cut.
+    """
+
+    small: int = 200_000
+    large: int = 1_000_000
+    tolerance: float = 0.25
+    first_near: int = 3
+    near_every: int = 2
+    dust: int = 2**16
+    first_forest: int = 2
+    forest_classes: int = 3
+    class_ratio: int = 64
+    plenty_of_room: int = 2
+
+
+TUNING = Tuning()
+
+
+class Lambda(NamedTuple):
+    """Lambda as p / q in integer units of gain over integer units of cost.
+
+    At this lambda flow is counted in units of 1 / q of a unit of gain: capacities are q gain_h and p cost_j.
+    """
+
+    p: int
+    q: int
+
+
+class Part(NamedTuple):
+    """The nodes and the acquisitions of a subproblem, parents before children: views of two permutations, int32."""
+
+    nodes: Array
+    acquisitions: Array
+
+
+class Network(NamedTuple):
+    """The arrays of a closure problem with n nodes and m acquisitions, and of the flow in it.
+
+    Subproblems share one network: each owns some nodes and acquisitions, and whoever works on it may write the entries
+    of these, and of no others, as said here for each field.
+
+    Attributes
+    ----------
+    parent : int32 (n,)
+        -1 at roots and where the parent is in another subproblem. Written by `split` and `rejoin`
+        (`ipforest.maxflow.subproblems`), between cuts.
+    first_child, next_sibling : int32 (n,)
+        Of the whole forest; a child counts while its ``parent`` is the node. Never written.
     row_start, row_end : int64 (n,)
+        The live triples of node h are ``row_start[h]:row_end[h]``. `split` shortens rows, `rejoin` lengthens them.
     indices : int32 (n_triples,)
+        Acquisition of each triple. `split` moves the live triples of a row to its front.
     gain, split_cost : int64 (n,)
+        Never written.
     cost : int64 (m,)
-    level : int32 (n,)
+        Never written.
     flow : int64 (n_triples,)
-    up, excess, own_room : int64 (n,)
-        Flow to the parent, flow that waits, what the node's own sink arcs can still take.
-    room, available, overload : int64 (m,)
-        What an acquisition can still take; what nodes of its label pay for it; what it took too much.
+        Flow from node to acquisition: kept from cut to cut, rescaled when one starts.
+    up : int64 (n,)
+        Flow to the parent, likewise.
+    excess : int64 (n,)
+        Flow that waits at a node during a cut; after it, what the arc from the source does not carry.
+    own_room : int64 (n,)
+        What the node's own arcs to the sink can still take at the lambda of the last cut.
+    room : int64 (m,)
+        What an acquisition can still take at the lambda of the last cut.
+    level : int32 (n,)
+        1 or `DEAD` after persistency; in the waves the distance label, `DEAD` without one; `KEPT` after the cut.
+    label : uint8 or int32 (m,)
+        Distance label in the waves; after the cut 1 for the acquisitions of kept nodes.
+    max_label : int
+        No label; labels are smaller.
+    inflow : int64 (m,)
+        Scratch of `load_start`: the flow that an acquisition gets.
+    available : int64 (m,)
+        Scratch of the waves: what nodes of the acquisition's own label pay for it.
+    overload : int64 (m,)
+        Scratch of the waves: what an acquisition took too much in this sweep; 0 between sweeps.
+    worth : int64 (n,)
+        Scratch of persistency: what a subtree earns beyond what only it buys.
+    n_payers, payer_code : int32 (m,)
+        Scratch of persistency: how many of the nodes left meet an acquisition, and the exclusive or of their numbers.
+        `n_payers` is read until the waves begin.
     owner : int32 (m,)
-    root : int32 (n,)
-        Work space of `ipforest.maxflow.spanning_forest`.
+        Scratch of the spanning forest: the node that pays most for an acquisition.
+    owner_triple : int64 (m,)
+        Scratch of the spanning forest: the triple by which it does.
+    tree, place : int32 (n,)
+        Scratch of the spanning forest: a node of the same tree (union-find), the place of a node in its subproblem.
     """
 
     parent: Array
@@ -51,35 +135,44 @@ class Network(NamedTuple):
     gain: Array
     split_cost: Array
     cost: Array
-    level: Array
     flow: Array
     up: Array
     excess: Array
     own_room: Array
     room: Array
+    level: Array
+    label: Array
+    max_label: int
+    inflow: Array
     available: Array
     overload: Array
+    worth: Array
+    n_payers: Array
+    payer_code: Array
     owner: Array
-    root: Array
+    owner_triple: Array
+    tree: Array
+    place: Array
 
+    def with_wide_labels(self) -> Network:
+        """Return the network with labels for augmenting paths of any length."""
+        return self._replace(label=np.zeros(self.cost.size, dtype=np.int32), max_label=2**29)
 
-@njit
-def _children_lists(parent: Array, first_child: Array, next_sibling: Array) -> None:
-    for node in range(parent.size - 1, -1, -1):
-        above = parent[node]
-        if above >= 0:
-            next_sibling[node] = first_child[above]
-            first_child[above] = node
+    @property
+    def whole(self) -> Part:
+        """All nodes and acquisitions."""
+        return Part(np.arange(self.gain.size, dtype=np.int32), np.arange(self.cost.size, dtype=np.int32))
 
 
 def build_network(parent: Array, gain: Array, split_cost: Array, indptr: Array, indices: Array, cost: Array) -> Network:
-    """Allocate a network without flow."""
+    """Allocate a network without flow, with narrow labels."""
     n, m = parent.size, cost.size
+    parent = parent.astype(np.int32)
     first_child = np.full(n, -1, dtype=np.int32)
     next_sibling = np.full(n, -1, dtype=np.int32)
-    _children_lists(parent, first_child, next_sibling)
+    _list_children(parent, first_child, next_sibling)
     return Network(
-        parent=parent.astype(np.int32),
+        parent=parent,
         first_child=first_child,
         next_sibling=next_sibling,
         row_start=indptr[:-1].astype(np.int64),
@@ -88,14 +181,42 @@ def build_network(parent: Array, gain: Array, split_cost: Array, indptr: Array, 
         gain=gain.astype(np.int64),
         split_cost=split_cost.astype(np.int64),
         cost=cost.astype(np.int64),
-        level=np.zeros(n, dtype=np.int32),
         flow=np.zeros(indices.size, dtype=np.int64),
         up=np.zeros(n, dtype=np.int64),
         excess=np.zeros(n, dtype=np.int64),
         own_room=np.zeros(n, dtype=np.int64),
         room=np.zeros(m, dtype=np.int64),
+        level=np.zeros(n, dtype=np.int32),
+        label=np.zeros(m, dtype=np.uint8),
+        max_label=250,
+        inflow=np.zeros(m, dtype=np.int64),
         available=np.zeros(m, dtype=np.int64),
         overload=np.zeros(m, dtype=np.int64),
+        worth=np.zeros(n, dtype=np.int64),
+        n_payers=np.zeros(m, dtype=np.int32),
+        payer_code=np.zeros(m, dtype=np.int32),
         owner=np.zeros(m, dtype=np.int32),
-        root=np.zeros(n, dtype=np.int32),
+        owner_triple=np.zeros(m, dtype=np.int64),
+        tree=np.zeros(n, dtype=np.int32),
+        place=np.zeros(n, dtype=np.int32),
     )
+
+
+@njit
+def _list_children(parent: Array, first_child: Array, next_sibling: Array) -> None:
+    for node in range(parent.size - 1, -1, -1):
+        above = parent[node]
+        if above >= 0:
+            next_sibling[node] = first_child[above]
+            first_child[above] = node
+
+
+@inlined
+def nodes_of_level(network: Network, nodes: Array, level: int) -> Array:
+    """Select the nodes of a level."""
+    chosen, n_chosen = np.empty(nodes.size, np.int32), 0
+    for i in range(nodes.size):
+        if network.level[nodes[i]] == level:
+            chosen[n_chosen] = nodes[i]
+            n_chosen += 1
+    return chosen[:n_chosen]

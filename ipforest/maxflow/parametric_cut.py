@@ -1,6 +1,7 @@
 """The parametric minimum cut: split a reduced problem until each subproblem is one breakpoint, on all cores.
 
-See `ipforest.path` for the method and `ipforest.maxflow.subproblems` for one step of it.
+See `ipforest.path` for the method and `ipforest.maxflow.subproblems` for one step of it. Lambdas in here are in integer
+units of gain over integer units of cost.
 """
 
 from __future__ import annotations
@@ -11,49 +12,31 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import inf
-from typing import Any
+from math import gcd, inf
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from ipforest.maxflow.minimum_cut import EXACT, LABEL_LIMIT, LABELS_TOO_NARROW, NEAR, WIDE_LABEL_LIMIT, cut
-from ipforest.maxflow.network import Network, build_network
+from ipforest.maxflow.network import TUNING, Lambda, Part, Tuning, build_network
 from ipforest.maxflow.presolve import ReducedProblem
-from ipforest.maxflow.subproblems import (
-    break_even_lambda,
-    classify_ends,
-    rejoin,
-    settle_ends,
-    split,
-    split_fully,
-    totals,
-)
+from ipforest.maxflow.subproblems import Report, Task, rejoin, settle_ends, solve
+from ipforest.maxflow.waves import EXACT, LABELS_TOO_NARROW, NEAR
 from ipforest.progress import ProgressCallback
 from ipforest.rational import INT64_SAFE
 
 logger = logging.getLogger(__name__)
 
-Array = npt.NDArray[Any]
 
-SMALL = 200_000
-"""Subproblems of at most so many triples are split to the end in one call."""
-LARGE = 1_000_000
-"""Subproblems of more triples may be split by a cut that is only nearly minimal."""
-TOLERANCE = 0.25
-"""A cut is nearly minimal when at most this share of the excess can still be paid."""
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Subproblem:
     """Segments of the permutations, scale of the flow in them, and bounds: lam_low < breakpoints <= lam_high."""
 
     nodes: slice
     acquisitions: slice
-    q_of_flow: int
+    flow_q: int
     lam_low: Fraction
     lam_high: Fraction | float
-    resolved: tuple[int, int] | None = None
+    resolved: Lambda | None = None
 
     @property
     def n_nodes(self) -> int:
@@ -75,40 +58,54 @@ class Subproblem:
         return self.lowest > lam if self.resolved else self.lam_low >= lam
 
 
+Halves: TypeAlias = tuple[Subproblem | None, Subproblem | None]
+"""What a cut keeps and the rest; None for an empty one."""
+Outcome: TypeAlias = tuple[list[Subproblem], list[Subproblem]]
+"""Resolved subproblems and open ones."""
+
+
 @dataclass(frozen=True, slots=True)
 class TentativeSplit:
-    """A subproblem that was split at lambda p / q by a cut that is not yet known to be minimal.
+    """A subproblem that was split at lambda by a cut that is not yet known to be minimal.
 
     The nodes ``start:middle`` are solved as if the others were never kept, so what they keep at any lambda is kept. The
-    nodes ``middle:stop`` are solved as if the first were always kept, and are kept for no lambda >= p / q even so. The
+    nodes ``middle:stop`` are solved as if the first were always kept, and are kept for no larger lambda even so. The
     split was right when no breakpoint of the first is below one of the others.
     """
 
     start: int
     middle: int
     stop: int
-    p: int
-    q: int
+    lam: Lambda
 
 
 class ParametricCut:
-    """The state of one path computation: a network, permutations split into subproblems, those done and those open.
+    """A network, permutations of its nodes and acquisitions split into subproblems, those done and those open.
 
-    Lambdas in here are scaled to integer units of gain over integer units of cost.
+    Parameters
+    ----------
+    reduced : ReducedProblem
+    tuning : Tuning
+
+    Attributes
+    ----------
+    never, always : ndarray of bool, shape (n,)
+        The two ends, which belong to no subproblem: kept for no lambda > 0, kept for every lambda.
+    node_order, acquisition_order : ndarray of int32
+        The permutations.
+    done, open : list of Subproblem
+    tentative : list of TentativeSplit
+        Splits that have yet to be checked, in the order in which they were made.
     """
 
-    def __init__(self, reduced: ReducedProblem) -> None:
+    def __init__(self, reduced: ReducedProblem, tuning: Tuning = TUNING) -> None:
         n, m = reduced.parent.size, reduced.cost.size
-        self.reduced = reduced
-        self.network: Network = build_network(
+        self.reduced, self.tuning = reduced, tuning
+        self.network = build_network(
             reduced.parent, reduced.gain, reduced.split_cost, reduced.indptr, reduced.indices, reduced.cost
         )
-        self.label: Array = np.zeros(m, dtype=np.uint8)
-        self.limit = LABEL_LIMIT
-        self.never = np.zeros(n, dtype=bool)
-        self.always = np.zeros(n, dtype=bool)
+        self.never, self.always = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
         needed = np.zeros(m, dtype=bool)
-        classify_ends(self.network, self.never, self.always)
         settle_ends(self.network, self.never, self.always, needed)
         self.node_order = np.flatnonzero(~(self.never | self.always)).astype(np.int32)
         self.acquisition_order = np.flatnonzero(needed).astype(np.int32)
@@ -119,118 +116,53 @@ class ParametricCut:
             everything = slice(0, self.node_order.size), slice(0, self.acquisition_order.size)
             self.open.append(Subproblem(*everything, 0, Fraction(0), inf))
 
-    def segments(self, part: Subproblem) -> tuple[Array, Array]:
+    def part(self, problem: Subproblem) -> Part:
         """Return the nodes and acquisitions of a subproblem, views of the permutations."""
-        return self.node_order[part.nodes], self.acquisition_order[part.acquisitions]
+        return Part(self.node_order[problem.nodes], self.acquisition_order[problem.acquisitions])
 
-    def n_triples(self, part: Subproblem) -> int:
+    def n_triples(self, problem: Subproblem) -> int:
         """Count the live triples of a subproblem."""
-        nodes, _ = self.segments(part)
+        nodes, _ = self.part(problem)
         return int(np.sum(self.network.row_end[nodes] - self.network.row_start[nodes]))
 
-    def totals(self, part: Subproblem) -> tuple[int, int]:
-        """Sum the gain and the cost of a subproblem."""
-        gain, cost, _ = totals(self.network, *self.segments(part))
-        return int(gain), int(cost)
+    def totals(self, problem: Subproblem) -> tuple[int, int, int]:
+        """Sum the gain, the cost and the positive gains of a subproblem."""
+        nodes, acquisitions = self.part(problem)
+        gain = self.network.gain[nodes]
+        cost = np.sum(self.network.split_cost[nodes]) + np.sum(self.network.cost[acquisitions])
+        return int(np.sum(gain)), int(cost), int(np.sum(np.maximum(gain, 0)))
 
-    def cut_at(self, part: Subproblem, p: int, q: int) -> tuple[Subproblem | None, Subproblem | None]:
-        """Solve a subproblem at lambda p / q; return the kept part and the rest, None for an empty one."""
-        upper, lower, _ = self._cut(part, p, q, 0.0)
+    def importance(self, problem: Subproblem) -> float:
+        """Area between the known chord of a subproblem and its known tangents: how far the curve may lie below."""
+        gain, cost, _ = self.totals(problem)
+        chord, low, high = gain / cost, float(problem.lam_low), float(problem.lam_high)
+        upper = (high - chord) / (high - low) if high < inf else 1.0
+        return cost * cost * (chord - low) * upper
+
+    def break_even(self, problem: Subproblem) -> Lambda:
+        """Return the lambda at which a subproblem as a whole is worth its price.
+
+        Raises
+        ------
+        OverflowError
+            Flows at this lambda may not fit 64 bits.
+        """
+        gain, cost, positive = self.totals(problem)
+        divisor = gcd(gain, cost)
+        lam = Lambda(gain // divisor, cost // divisor)
+        if 2 * max(lam.p * cost, lam.q * positive) >= INT64_SAFE:
+            raise OverflowError(
+                f"instance: expected gain x cost of every piece of the path below 2^62 in integer units, got "
+                f"{gain} x {cost}; use prices or a resolution of fewer digits"
+            )
+        return lam
+
+    def cut_at(self, problem: Subproblem, lam: Lambda) -> Halves:
+        """Solve a subproblem at a lambda whose flows fit 64 bits."""
+        upper, lower, _ = self._cut(problem, lam, 0.0)
         return upper, lower
 
-    def split_tentatively(self, part: Subproblem, p: int, q: int) -> tuple[Subproblem | None, Subproblem | None]:
-        """As `cut_at`, but the kept part may be too large; it is noted in `tentative` then.
-
-        Once little excess can still be paid, the nodes that are nearly cut off are taken for kept, and only what is
-        kept of the others, given these, is solved exactly.
-        """
-        upper, lower, outcome = self._cut(part, p, q, TOLERANCE)
-        if outcome != NEAR or upper is None or lower is None:
-            return upper, lower
-        more, lower = self.cut_at(lower, p, q)
-        if more is not None:
-            upper = self._joined([upper, more])
-        if lower is not None:
-            self.tentative.append(TentativeSplit(part.nodes.start, lower.nodes.start, part.nodes.stop, p, q))
-        return upper, lower
-
-    def _cut(
-        self, part: Subproblem, p: int, q: int, tolerance: float
-    ) -> tuple[Subproblem | None, Subproblem | None, int]:
-        nodes, acquisitions = self.segments(part)
-        scale = q / part.q_of_flow if part.q_of_flow else 0.0
-        label, limit = self.label, self.limit
-        n_kept, _, outcome = cut(self.network, label, limit, nodes, acquisitions, p, q, scale, tolerance)
-        if outcome == LABELS_TOO_NARROW:
-            label, limit = self.widen_labels()
-            n_kept, _, outcome = cut(self.network, label, limit, nodes, acquisitions, p, q, 0.0, 0.0)
-        lam = Fraction(p, q)
-        if n_kept == 0:
-            return None, replace(part, q_of_flow=q, lam_high=min(lam, part.lam_high)), outcome
-        n_kept, n_paid = split(self.network, label, nodes, acquisitions)
-        if n_kept == nodes.size:
-            return replace(part, q_of_flow=q, lam_low=max(lam, part.lam_low)), None, outcome
-        node, acquisition = part.nodes.start + n_kept, part.acquisitions.start + n_paid
-        upper = slice(part.nodes.start, node), slice(part.acquisitions.start, acquisition)
-        lower = slice(node, part.nodes.stop), slice(acquisition, part.acquisitions.stop)
-        kept_from = lam if outcome == EXACT else Fraction(0)
-        return Subproblem(*upper, q, kept_from, part.lam_high), Subproblem(*lower, q, part.lam_low, lam), outcome
-
-    def check(self, split: TentativeSplit) -> None:
-        """Check a tentative split whose two sides are solved; where it was wrong, open what has to be solved again.
-
-        Breakpoints above those of the others, and below those of the first, are right. The subproblems of both sides
-        that lie between, and may be out of order, are joined.
-        """
-        first, others = self._sides(split)
-        highest = max(part.highest for part in others)
-        too_low = [part for part in first if not part.is_above(highest)]
-        logger.debug("tentative split of %d nodes: %s", split.stop - split.start, "wrong" if too_low else "right")
-        if not too_low:
-            return
-        lowest = min(part.lowest for part in too_low)
-        wrong = too_low + [part for part in others if part.highest >= lowest]
-        below = [Fraction(part.highest) for part in others if part.highest < lowest]
-        lam_low = max(below, default=min(part.lam_low for part in others))
-        joined = replace(self._joined(sorted(wrong, key=lambda part: part.nodes.start)), lam_low=lam_low)
-        inside = range(joined.nodes.start, joined.nodes.stop)
-        self.done = [part for part in self.done if part.nodes.start not in inside]
-        self.open = [part for part in self.open if part.nodes.start not in inside]
-        self.open.append(joined)
-
-    def settle(self) -> None:
-        """Make sure of what was found so far although the work ends here."""
-        while self.tentative:
-            split = self.tentative.pop()
-            for part in self._sides(split)[0]:
-                if part.resolved is None and part.lam_low < Fraction(split.p, split.q):
-                    self.open.remove(part)
-                    self.open += [half for half in self.cut_at(part, split.p, split.q) if half is not None]
-            self.check(split)
-
-    def _sides(self, split: TentativeSplit) -> tuple[list[Subproblem], list[Subproblem]]:
-        parts = [*self.done, *self.open]
-        first = [part for part in parts if split.start <= part.nodes.start < split.middle]
-        others = [part for part in parts if split.middle <= part.nodes.start < split.stop]
-        return first, others
-
-    def _joined(self, parts: Sequence[Subproblem]) -> Subproblem:
-        """Make one subproblem of adjacent ones, at the scale of flow of the largest."""
-        nodes = slice(parts[0].nodes.start, parts[-1].nodes.stop)
-        acquisitions = slice(parts[0].acquisitions.start, parts[-1].acquisitions.stop)
-        q = max(parts, key=self.n_triples).q_of_flow
-        bounds = min(part.lowest for part in parts), max(part.highest for part in parts)
-        joined = Subproblem(nodes, acquisitions, q, *bounds)
-        if q * totals(self.network, *self.segments(joined))[2] >= INT64_SAFE:
-            joined = replace(joined, q_of_flow=0)
-        scale = np.concatenate(
-            [np.full(part.n_nodes, joined.q_of_flow / part.q_of_flow if part.q_of_flow else 0.0) for part in parts]
-        )
-        rejoin(self.network, *self.segments(joined), self.reduced.parent, self.reduced.indptr, scale)
-        self.node_order[nodes].sort()
-        return joined
-
-    def cut_at_checked(self, part: Subproblem, p: int, q: int) -> tuple[Subproblem | None, Subproblem | None]:
+    def cut_at_checked(self, problem: Subproblem, lam: Lambda) -> Halves:
         """As `cut_at`, at a lambda given by the user.
 
         Raises
@@ -238,80 +170,146 @@ class ParametricCut:
         OverflowError
             Flows at this lambda may not fit 64 bits.
         """
-        _, cost, positive = totals(self.network, *self.segments(part))
-        if q * int(positive) + p * int(cost) >= INT64_SAFE:
+        _, cost, positive = self.totals(problem)
+        if lam.q * positive + lam.p * cost >= INT64_SAFE:
             raise OverflowError(
-                f"lam_range: expected gains and costs below 2^62 in integer units, got {q} x {positive} and {p} x "
-                f"{cost}; use bounds of fewer digits"
+                f"lam_range: expected gains and costs below 2^62 in integer units, got {lam.q} x {positive} and "
+                f"{lam.p} x {cost}; use bounds of fewer digits"
             )
-        return self.cut_at(part, p, q)
+        return self.cut_at(problem, lam)
 
-    def importance(self, part: Subproblem) -> float:
-        """Area between the known chord of a subproblem and its known tangents: how far the curve may lie below."""
-        gain, cost = self.totals(part)
-        chord, low, high = gain / cost, float(part.lam_low), float(part.lam_high)
-        upper = (high - chord) / (high - low) if high < inf else 1.0
-        return cost * cost * (chord - low) * upper
+    def split_tentatively(self, problem: Subproblem, lam: Lambda) -> Halves:
+        """As `cut_at`, but the kept part may be too large; the split is noted in `tentative` then.
 
-    def widen_labels(self) -> tuple[Array, int]:
-        """Go over to wider distance labels, for networks with extremely long augmenting paths."""
-        self.label = np.zeros(self.label.size, dtype=np.int32)
-        self.limit = WIDE_LABEL_LIMIT
-        return self.label, self.limit
-
-    def own_lambda(self, part: Subproblem) -> tuple[int, int]:
-        """Return the lambda at which the subproblem as a whole is worth its price.
-
-        Raises
-        ------
-        OverflowError
-            Flows at this lambda may not fit 64 bits.
+        Once little excess can still be paid, the nodes that are nearly cut off are taken for kept, and only what is
+        kept of the others, given these, is solved exactly.
         """
-        p, q, fits = break_even_lambda(self.network, *self.segments(part))
-        if not fits:
-            gain, cost = self.totals(part)
-            raise OverflowError(
-                f"instance: expected gain x cost of every piece of the path below 2^62 in integer units, got "
-                f"{gain} x {cost}; use prices or a resolution of fewer digits"
-            )
-        return int(p), int(q)
+        upper, lower, outcome = self._cut(problem, lam, self.tuning.tolerance)
+        if outcome != NEAR or upper is None or lower is None:
+            return upper, lower
+        more, lower = self.cut_at(lower, lam)
+        if more is not None:
+            upper = self._joined([upper, more])
+        if lower is not None:
+            self.tentative.append(TentativeSplit(problem.nodes.start, lower.nodes.start, problem.nodes.stop, lam))
+        return upper, lower
 
-    def split_once(self, part: Subproblem) -> tuple[list[Subproblem], list[Subproblem]]:
-        """Cut a subproblem at its own lambda; return resolved subproblems and open ones."""
-        p, q = self.own_lambda(part)
-        return self._halves(p, q, *self.cut_at(part, p, q))
+    def resolve_or_split(self, problem: Subproblem) -> Outcome:
+        """Split a small subproblem to the end in one call, a larger one once."""
+        size = self.n_triples(problem)
+        if size > self.tuning.large:
+            lam = self.break_even(problem)
+            return self._resolved_or_open(lam, self.split_tentatively(problem, lam))
+        if size > self.tuning.small:
+            return self.split_once(problem)
+        report, parts = self._solve(problem, Task(self.break_even(problem), problem.flow_q, problem.n_nodes * 2))
+        if report.n_open:
+            self.break_even(parts[report.n_trivial])
+            self.network = self.network.with_wide_labels()
+        return parts[: report.n_trivial], parts[report.n_trivial :]
 
-    def _halves(
-        self, p: int, q: int, upper: Subproblem | None, lower: Subproblem | None
-    ) -> tuple[list[Subproblem], list[Subproblem]]:
-        if lower is None:
-            raise AssertionError("a subproblem at its own lambda is never kept as a whole")
-        return ([replace(lower, resolved=(p, q))], []) if upper is None else ([], [upper, lower])
+    def split_once(self, problem: Subproblem) -> Outcome:
+        """Cut a subproblem where it breaks even."""
+        lam = self.break_even(problem)
+        return self._resolved_or_open(lam, self.cut_at(problem, lam))
 
-    def resolve_small_or_split(self, part: Subproblem) -> tuple[list[Subproblem], list[Subproblem]]:
-        """Split a small subproblem to the end in one call, a large one once; return resolved and open ones."""
-        size = self.n_triples(part)
-        if size > SMALL:
-            p, q = self.own_lambda(part)
-            solve = self.split_tentatively if size > LARGE else self.cut_at
-            return self._halves(p, q, *solve(part, p, q))
-        nodes, acquisitions = self.segments(part)
-        found = np.empty((nodes.size, 6), dtype=np.int64)
-        n_found, n_left = split_fully(self.network, self.label, self.limit, nodes, acquisitions, part.q_of_flow, found)
-        parts = [
+    def check(self) -> None:
+        """Check the last tentative split, whose sides are solved; where it was wrong, open what is to be solved again.
+
+        Breakpoints above those of the others, and below those of the first, are right. The subproblems of both sides
+        that lie between, and may be out of order, are joined.
+        """
+        split, rest = self.tentative[-1], self.tentative[:-1]
+        first, others = self._sides(split)
+        highest = max(problem.highest for problem in others)
+        too_low = [problem for problem in first if not problem.is_above(highest)]
+        logger.debug("tentative split of %d nodes: %s", split.stop - split.start, "wrong" if too_low else "right")
+        if not too_low:
+            self.tentative = rest
+            return
+        lowest = min(problem.lowest for problem in too_low)
+        wrong = too_low + [problem for problem in others if problem.highest >= lowest]
+        below = [Fraction(problem.highest) for problem in others if problem.highest < lowest]
+        lam_low = max(below, default=min(problem.lam_low for problem in others))
+        joined = replace(self._joined(sorted(wrong, key=lambda problem: problem.nodes.start)), lam_low=lam_low)
+        inside = range(joined.nodes.start, joined.nodes.stop)
+        done = [problem for problem in self.done if problem.nodes.start not in inside]
+        still_open = [problem for problem in self.open if problem.nodes.start not in inside]
+        # One statement without a call: no interrupt falls between what belongs together.
+        self.done, self.open, self.tentative = done, [*still_open, joined], rest
+
+    def settle(self) -> None:
+        """Check all tentative splits although their sides are not solved, at the price of a cut for each."""
+        while self.tentative:
+            split = self.tentative[-1]
+            for problem in self._sides(split)[0]:
+                if problem.resolved is None and problem.lam_low < Fraction(*split.lam):
+                    self.open.remove(problem)
+                    self.open += [half for half in self.cut_at(problem, split.lam) if half is not None]
+            self.check()
+
+    def _sides(self, split: TentativeSplit) -> tuple[list[Subproblem], list[Subproblem]]:
+        problems = [*self.done, *self.open]
+        first = [problem for problem in problems if split.start <= problem.nodes.start < split.middle]
+        others = [problem for problem in problems if split.middle <= problem.nodes.start < split.stop]
+        return first, others
+
+    def _joined(self, problems: Sequence[Subproblem]) -> Subproblem:
+        """Make one subproblem of adjacent ones, at the scale of flow of the largest."""
+        joined = Subproblem(
+            nodes=slice(problems[0].nodes.start, problems[-1].nodes.stop),
+            acquisitions=slice(problems[0].acquisitions.start, problems[-1].acquisitions.stop),
+            flow_q=max(problems, key=self.n_triples).flow_q,
+            lam_low=min(problem.lowest for problem in problems),
+            lam_high=max(problem.highest for problem in problems),
+        )
+        if joined.flow_q * self.totals(joined)[2] >= INT64_SAFE:
+            joined = replace(joined, flow_q=0)
+        scales = [joined.flow_q / problem.flow_q if problem.flow_q else 0.0 for problem in problems]
+        scale = np.repeat(scales, [problem.n_nodes for problem in problems])
+        rejoin(self.network, self.part(joined), self.reduced.parent, self.reduced.indptr, scale)
+        self.node_order[joined.nodes].sort()
+        return joined
+
+    def _solve(self, problem: Subproblem, task: Task) -> tuple[Report, list[Subproblem]]:
+        """Run the kernel; return its report, and the trivial cuts and open parts as subproblems."""
+        part = self.part(problem)
+        found = np.empty((problem.n_nodes, 6), dtype=np.int64)
+        report = solve(self.network, part, task, self.tuning, found)
+        first_node, first_acquisition = problem.nodes.start, problem.acquisitions.start
+        return report, [
             replace(
-                part,
-                nodes=slice(part.nodes.start + a, part.nodes.start + b),
-                acquisitions=slice(part.acquisitions.start + c, part.acquisitions.start + d),
-                q_of_flow=q,
-                resolved=(p, q) if p else None,
+                problem,
+                nodes=slice(first_node + a, first_node + b),
+                acquisitions=slice(first_acquisition + c, first_acquisition + d),
+                flow_q=q,
+                resolved=Lambda(p, q) if p else None,
             )
-            for a, b, c, d, p, q in found[: n_found + n_left].tolist()
+            for a, b, c, d, p, q in found[: report.n_trivial + report.n_open].tolist()
         ]
-        if n_left:
-            self.own_lambda(parts[n_found])
-            self.widen_labels()
-        return parts[:n_found], parts[n_found:]
+
+    def _cut(
+        self, problem: Subproblem, lam: Lambda, tolerance: float
+    ) -> tuple[Subproblem | None, Subproblem | None, int]:
+        report, parts = self._solve(problem, Task(lam, problem.flow_q, tolerance=tolerance))
+        if report.outcome == LABELS_TOO_NARROW:
+            self.network = self.network.with_wide_labels()
+            report, parts = self._solve(problem, Task(lam, 0))
+        exact, at = report.outcome == EXACT, Fraction(*lam)
+        if report.n_kept == 0:
+            lower = replace(parts[0], resolved=None, lam_high=min(at, problem.lam_high))
+            return None, lower, report.outcome
+        if len(parts) == 1:
+            return replace(parts[0], lam_low=max(at, problem.lam_low)), None, report.outcome
+        upper, lower = parts
+        return replace(upper, lam_low=at if exact else Fraction(0)), replace(lower, lam_high=at), report.outcome
+
+    def _resolved_or_open(self, lam: Lambda, halves: Halves) -> Outcome:
+        """Sort what comes of a cut where a subproblem breaks even: with nothing kept, it is one breakpoint."""
+        upper, lower = halves
+        if lower is None:
+            raise AssertionError("a subproblem that breaks even is never kept as a whole")
+        return ([replace(lower, resolved=lam)], []) if upper is None else ([], [upper, lower])
 
 
 def resolve(
@@ -319,14 +317,14 @@ def resolve(
 ) -> None:
     """Split open subproblems, largest first, on all cores, until none is left or there are `max_points`."""
     n_threads = os.cpu_count() or 1
-    step = cut.resolve_small_or_split if max_points is None else cut.split_once
-    running: dict[Future[tuple[list[Subproblem], list[Subproblem]]], Subproblem] = {}
+    step = cut.resolve_or_split if max_points is None else cut.split_once
+    running: dict[Future[Outcome], Subproblem] = {}
 
-    def collect(finished: Iterable[Future[tuple[list[Subproblem], list[Subproblem]]]]) -> None:
+    def collect(finished: Iterable[Future[Outcome]]) -> None:
         for future in finished:
-            part = running.pop(future)
+            problem = running.pop(future)
             if future.exception() is not None:
-                cut.open.append(part)
+                cut.open.append(problem)
             resolved, still_open = future.result()
             cut.done += resolved
             cut.open += still_open
@@ -336,27 +334,27 @@ def resolve(
             while True:
                 cut.open.sort(key=cut.n_triples if max_points is None else cut.importance)
                 while cut.open and len(running) < n_threads:
-                    n_parts = len(cut.done) + len(cut.open) + len(running) + n_skipped
-                    if max_points is not None and n_parts + len(running) >= max_points:
+                    n_problems = len(cut.done) + len(cut.open) + len(running) + n_skipped
+                    if max_points is not None and n_problems + len(running) >= max_points:
                         break
-                    part = cut.open.pop()
-                    running[pool.submit(step, part)] = part
+                    problem = cut.open.pop()
+                    running[pool.submit(step, problem)] = problem
                 if running:
                     collect(wait(running, return_when=FIRST_COMPLETED).done)
                 elif cut.tentative:
-                    cut.check(cut.tentative.pop())
+                    cut.check()
                 else:
                     break
-                settled = sum(part.n_nodes for part in cut.done)
+                settled = sum(problem.n_nodes for problem in cut.done)
                 left = _remaining([*cut.open, *running.values()], lambda_unit)
                 report(settled / cut.node_order.size, f"{len(cut.done)} breakpoints{left}")
         finally:
             collect(wait(running).done)
 
 
-def _remaining(parts: Sequence[Subproblem], lambda_unit: float) -> str:
+def _remaining(problems: Sequence[Subproblem], lambda_unit: float) -> str:
     """Say between which lambdas breakpoints may still be missing."""
-    if not parts:
+    if not problems:
         return ""
-    low, high = min(part.lam_low for part in parts), max(part.lam_high for part in parts)
+    low, high = min(problem.lam_low for problem in problems), max(problem.lam_high for problem in problems)
     return f", lambda {float(low) * lambda_unit:.3g}..{float(high) * lambda_unit:.3g} open"

@@ -8,29 +8,56 @@ Three reductions, none of which changes an optimum at any lambda > 0, nor the sm
   merged: the smallest optimal set may leave them out although their parent is kept;
 - acquisitions that are met by exactly the same nodes (twins) are bought together and become one, costs added. The
   candidates share a random signature of their nodes, and are then compared exactly. Rewriting the rows and bringing the
-  flow back takes as long as ten rounds of the flow (1.7 s at 10 million triples), so twins are merged only where half
-  of the acquisitions disappear by it.
+  flow back takes as long as several rounds of the flow, so twins are merged only where many acquisitions disappear.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ipforest._arrays import Array
 from ipforest._numba import njit
+from ipforest.maxflow.network import Network
 
 if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
     from ipforest.results import DualFlow
 
-Array = npt.NDArray[Any]
-
 TWIN_SHARE = 2
+"""Twins are merged when at least one acquisition in so many disappears by it."""
 ALWAYS_KEPT = -1
 FREE = -1
+
+
+class Rows(NamedTuple):
+    """Rows of acquisitions as `PruningInstance` has them: those of node h are ``indices[indptr[h]:indptr[h + 1]]``."""
+
+    indptr: Array
+    indices: Array
+
+
+class NodeFlow(NamedTuple):
+    """What reduced nodes send, int64 (n_reduced_nodes,) each.
+
+    The scale of their gains, what the source arc does not carry, flow on the fixed sink arc, flow to the parent.
+    """
+
+    q: Array
+    unused: Array
+    sunk: Array
+    up: Array
+
+
+class ArcFlow(NamedTuple):
+    """The flow on the arcs of an instance, as in `DualFlow`: int64 (n_triples,), then (n_internal,) each."""
+
+    triple: Array
+    up: Array
+    gain: Array
+    split: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +72,8 @@ class ReducedProblem:
         Reduced node of each internal node, `ALWAYS_KEPT` for nodes that are kept at every lambda.
     acquisition : ndarray of int32, shape (n_acquisitions,)
         Reduced acquisition of each acquisition, `FREE` for cost zero.
+    first : ndarray of int64, shape (n_reduced_nodes,)
+        The first member of each reduced node: the one that has the row.
     """
 
     parent: Array
@@ -55,6 +84,12 @@ class ReducedProblem:
     cost: Array
     node: Array
     acquisition: Array
+    first: Array
+
+    @property
+    def rows(self) -> Rows:
+        """Reduced acquisitions of each reduced node."""
+        return Rows(self.indptr, self.indices)
 
 
 def presolve(instance: PruningInstance, twin_share: int = TWIN_SHARE) -> ReducedProblem:
@@ -71,15 +106,17 @@ def presolve(instance: PruningInstance, twin_share: int = TWIN_SHARE) -> Reduced
     ReducedProblem
         Shares the arrays of the instance where nothing could be reduced.
     """
+    rows = _rows(instance)
     acquisition, cost = _group_acquisitions(instance, twin_share)
     row_size = np.diff(instance.indptr)
     unchanged = cost.size == instance.n_acquisitions
     if not unchanged:
         leader = _leaders(acquisition, cost.size)
         row_size = np.zeros(instance.n_internal, dtype=np.int64)
-        _count_leaders(instance.indptr, instance.indices, acquisition, leader, row_size)
+        _count_leaders(rows, acquisition, leader, row_size)
     node = np.empty(instance.n_internal, dtype=np.int32)
     n_reduced = _merge_nodes(instance.parent, instance.gain, instance.split_cost, row_size, node)
+    first = _first_members(node)
     if unchanged and n_reduced == instance.n_internal:
         return ReducedProblem(
             instance.parent,
@@ -90,9 +127,9 @@ def presolve(instance: PruningInstance, twin_share: int = TWIN_SHARE) -> Reduced
             instance.acquisition_cost,
             node,
             acquisition,
+            first,
         )
     stays = node >= 0
-    first = first_members(node)
     gain = np.zeros(n_reduced, dtype=np.int64)
     np.add.at(gain, node[stays], instance.gain[stays])
     above = instance.parent[first]
@@ -102,18 +139,22 @@ def presolve(instance: PruningInstance, twin_share: int = TWIN_SHARE) -> Reduced
         indices: Array = instance.indices
     else:
         indices = np.empty(int(indptr[-1]), dtype=np.int32)
-        _fill_leaders(instance.indptr, instance.indices, acquisition, leader, indices)
-    return ReducedProblem(parent, gain, instance.split_cost[first], indptr, indices, cost, node, acquisition)
+        _fill_leaders(rows, acquisition, leader, indices)
+    return ReducedProblem(parent, gain, instance.split_cost[first], indptr, indices, cost, node, acquisition, first)
 
 
-def first_members(node: Array) -> Array:
-    """Index of the first member of each reduced node: the one that has the row."""
+def _rows(instance: PruningInstance) -> Rows:
+    return Rows(instance.indptr, instance.indices)
+
+
+def _first_members(node: Array) -> Array:
+    """Return the index of the first member of each reduced node."""
     first = node > np.concatenate([[-1], np.maximum.accumulate(node)[:-1]]) if node.size else node.astype(bool)
     return np.flatnonzero(first)
 
 
 def _leaders(group: Array, n_groups: int) -> Array:
-    """Index of the first member of each group."""
+    """Return the index of the first member of each group."""
     leader = np.full(n_groups, group.size, dtype=np.int64)
     members = np.flatnonzero(group >= 0)
     np.minimum.at(leader, group[members], members)
@@ -124,7 +165,7 @@ def _group_acquisitions(instance: PruningInstance, twin_share: int) -> tuple[Arr
     costly = instance.acquisition_cost > 0
     signature = np.zeros(instance.n_acquisitions, dtype=np.uint64)
     keys = np.random.default_rng(0).integers(0, 2**64, instance.n_internal, dtype=np.uint64)
-    _sign(instance.indptr, instance.indices, keys, signature)
+    _sign(_rows(instance), keys, signature)
     used = costly & (signature != 0)
     candidates = np.sort(signature[used])
     n_twins = int(np.count_nonzero(candidates[1:] == candidates[:-1]))
@@ -137,7 +178,7 @@ def _group_acquisitions(instance: PruningInstance, twin_share: int) -> tuple[Arr
         provisional[used] = inverse
         broken = np.zeros(first.size, dtype=bool)
         size = np.bincount(inverse, minlength=first.size)
-        _check_groups(instance.indptr, instance.indices, provisional, size, broken)
+        _check_groups(_rows(instance), provisional, size, broken)
         alone = costly.copy()
         alone[used] = broken[inverse]
         leaders = alone.copy()
@@ -152,15 +193,17 @@ def _group_acquisitions(instance: PruningInstance, twin_share: int) -> tuple[Arr
 
 
 @njit
-def _sign(indptr: Array, indices: Array, keys: Array, signature: Array) -> None:
+def _sign(rows: Rows, keys: Array, signature: Array) -> None:
+    indptr, indices = rows
     for h in range(indptr.size - 1):
         for x in range(indptr[h], indptr[h + 1]):
             signature[indices[x]] += keys[h]
 
 
 @njit
-def _check_groups(indptr: Array, indices: Array, group: Array, size: Array, broken: Array) -> None:
+def _check_groups(rows: Rows, group: Array, size: Array, broken: Array) -> None:
     """Mark groups of which some row has some members but not all."""
+    indptr, indices = rows
     seen = np.zeros(size.size, np.int64)
     for h in range(indptr.size - 1):
         for x in range(indptr[h], indptr[h + 1]):
@@ -175,7 +218,8 @@ def _check_groups(indptr: Array, indices: Array, group: Array, size: Array, brok
 
 
 @njit
-def _count_leaders(indptr: Array, indices: Array, group: Array, leader: Array, row_size: Array) -> None:
+def _count_leaders(rows: Rows, group: Array, leader: Array, row_size: Array) -> None:
+    indptr, indices = rows
     for h in range(indptr.size - 1):
         for x in range(indptr[h], indptr[h + 1]):
             g = group[indices[x]]
@@ -184,7 +228,8 @@ def _count_leaders(indptr: Array, indices: Array, group: Array, leader: Array, r
 
 
 @njit
-def _fill_leaders(indptr: Array, indices: Array, group: Array, leader: Array, filled: Array) -> None:
+def _fill_leaders(rows: Rows, group: Array, leader: Array, filled: Array) -> None:
+    indptr, indices = rows
     at = 0
     for h in range(indptr.size - 1):
         for x in range(indptr[h], indptr[h + 1]):
@@ -206,88 +251,47 @@ def _merge_nodes(parent: Array, gain: Array, split_cost: Array, row_size: Array,
     return count
 
 
-def restore_triples(instance: PruningInstance, reduced: ReducedProblem, p: Array, flow: Array) -> Array:
-    """Spread the flow into merged acquisitions over their members.
+def restore_flow(
+    instance: PruningInstance, reduced: ReducedProblem, network: Network, node_p: Array, node_q: Array, price: Array
+) -> ArcFlow:
+    """Carry the flow of a reduced network back to the arcs of the instance.
 
     Parameters
     ----------
     instance : PruningInstance
     reduced : ReducedProblem
-    p : ndarray of int64, shape (n_reduced_acquisitions,)
-        Capacity of each reduced acquisition over its cost.
-    flow : ndarray of int64, aligned with ``reduced.indices``
+    network : Network
+        With triples in the order of the reduced problem.
+    node_p, node_q : ndarray of int64, shape (n_reduced_nodes,)
+        Lambda of each node's flow, p / q; q is the scale of its gain.
+    price : ndarray of int64, shape (n_reduced_acquisitions,)
+        Capacity of each acquisition over its cost.
 
     Returns
     -------
-    ndarray of int64, shape (n_triples,)
+    ArcFlow
     """
+    own_flow = node_p * reduced.split_cost + node_q * np.maximum(-reduced.gain, 0) - network.own_room
+    split_flow = np.minimum(own_flow, node_p * reduced.split_cost)
+    split, gain, up = (np.zeros(instance.n_internal, dtype=np.int64) for _ in range(3))
+    split[reduced.first] = split_flow
+    sent = NodeFlow(node_q, network.excess, own_flow - split_flow, network.up)
+    _unmerge(instance.parent, instance.gain, reduced.node, reduced.first, sent, gain, up)
     if reduced.indices is instance.indices:
-        return flow
-    room = instance.acquisition_cost * np.append(p, 0)[reduced.acquisition]
-    restored = np.zeros(instance.n_triples, dtype=np.int64)
-    pending = np.zeros(reduced.cost.size, dtype=np.int64)
-    _spread(
-        instance.indptr,
-        instance.indices,
-        first_members(reduced.node),
-        reduced.indptr,
-        reduced.indices,
-        reduced.acquisition,
-        room,
-        pending,
-        flow,
-        restored,
-    )
-    return restored
-
-
-def restore_nodes(
-    instance: PruningInstance, reduced: ReducedProblem, q: Array, unused: Array, sunk: Array, up: Array
-) -> tuple[Array, Array]:
-    """Spread what merged nodes send over their members.
-
-    Parameters
-    ----------
-    instance : PruningInstance
-    reduced : ReducedProblem
-    q, unused, sunk, up : ndarray of int64, shape (n_reduced_nodes,)
-        Scale of the gains; what the source arc does not carry; flow on the fixed sink arc; flow to the parent.
-
-    Returns
-    -------
-    gain, up : ndarray of int64, shape (n_internal,)
-        As in `DualFlow`.
-    """
-    gain_flow = np.zeros(instance.n_internal, dtype=np.int64)
-    up_flow = np.zeros(instance.n_internal, dtype=np.int64)
-    _unmerge(
-        instance.parent,
-        instance.gain,
-        reduced.node,
-        first_members(reduced.node),
-        q,
-        unused.copy(),
-        sunk,
-        up,
-        gain_flow,
-        up_flow,
-    )
-    return gain_flow, up_flow
+        return ArcFlow(network.flow, up, gain, split)
+    room = instance.acquisition_cost * np.append(price, 0)[reduced.acquisition]
+    triple = np.zeros(instance.n_triples, dtype=np.int64)
+    _spread(_rows(instance), reduced.rows, reduced.first, reduced.acquisition, room, network.flow, triple)
+    return ArcFlow(triple, up, gain, split)
 
 
 @njit
 def _spread(
-    indptr: Array,
-    indices: Array,
-    first: Array,
-    reduced_indptr: Array,
-    reduced_indices: Array,
-    group: Array,
-    room: Array,
-    pending: Array,
-    flow: Array,
-    restored: Array,
+    rows: Rows, reduced_rows: Rows, first: Array, group: Array, room: Array, flow: Array, restored: Array
 ) -> None:
+    indptr, indices = rows
+    reduced_indptr, reduced_indices = reduced_rows
+    pending = np.empty(group.size, np.int64)
     for r in range(first.size):
         h = first[r]
         for x in range(reduced_indptr[r], reduced_indptr[r + 1]):
@@ -303,18 +307,10 @@ def _spread(
 
 @njit
 def _unmerge(
-    parent: Array,
-    gain: Array,
-    node: Array,
-    first: Array,
-    q: Array,
-    unused: Array,
-    sunk: Array,
-    up: Array,
-    gain_flow: Array,
-    up_flow: Array,
+    parent: Array, gain: Array, node: Array, first: Array, flow: NodeFlow, gain_flow: Array, up_flow: Array
 ) -> None:
-    absorbed = sunk.copy()
+    q, up = flow.q, flow.up
+    unused, absorbed = flow.unused.copy(), flow.sunk.copy()
     for h in range(gain.size):
         r = node[h]
         if r >= 0 and gain[h] > 0 and gain[first[r]] < 0:
@@ -337,37 +333,18 @@ def _unmerge(
 
 def reduce_flow(instance: PruningInstance, reduced: ReducedProblem, flow: DualFlow) -> tuple[Array, Array]:
     """Carry a flow on the arcs of the instance over to the reduced problem: triples and flow to parents."""
-    first = first_members(reduced.node)
     if reduced.indices is instance.indices:
-        return flow.triple, flow.up[first]
+        return flow.triple, flow.up[reduced.first]
     triple = np.empty(reduced.indices.size, dtype=np.int64)
-    pending = np.zeros(reduced.cost.size, dtype=np.int64)
-    _collect(
-        instance.indptr,
-        instance.indices,
-        first,
-        reduced.indptr,
-        reduced.indices,
-        reduced.acquisition,
-        pending,
-        flow.triple,
-        triple,
-    )
-    return triple, flow.up[first]
+    _collect(_rows(instance), reduced.rows, reduced.first, reduced.acquisition, flow.triple, triple)
+    return triple, flow.up[reduced.first]
 
 
 @njit
-def _collect(
-    indptr: Array,
-    indices: Array,
-    first: Array,
-    reduced_indptr: Array,
-    reduced_indices: Array,
-    group: Array,
-    pending: Array,
-    flow: Array,
-    collected: Array,
-) -> None:
+def _collect(rows: Rows, reduced_rows: Rows, first: Array, group: Array, flow: Array, collected: Array) -> None:
+    indptr, indices = rows
+    reduced_indptr, reduced_indices = reduced_rows
+    pending = np.zeros(group.size, np.int64)
     for r in range(first.size):
         h = first[r]
         for x in range(indptr[h], indptr[h + 1]):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 import joblib
 import numpy as np
@@ -15,9 +16,10 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from ipforest import BudgetResult, FeatureCosts, Forest, PruningInstance, PruningResult
+from ipforest import path as path_module
 from ipforest import progress as progress_module
 from ipforest.cli import main
-from ipforest.maxflow import parametric_cut as parametric_cut_module
+from ipforest.maxflow.network import Tuning
 from ipforest.solvers import tree_dp
 from proofs.claims import table as claims
 from proofs.claims.claim import Finding, Ruling
@@ -137,7 +139,7 @@ def test_path_prints_and_writes_every_breakpoint(own_forest, tmp_path):
 
 @pytest.fixture
 def interrupted(monkeypatch):
-    """An interrupt at the second cut of a path."""
+    """An interrupt at the second report, with one cut a report."""
 
     @contextmanager
     def bar(description, *, visible=True):
@@ -151,7 +153,7 @@ def interrupted(monkeypatch):
         yield report
 
     monkeypatch.setattr(progress_module, "progress_bar", bar)
-    monkeypatch.setattr(parametric_cut_module, "SMALL", -1)
+    monkeypatch.setattr(path_module, "PathSearch", partial(path_module.PathSearch, tuning=Tuning(small=-1)))
 
 
 def test_an_interrupted_path_keeps_what_was_found_without_a_certificate(own_forest, tmp_path, interrupted, capsys):

@@ -7,14 +7,15 @@ from math import inf
 import numpy as np
 import plain_slicing
 import pytest
-from closure_checks import assert_proves
+from closure_checks import assert_feasible, assert_proves
 from hypothesis import given, settings
-from strategies import instances
+from strategies import instances, lambdas
 
 from ipforest import PruningInstance, Status, solve, solve_budget
 from ipforest.experiments.synthetic import synthetic_instance
-from ipforest.maxflow import parametric_cut as parametric_cut_module
-from ipforest.path import PruningPath, prune_path
+from ipforest.maxflow.network import Tuning
+from ipforest.path import PathSearch, PruningPath, prune_path
+from proofs.certificates.optimality import verify_optimality
 from proofs.crosschecks.brute_force import brute_force, prunings
 
 
@@ -54,6 +55,24 @@ def test_no_breakpoint_is_missing(instance):
 
 
 @settings(max_examples=80)
+@given(instances(), lambdas)
+def test_a_result_at_any_lambda_comes_with_a_certificate(instance, other):
+    path = prune_path(instance)
+    for lam in {other, *interesting_lambdas(path.breakpoints)}:
+        result, solved = path.result(lam), solve(instance, lam)
+        assert result.status is Status.OPTIMAL
+        assert result.pruning == solved.pruning
+        assert (result.objective, result.bound, result.error, result.cost) == (
+            solved.objective,
+            solved.bound,
+            solved.error,
+            solved.cost,
+        )
+        assert_feasible(instance, result.flow)
+        assert verify_optimality(instance, result)
+
+
+@settings(max_examples=80)
 @given(instances())
 def test_budgets_get_the_best_point_a_valid_bound_and_a_mixture_on_the_hull(instance):
     path = prune_path(instance)
@@ -75,9 +94,30 @@ def middle_sized(request):
     return synthetic_instance(n_trees, n_examples, n_features, max_price=max_price, seed=3)
 
 
-@pytest.fixture
-def one_cut_a_call(monkeypatch):
-    monkeypatch.setattr(parametric_cut_module, "SMALL", -1)
+ONE_CUT_A_CALL = Tuning(small=-1, large=10**9)
+TENTATIVE = Tuning(small=-1, large=-1, tolerance=0.95)
+"""Split subproblems of any size by nearly minimal cuts."""
+
+
+def searched(instance, tuning):
+    search = PathSearch(instance, tuning=tuning)
+    search.run()
+    return search.path()
+
+
+def interrupted(instance, tuning, n_reports):
+    """Interrupt a search at a report."""
+    reports = []
+
+    def interrupt(share, message):
+        reports.append((share, message))
+        if len(reports) == n_reports:
+            raise KeyboardInterrupt
+
+    search = PathSearch(instance, tuning=tuning)
+    with pytest.raises(KeyboardInterrupt):
+        search.run(interrupt)
+    return search
 
 
 def test_equals_slicing_with_fractions_in_plain_python(middle_sized):
@@ -94,9 +134,10 @@ def test_equals_slicing_with_fractions_in_plain_python(middle_sized):
     assert_proves(middle_sized, path)
 
 
-def test_cutting_piece_by_piece_on_threads_gives_the_same_path(middle_sized, one_cut_a_call):
-    assert len(prune_path(middle_sized).breakpoints) == len(plain_slicing.breakpoints_and_node_lambdas(middle_sized)[0])
-    assert_proves(middle_sized, prune_path(middle_sized))
+def test_one_cut_a_call_on_threads_gives_the_same_path(middle_sized):
+    path = searched(middle_sized, ONE_CUT_A_CALL)
+    assert list(path.breakpoints) == plain_slicing.breakpoints_and_node_lambdas(middle_sized)[0]
+    assert_proves(middle_sized, path)
 
 
 def test_nested_and_equal_to_single_lambda_cuts(middle_sized):
@@ -165,31 +206,49 @@ def test_a_range_of_lambda_resolves_exactly_that_range(middle_sized):
     assert {skip.lam_high for skip in part.skipped} == {low, inf}
 
 
-def test_an_interrupt_keeps_what_was_found(middle_sized, one_cut_a_call):
-    calls = []
-
-    def interrupt(share, message):
-        calls.append((share, message))
-        if len(calls) == 6:
-            raise KeyboardInterrupt
-
-    path = prune_path(middle_sized, progress=interrupt)
-    whole = prune_path(middle_sized)
-    assert path.status is Status.INTERRUPTED
-    assert not path.is_complete
+def assert_true_where_it_speaks(path, whole):
     assert set(zip(path.errors, path.costs, strict=True)) <= set(zip(whole.errors, whole.costs, strict=True))
     for lam in whole.breakpoints:
         if not any(skip.lam_low <= lam <= skip.lam_high for skip in path.skipped):
             assert path.pruning(lam) == whole.pruning(lam)
 
 
+def test_an_interrupt_passes_through_and_the_search_keeps_what_was_found(middle_sized):
+    search, whole = interrupted(middle_sized, ONE_CUT_A_CALL, 6), prune_path(middle_sized)
+    path = search.path()
+    assert path.status is Status.INTERRUPTED
+    assert not path.is_complete
+    assert_true_where_it_speaks(path, whole)
+
+
+def assert_same(path, whole):
+    assert path.status is Status.OPTIMAL
+    assert path.breakpoints == whole.breakpoints
+    assert np.array_equal(path.node_breakpoint, whole.node_breakpoint)
+    assert_proves(path.instance, path)
+
+
+@pytest.mark.parametrize("tuning", [ONE_CUT_A_CALL, TENTATIVE], ids=["exact", "tentative"])
+def test_an_interrupted_search_goes_on_where_it_stopped(middle_sized, tuning):
+    search = interrupted(middle_sized, tuning, 5)
+    search.path()
+    search.run()
+    assert search.path() is search.path()
+    assert_same(search.path(), prune_path(middle_sized))
+
+
+def test_an_interrupt_passes_through_by_default(middle_sized):
+    def interrupt(share, message):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        prune_path(middle_sized, progress=interrupt)
+
+
 @pytest.fixture
-def tentative_splits(monkeypatch, caplog):
-    """Split subproblems of any size by nearly minimal cuts; the log says whether each turned out to be right."""
-    monkeypatch.setattr(parametric_cut_module, "SMALL", -1)
-    monkeypatch.setattr(parametric_cut_module, "LARGE", -1)
-    monkeypatch.setattr(parametric_cut_module, "TOLERANCE", 0.95)
-    caplog.set_level(logging.DEBUG, parametric_cut_module.__name__)
+def log(caplog):
+    """What the search logs: whether each tentative split turned out to be right."""
+    caplog.set_level(logging.DEBUG, "ipforest.maxflow.parametric_cut")
     return caplog
 
 
@@ -199,36 +258,20 @@ def with_wrong_splits():
         yield synthetic_instance(n_trees, 300, n_features, n_training=900, max_price=max_price, seed=2)
 
 
-def test_wrong_tentative_splits_are_found_and_mended(tentative_splits, monkeypatch):
-    paths = [(instance, prune_path(instance)) for instance in with_wrong_splits()]
-    assert "right" in tentative_splits.text
-    assert "wrong" in tentative_splits.text
-    monkeypatch.setattr(parametric_cut_module, "TOLERANCE", 0.0)
-    for instance, path in paths:
-        exact = prune_path(instance)
-        assert path.breakpoints == exact.breakpoints
-        assert np.array_equal(path.node_breakpoint, exact.node_breakpoint)
-        assert_proves(instance, path)
+def test_wrong_tentative_splits_are_found_and_mended(log):
+    for instance in with_wrong_splits():
+        assert_same(searched(instance, TENTATIVE), searched(instance, TENTATIVE._replace(tolerance=0.0)))
+    assert "right" in log.text
+    assert "wrong" in log.text
 
 
-@pytest.mark.parametrize("n_calls", [1, 2, 4, 8, 16, 24])
-def test_an_interrupt_between_a_tentative_split_and_its_check_keeps_only_what_is_true(tentative_splits, n_calls):
+@pytest.mark.parametrize("n_reports", [1, 2, 4, 8, 16, 24])
+def test_an_interrupt_between_a_tentative_split_and_its_check_keeps_only_what_is_true(log, n_reports):
     instance = next(with_wrong_splits())
-    calls = []
-
-    def interrupt(share, message):
-        calls.append(share)
-        if len(calls) == n_calls:
-            raise KeyboardInterrupt
-
-    path = prune_path(instance, progress=interrupt)
+    path = interrupted(instance, TENTATIVE, n_reports).path()
     assert path.status is Status.INTERRUPTED
-    assert "tentative split" in tentative_splits.text
-    whole = prune_path(instance)
-    assert set(zip(path.errors, path.costs, strict=True)) <= set(zip(whole.errors, whole.costs, strict=True))
-    for lam in whole.breakpoints:
-        if not any(skip.lam_low <= lam <= skip.lam_high for skip in path.skipped):
-            assert path.pruning(lam) == whole.pruning(lam)
+    assert "tentative split" in log.text
+    assert_true_where_it_speaks(path, prune_path(instance))
 
 
 def test_progress_ends_with_everything_settled(middle_sized):
@@ -275,6 +318,11 @@ def test_bad_arguments_are_named():
         path.pruning_at(1)
     with pytest.raises(ValueError, match="errors: expected 1 values for 0 breakpoints, got 0"):
         PruningPath(instance, (), (), (Fraction(0),), np.array([], dtype=np.int32), None, (), Status.OPTIMAL, 0.0)
+
+
+def test_a_coarse_path_has_no_certificate_to_hand_out(middle_sized):
+    with pytest.raises(ValueError, match="path: expected a whole path, got one with 2 skipped intervals"):
+        prune_path(middle_sized, max_points=2).result(0)
 
 
 def test_a_range_must_be_two_ascending_numbers(middle_sized):

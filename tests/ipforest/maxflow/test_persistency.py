@@ -2,24 +2,22 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from closure_checks import network_of
+from closure_checks import callable_kernel, network_of
 from hypothesis import given, settings
 from strategies import instances, lambdas
 
 from ipforest.experiments.synthetic import synthetic_instance
-from ipforest.maxflow.network import DEAD
+from ipforest.maxflow.network import DEAD, Lambda
 from ipforest.maxflow.persistency import drop_unprofitable
 from proofs.crosschecks.brute_force import brute_force, prunings
 
 
 def nodes_left(instance, p, q, least):
     network = network_of(instance)
-    nodes = np.arange(instance.n_internal, dtype=np.int32)
-    n_left = drop_unprofitable(network, nodes, np.arange(instance.n_acquisitions, dtype=np.int32), p, q, least)
+    n_left = callable_kernel(drop_unprofitable)(network, network.whole, Lambda(p, q), least)
     left = network.level != DEAD
     assert n_left == np.count_nonzero(left)
-    assert network.owner.tolist() == met_by(instance, left).tolist()
-    assert not network.overload.any()
+    assert network.n_payers.tolist() == met_by(instance, left).tolist()
     return left
 
 

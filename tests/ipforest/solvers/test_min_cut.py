@@ -2,16 +2,17 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from closure_checks import assert_feasible, network_of
+from closure_checks import assert_feasible, callable_kernel, network_of
 from hypothesis import given, settings
 from strategies import instances, lambdas
 
 from ipforest import PruningInstance, Status, solve
 from ipforest.experiments.synthetic import synthetic_instance
-from ipforest.maxflow.minimum_cut import EXACT, LABELS_TOO_NARROW, WIDE_LABEL_LIMIT, load_start, mark_kept, push_waves
-from ipforest.maxflow.network import KEPT, build_network
-from ipforest.maxflow.spanning_forest import route_along_tree
-from ipforest.solvers.min_cut import dual_bound
+from ipforest.maxflow.minimum_cut import load_start, mark_kept
+from ipforest.maxflow.network import KEPT, TUNING, Lambda, build_network
+from ipforest.maxflow.single_cut import dual_bound
+from ipforest.maxflow.spanning_forest import route_along_forest
+from ipforest.maxflow.waves import EXACT, LABELS_TOO_NARROW, push_waves
 from proofs.crosschecks.brute_force import brute_force
 
 
@@ -60,16 +61,14 @@ def test_augmenting_paths_longer_than_narrow_labels_reach():
     gain[-1] = 2
     rows = np.arange(n + 1) * 2
     network = build_network(np.full(n, -1), gain, np.zeros(n), rows, chain(n).indices, np.ones(n + 1))
-    nodes, acquisitions = np.arange(n, dtype=np.int32), np.arange(n + 1, dtype=np.int32)
+    part, lam = network.whole, Lambda(1, 1)
     network.flow[1::2] = 1
-    load_start(network, nodes, acquisitions, 1, 1, 1.0)
+    callable_kernel(load_start)(network, part, lam, 1.0)
     assert np.flatnonzero(network.excess).tolist() == [n - 1]
     assert np.flatnonzero(network.room).tolist() == [0]
-    label = np.zeros(n + 1, dtype=np.uint8)
-    _, outcome = push_waves(network, label, 250, nodes, acquisitions, 1, 1, 0.0)
+    _, outcome = callable_kernel(push_waves)(network, part, lam, 0.0, TUNING)
     assert outcome == LABELS_TOO_NARROW
-    wide = np.zeros(n + 1, dtype=np.int32)
-    _, outcome = push_waves(network, wide, WIDE_LABEL_LIMIT, nodes, acquisitions, 1, 1, 0.0)
+    _, outcome = callable_kernel(push_waves)(network.with_wide_labels(), part, lam, 0.0, TUNING)
     assert outcome == EXACT
     assert not network.excess.any()
     assert network.room[0] == 0
@@ -84,15 +83,14 @@ def test_a_long_chain_is_kept_exactly_while_it_pays(lam):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_pass_along_a_tree_keeps_a_flow_a_flow_and_loses_no_excess(seed):
+def test_the_pass_along_a_forest_keeps_a_flow_a_flow_and_loses_no_excess(seed):
     instance = synthetic_instance(4, 60, 8, seed=seed)
     network = network_of(instance)
-    p, q = int(instance.gain.sum()), int(instance.acquisition_cost.sum())
-    nodes = np.arange(instance.n_internal, dtype=np.int32)
-    acquisitions = np.arange(instance.n_acquisitions, dtype=np.int32)
-    load_start(network, nodes, acquisitions, p, q, 0.0)
+    lam = p, q = Lambda(int(instance.gain.sum()), int(instance.acquisition_cost.sum()))
+    part = network.whole
+    callable_kernel(load_start)(network, part, lam, 0.0)
     generator = np.random.default_rng(seed)
-    for h in nodes[::-1]:
+    for h in part.nodes[::-1]:
         for x in range(instance.indptr[h], instance.indptr[h + 1]):
             paid = int(generator.integers(0, min(network.excess[h], network.room[instance.indices[x]]) + 1))
             network.flow[x] += paid
@@ -103,7 +101,7 @@ def test_the_pass_along_a_tree_keeps_a_flow_a_flow_and_loses_no_excess(seed):
             network.excess[instance.parent[h]] += network.up[h]
             network.excess[h] -= network.up[h]
     before = network.excess.sum()
-    route_along_tree(network, nodes, acquisitions, p, q, int(before))
+    callable_kernel(route_along_forest)(network, part, lam, int(before), TUNING)
     loads = np.zeros(instance.n_acquisitions, dtype=np.int64)
     np.add.at(loads, instance.indices, network.flow)
     assert np.array_equal(loads + network.room, p * instance.acquisition_cost)
@@ -114,9 +112,8 @@ def test_the_pass_along_a_tree_keeps_a_flow_a_flow_and_loses_no_excess(seed):
     assert np.array_equal(arriving, leaving)
     assert min(network.excess.min(), network.room.min(), network.flow.min(), network.up.min()) >= 0
     assert network.excess.sum() < before
-    label = np.zeros(instance.n_acquisitions, dtype=np.uint8)
-    push_waves(network, label, 250, nodes, acquisitions, p, q, 0.0)
-    mark_kept(network, label, nodes, acquisitions, q)
+    callable_kernel(push_waves)(network, part, lam, 0.0, TUNING)
+    callable_kernel(mark_kept)(network, part, q)
     assert np.array_equal(
         network.level == KEPT, solve(instance, p * instance.error_unit / q / instance.cost_unit).pruning.kept
     )
