@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from fractions import Fraction
 from math import ceil
 from numbers import Real
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ipforest._arrays import Array
 from ipforest.costs import FeatureCosts
 from ipforest.policy import Policy
+from ipforest.price_lists import read_prices
 from ipforest.rational import nonnegative_fraction
 from ipforest.session import (
     AsyncFetch,
@@ -298,7 +300,8 @@ def read_costs(
 
     Parameters
     ----------
-    feature_costs : FeatureCosts, sequence of numbers, Series, dict or None
+    feature_costs : FeatureCosts, sequence of numbers, dict, Series, DataFrame, path or None
+        What is no FeatureCosts is read by `ipforest.price_lists.read_prices`.
     groups, group_fees : sequence or None
         See `FeatureCosts`; none beside a `FeatureCosts`.
     n_features : int
@@ -314,14 +317,24 @@ def read_costs(
         if groups is not None or group_fees is not None:
             raise ValueError("groups: expected none beside feature_costs that are FeatureCosts, got some")
         costs = feature_costs
-    else:
+    elif groups is not None or not (
+        isinstance(feature_costs, str | Path | Mapping) or hasattr(feature_costs, "to_dict")
+    ):
         costs = FeatureCosts([1] * n_features if feature_costs is None else feature_costs, groups, group_fees)
-        if costs.feature_names is not None and feature_names is None:
+    else:
+        prices = read_prices(feature_costs)
+        if prices.has_names and feature_names is None:
             raise ValueError(
                 "feature_costs: expected a sequence in the order of the columns of X, which have no names, "
-                f"got prices of {costs.feature_names[0]!r} and others; give X as a DataFrame"
+                f"got prices of {prices.rows[0].feature!r} and others; give X as a DataFrame"
             )
+        costs = prices.costs_for(n_features if feature_names is None else feature_names)
     return costs.matched_to(n_features, feature_names)
+
+
+def _is_price_list(prices: Any) -> bool:
+    """Tell whether prices are a file, or an object in which they may have names."""
+    return isinstance(prices, str | Path | Mapping) or hasattr(prices, "to_dict")
 
 
 def split_rows(

@@ -21,7 +21,7 @@ GroupList: TypeAlias = Mapping[str, int] | Sequence[int] | npt.ArrayLike
 
 NO_GROUP = -1
 EXACT_DIGITS = 9
-"""A float of more significant digits is taken for a measurement and rounded."""
+"""A decimal number of more significant digits is taken for a measurement and rounded."""
 MEASURED_DIGITS = 7
 """Significant digits of the largest price that measured prices are rounded to."""
 
@@ -41,9 +41,9 @@ class FeatureCosts:
     Parameters
     ----------
     prices : sequence of int, float, str, Decimal or Fraction, shape (n_features,)
-        What each feature itself costs, >= 0. A float means its shortest decimal; one of more than 9 significant digits
-        is a measurement and is rounded, see ``resolution``. A dict or a pandas Series gives the names of the features,
-        too; integer keys are column numbers.
+        What each feature itself costs, >= 0. A float means its shortest decimal. A decimal number of more than 9
+        significant digits is a measurement and is rounded, see ``resolution``; fractions are exact. A dict or a pandas
+        Series gives the names of the features, too; integer keys are column numbers.
     groups : sequence of int, shape (n_features,), optional
         The group of each feature, -1 for none; a dict or a Series by name, in any order.
     group_fees : sequence of numbers, shape (n_groups,), optional
@@ -347,7 +347,7 @@ def _in_order(values: Any, names: Sequence[str] | None, what: str) -> tuple[Any,
 def _exact_list(
     values: Sequence[object] | npt.ArrayLike, name: str
 ) -> tuple[tuple[Fraction, ...], frozenset[Fraction]]:
-    """Read numbers exactly; give them, and those among them that were floats of many digits."""
+    """Read numbers exactly; give them, and those among them that are measurements."""
     if isinstance(values, str) or not hasattr(values, "__iter__"):
         raise TypeError(f"{name}: expected a sequence of numbers, got {values!r}")
     items = list(cast("Iterable[object]", values))
@@ -357,7 +357,8 @@ def _exact_list(
 
 
 def _is_measured(value: object) -> bool:
-    if not isinstance(value, (float, np.floating)):
+    """Tell whether a number is a float, or a decimal text, of many digits; integers and fractions are exact."""
+    if (isinstance(value, str) and "/" in value) or not isinstance(value, (float, np.floating, str, Decimal)):
         return False
     return len(Decimal(str(value)).normalize().as_tuple().digits) > EXACT_DIGITS
 

@@ -15,6 +15,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
@@ -119,8 +120,8 @@ class PriceList:
         labels = sorted(fee_of)
         groups = [NO_GROUP if row.group is None else labels.index(row.group) for row in rows]
         names = None if isinstance(features, int) else features
-        fees = [fee_of[label] for label in labels]
-        return FeatureCosts([row.cost_in_group for row in rows], groups, fees, feature_names=names)
+        fees = [_as_decimal(fee_of[label]) for label in labels]
+        return FeatureCosts([_as_decimal(row.cost_in_group) for row in rows], groups, fees, feature_names=names)
 
     def _matched(self, features: Sequence[str] | int) -> list[Row]:
         if isinstance(features, int) or not self.has_names:
@@ -142,6 +143,12 @@ class PriceList:
                     f"{row.where}: expected the name of a feature, got {row.feature!r}{closest(row.feature, features)}"
                 )
         return [by_name[name] for name in features]
+
+
+def _as_decimal(number: Fraction) -> Fraction | Decimal:
+    """Give a decimal number as such, so that measured prices are known for what they are."""
+    decimal = Decimal(number.numerator) / Decimal(number.denominator)
+    return decimal if Fraction(decimal) == number else number
 
 
 def closest(name: str | None, candidates: Iterable[str]) -> str:

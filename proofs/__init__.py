@@ -14,8 +14,8 @@ first use, so that a checker brings in no solver:
 `integrality`       `vertices`, `polytopes`: exact vertices of small relaxations, rounding by a threshold; `simplex`:
                     vertices of mid-size relaxations
 `certificates`      `optimality`: one integer flow proves a pruning optimal; `path_optimality`: one flow proves a whole
-                    path; `pruning_file`, `path_file`: both on disk; `archive`, `records`: the container, and what it
-                    holds
+                    path; `instance`, `exact_arrays`: what both require and compute with; `pruning_file`, `path_file`:
+                    both on disk; `archive`, `records`: the container, and what it holds
 `claims`            `table`: the papers' claims, each verdict computed; `pruning_claims`, `tree_claims`: what examines
                     them; `claim`, `impurity`, `paper_figures`: what they need; `machine_checked`: compiles `coq`
 `coq`               the theorems, machine-checked

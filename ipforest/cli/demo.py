@@ -47,6 +47,9 @@ def add(commands: Subparsers) -> None:
     command.add_argument(
         "--seeds", type=positive_integer, default=3, metavar="N", help="seeds of the comparison (default: 3)"
     )
+    command.add_argument(
+        "--all-features", action="store_true", help="try all features at a split (default: the square root of them)"
+    )
     command.add_argument("--lambdas", nargs="+", metavar="L", help="lambdas of the table (default: a grid of ten)")
     command.add_argument(
         "--time-limit", type=seconds, default=10.0, metavar="S", help="seconds of branch and bound for the budget"
@@ -73,10 +76,11 @@ def run(options: Arguments) -> int:
     lambdas = None if typed is None else [nonnegative_fraction(text, "lambdas") for text in typed]
     budget = exact_number(options.budget, "budget")
     solver = solve if options.formulation is None else _pyomo_solver(options.formulation)
+    max_features = None if options.all_features else "sqrt"
     directory = out_directory(options)
     with progress_bar("ipforest demo", visible=not options.json) as progress:
         progress(0.0, f"training {options.trees} trees")
-        forest, parts = train_and_split(data, options.trees, options.seed)
+        forest, parts = train_and_split(data, options.trees, options.seed, max_features)
         instance = PruningInstance.from_forest(forest, parts.X_validation, data.costs)
         unpruned_cost = instance.evaluate(instance.unpruned)[1]
         tradeoff = solve_tradeoff(
@@ -94,7 +98,7 @@ def run(options: Arguments) -> int:
         )
         seeds = range(options.seed, options.seed + options.seeds)
         budgets = [share * float(unpruned_cost) for share in SHARES]
-        comparison = compare(data, budgets, seeds, n_trees=options.trees, progress=progress)
+        comparison = compare(data, budgets, seeds, n_trees=options.trees, max_features=max_features, progress=progress)
     if directory is not None:
         _write(tradeoff, comparison, directory)
     if options.json:

@@ -52,6 +52,8 @@ class Task:
     costs : FeatureCosts
     budgets : sequence of float
     n_trees : int
+    max_features : {"sqrt", None}
+        Features tried at a split; None for all.
     seed : int
     """
 
@@ -59,11 +61,12 @@ class Task:
     costs: FeatureCosts
     budgets: Sequence[float]
     n_trees: int
+    max_features: str | None
     seed: int
 
     def forest(self, **settings: Any) -> RandomForestClassifier:
         """Describe the random forest that all methods start from."""
-        return RandomForestClassifier(self.n_trees, random_state=self.seed, **settings)
+        return RandomForestClassifier(self.n_trees, max_features=self.max_features, random_state=self.seed, **settings)
 
 
 Method: TypeAlias = Callable[[Task], Iterator[Candidate]]
@@ -243,6 +246,7 @@ def compare(
     seeds: Sequence[int],
     methods: Mapping[str, Method] = METHODS,
     n_trees: int = 40,
+    max_features: str | None = "sqrt",
     progress: ProgressCallback = silent,
     n_jobs: int | None = None,
 ) -> Comparison:
@@ -257,6 +261,8 @@ def compare(
     methods : mapping of name to method
         The first is what others are compared with.
     n_trees : int
+    max_features : {"sqrt", None}
+        Features that the forests of all methods try at a split; None for all.
     progress : callable
     n_jobs : int, optional
         Seeds at a time; joblib's backend may be a cluster (`joblib.parallel_config`).
@@ -267,7 +273,7 @@ def compare(
     """
     cells = [(name, method, seed) for seed in seeds for name, method in methods.items()]
     work = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_run)(data, name, method, tuple(budgets), n_trees, seed) for name, method, seed in cells
+        delayed(_run)(name, method, data, tuple(budgets), n_trees, max_features, seed) for name, method, seed in cells
     )
     outcomes: list[Outcome] = []
     for number, found in enumerate(work, start=1):
@@ -276,9 +282,17 @@ def compare(
     return Comparison(data.name, data.currency, tuple(outcomes))
 
 
-def _run(data: Dataset, name: str, method: Method, budgets: Sequence[float], n_trees: int, seed: int) -> list[Outcome]:
+def _run(
+    name: str,
+    method: Method,
+    data: Dataset,
+    budgets: Sequence[float],
+    n_trees: int,
+    max_features: str | None,
+    seed: int,
+) -> list[Outcome]:
     parts = split(data, seed)
-    candidates = list(method(Task(parts, data.costs, budgets, n_trees, seed)))
+    candidates = list(method(Task(parts, data.costs, budgets, n_trees, max_features, seed)))
     measured = [_measure(candidate, parts.X_validation, parts.y_validation) for candidate in candidates]
     outcomes = []
     for budget in budgets:

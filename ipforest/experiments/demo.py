@@ -42,8 +42,8 @@ def split(data: Dataset, seed: int) -> Parts:
     return Parts(X_train, y_train, X_validation, y_validation, X_test, y_test)
 
 
-def train_and_split(data: Dataset, n_trees: int, seed: int) -> tuple[Forest, Parts]:
+def train_and_split(data: Dataset, n_trees: int, seed: int, max_features: str | None = "sqrt") -> tuple[Forest, Parts]:
     """Split the data and train a random forest on the first part."""
     parts = split(data, seed)
-    estimator = RandomForestClassifier(n_estimators=n_trees, random_state=seed)
+    estimator = RandomForestClassifier(n_trees, max_features=max_features, random_state=seed)
     return Forest.from_sklearn(estimator.fit(parts.X_train, parts.y_train)), parts

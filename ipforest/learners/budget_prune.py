@@ -26,8 +26,9 @@ class BudgetPrune(ForestPruner):
     estimator : estimator
         RandomForest*, ExtraTrees*, Bagging* of trees, DecisionTree* or ExtraTree*. One that is fitted already is used
         as it is; wrap it in `sklearn.frozen.FrozenEstimator` to keep it so in clones (grid search, pipelines).
-    feature_costs : FeatureCosts or sequence of numbers, shape (n_features,), optional
-        What each feature costs; by default 1 each. A float means its shortest decimal.
+    feature_costs : FeatureCosts, sequence of numbers, dict, Series, DataFrame or path, optional
+        What each feature costs; by default 1 each. Prices by name are matched to the columns of X; see
+        `ipforest.price_lists.read_prices`.
     groups : sequence of int, shape (n_features,), optional
         Group of each feature, -1 for none; see `FeatureCosts`.
     group_fees : sequence of numbers, shape (n_groups,), optional

@@ -21,20 +21,21 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from proofs.certificates.optimality import (
-    LIMIT,
-    InternalNodes,
+from proofs.certificates.exact_arrays import (
     array_fault,
-    conservation_fault,
-    instance_fault,
+    fraction_fault,
+    integer_fault,
+    scaled_by_group,
     sum_at,
     total,
 )
+from proofs.certificates.instance import InternalNodes, instance_fault
+from proofs.certificates.optimality import conservation_fault, sign_fault
 from proofs.verdict import Verdict, accept, refuse
 
 if TYPE_CHECKING:
@@ -68,12 +69,12 @@ def verify_path(instance: Instance, path: AnyPath) -> Verdict:
         return refuse(fault)
     if not np.array_equal(flow.node_breakpoint, path.node_breakpoint):
         return refuse("the path and its flow put nodes into different pieces")
-    piece = flow.node_breakpoint.astype(np.int64)
-    owner = np.full(instance.acquisition_cost.size, -1, dtype=np.int64)
+    piece = flow.node_breakpoint
+    owner = np.full(instance.acquisition_cost.size, -1, dtype=np.int32)
     triple_piece = np.repeat(piece, np.diff(instance.indptr))
     np.maximum.at(owner, instance.indices, triple_piece)
     fault = (
-        array_fault(nodes, instance, flow)
+        sign_fault(nodes, instance, flow)
         or _crossing_fault(nodes, instance, flow, piece, owner, triple_piece)
         or conservation_fault(nodes, instance, flow)
         or _saturation_fault(nodes, instance, flow, piece, owner)
@@ -89,6 +90,13 @@ def verify_path(instance: Instance, path: AnyPath) -> Verdict:
 def _breakpoint_fault(instance: Instance, path: AnyPath, flow: PathFlow) -> str | None:
     if not len(path.breakpoints) == len(flow.p) == len(flow.q):
         return f"{len(path.breakpoints)} breakpoints, but {len(flow.p)} and {len(flow.q)} integer forms"
+    fault = (
+        fraction_fault({f"breakpoint {number}": stated for number, stated in enumerate(path.breakpoints)})
+        or integer_fault({f"p[{number}]": p for number, p in enumerate(flow.p)})
+        or integer_fault({f"q[{number}]": q for number, q in enumerate(flow.q)})
+    )
+    if fault:
+        return fault
     for number, (stated, p, q) in enumerate(zip(path.breakpoints, flow.p, flow.q, strict=True)):
         if p <= 0 or q <= 0:
             return f"breakpoint {number} has the integer form {p}/{q}, both must be positive"
@@ -101,9 +109,10 @@ def _breakpoint_fault(instance: Instance, path: AnyPath, flow: PathFlow) -> str 
 
 
 def _piece_fault(nodes: InternalNodes, node_breakpoint: NDArray[np.int32], k: int) -> str | None:
-    if node_breakpoint.shape != nodes.parent.shape:
-        return f"node_breakpoint: expected {nodes.parent.size} numbers, got shape {node_breakpoint.shape}"
-    if node_breakpoint.size and not -1 <= node_breakpoint.min() <= node_breakpoint.max() <= k:
+    fault = array_fault("node_breakpoint", node_breakpoint, np.int32, nodes.parent.size)
+    if fault:
+        return fault
+    if ((node_breakpoint < -1) | (node_breakpoint > k)).any():
         return f"node_breakpoint: expected pieces from -1 to {k}, got others"
     child = nodes.parent >= 0
     early = child & (node_breakpoint > node_breakpoint[nodes.parent])
@@ -116,24 +125,17 @@ def _crossing_fault(
     nodes: InternalNodes,
     instance: Instance,
     flow: PathFlow,
-    piece: NDArray[np.int64],
-    owner: NDArray[np.int64],
-    triple_piece: NDArray[np.int64],
+    piece: NDArray[np.int32],
+    owner: NDArray[np.int32],
+    triple_piece: NDArray[np.int32],
 ) -> str | None:
-    """Name an arc that carries flow out of its piece, or flow that ends in acquisitions or splits of piece -1 or k."""
-    k = len(flow.p)
-    has_parent = nodes.parent >= 0
-    crossing = has_parent & (flow.up > 0) & (piece != piece[nodes.parent])
+    """Name an arc that carries flow out of its piece; return None if there is none."""
+    crossing = (nodes.parent >= 0) & (flow.up > 0) & (piece != piece[nodes.parent])
     if crossing.any():
         return f"flow.up leaves the piece of node {nodes.number[crossing][0]}"
-    end = (piece < 0) | (piece >= k)
-    if (flow.split[end] > 0).any():
-        return "a node that is never or always kept sends flow along its split arc"
     used = flow.triple > 0
     if (owner[instance.indices[used]] != triple_piece[used]).any():
         return "a triple carries flow out of its piece"
-    if ((triple_piece[used] < 0) | (triple_piece[used] >= k)).any():
-        return "a node that is never or always kept sends flow to an acquisition"
     return None
 
 
@@ -141,26 +143,29 @@ def _saturation_fault(
     nodes: InternalNodes,
     instance: Instance,
     flow: PathFlow,
-    piece: NDArray[np.int64],
-    owner: NDArray[np.int64],
+    piece: NDArray[np.int32],
+    owner: NDArray[np.int32],
 ) -> str | None:
-    """Name an arc from the source or into the sink that is not as full as its piece demands."""
+    """Name an arc from the source or into the sink that is not as full as its piece demands.
+
+    Into acquisitions and split arcs of pieces -1 and k no flow may go.
+    """
     k = len(flow.p)
     always = piece == k
     if instance.split_cost[always].any() or instance.acquisition_cost[owner == k].any():
         return "a node that is never dropped has a cost"
     scale = [*flow.q, 1, 1]  # pieces 0..k-1, then k; -1 is the last entry
-    full = _multiplied(np.abs(nodes.gain), scale, piece)
+    full = scaled_by_group(np.abs(nodes.gain), scale, piece)
     partly = (piece < 0) & (nodes.gain < 0) | always & (nodes.gain > 0)
     wrong = (flow.gain != full) & ~partly | (flow.gain > full)
     if wrong.any():
         return f"the gain arc of node {nodes.number[wrong][0]} does not carry what its piece demands"
     prices = [*flow.p, 0, 0]
-    wrong = flow.split != _multiplied(instance.split_cost, prices, piece)
+    wrong = flow.split != scaled_by_group(instance.split_cost, prices, piece)
     if wrong.any():
         return f"the split arc of node {nodes.number[wrong][0]} is not saturated at its breakpoint"
     inflow = sum_at(instance.indices, flow.triple, owner.size)
-    wrong = inflow != _multiplied(instance.acquisition_cost, prices, owner)
+    wrong = inflow != scaled_by_group(instance.acquisition_cost, prices, owner)
     if wrong.any():
         return f"acquisition {int(np.argmax(wrong))} is not saturated at its breakpoint"
     return None
@@ -170,13 +175,18 @@ def _curve_fault(
     nodes: InternalNodes,
     instance: Instance,
     path: AnyPath,
-    piece: NDArray[np.int64],
-    owner: NDArray[np.int64],
+    piece: NDArray[np.int32],
+    owner: NDArray[np.int32],
 ) -> str | None:
     """Recompute error and cost of every pruning of the path from the pieces' totals."""
     k = len(path.breakpoints)
     if not len(path.errors) == len(path.costs) == k + 1:
         return f"expected {k + 1} errors and costs, got {len(path.errors)} and {len(path.costs)}"
+    fault = fraction_fault(
+        {f"error {number} of the path": error for number, error in enumerate(path.errors)}
+    ) or fraction_fault({f"cost {number} of the path": cost for number, cost in enumerate(path.costs)})
+    if fault:
+        return fault
     gains = _by_piece(piece, np.maximum(nodes.gain, 0), k), _by_piece(piece, np.maximum(-nodes.gain, 0), k)
     costs = _by_piece(owner, instance.acquisition_cost, k), _by_piece(piece, instance.split_cost, k)
     error = total(instance.errors[instance.tree_offsets[:-1]]) - gains[0][k] + gains[1][k]
@@ -194,14 +204,6 @@ def _curve_fault(
     return None
 
 
-def _multiplied(values: NDArray[np.int64], factors: list[int], piece: NDArray[np.int64]) -> NDArray[Any]:
-    """Multiply each value by its piece's factor, exactly."""
-    if max(1, int(values.max(initial=0))) * max(factors) < LIMIT:
-        return values * np.array(factors, dtype=np.int64)[piece]
-    product: NDArray[Any] = values.astype(object) * np.array(factors, dtype=object)[piece]
-    return product
-
-
-def _by_piece(piece: NDArray[np.int64], values: NDArray[np.int64], k: int) -> list[int]:
+def _by_piece(piece: NDArray[np.int32], values: NDArray[np.int64], k: int) -> list[int]:
     """Sum by piece as Python integers; piece -1 is the last entry."""
     return [int(number) for number in sum_at(piece % (k + 2), values, k + 2)]

@@ -20,9 +20,11 @@ that instance. The mathematics is checked by `proofs.certificates.optimality`. N
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,8 +39,8 @@ from proofs.certificates.archive import (
     instance_parts,
     instance_record,
     read_archive,
-    read_fraction,
     read_integer,
+    read_number,
     write_archive,
 )
 from proofs.certificates.optimality import verify_claim, verify_optimality
@@ -67,6 +69,8 @@ class OptimalityCertificate:
     flow : FlowRecord
     error, cost, objective : Fraction
     method : str
+    provenance : mapping from str to str
+        What the instance was made of, see `proofs.provenance`.
     """
 
     instance: InstanceRecord
@@ -78,6 +82,7 @@ class OptimalityCertificate:
     cost: Fraction
     objective: Fraction
     method: str
+    provenance: Mapping[str, str]
 
     def check(self) -> Verdict:
         """Verify the hash of the instance, the pruning, the flow and every stated number."""
@@ -88,7 +93,12 @@ class OptimalityCertificate:
         return verify_claim(self.instance, self.lam, self.kept, self.flow, claims)
 
 
-def write_certificate(path: str | Path, instance: PruningInstance, result: PruningResult) -> None:
+def write_certificate(
+    path: str | Path,
+    instance: PruningInstance,
+    result: PruningResult,
+    provenance: Mapping[str, str] = MappingProxyType({}),
+) -> None:
     """Write a certificate of an optimal result.
 
     Parameters
@@ -98,6 +108,8 @@ def write_certificate(path: str | Path, instance: PruningInstance, result: Pruni
     instance : PruningInstance
     result : PruningResult
         Optimal, with its flow.
+    provenance : mapping from str to str, optional
+        What the instance was made of, see `proofs.provenance`.
 
     Raises
     ------
@@ -109,7 +121,7 @@ def write_certificate(path: str | Path, instance: PruningInstance, result: Pruni
         raise ValueError(f"result: expected a provably optimal pruning, but {verdict.reason}")
     flow = result.flow
     assert flow is not None, "verify_optimality refuses a result without a flow"
-    header, arrays = instance_parts(instance)
+    header, arrays = instance_parts(instance, provenance)
     header |= {name: str(getattr(result, name)) for name in ("lam", "error", "cost", "objective", "method")}
     header |= {"format": FORMAT, "p": str(flow.p), "q": str(flow.q)}
     arrays["kept"] = result.pruning.kept
@@ -123,7 +135,7 @@ def read_certificate(path: str | Path) -> OptimalityCertificate | path_file.Path
     Raises
     ------
     CertificateFileError
-        If the file is no complete certificate of version 1.
+        If the file is no complete certificate of version 2.
     FileNotFoundError
         If there is no such file.
     """
@@ -135,18 +147,19 @@ def read_certificate(path: str | Path) -> OptimalityCertificate | path_file.Path
     check_layout(path, header, arrays, _KEYS, {"kept": np.bool_})
     return OptimalityCertificate(
         instance=instance_record(path, header, arrays),
-        instance_sha256=str(header["instance_sha256"]),
-        lam=read_fraction(path, header, "lam"),
+        instance_sha256=header["instance_sha256"],
+        lam=read_number(path, header, "lam"),
         kept=arrays["kept"],
         flow=FlowRecord(
             read_integer(path, header, "p"),
             read_integer(path, header, "q"),
             **{name: arrays[f"flow/{name}"] for name in FLOW_ARRAYS},
         ),
-        error=read_fraction(path, header, "error"),
-        cost=read_fraction(path, header, "cost"),
-        objective=read_fraction(path, header, "objective"),
-        method=str(header["method"]),
+        error=read_number(path, header, "error"),
+        cost=read_number(path, header, "cost"),
+        objective=read_number(path, header, "objective"),
+        method=header["method"],
+        provenance=header["provenance"],
     )
 
 

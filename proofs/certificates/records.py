@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
@@ -19,6 +20,20 @@ if TYPE_CHECKING:
     Flow: TypeAlias = ipforest.results.DualFlow | "FlowRecord"
     AnyPath: TypeAlias = ipforest.path.PruningPath | "PathRecord"
     PathFlow: TypeAlias = ipforest.path.PathFlow | "PathFlowRecord"
+
+
+INSTANCE_DTYPES: Mapping[str, type[np.generic]] = {
+    "tree_offsets": np.int64,
+    "node_parent": np.int32,
+    "errors": np.int64,
+    "indptr": np.int64,
+    "indices": np.int32,
+    "acquisition_unit": np.int32,
+    "acquisition_example": np.int32,
+    "acquisition_cost": np.int64,
+    "split_cost": np.int64,
+}
+"""The arrays of an instance."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -197,11 +197,11 @@ def test_measured_prices_are_rounded_and_say_so() -> None:
     assert "rounded to multiples of 1/10000000" in repr(costs)
     assert all(price % costs.resolution == 0 and price > 0 for price in costs.prices)
     np.testing.assert_allclose([float(price) for price in costs.prices], prices, atol=1e-7)
-    exact = FeatureCosts([0.25, 1e-9, "0.12345678901234", Fraction(1, 3), 1])
+    exact = FeatureCosts([0.25, 1e-9, Fraction(12345678901234, 10**14), Fraction(1, 3), "1/3", 1])
     assert exact.resolution is None
     assert exact.prices[2] == Fraction(12345678901234, 10**14)
-    mixed = FeatureCosts([0.1234567890123, "0.12345678901234"])
-    assert mixed.prices == (Fraction("0.1234568"), Fraction("0.12345678901234"))
+    mixed = FeatureCosts([0.1234567890123, "0.12345678901234", Fraction(12345678901111, 10**14)])
+    assert mixed.prices == (Fraction("0.1234568"), Fraction("0.1234568"), Fraction(12345678901111, 10**14))
 
 
 def test_columns_of_one_feature_are_one_purchase() -> None:

@@ -22,7 +22,7 @@ def test_kernels_work_uncached_where_nothing_can_be_written(tmp_path):
         (folder / "__pycache__").write_text("")
     (tmp_path / "file").write_text("")
     nowhere = str(tmp_path / "file" / "folder")
-    environment = os.environ | {name: nowhere for name in ("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR")}
+    environment = os.environ | dict.fromkeys(("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR"), nowhere)
     environment |= {"PYTHONPATH": str(tmp_path)}
     finished = subprocess.run(
         [sys.executable, "-c", PROGRAM],

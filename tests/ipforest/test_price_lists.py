@@ -130,3 +130,9 @@ def test_other_objects_are_refused() -> None:
         read_prices(3)
     with pytest.raises(ValueError, match=r"expected column numbers 0\.\.1 as keys, got \[0, 2\]"):
         read_prices({0: 1, 2: 1})
+
+
+def test_measured_prices_in_a_file_are_rounded(write) -> None:
+    costs = read_prices(write("feature,cost\na,0.6369616873214543\nb,1/3\nc,0.25\n")).costs_for(["c", "a", "b"])
+    assert costs.prices == (Fraction(1, 4), Fraction("0.6369617"), Fraction(1, 3))
+    assert costs.resolution == Fraction(1, 10**7)

@@ -5,7 +5,9 @@ from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
+from estimator_checks import random_parts
 from fitted_forests import LABELS, N_FEATURES, examples
 from scipy.sparse import csr_array
 from sklearn import config_context
@@ -42,13 +44,6 @@ REGRESSION_FOREST = RandomForestRegressor(6, max_depth=5, random_state=0)
 COSTS = [1, 1, 1, 5, 5, 5, 5]
 PRICES = [1, "0.5", 2, 0, "1/3", 4, 1]
 GROUPS, FEES = [-1, 0, 0, -1, 1, 1, -1], [2, "1.5"]
-
-
-def random_parts(estimator) -> dict[str, str]:
-    """Checks that no estimator can pass which draws a validation part or bootstraps at random."""
-    reason = "rows are drawn at random, so weights are not repetitions"
-    names = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
-    return dict.fromkeys(names, reason)
 
 
 @parametrize_with_checks(
@@ -572,3 +567,21 @@ def test_a_fitted_estimator_needs_targets_for_some_objectives() -> None:
         BudgetPrune(fitted, errors="out-of-bag").fit(X_COST)
     with pytest.raises(ValueError, match="class_costs: expected a matrix of costs to average, got None"):
         BudgetPrune(fitted).fit(X_COST).misclassification_cost(X_TEST, LABELS_TEST)
+
+
+def test_prices_come_as_tables_and_files_by_name(tmp_path) -> None:
+    names = [f"x{column}" for column in range(N_FEATURES)]
+    frame = pd.DataFrame({"feature": names, "cost": COSTS}).iloc[::-1]
+    frame.to_csv(tmp_path / "prices.csv", index=False)
+    expected = BudgetPrune(FOREST, feature_costs=COSTS, budget=3, random_state=0).fit(table(X, names), LABELS_X)
+    for prices in (
+        frame,
+        tmp_path / "prices.csv",
+        frame.set_index("feature")["cost"],
+        dict(zip(names, COSTS, strict=True)),
+    ):
+        model = BudgetPrune(FOREST, feature_costs=prices, budget=3, random_state=0).fit(table(X, names), LABELS_X)
+        assert model.costs_.prices == expected.costs_.prices
+        assert model.pruning_ == expected.pruning_
+        with pytest.raises(ValueError, match="feature_costs: expected a sequence in the order of the columns of X"):
+            BudgetPrune(FOREST, feature_costs=prices).fit(X, LABELS_X)

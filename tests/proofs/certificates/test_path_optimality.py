@@ -172,34 +172,10 @@ def test_forged_path_certificates_are_refused_even_when_sealed_anew(written, tmp
     rng = np.random.default_rng(108)
     header, arrays = read_archive(file)
     for _ in range(150):
-        changed_header, changed_arrays = dict(header), dict(arrays)
-        if rng.integers(2):
-            name = str(rng.choice(["breakpoints", "p", "q", "errors", "costs"]))
-            listed = list(header[name])
-            place = int(rng.integers(len(listed)))
-            listed[place] = str(Fraction(listed[place]) + int(rng.choice([-1, 1, 5])))
-            changed_header[name] = listed
-        else:
-            name = str(rng.choice(sorted(arrays)))
-            values = arrays[name].copy()
-            values[int(rng.integers(values.size))] += 1
-            changed_arrays[name] = values
-        write_archive(tmp_path / "forged.cert", changed_header, changed_arrays)
+        name = str(rng.choice(["p", "q", "errors", "costs"] if rng.integers(2) else sorted(arrays)))
+        values = arrays[name].copy()
+        values[int(rng.integers(values.size))] += int(rng.choice([-1, 1, 5]))
+        write_archive(tmp_path / "forged.cert", header, {**arrays, name: values})
         verdict = verify_certificate_file(tmp_path / "forged.cert")
         assert not verdict, name
         assert verdict.reason
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"p": 3}, "expected a list"),
-        ({"p": ["1/2"]}, "expected integers"),
-        ({"errors": ["x"]}, "cannot be read"),
-        ({"more": 1}, "missing or unknown"),
-    ],
-)
-def test_malformed_path_headers_are_refused(written, tmp_path, change, reason):
-    header, arrays = read_archive(written[0])
-    write_archive(tmp_path / "other.cert", {**header, **change}, arrays)
-    assert reason in verify_certificate_file(tmp_path / "other.cert").reason
