@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import ndcg_score
+
+from ipforest.experiments.metrics import average_precision_at, feature_usage_table, ndcg_at, precision_at
+
+
+@pytest.mark.parametrize(
+    ("relevance", "expected"),
+    [
+        ([1, 1, 1, 1, 1, 0], 1.0),
+        ([0, 1, 1, 1, 1, 1], 0.0),
+        ([1, 1, 0, 1, 1, 1], 0.4),
+        ([1, 1, 1, 1, 0, 1], 0.8),
+        ([1, 1], 0.4),
+        ([1, 0], 0.2),
+    ],
+)
+def test_average_precision_stops_at_the_first_irrelevant_document(relevance, expected):
+    scores = -np.arange(len(relevance))
+    assert average_precision_at(relevance, scores, np.zeros(len(relevance))) == pytest.approx(expected)
+
+
+def test_queries_are_averaged_and_need_no_order():
+    relevance = np.array([1, 0, 1, 1, 0, 1])
+    scores = np.array([3, 2, 5, 1, 9, 2.5])
+    queries = np.array([7, 7, 4, 7, 4, 4])
+    assert average_precision_at(relevance, scores, queries) == pytest.approx((0.2 + 0) / 2)
+    assert precision_at(relevance, scores, queries) == pytest.approx((2 / 5 + 2 / 5) / 2)
+    shuffled = np.random.default_rng(0).permutation(6)
+    assert average_precision_at(relevance[shuffled], scores[shuffled], queries[shuffled]) == pytest.approx(0.1)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 1000)), min_size=6, max_size=12, unique_by=lambda t: t[1]))
+def test_ndcg_is_that_of_scikit_learn_with_exponential_gains(documents):
+    grades, scores = (np.array(column, dtype=float) for column in zip(*documents, strict=True))
+    expected = ndcg_score([2**grades - 1], [scores], k=5) if grades.any() else 1.0
+    assert ndcg_at(grades, scores, np.zeros(len(grades))) == pytest.approx(expected)
+
+
+def test_feature_usage_table():
+    usage = np.array([[0, 1, 7, 8], [0, 0, 3, 0]])
+    table = feature_usage_table(usage, [3, 1], ["a", "b"], ["a", "a"])
+    assert (table.unused, table.up_to_seven, table.more) == (0.5, 0.375, 0.125)
+    assert (table.cost, table.error) == (2, 0.5)
+
+
+def test_bad_rankings_are_refused():
+    with pytest.raises(ValueError, match="expected one value per document and at least one document"):
+        ndcg_at([1, 0], [1], [1, 1])
+    with pytest.raises(ValueError, match="k: expected at least 1, got 0"):
+        precision_at([1], [1], [1], k=0)
