@@ -85,7 +85,7 @@ def ndcg_at(relevance: npt.ArrayLike, scores: npt.ArrayLike, queries: npt.ArrayL
 
     Notes
     -----
-    The gains are those of the Yahoo! challenge; a query without a relevant document counts 1 there, and here.
+    The gains are those of the Yahoo! challenge. A query without a relevant document counts 1: any order is the best.
     """
     achieved = _discounted(relevance, scores, queries, k)
     best = _discounted(relevance, relevance, queries, k)
@@ -95,7 +95,8 @@ def ndcg_at(relevance: npt.ArrayLike, scores: npt.ArrayLike, queries: npt.ArrayL
 def _discounted(relevance: npt.ArrayLike, scores: npt.ArrayLike, queries: npt.ArrayLike, k: int) -> FloatArray:
     places, gains, n_queries = _ranked(relevance, scores, queries, k)
     worth = np.where(places < k, (2.0 ** gains[:, 1] - 1.0) / np.log2(places + 2.0), 0.0)
-    return np.bincount(gains[:, 0].astype(np.int64), weights=worth, minlength=n_queries)
+    sums: FloatArray = np.bincount(gains[:, 0].astype(np.int64), weights=worth, minlength=n_queries).astype(np.float64)
+    return sums
 
 
 def _ranked(

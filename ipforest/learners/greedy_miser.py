@@ -210,7 +210,7 @@ class PricedBoosting(BudgetedEstimator):
         else:
             training, validation, truth = np.arange(len(examples)), self._checked(X_val), np.asarray(y_val)
         self._boost(examples[training], columns[training])
-        self._measure_rounds(validation, truth)
+        self.stage_costs_, self.stage_errors_ = self.measure_rounds(validation, truth)
         self._choose()
         return self
 
@@ -268,18 +268,27 @@ class PricedBoosting(BudgetedEstimator):
                 trees.append(tree)
         self.trees_ = forest_of(trees, self.n_features_in_, None, "squared_error")
 
-    def _measure_rounds(self, validation: Array, truth: Array) -> None:
-        """Measure cost and error on the validation examples after each round."""
-        n_columns = self.base_.size
-        leaves = self.trees_.leaves(self.trees_.checked_examples(validation))
-        self.stage_costs_ = staged_costs(self.trees_, leaves, self.costs_)[::n_columns]
-        scores = np.tile(self.base_, (len(validation), 1))
-        errors = [self._stage_error(self._loss().outputs(scores), truth)]
+    def measure_rounds(self, X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Measure average cost and error after 0, 1, 2, ... rounds.
+
+        Parameters
+        ----------
+        X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
+
+        Returns
+        -------
+        costs, errors : ndarray of float64, shape (n_rounds + 1,)
+            Error rates, or mean squared errors for regression.
+        """
+        truth, loss, n_columns = np.asarray(y), self._loss(), self.base_.size
+        leaves = self.trees_.leaves(self.trees_.checked_examples(self._checked(X)))
+        scores = np.tile(self.base_, (truth.size, 1))
+        errors = [self._stage_error(loss.outputs(scores), truth)]
         for tree in range(self.trees_.n_trees):
             scores[:, tree % n_columns] += self.trees_.value[leaves[tree], 0]
             if (tree + 1) % n_columns == 0:
-                errors.append(self._stage_error(self._loss().outputs(scores), truth))
-        self.stage_errors_ = np.array(errors)
+                errors.append(self._stage_error(loss.outputs(scores), truth))
+        return staged_costs(self.trees_, leaves, self.costs_)[::n_columns], np.array(errors)
 
     def _choose(self) -> None:
         self.n_rounds_ = self.n_estimators

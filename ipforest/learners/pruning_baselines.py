@@ -91,6 +91,8 @@ class PruningBaseline(ForestPruner):
     Attributes
     ----------
     sequence_ : PruningSequence
+    node_levels_ : ndarray of float64, shape (n_internal,)
+        The parameter from which on each internal node is a leaf; not of `GreedyPrune`.
     forest_, costs_, instance_, pruning_, pruned_
         See `BudgetPrune`.
     """
@@ -129,7 +131,8 @@ class PruningBaseline(ForestPruner):
             raise ValueError(f"n_prunings: expected at least 2, the whole forest and its roots, got {self.n_prunings}")
 
     def _find_prunings(self) -> None:
-        self.sequence_ = self._by_level(self._node_levels())
+        self.node_levels_ = self._node_levels()
+        self.sequence_ = self._by_level(self.node_levels_)
 
     def _node_levels(self) -> FloatArray:
         """Give the largest parameter at which each internal node goes on being split, shape (n_internal,)."""

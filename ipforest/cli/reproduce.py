@@ -1,0 +1,66 @@
+"""The command ``reproduce``: a table or figure of a paper, redone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ipforest.cli.options import DONE, Arguments, Subparsers, add_command, positive_integer, seed_number
+
+NAMES = (
+    "table1-optimal-pruning",
+    "table1-budgetrf",
+    "table1-budgetprune",
+    "figure2",
+    "figure5",
+    "figure6",
+    "figure7",
+)
+
+
+def add(commands: Subparsers) -> None:
+    """Describe the command."""
+    command = add_command(
+        commands,
+        "reproduce",
+        run,
+        "Redo a table or figure of a paper: print its figures beside ours, write CSV, JSON and PNG, and go on where "
+        "an earlier run in the same folder stopped.",
+    )
+    command.add_argument("name", choices=NAMES, metavar="NAME", help=", ".join(NAMES))
+    command.add_argument("--quick", action="store_true", help="small sizes and few runs: a few minutes")
+    command.add_argument("--seed", type=seed_number, default=0, help="first seed")
+    command.add_argument("--jobs", type=positive_integer, default=1, metavar="N", help="cells at once (default: 1)")
+    command.add_argument("--out", metavar="DIR", default="reproduced", help="where the files go (default: reproduced)")
+
+
+def run(options: Arguments) -> int:
+    """Run the experiment, print its table, write its files."""
+    from ipforest._records import records_to_text
+    from ipforest.experiments.reproduce import EXPERIMENTS, reproduce
+    from ipforest.progress import progress_bar
+
+    directory = Path(options.out)
+    with progress_bar(f"ipforest reproduce {options.name}", visible=not options.json) as progress:
+        result = reproduce(
+            EXPERIMENTS[options.name],
+            directory,
+            quick=options.quick,
+            seed=options.seed,
+            n_jobs=options.jobs,
+            progress=progress,
+        )
+    paths = result.write(directory)
+    if options.json:
+        print(result.to_json())
+        return DONE
+    rows = [{key: _short(value) for key, value in row.items()} for row in result.rows]
+    print(f"{result.experiment.title}\n\n{records_to_text(rows)}\n")
+    print(f"Source: {result.experiment.source}. Where the protocol is not the paper's:")
+    for difference in result.differences:
+        print(f"- {difference}")
+    print(f"Wrote {', '.join(str(path) for path in paths)}.")
+    return DONE
+
+
+def _short(value: object) -> object:
+    return f"{value:.5g}" if isinstance(value, float) else value

@@ -1,0 +1,213 @@
+"""Curves of test error against average cost: each method's models, measured on all parts, chosen on validation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from sklearn.ensemble import RandomForestClassifier
+
+from ipforest.costs import FeatureCosts
+from ipforest.ensemble.forest import Forest
+from ipforest.experiments.demo import Parts
+from ipforest.experiments.metrics import error_rate
+from ipforest.experiments.reproduce.experiment import Record
+from ipforest.learners import (
+    BudgetPrune,
+    BudgetRF,
+    CostComplexity,
+    EarlyStopping,
+    GreedyMiser,
+    GreedyPrune,
+    IndividualPruning,
+)
+from ipforest.results import Pruning
+
+PRUNERS: dict[str, Any] = {
+    "BudgetPrune": BudgetPrune,
+    "CCP": CostComplexity,
+    "BudgetRF": EarlyStopping,
+    "GreedyPrune": GreedyPrune,
+    "individual": IndividualPruning,
+}
+"""By the papers' names; "BudgetRF" is its early stopping, BudgetPrune section 5 (i)."""
+
+COLOURS = {
+    "BudgetPrune": "tab:red",
+    "CCP": "tab:blue",
+    "BudgetRF": "tab:green",
+    "GreedyPrune": "tab:orange",
+    "GreedyMiser": "tab:purple",
+    "individual": "tab:brown",
+}
+
+
+def entropy_forest(n_trees: int, seed: int, max_features: int | None = None) -> RandomForestClassifier:
+    """Describe the papers' base forest: entropy, and all features at each split unless told otherwise."""
+    return RandomForestClassifier(n_trees, criterion="entropy", max_features=max_features, random_state=seed)
+
+
+def pairs_forest(n_trees: int, seed: int, alpha: float = 0) -> BudgetRF:
+    """Describe a BudgetRF that is trained on all it gets."""
+    return BudgetRF(n_trees, alpha=alpha, validation_fraction=None, random_state=seed)
+
+
+def pruning_points(method: str, fitted: Any, parts: Parts, costs: FeatureCosts, n_points: int = 40) -> list[Record]:
+    """Prune a fitted forest by one method, costs from the validation examples, and measure its prunings.
+
+    Parameters
+    ----------
+    method : str
+        One of `PRUNERS`.
+    fitted : estimator
+    parts : Parts
+    costs : FeatureCosts
+    n_points : int
+        Prunings measured, evenly spread over cost.
+    """
+    model = PRUNERS[method](fitted, feature_costs=costs).fit(parts.X_validation)
+    return [measure(model.forest_.prune(pruning), parts, costs) for pruning in _spread(model, n_points)]
+
+
+def _spread(model: Any, n_points: int) -> Iterable[Pruning]:
+    """Choose prunings of a path or a sequence, evenly over cost."""
+    optimal = isinstance(model, BudgetPrune)
+    values = np.array([float(cost) for cost in (model.path_ if optimal else model.sequence_).costs])
+    levels = np.linspace(values.min(), values.max(), n_points)
+    places = sorted({int(np.argmin(np.abs(values - level))) for level in levels})
+    return (model.path_.pruning_at(place) if optimal else model.sequence_.prunings[place] for place in places)
+
+
+def measure(forest: Forest, parts: Parts, costs: FeatureCosts) -> Record:
+    """Measure cost and error of a forest on the validation and the test part."""
+    return {
+        "validation_cost": float(forest.cost(parts.X_validation, costs).mean()),
+        "validation_error": error_rate(parts.y_validation, forest.predict(parts.X_validation)),
+        "cost": float(forest.cost(parts.X_test, costs).mean()),
+        "error": error_rate(parts.y_test, forest.predict(parts.X_test)),
+    }
+
+
+def miser_points(
+    parts: Parts, costs: FeatureCosts, n_trees: int, lams: Sequence[float], rates: Sequence[float], seed: int
+) -> list[Record]:
+    """Measure GreedyMiser over a grid of lambda and learning rate, after 1, 2, 4, ... and all rounds."""
+    points = []
+    stages = sorted({*(2**power for power in range(int(np.log2(n_trees)) + 1)), n_trees})
+    for lam in lams:
+        for rate in rates:
+            model = GreedyMiser(
+                n_trees,
+                loss="squared",
+                lam=lam,
+                learning_rate=rate,
+                max_depth=4,
+                feature_costs=costs,
+                random_state=seed,
+            ).fit(parts.X_train, parts.y_train, parts.X_validation, parts.y_validation)
+            test_costs, test_errors = model.measure_rounds(parts.X_test, parts.y_test)
+            points += [
+                {
+                    "validation_cost": float(model.stage_costs_[stage]),
+                    "validation_error": float(model.stage_errors_[stage]),
+                    "cost": float(test_costs[stage]),
+                    "error": float(test_errors[stage]),
+                }
+                for stage in stages
+            ]
+    return points
+
+
+def within_budgets(records: list[Record], group: Sequence[str], n_budgets: int = 12) -> list[Record]:
+    """Average over seeds what each method reaches within budgets, the model chosen on validation.
+
+    Parameters
+    ----------
+    records : list of dict
+        Points of curves, with a seed.
+    group : sequence of str
+        Keys that tell curves apart; the first one is what budgets are spread for.
+    n_budgets : int
+
+    Returns
+    -------
+    list of dict
+        The group's keys, budget, mean cost and error on test data with their standard deviations, and the runs.
+    """
+    rows = []
+    for panel in _distinct(records, group[:1]):
+        of_panel = _where(records, group[:1], panel)
+        top = max(record["validation_cost"] for record in of_panel)
+        for key in _distinct(of_panel, group):
+            curve = _where(of_panel, group, key)
+            seeds = sorted({record["seed"] for record in curve})
+            for budget in np.linspace(top / n_budgets, top, n_budgets).tolist():
+                chosen = [best_within(_where(curve, ["seed"], (seed,)), budget) for seed in seeds]
+                found = [record for record in chosen if record is not None]
+                if len(found) == len(seeds):
+                    rows.append(
+                        {
+                            **dict(zip(group, key, strict=True)),
+                            "budget": round(budget, 4),
+                            **mean_and_deviation(found, ("cost", "error")),
+                            "runs": len(found),
+                        }
+                    )
+    return rows
+
+
+def best_within(points: list[Record], budget: float) -> Record | None:
+    """Find the point of least validation error within a budget, the cheapest of several."""
+    within = [point for point in points if point["validation_cost"] <= budget + 1e-9]
+    return min(within, key=lambda point: (point["validation_error"], point["validation_cost"])) if within else None
+
+
+def mean_and_deviation(records: list[Record], keys: Iterable[str]) -> Record:
+    """Average keys over runs; the sample standard deviation of one run is 0."""
+    row: Record = {}
+    for key in keys:
+        values = np.array([record[key] for record in records])
+        row[key] = round(float(values.mean()), 5)
+        row[f"{key}_sd"] = round(float(values.std(ddof=1)) if values.size > 1 else 0.0, 5)
+    return row
+
+
+def draw_curves(rows: list[Record], panel: str, label: str, title: str, style: str | None = None) -> Figure:
+    """Draw mean test error against mean test cost, one panel per data set, one curve per label (and style)."""
+    panels = _distinct(rows, [panel])
+    figure = Figure(figsize=(5.2 * len(panels), 4.2))
+    for place, name in enumerate(panels):
+        axes = figure.add_subplot(1, len(panels), place + 1)
+        keys = [label] if style is None else [label, style]
+        styles = [] if style is None else [value for (value,) in _distinct(rows, [style])]
+        for key in _distinct(_where(rows, [panel], name), keys):
+            curve = _where(_where(rows, [panel], name), keys, key)
+            axes.errorbar(
+                [row["cost"] for row in curve],
+                [row["error"] for row in curve],
+                yerr=[row["error_sd"] for row in curve],
+                color=COLOURS.get(key[0]),
+                linestyle=("-", "--", ":")[styles.index(key[1])] if styles else "-",
+                marker=".",
+                capsize=2,
+                linewidth=1.4,
+                label=", ".join(map(str, key)),
+            )
+        axes.set_title(str(name[0]))
+        axes.set_xlabel("average cost of a test example")
+        axes.set_ylabel("test error")
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=8)
+    figure.suptitle(title)
+    figure.tight_layout()
+    return figure
+
+
+def _distinct(records: list[Record], keys: Sequence[str]) -> list[tuple[Any, ...]]:
+    return list(dict.fromkeys(tuple(record[key] for key in keys) for record in records))
+
+
+def _where(records: list[Record], keys: Sequence[str], values: tuple[Any, ...]) -> list[Record]:
+    return [record for record in records if tuple(record[key] for key in keys) == values]

@@ -1,0 +1,175 @@
+"""What an experiment is, and how one is run: cell by cell, so that an interruption loses only the cells under way."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from time import perf_counter
+from typing import Any, TypeAlias
+
+from joblib import Parallel, delayed
+from matplotlib.figure import Figure
+
+from ipforest._files import write_file, write_text
+from ipforest._records import records_to_csv
+from ipforest.progress import ProgressCallback, silent
+
+Cell: TypeAlias = dict[str, Any]
+Record: TypeAlias = dict[str, Any]
+
+PACKAGES = ("ipforest", "numpy", "scipy", "scikit-learn", "numba", "joblib")
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A table or figure of a paper.
+
+    Parameters
+    ----------
+    name : str
+        What the command line calls it.
+    title, source : str
+        What is measured, and where it is printed.
+    cells : callable (quick, seed) -> list of dict
+        The independent pieces of work, each told by JSON values alone: data set, seed, sizes.
+    run : callable (cell) -> list of dict
+        Does one piece of work.
+    summarise : callable (records) -> list of dict
+        The rows of the table, the paper's figures beside ours.
+    draw : callable (records, rows) -> Figure
+    differences : callable (quick) -> list of str
+        Where the protocol is not the paper's.
+    """
+
+    name: str
+    title: str
+    source: str
+    cells: Callable[[bool, int], list[Cell]]
+    run: Callable[[Cell], list[Record]]
+    summarise: Callable[[list[Record]], list[Record]]
+    draw: Callable[[list[Record], list[Record]], Figure]
+    differences: Callable[[bool], list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """What a run of an experiment gave.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    quick : bool
+    seed : int
+    rows : list of dict
+        The table.
+    records : list of dict
+        What the cells gave, each with its cell.
+    differences : list of str
+    versions : dict
+    seconds : float
+        Work of all cells, those of earlier runs included.
+    """
+
+    experiment: Experiment
+    quick: bool
+    seed: int
+    rows: list[Record]
+    records: list[Record]
+    differences: list[str]
+    versions: dict[str, str]
+    seconds: float
+
+    def to_json(self) -> str:
+        """Give everything but the picture as JSON."""
+        about = {
+            "name": self.experiment.name,
+            "title": self.experiment.title,
+            "source": self.experiment.source,
+            "quick": self.quick,
+            "seed": self.seed,
+            "differences": self.differences,
+            "versions": self.versions,
+            "seconds": round(self.seconds, 1),
+        }
+        return json.dumps({**about, "rows": self.rows, "records": self.records}, indent=1)
+
+    def write(self, directory: Path) -> list[Path]:
+        """Write NAME.csv (the table), NAME-records.csv, NAME.json and NAME.png; return their paths."""
+        name = self.experiment.name
+        paths = [directory / f"{name}{ending}" for ending in (".csv", "-records.csv", ".json", ".png")]
+        write_text(paths[0], records_to_csv(self.rows))
+        write_text(paths[1], records_to_csv(self.records))
+        write_text(paths[2], self.to_json())
+        figure = self.experiment.draw(self.records, self.rows)
+        write_file(paths[3], lambda path: figure.savefig(path, dpi=150, bbox_inches="tight"))
+        return paths
+
+
+def reproduce(
+    experiment: Experiment,
+    directory: str | Path,
+    *,
+    quick: bool = False,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    progress: ProgressCallback = silent,
+) -> Reproduction:
+    """Run an experiment, but for the cells that an earlier run in the same folder has finished.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    directory : path
+        Finished cells are kept in its folder ``cells``.
+    quick : bool
+        Small sizes and few seeds: a few minutes.
+    seed : int
+        The first seed.
+    n_jobs : int, optional
+        Cells at once; `joblib.parallel_config` chooses where (a Dask cluster, say).
+    progress : callable
+
+    Raises
+    ------
+    FileNotFoundError
+        A data set that all cells need is not there.
+    """
+    folder = Path(directory) / "cells"
+    folder.mkdir(parents=True, exist_ok=True)
+    cells = experiment.cells(quick, seed)
+    files = [folder / f"{experiment.name}-{_key(cell)}.json" for cell in cells]
+    waiting = [(cell, file) for cell, file in zip(cells, files, strict=True) if not file.exists()]
+    done = len(cells) - len(waiting)
+    work = (delayed(_run_cell)(experiment.run, number, cell) for number, (cell, _) in enumerate(waiting))
+    for number, records, seconds in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(work):
+        cell, file = waiting[number]
+        write_text(file, json.dumps({"cell": cell, "seconds": seconds, "records": records}))
+        done += 1
+        progress(done / len(cells), " ".join(str(value) for value in cell.values()))
+    finished = [json.loads(file.read_text()) for file in files]
+    records = [{**entry["cell"], **record} for entry in finished for record in entry["records"]]
+    return Reproduction(
+        experiment=experiment,
+        quick=quick,
+        seed=seed,
+        rows=experiment.summarise(records),
+        records=records,
+        differences=experiment.differences(quick),
+        versions={"python": platform.python_version(), **{package: version(package) for package in PACKAGES}},
+        seconds=sum(entry["seconds"] for entry in finished),
+    )
+
+
+def _key(cell: Cell) -> str:
+    return hashlib.sha256(json.dumps(cell, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _run_cell(run: Callable[[Cell], list[Record]], number: int, cell: Cell) -> tuple[int, list[Record], float]:
+    start = perf_counter()
+    records = run(cell)
+    return number, records, perf_counter() - start

@@ -1,0 +1,168 @@
+"""Reproductions: cells that are not run twice, files, matched errors, the user's own data."""
+
+import json
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from sklearn.datasets import dump_svmlight_file
+
+from ipforest import datasets
+from ipforest.cli import main
+from ipforest.cli.reproduce import NAMES
+from ipforest.experiments.reproduce import EXPERIMENTS, Experiment, paper_data, reproduce
+from ipforest.experiments.reproduce.curves import best_within, within_budgets
+from ipforest.experiments.reproduce.figure5 import svm_prices
+from ipforest.experiments.reproduce.table1_optimal_pruning import cost_at_error
+
+needs_data = pytest.mark.skipif("miniboone_5k" not in datasets.names(), reason="no data folder")
+
+
+class Counter:
+    """An experiment of four cells that fails at one of them as long as told to."""
+
+    def __init__(self):
+        self.runs, self.broken = [], True
+
+    def run(self, cell):
+        if cell["seed"] == 2 and self.broken:
+            raise KeyboardInterrupt
+        self.runs.append(cell["seed"])
+        return [{"value": cell["seed"] * part} for part in (1, 2)]
+
+    def experiment(self):
+        return Experiment(
+            name="counting",
+            title="Counting",
+            source="here",
+            cells=lambda quick, seed: [{"seed": seed + run} for run in range(2 if quick else 4)],
+            run=self.run,
+            summarise=lambda records: [{"sum": sum(record["value"] for record in records), "paper": 18}],
+            draw=lambda records, rows: Figure(),
+            differences=lambda quick: ["none"],
+        )
+
+
+def test_finished_cells_are_not_run_again(tmp_path):
+    counter = Counter()
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(counter.experiment(), tmp_path)
+    assert counter.runs == [0, 1]
+    counter.broken = False
+    shares = []
+    result = reproduce(counter.experiment(), tmp_path, progress=lambda share, _: shares.append(share))
+    assert counter.runs == [0, 1, 2, 3]
+    assert shares == [0.75, 1.0]
+    assert result.rows == [{"sum": 18, "paper": 18}]
+    assert result.records[-1] == {"seed": 3, "value": 6}
+    again = reproduce(counter.experiment(), tmp_path, quick=True)
+    assert counter.runs == [0, 1, 2, 3]
+    assert again.rows[0]["sum"] == 3
+
+
+def test_files_carry_seeds_versions_and_differences(tmp_path):
+    counter = Counter()
+    counter.broken = False
+    result = reproduce(counter.experiment(), tmp_path, seed=5)
+    paths = result.write(tmp_path)
+    assert [path.name for path in paths] == ["counting.csv", "counting-records.csv", "counting.json", "counting.png"]
+    stored = json.loads(paths[2].read_text())
+    assert (stored["seed"], stored["differences"]) == (5, ["none"])
+    assert {"python", "numpy", "scikit-learn", "ipforest"} <= set(stored["versions"])
+    assert paths[1].read_text().splitlines()[:2] == ["seed,value", "5,5"]
+    assert paths[3].read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_command_knows_all_experiments():
+    assert tuple(EXPERIMENTS) == NAMES
+    for experiment in EXPERIMENTS.values():
+        assert experiment.title
+        assert experiment.differences(quick=True)[-1].startswith("quick: ")
+
+
+def test_costs_are_matched_between_points():
+    costs, errors = [10, 8, 4, 0], [0.1, 0.12, 0.2, 0.5]
+    assert cost_at_error(costs, errors, 0.12) == pytest.approx(8)
+    assert cost_at_error(costs, errors, 0.16) == pytest.approx(6)
+    assert cost_at_error(costs, errors, 0.9) == 0
+    assert cost_at_error(costs, errors, 0.05) == 10
+
+
+def test_points_are_chosen_on_validation_and_averaged_over_seeds():
+    def point(seed, cost, validation_error, error):
+        return {
+            "method": "m",
+            "seed": seed,
+            "validation_cost": cost,
+            "validation_error": validation_error,
+            "cost": cost + 0.1,
+            "error": error,
+        }
+
+    records = [point(0, 1, 0.3, 0.4), point(0, 4, 0.1, 0.2), point(1, 1, 0.3, 0.2), point(1, 4, 0.4, 0.0)]
+    assert best_within(records[:2], 3)["error"] == 0.4
+    assert best_within(records, 0.5) is None
+    rows = within_budgets(records, ("method",), n_budgets=2)
+    assert [(row["budget"], row["error"], row["cost"]) for row in rows] == [(2.0, 0.3, 1.1), (4.0, 0.2, 2.6)]
+    assert rows[0]["error_sd"] == pytest.approx(np.std([0.4, 0.2], ddof=1), abs=1e-5)
+
+
+def test_svm_prices_sum_to_the_number_of_features_and_follow_the_weights():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 5))
+    prices = svm_prices(X, (3 * X[:, 1] + X[:, 3] > 0).astype(int))
+    assert prices.sum() == pytest.approx(5, abs=1e-4)
+    assert np.argsort(prices)[-2:].tolist() == [3, 1]
+    assert prices.max() / prices.min() == pytest.approx(40, rel=1e-3)
+
+
+def test_ranking_files_are_read(tmp_path):
+    rng = np.random.default_rng(0)
+    paths = []
+    for part, width in (("train", 4), ("validation", 3), ("test", 4)):
+        X = rng.random((6, width))
+        X[0, -1] = 1.0
+        path = tmp_path / f"{part}.txt"
+        dump_svmlight_file(X, rng.integers(0, 5, 6), str(path), query_id=[1, 1, 1, 2, 2, 2], zero_based=False)
+        paths.append(path)
+    prices = tmp_path / "prices.txt"
+    prices.write_text("1\n5\n20\n200\n")
+    ranking = paper_data.read_ranking(*paths, prices)
+    assert ranking.parts.X_validation.shape == (6, 4)
+    assert ranking.queries[2].tolist() == [1, 1, 1, 2, 2, 2]
+    assert float(ranking.costs.prices[3]) == 200
+    assert set(ranking.binary().parts.y_train) <= {0, 1}
+    prices.write_text("1\n5\n")
+    with pytest.raises(ValueError, match="expected 4 prices, one per feature, got 2"):
+        paper_data.read_ranking(*paths, prices)
+    (tmp_path / "bare.txt").write_text("1 1:0.5\n")
+    with pytest.raises(ValueError, match="expected qid:NUMBER in each line, got 0 of 1"):
+        paper_data.read_ranking(tmp_path / "bare.txt", *paths[1:])
+
+
+def test_the_users_own_file_is_preferred(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    np.savez(
+        tmp_path / "cifar10.npz",
+        X=rng.random((30, 3)).astype(np.float32),
+        y=np.arange(30) % 2,
+        feature_names=np.array(["a", "b", "c"]),
+        class_names=np.array(["first", "rest"]),
+        split=np.repeat([0, 1, 2], 10),
+    )
+    monkeypatch.setenv(datasets.DATA_VARIABLE, str(tmp_path))
+    assert paper_data.available("cifar10")
+    data = paper_data.load_parts("cifar10", n_train=4)
+    assert (data.name, data.parts.X_test.shape) == ("cifar10", (4, 3))
+    assert not paper_data.available("miniboone")
+    with pytest.raises(FileNotFoundError, match=r"miniboone: expected miniboone\.npz or miniboone_5k\.npz"):
+        paper_data.load_parts("miniboone")
+
+
+@needs_data
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_quick_runs(name, tmp_path, capsys):
+    assert main(["reproduce", name, "--quick", "--out", str(tmp_path)]) == 0
+    assert "paper" in capsys.readouterr().out
+    assert (tmp_path / f"{name}.png").stat().st_size > 10_000
