@@ -34,6 +34,9 @@ PRUNERS: dict[str, Any] = {
 }
 """By the papers' names; "BudgetRF" is its early stopping, BudgetPrune section 5 (i)."""
 
+SHOWN_RISE = 0.15
+"""Pictures end so far above the least error."""
+
 COLOURS = {
     "BudgetPrune": "tab:red",
     "CCP": "tab:blue",
@@ -195,6 +198,8 @@ def draw_curves(rows: list[Record], panel: str, label: str, title: str, style: s
                 linewidth=1.4,
                 label=", ".join(map(str, key)),
             )
+        least = min(row["error"] for row in _where(rows, [panel], name))
+        axes.set_ylim(least - 0.01, least + SHOWN_RISE)
         axes.set_title(str(name[0]))
         axes.set_xlabel("average cost of a test example")
         axes.set_ylabel("test error")

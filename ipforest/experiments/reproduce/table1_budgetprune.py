@@ -70,6 +70,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
         axes.text(
             1.01, place, f"cost {row[prefix + 'cost']:.1f}, error {100 * row[prefix + 'error']:.1f}%", va="center"
         )
+    axes.set_xlim(0, 1)
     axes.invert_yaxis()
     axes.set_xlabel("share of the pairs of test example and feature")
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncol=3)

@@ -85,7 +85,7 @@ def _scores(forest: Any, parts: Parts, costs: FeatureCosts) -> Record:
 
 
 def summarise(records: list[Record]) -> list[Record]:
-    """Match errors: the cost at which each method's mean curve has the paper's rise of error over the whole forest."""
+    """Match errors: the least cost at which each method's mean curve has the paper's rise of error over the forest."""
     rows = []
     for data in dict.fromkeys(record["data"] for record in records):
         of_data = [record for record in records if record["data"] == data]
@@ -125,22 +125,23 @@ def _mean_curve(records: list[Record], method: str) -> tuple[Array, Array]:
 
 
 def cost_at_error(costs: Sequence[float] | Array, errors: Sequence[float] | Array, target: float) -> float:
-    """Find the least cost from which on a curve's error stays at most the target, between points by a line.
+    """Find the least cost at which a curve's error is the target, between points by a line.
 
     Parameters
     ----------
     costs, errors : sequence of float
         Of prunings by rising lambda, so by falling cost.
     target : float
+        An error that no pruning reaches is matched by the whole forest.
     """
-    above = np.flatnonzero(np.asarray(errors) > target)
-    if above.size == 0:
-        return float(costs[-1])
-    first = int(above[0])
-    if first == 0:
+    reached = np.flatnonzero(np.asarray(errors) <= target)
+    if reached.size == 0:
         return float(costs[0])
-    share = (target - errors[first - 1]) / (errors[first] - errors[first - 1])
-    return float(costs[first - 1] + share * (costs[first] - costs[first - 1]))
+    last = int(reached[-1])
+    if last == len(costs) - 1:
+        return float(costs[-1])
+    share = (target - errors[last]) / (errors[last + 1] - errors[last])
+    return float(costs[last] + share * (costs[last + 1] - costs[last]))
 
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
@@ -173,7 +174,7 @@ def differences(quick: bool) -> list[str]:
         "Sonar, Heart: 10-fold cross-validation repeated 20 times, not 100; costs from the training folds, as no "
         "validation part is named",
         "Levels: the paper's rise of error over its own unpruned forest is added to ours, and each method's mean curve "
-        "over lambda is read off there",
+        "over lambda is read off where it last has that error",
         "MiniBooNE: the authors' public sample of 5,000 events; Forest: our 16% sample of Covertype, unless "
         "miniboone.npz and forest.npz are in the data folder; CIFAR-10 needs the user's cifar10.npz",
     ]

@@ -86,6 +86,7 @@ def test_costs_are_matched_between_points():
     assert cost_at_error(costs, errors, 0.16) == pytest.approx(6)
     assert cost_at_error(costs, errors, 0.9) == 0
     assert cost_at_error(costs, errors, 0.05) == 10
+    assert cost_at_error([5, 4, 3, 2], [0.2, 0.3, 0.1, 0.5], 0.2) == pytest.approx(2.75)
 
 
 def test_points_are_chosen_on_validation_and_averaged_over_seeds():
