@@ -351,9 +351,13 @@ class PruningPath:
         return [(self.breakpoints[index - 1], error, cost)]
 
     def records(self) -> list[dict[str, Any]]:
-        """Return one plain record per pruning: where it starts to be optimal, its error, cost and kept nodes."""
+        """Return one plain record per pruning: where it starts to be optimal, its error, cost and kept nodes.
+
+        ``skipped_after`` tells how many nodes are dropped, at breakpoints that were not found, before the next pruning.
+        """
         dropped = np.bincount(self.node_breakpoint + 1, minlength=len(self.breakpoints) + 2)
         kept = self.node_breakpoint.size - np.cumsum(dropped)
+        skipped = {gap.breakpoint: gap.n_nodes for gap in self.skipped}
         return [
             {
                 "lambda_from": float(lam),
@@ -363,8 +367,11 @@ class PruningPath:
                 "cost": float(cost),
                 "cost_exact": str(cost),
                 "internal_nodes": int(count),
+                "skipped_after": skipped.get(index, 0),
             }
-            for lam, error, cost, count in zip(self.starts, self.errors, self.costs, kept, strict=False)
+            for index, (lam, error, cost, count) in enumerate(
+                zip(self.starts, self.errors, self.costs, kept, strict=False)
+            )
         ]
 
     def to_csv(self) -> str:

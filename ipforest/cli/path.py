@@ -40,6 +40,7 @@ def add(commands: Subparsers) -> None:
 
 def run(options: Arguments) -> int:
     """Compute, print and plot one path."""
+    from ipforest._files import write_file, write_text
     from ipforest.path import PathSearch
     from ipforest.plotting import TradeoffDisplay
     from ipforest.progress import progress_bar
@@ -56,10 +57,10 @@ def run(options: Arguments) -> int:
     best = None if budget is None else path.at_budget(budget)
     code = DONE if path.is_complete else INTERRUPTED
     if directory is not None:
-        (directory / "path.csv").write_text(path.to_csv())
-        (directory / "path.json").write_text(path.to_json())
-        display = TradeoffDisplay.from_path(path, budget=budget)
-        display.figure_.savefig(directory / "path.png", dpi=150, bbox_inches="tight")
+        write_text(directory / "path.csv", path.to_csv())
+        write_text(directory / "path.json", path.to_json())
+        figure = TradeoffDisplay.from_path(path, budget=budget).figure_
+        write_file(directory / "path.png", lambda file: figure.savefig(file, dpi=150, bbox_inches="tight"))
         if path.is_complete:  # a coarse path has no flow to certify it
             write_path_certificate(directory / "path.cert", path)
     if options.json:

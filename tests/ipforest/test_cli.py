@@ -161,6 +161,7 @@ def test_an_interrupted_path_keeps_what_was_found_without_a_certificate(own_fore
     assert "interrupted" in capsys.readouterr().out
     assert json.loads((tmp_path / "path.json").read_text())["status"] == "interrupted"
     assert (tmp_path / "path.png").exists()
+    assert any(int(row["skipped_after"]) > 0 for row in read_csv(tmp_path / "path.csv"))
     assert not (tmp_path / "path.cert").exists()
 
 
