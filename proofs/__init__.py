@@ -18,7 +18,8 @@ first use, so that a checker brings in no solver:
                     both on disk; `archive`, `records`: the container, and what it holds
 `claims`            `table`: the papers' claims, each verdict computed; `pruning_claims`, `tree_claims`: what examines
                     them; `claim`, `impurity`, `paper_figures`: what they need; `machine_checked`: compiles `coq`
-`coq`               the theorems, machine-checked
+`coq`               the theorems, machine-checked, and a checker that is proved
+`extracted_checker` builds that checker, and runs it on the certificates
 `crosschecks`       `methods`: every solver against every other; `brute_force`, `random_instances`
 `verdict`, `exact`  what a check answers; exact linear algebra
 `drawing`           pictures of all this

@@ -30,6 +30,12 @@ def test_the_theorems_compile_and_assume_nothing(proof):
         "integrality.optimal_pruning_exists",
         "certificate.certificate_optimal",
         "unimodularity.constraint_matrix_totally_unimodular",
+        "vertices.vertex_integral",
+        "vertices.relaxation_vertices_integral",
+        "checker.check_pruning_optimal",
+        "checker.check_path_optimal",
+        "certificate_files.check_pruning_file_correct",
+        "certificate_files.check_path_file_correct",
     } <= set(proof.theorems)
     assert proof.assumptions == (CLOSED,) * len(proof.theorems)
     assert proof.closed
@@ -40,7 +46,7 @@ def test_the_theorems_compile_and_assume_nothing(proof):
 
 def test_compiling_leaves_nothing_beside_the_sources(proof):
     files = re.findall(r"^\S+\.v$", (SOURCES / "_CoqProject").read_text(), re.MULTILINE)
-    assert sorted(path.name for path in SOURCES.iterdir()) == sorted([*files, "_CoqProject", "README.md"])
+    assert sorted(path.name for path in SOURCES.iterdir()) == sorted([*files, "_CoqProject", "README.md", "main.ml"])
 
 
 def test_the_sources_admit_nothing():
@@ -88,6 +94,53 @@ def test_an_admitted_lemma_shows_in_the_theorems_that_use_it(proof, tmp_path):
 def test_a_false_statement_does_not_compile(proof, tmp_path, file, old, new):
     with pytest.raises(BrokenProofError, match=rf"^{file} does not compile: .*Error"):
         compile_proof(_copy_with(tmp_path, file, old, new))
+
+
+CHECKER_FILES = ("checker.v", "certificate_files.v", "checker_statements.v")
+
+
+def _weakened(directory: Path, file: str, old: str, new: str) -> Path:
+    """Copy the sources with one theorem weakened, and its proof adapted."""
+    copy = directory / "coq"
+    shutil.copytree(SOURCES, copy)
+    text = (copy / file).read_text()
+    assert text.count(old) == 1
+    (copy / file).write_text(text.replace(old, new))
+    return copy
+
+
+def test_a_weakened_theorem_of_the_checker_does_not_fit_its_statement(proof, tmp_path):
+    """The proof goes through with lambda > 0 as well; the statement is about lambda >= 0."""
+    copy = _weakened(tmp_path, "checker.v", "0 <= p -> 0 < q -> optimal", "0 < p -> 0 < q -> optimal")
+    (copy / "_CoqProject").write_text("\n".join(CHECKER_FILES) + "\n")
+    with pytest.raises(BrokenProofError, match=r"^checker_statements\.v does not compile"):
+        compile_proof(copy)
+
+
+@pytest.mark.slow
+def test_a_weakened_theorem_of_the_program_does_not_fit_its_statement(proof, tmp_path):
+    old = "Theorem vertex_integral m n (A : 'M[R]_(m, n)) (b : 'cV[R]_m) : totally"
+    copy = _weakened(tmp_path, "vertices.v", old, old.replace("totally", "b = b -> totally"))
+    text = (copy / "vertices.v").read_text()
+    text = text.replace("case: n A => [|n'] A A_tu b_integer f x;", "case: n A => [|n'] A _ A_tu b_integer f x;")
+    text = text.replace("apply: vertex_integral bounded", "apply: vertex_integral (erefl _) bounded")
+    (copy / "vertices.v").write_text(text)
+    with pytest.raises(BrokenProofError, match=r"^statements\.v does not compile"):
+        compile_proof(copy)
+
+
+def test_every_theorem_is_stated_once_more(proof):
+    texts = ((SOURCES / name).read_text() for name in ("statements.v", "checker_statements.v"))
+    stated = re.findall(r"^Check (\w+) :", "\n".join(texts), re.MULTILINE)
+    assert set(stated) >= {theorem.split(".")[1] for theorem in proof.theorems} - {"bounded_matrix_totally_unimodular"}
+
+
+@pytest.mark.slow
+def test_coqchk_reads_the_compiled_files_again():
+    try:
+        assert compile_proof(recheck=True).closed
+    except CoqMissingError as missing:
+        pytest.skip(str(missing))
 
 
 def test_without_coq_the_error_says_what_to_install(monkeypatch, tmp_path):
