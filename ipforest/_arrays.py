@@ -78,7 +78,7 @@ def checked_offsets(value: npt.ArrayLike) -> npt.NDArray[np.int64]:
     if offsets.ndim != 1 or offsets.size < 2 or offsets[0] != 0 or not is_ascending(offsets):
         raise ValueError(
             "tree_offsets: expected 0 and then the ascending ends of one or more trees, got "
-            f"{np.array2string(offsets, threshold=6)}"
+            f"{np.array2string(offsets, threshold=6, max_line_width=1 << 16)}"
         )
     return offsets
 
@@ -101,9 +101,9 @@ def checked_integer(value: object, name: str) -> int:
     return int(value)
 
 
-def one_line(problem: BaseException) -> str:
-    """Return what an exception says, in one line."""
-    return " ".join(str(problem).split()) or type(problem).__name__
+def one_line(value: object) -> str:
+    """Return the text of an exception or another object in one line; its type where it has none."""
+    return " ".join(str(value).split()) or type(value).__name__
 
 
 def save_arrays(path: str | Path, arrays: Mapping[str, Any]) -> None:

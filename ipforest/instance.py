@@ -21,6 +21,7 @@ from ipforest._arrays import (
     checked_offsets,
     is_ascending,
     load_arrays,
+    one_line,
     read_only,
     save_arrays,
 )
@@ -465,7 +466,9 @@ class PruningInstance:
         data = load_arrays(path, "instance", compressed=False)
         version = data.pop("format_version", None)
         if str(version) != str(FORMAT_VERSION):
-            raise ValueError(f"{path}: expected an instance of format version {FORMAT_VERSION}, got {version}")
+            raise ValueError(
+                f"{path}: expected an instance of format version {FORMAT_VERSION}, got {one_line(version)}"
+            )
         if set(data) - {"example_leaf"} != set(_DATA_FIELDS):
             raise ValueError(f"{path}: expected the fields {sorted(_DATA_FIELDS)}, got {sorted(data)}")
         exact: dict[str, Any] = {
@@ -478,7 +481,7 @@ class PruningInstance:
             arguments: dict[str, Any] = {**data, **{name: read(str(data[name]), name) for name, read in exact.items()}}
             return cls(**arguments)
         except (TypeError, ValueError, OverflowError) as problem:
-            raise ValueError(f"{path}: expected a valid instance, got one that fails: {problem}") from None
+            raise ValueError(f"{path}: expected a valid instance, got one that fails: {one_line(problem)}") from None
 
     def _data(self) -> Iterator[tuple[str, Any]]:
         return ((name, getattr(self, name)) for name in _DATA_FIELDS)

@@ -161,6 +161,8 @@ def _unpack(file: BinaryIO) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         members = archive.infolist()
         if any(member.compress_type != zipfile.ZIP_STORED for member in members):
             raise ValueError("a member is compressed")
+        if any(member.compress_size != member.file_size for member in members):
+            raise ValueError("a member has two sizes")
         if sum(member.file_size for member in members) > size:
             raise ValueError("its members are larger than the file")
         if len({member.filename for member in members}) < len(members):
@@ -298,12 +300,15 @@ def instance_record(path: str | Path, header: Mapping[str, Any], arrays: Mapping
     Raises
     ------
     CertificateFileError
-        If a number of the header cannot be read.
+        If a number of the header cannot be read, or a unit is not positive.
     """
+    units = {name: read_number(path, header, name) for name in ("error_unit", "cost_unit")}
+    if min(units.values()) <= 0:
+        raise CertificateFileError(f"{path}: error_unit, cost_unit: expected numbers > 0, got {min(units.values())}")
     return InstanceRecord(
         **{name: arrays[f"instance/{name}"] for name in INSTANCE_DTYPES},
-        error_unit=read_number(path, header, "error_unit"),
-        cost_unit=read_number(path, header, "cost_unit"),
+        error_unit=units["error_unit"],
+        cost_unit=units["cost_unit"],
         n_units=header["n_units"],
         n_examples=header["n_examples"],
     )

@@ -6,13 +6,16 @@ nothing is best needs a flow of 6, while 4 is all that the network carries.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
+from proofs.certificates.optimality import verify_claim
+from proofs.certificates.path_optimality import verify_path
 from proofs.certificates.records import FlowRecord, InstanceRecord, PathFlowRecord, PathRecord
+from proofs.verdict import Verdict
 
 Pair = tuple[int, int]
 
@@ -148,3 +151,47 @@ def changed(instance: InstanceRecord, **changes: object) -> InstanceRecord:
         for name, value in changes.items()
     }
     return replace(instance, **arrays)
+
+
+@dataclass(frozen=True)
+class PruningClaim:
+    """A pruning that is said to be optimal."""
+
+    instance: InstanceRecord
+    kept: np.ndarray
+    flow: FlowRecord
+    lam: object = Fraction(1)
+    claims: dict | None = None
+
+    def verdict(self) -> Verdict:
+        claims = claims_of(self.instance, self.lam, self.kept) if self.claims is None else self.claims
+        return verify_claim(self.instance, self.lam, self.kept, self.flow, claims)
+
+    def is_true(self) -> bool:
+        """Compare with every pruning; a kept set that is no pruning is not optimal."""
+        worth = {keeps: evaluate(self.instance, keeps) for keeps in prunings(self.instance)}
+        values = {keeps: error + self.lam * cost for keeps, (error, cost) in worth.items()}
+        return values.get(tuple(self.kept.tolist())) == min(values.values())
+
+
+@dataclass(frozen=True)
+class PathClaim:
+    """A path that is said to hold all optimal prunings."""
+
+    instance: InstanceRecord
+    path: PathRecord
+
+    def verdict(self) -> Verdict:
+        return verify_path(self.instance, self.path)
+
+    def is_true(self) -> bool:
+        """Compare each pruning with every other at both ends of its interval and in the middle."""
+        every = [evaluate(self.instance, keeps) for keeps in prunings(self.instance)]
+        ends = [Fraction(0), *self.path.breakpoints]
+        ends.append(ends[-1] + 1000)
+        points = zip(pairwise(ends), self.path.errors, self.path.costs, strict=False)
+        return ends == sorted(set(ends)) and all(
+            error + lam * cost == min(other + lam * price for other, price in every)
+            for (low, high), error, cost in points
+            for lam in (low, (low + high) / 2, high)
+        )

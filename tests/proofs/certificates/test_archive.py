@@ -163,6 +163,15 @@ def test_members_are_no_larger_than_the_file(pruning_certificate, tmp_path):
     assert reason(tmp_path / "other.cert") == "its members are larger than the file"
 
 
+def test_members_have_one_size(pruning_certificate, tmp_path):
+    """Reading asks for as many bytes at once as are said to be stored."""
+    data = bytearray(pruning_certificate.read_bytes())
+    entry = data.index(b"PK\1\2")
+    data[entry + 20 : entry + 24] = struct.pack("<I", 1 << 30)
+    (tmp_path / "other.cert").write_bytes(data)
+    assert reason(tmp_path / "other.cert") == "a member has two sizes"
+
+
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_members_stand_once(pruning_certificate, tmp_path):
     members = list(members_of(pruning_certificate).items())
@@ -366,6 +375,14 @@ def test_forged_paths_are_refused(path_certificate, tmp_path, name, values, expe
     header, arrays = read_archive(path_certificate)
     write_archive(tmp_path / "other.cert", header, {**arrays, name: np.array(values)})
     assert reason(tmp_path / "other.cert").startswith(expected)
+
+
+@pytest.mark.parametrize("name", ["error_unit", "cost_unit"])
+@pytest.mark.parametrize("value", ["0", "-1"])
+def test_units_are_positive(path_certificate, tmp_path, name, value):
+    header, arrays = read_archive(path_certificate)
+    write_archive(tmp_path / "other.cert", header | {name: value}, arrays)
+    assert reason(tmp_path / "other.cert") == f"error_unit, cost_unit: expected numbers > 0, got {value}"
 
 
 def test_a_path_is_about_its_instance(path_certificate, tmp_path):

@@ -5,19 +5,16 @@ above a capacity, circulations, flows across pieces, crooked trees. Each is refu
 would be accepted if that condition were not there: `tests/mutation_gate.py` removes the conditions one by one.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from proofs.certificates.exact_arrays import array_fault
-from proofs.certificates.optimality import verify_claim, verify_optimality
-from proofs.certificates.path_optimality import verify_path
-from proofs.certificates.records import FlowRecord, InstanceRecord, PathRecord
-from proofs.verdict import Verdict
+from proofs.certificates.optimality import verify_optimality
+from proofs.certificates.records import InstanceRecord
 from tests.proofs.certificates.handmade import (
     STANDARD,
     STANDARD_FLOW,
@@ -26,41 +23,20 @@ from tests.proofs.certificates.handmade import (
     A,
     B,
     C,
+    PathClaim,
+    PruningClaim,
     changed,
     claims_of,
-    evaluate,
     flow,
     kept,
     make,
     path,
-    prunings,
 )
 
 CHAIN = (-1, 0, 0, 1, 1)
 """A root with one test below it."""
 NOTHING, FIRST, BOTH = kept(0, 0), kept(1, 0), kept(1, 1)
 LARGEST = 2**63 - 1
-
-
-@dataclass(frozen=True)
-class PruningClaim:
-    """A pruning that is said to be optimal."""
-
-    instance: InstanceRecord
-    kept: np.ndarray
-    flow: FlowRecord
-    lam: object = Fraction(1)
-    claims: dict | None = None
-
-    def verdict(self) -> Verdict:
-        claims = claims_of(self.instance, self.lam, self.kept) if self.claims is None else self.claims
-        return verify_claim(self.instance, self.lam, self.kept, self.flow, claims)
-
-    def is_true(self) -> bool:
-        """Compare with every pruning; a kept set that is no pruning is not optimal."""
-        worth = {keeps: evaluate(self.instance, keeps) for keeps in prunings(self.instance)}
-        values = {keeps: error + self.lam * cost for keeps, (error, cost) in worth.items()}
-        return values.get(tuple(self.kept.tolist())) == min(values.values())
 
 
 def deep(root_gain: int, child_gain: int, root_cost: int, child_cost: int) -> InstanceRecord:
@@ -369,29 +345,6 @@ def test_results_state_what_they_prove(bad):
 def test_arrays_of_other_kinds_are_refused(values, reason):
     assert array_fault("x", np.zeros(2, dtype=np.int64), np.int64) is None
     assert (array_fault("x", values, np.int64) or "").startswith(reason)
-
-
-@dataclass(frozen=True)
-class PathClaim:
-    """A path that is said to hold all optimal prunings."""
-
-    instance: InstanceRecord
-    path: PathRecord
-
-    def verdict(self) -> Verdict:
-        return verify_path(self.instance, self.path)
-
-    def is_true(self) -> bool:
-        """Compare each pruning with every other at both ends of its interval and in the middle."""
-        every = [evaluate(self.instance, keeps) for keeps in prunings(self.instance)]
-        ends = [Fraction(0), *self.path.breakpoints]
-        ends.append(ends[-1] + 1000)
-        points = zip(pairwise(ends), self.path.errors, self.path.costs, strict=False)
-        return ends == sorted(set(ends)) and all(
-            error + lam * cost == min(other + lam * price for other, price in every)
-            for (low, high), error, cost in points
-            for lam in (low, (low + high) / 2, high)
-        )
 
 
 def altered(**changes: object) -> PathClaim:
