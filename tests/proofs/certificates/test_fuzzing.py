@@ -19,4 +19,4 @@ def test_changed_files_are_refused_or_true(seconds, first_seed):
     assert done.returncode == 0, done.stderr[-2000:]
     counted = re.search(r"(\d+) files: .*?(\d+) refused", done.stdout)
     assert counted, done.stdout
-    assert int(counted[2]) > 100
+    assert int(counted[2]) > 20
