@@ -16,8 +16,9 @@ first use, so that a checker brings in no solver:
 `certificates`      `optimality`: one integer flow proves a pruning optimal; `path_optimality`: one flow proves a whole
                     path; `instance`, `exact_arrays`: what both require and compute with; `pruning_file`, `path_file`:
                     both on disk; `archive`, `records`: the container, and what it holds
-`claims`            `table`: the papers' claims, each verdict computed; `pruning_claims`, `tree_claims`: what examines
-                    them; `claim`, `impurity`, `paper_figures`: what they need; `machine_checked`: compiles `coq`
+`claims`            `table`: the papers' claims, each verdict computed; `pruning_claims`, `method_claims`,
+                    `tree_claims`: what examines them; `claim`, `impurity`, `paper_figures`: what they need;
+                    `machine_checked`: compiles `coq`
 `coq`               the theorems, machine-checked, and a checker that is proved
 `extracted_checker` builds that checker, and runs it on the certificates
 `crosschecks`       `methods`: every solver against every other; `brute_force`, `random_instances`

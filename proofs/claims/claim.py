@@ -19,6 +19,18 @@ class Ruling(StrEnum):
     NOT_RUN = "not run"
 
 
+PROVED = "proved"
+EXHAUSTIVE = "exhaustive"
+CERTIFICATE = "certificate"
+COUNTEREXAMPLE = "counterexample"
+"""Kinds of evidence: a proof that a machine has read, every case of a stated size, an object that anyone can check."""
+
+
+def sample_of(n: int) -> str:
+    """Name the weakest kind of evidence: n cases drawn at random."""
+    return f"sample of {n}"
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A claim before it is examined.
@@ -33,12 +45,15 @@ class Claim:
         What the project states.
     examine : callable
         Takes a seeded generator; returns the ruling and the evidence.
+    kind : str
+        What kind of evidence that is: `PROVED`, `EXHAUSTIVE`, `CERTIFICATE`, `COUNTEREXAMPLE` or `sample_of(n)`.
     """
 
     text: str
     where: str
     expected: Ruling
     examine: Callable[[np.random.Generator], tuple[Ruling, str]]
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +70,8 @@ class Finding:
         What this run found.
     expected : Ruling
         What the project states; a run that finds something else has failed.
+    kind : str
+        What kind of evidence there is; see `Claim`.
     evidence : str
         What was computed, in one line.
     runtime_s : float
@@ -64,13 +81,14 @@ class Finding:
     where: str
     verdict: Ruling
     expected: Ruling
+    kind: str
     evidence: str
     runtime_s: float
 
     @property
     def passed(self) -> bool:
-        """Whether the verdict is the expected one; a check that could not be run has not failed."""
-        return self.verdict in (self.expected, Ruling.NOT_RUN)
+        """Whether the verdict is the expected one; a check that could not be run has shown nothing."""
+        return self.verdict == self.expected
 
     def __str__(self) -> str:
-        return f"[{self.verdict}] {self.claim} ({self.where}): {self.evidence}"
+        return f"[{self.verdict}; {self.kind}] {self.claim} ({self.where}): {self.evidence}"

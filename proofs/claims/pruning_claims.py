@@ -21,7 +21,7 @@ from ipforest.solvers import MissingSolverError, solve
 from ipforest.solvers.highs import run
 from proofs.certificates.optimality import verify_optimality
 from proofs.certificates.path_optimality import verify_path
-from proofs.claims.claim import Claim, Ruling
+from proofs.claims.claim import CERTIFICATE, COUNTEREXAMPLE, PROVED, Claim, Ruling, sample_of
 from proofs.claims.machine_checked import BrokenProofError, CoqMissingError, compile_proof
 from proofs.claims.paper_figures import NODES, figure_instance
 from proofs.crosschecks.brute_force import prunings
@@ -90,9 +90,9 @@ def printed_matrix_of_tree_two(rng: np.random.Generator) -> tuple[Ruling, str]:
         return Ruling.INCONSISTENT, str(remarks)
     ruling = Ruling.TRUE if set(remarks.values()) == {"equal"} else Ruling.FALSE
     wrong = "; ".join(f"{name} {remark}" for name, remark in remarks.items() if remark != "equal")
-    return (
-        ruling,
-        f"{list(remarks.values()).count('equal')} of 6 rows equal; {wrong}; r5-r6 itself is missing in the text",
+    return ruling, (
+        f"{list(remarks.values()).count('equal')} of 6 rows equal; {wrong}; r5-r6 itself is missing in the text, which "
+        "may have lost what the page shows"
     )
 
 
@@ -607,90 +607,127 @@ THEOREM = "Theorem 3.2 (BudgetPrune), Theorem 4.2 (optimal pruning)"
 
 CLAIMS = [
     Claim(
-        "each tree's equality constraints have a network form", LEMMA, Ruling.TRUE, equality_constraints_are_networks
+        "each tree's equality constraints have a network form",
+        LEMMA,
+        Ruling.TRUE,
+        equality_constraints_are_networks,
+        sample_of(302),
     ),
     Claim(
         "each source-sink path of that network is a feasible pruning",
         "BudgetPrune, appendix 6.2, Figure 3",
         Ruling.TRUE,
         paths_are_prunings,
+        sample_of(62),
     ),
     Claim(
-        "the printed network matrix of tree 2",
-        "optimal pruning, after Lemma 4.1; BudgetPrune, appendix 6.2 (as text)",
+        "the network matrix of tree 2, as the text extracted from the PDFs has it",
+        "optimal pruning, after Lemma 4.1; BudgetPrune, appendix 6.2",
         Ruling.FALSE,
         printed_matrix_of_tree_two,
+        COUNTEREXAMPLE,
     ),
     Claim(
         "IP1's relaxation has a fractional vertex",
         "optimal pruning, section 4; BudgetPrune, appendix 6.1",
         Ruling.TRUE,
         naive_formulation_has_a_fractional_vertex,
+        COUNTEREXAMPLE,
     ),
-    Claim("IP1 is not totally unimodular", "implied there", Ruling.TRUE, naive_formulation_is_not_unimodular),
-    Claim("IP1's relaxation is too weak to prune by", "implied there", Ruling.TRUE, naive_bound_is_weak),
-    Claim("IP1's relaxation is weak on a trained forest too", "implied there", Ruling.TRUE, naive_bound_on_a_forest),
-    Claim("IP3's constraint matrix is totally unimodular", THEOREM, Ruling.TRUE, programs_are_totally_unimodular),
+    Claim(
+        "IP1 is not totally unimodular",
+        "implied there",
+        Ruling.TRUE,
+        naive_formulation_is_not_unimodular,
+        COUNTEREXAMPLE,
+    ),
+    Claim(
+        "IP1's relaxation is too weak to prune by", "implied there", Ruling.TRUE, naive_bound_is_weak, sample_of(200)
+    ),
+    Claim(
+        "IP1's relaxation is weak on a trained forest too",
+        "implied there",
+        Ruling.TRUE,
+        naive_bound_on_a_forest,
+        sample_of(1),
+    ),
+    Claim(
+        "IP3's constraint matrix is totally unimodular",
+        THEOREM,
+        Ruling.TRUE,
+        programs_are_totally_unimodular,
+        CERTIFICATE,
+    ),
     Claim(
         "proof: J1 and the odd rows of J2 against the even rows of J2",
         THEOREM,
         Ruling.REPAIRED,
         printed_partition_fails,
+        COUNTEREXAMPLE,
     ),
-    Claim("the relaxation's vertices are integral", THEOREM, Ruling.TRUE, all_vertices_are_integral),
-    Claim("simplex ends in integral vertices", THEOREM, Ruling.TRUE, simplex_vertices_are_integral),
+    Claim("the relaxation's vertices are integral", THEOREM, Ruling.TRUE, all_vertices_are_integral, sample_of(28)),
+    Claim("simplex ends in integral vertices", THEOREM, Ruling.TRUE, simplex_vertices_are_integral, sample_of(100)),
     Claim(
         "the relaxation solves the integer program (and so do its compact and closure forms)",
         THEOREM,
         Ruling.TRUE,
         exact_forms_agree,
+        sample_of(25),
     ),
     Claim(
         "the relaxation has only integral optimal solutions",
         "optimal pruning, Theorem 4.2",
         Ruling.FALSE,
         ties_have_fractional_optima,
+        COUNTEREXAMPLE,
     ),
     Claim(
         "any fractional point has a threshold that rounds it to one at least as good",
         "an elementary proof of Theorem 3.2 / 4.2",
         Ruling.TRUE,
         thresholds_round_fractional_points,
+        sample_of(200),
     ),
     Claim(
         "one s-t minimum cut prunes the whole forest optimally, and its flow proves it",
         "this project (closure form of IP3)",
         Ruling.TRUE,
         flows_prove_optimality,
+        CERTIFICATE,
     ),
     Claim(
         "optimal prunings are nested in lambda, and one flow proves the whole path",
         "this project",
         Ruling.TRUE,
         paths_prove_every_lambda,
+        CERTIFICATE,
     ),
     Claim(
         "integrality and total unimodularity for every forest, routing and price list, machine-checked in Coq",
         THEOREM,
         Ruling.TRUE,
         the_theorem_is_machine_checked,
+        PROVED,
     ),
     Claim(
         "the relaxation gives an optimally pruned forest for any budget",
         "optimal pruning, Corollary 4.3",
         Ruling.FALSE,
         budget_relaxation_between_breakpoints,
+        COUNTEREXAMPLE,
     ),
     Claim(
         "LP1's budget row destroys total unimodularity",
         "why Corollary 4.3 needs its breakpoint",
         Ruling.TRUE,
         budget_row_destroys_unimodularity,
+        COUNTEREXAMPLE,
     ),
     Claim(
         "numbers of variables and constraints of IP3",
         "optimal pruning, section 4, Complexity",
         Ruling.TRUE,
         counts_are_bounded,
+        sample_of(201),
     ),
 ]

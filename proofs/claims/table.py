@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from ipforest.progress import ProgressCallback, silent
-from proofs.claims import pruning_claims, tree_claims
+from proofs.claims import method_claims, pruning_claims, tree_claims
 from proofs.claims.claim import Claim, Finding, Ruling
 
 
 def all_claims() -> list[Claim]:
     """List every claim that `prove` examines."""
-    return [*pruning_claims.CLAIMS, *tree_claims.CLAIMS]
+    return [*pruning_claims.CLAIMS, *method_claims.CLAIMS, *tree_claims.CLAIMS]
 
 
 def prove(seed: int = 0, progress: ProgressCallback = silent, claims: Sequence[Claim] | None = None) -> list[Finding]:
@@ -49,7 +49,7 @@ def prove(seed: int = 0, progress: ProgressCallback = silent, claims: Sequence[C
         started = perf_counter()
         verdict, evidence = claim.examine(np.random.default_rng([seed, *claim.text.encode()]))
         runtime = perf_counter() - started
-        findings.append(Finding(claim.text, claim.where, verdict, claim.expected, evidence, runtime))
+        findings.append(Finding(claim.text, claim.where, verdict, claim.expected, claim.kind, evidence, runtime))
     progress(1.0, "done")
     return findings
 
@@ -73,6 +73,7 @@ def from_json(text: str) -> list[Finding]:
             row["where"],
             Ruling(row["verdict"]),
             Ruling(row["expected"]),
+            row["kind"],
             row["evidence"],
             row["runtime_s"],
         )
@@ -82,9 +83,9 @@ def from_json(text: str) -> list[Finding]:
 
 def to_markdown(findings: Sequence[Finding]) -> str:
     """Write the table as Markdown."""
-    lines = ["| claim | where | verdict | evidence |", "| --- | --- | --- | --- |"]
+    lines = ["| claim | where | verdict | kind | evidence |", "| --- | --- | --- | --- | --- |"]
     for finding in findings:
-        cells = (finding.claim, finding.where, _shown_verdict(finding), finding.evidence)
+        cells = (finding.claim, finding.where, _shown_verdict(finding), finding.kind, finding.evidence)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
@@ -95,13 +96,13 @@ def to_rich(findings: Sequence[Finding]) -> Any:
     from rich.table import Table
 
     shown = Table(title="The papers' claims, examined", show_lines=True)
-    for heading, ratio in (("claim", 4), ("where", 3), ("verdict", 2), ("evidence", 6)):
+    for heading, ratio in (("claim", 4), ("where", 3), ("verdict", 2), ("kind", 2), ("evidence", 6)):
         shown.add_column(heading, ratio=ratio)
     styles = {Ruling.TRUE: "green", Ruling.REPAIRED: "green", Ruling.FALSE: "yellow", Ruling.NOT_RUN: "dim"}
     for finding in findings:
         style = styles[finding.verdict] if finding.passed else "bold red"
         verdict = f"[{style}]{_shown_verdict(finding)}[/]"
-        shown.add_row(escape(finding.claim), escape(finding.where), verdict, escape(finding.evidence))
+        shown.add_row(escape(finding.claim), escape(finding.where), verdict, finding.kind, escape(finding.evidence))
     return shown
 
 

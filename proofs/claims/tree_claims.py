@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from proofs.claims.claim import Claim, Ruling
+from proofs.claims.claim import CERTIFICATE, COUNTEREXAMPLE, EXHAUSTIVE, Claim, Ruling, sample_of
 from proofs.claims.impurity import (
     check_admissible,
     entropy_is_larger,
@@ -71,6 +71,31 @@ def greedy_tree_within_the_logarithm(rng: np.random.Generator) -> tuple[Ruling, 
     )
 
 
+def first_split_bounds_the_optimum(rng: np.random.Generator) -> tuple[Ruling, str]:
+    """Compare the first greedy split's price / impurity drop, times the impurity, with the optimal max-cost."""
+    examined, largest = 0, Fraction(0)
+    while examined < 300:
+        table = random_table(rng, int(rng.integers(3, 11)), int(rng.integers(4, 6)), int(rng.integers(2, 4)))
+        impurity = threshold_pairs(Fraction(int(rng.integers(0, 2))))
+        members = np.arange(table.labels.size)
+        worth, optimum = impurity(table.counts(members)), optimal_max_cost(table, impurity)
+        if optimum is None or worth == 0:
+            continue
+        drops = [
+            min(worth - impurity(table.counts(members[side == outcome])) for outcome in (False, True))
+            for side in table.features.T
+        ]
+        risk = min(Fraction(price) / drop for price, drop in zip(table.prices, drops, strict=True) if drop > 0)
+        examined += 1
+        if risk * worth > optimum:
+            return Ruling.FALSE, f"{risk * worth} above {optimum} on {table.features.astype(int).tolist()}"
+        largest = max(largest, risk * worth / optimum)
+    return Ruling.TRUE, (
+        f"{examined} random tables of 3-10 examples against the best of all trees: c F(S) / (F(S) - F(S_q)) of the "
+        f"first greedy split is at most {float(largest):.2f} of the optimal max-cost"
+    )
+
+
 def early_stopping_costs_two(rng: np.random.Generator) -> tuple[Ruling, str]:
     """Grow the greedy tree on the 1024 examples of section 2.4 with and without a threshold."""
     table = section_24_table()
@@ -109,29 +134,41 @@ CLAIMS = [
         "BudgetRF, Lemma 2.3",
         Ruling.TRUE,
         threshold_pairs_is_admissible,
+        EXHAUSTIVE,
     ),
     Claim(
         "neither entropy nor the Gini index is monotone",
         "BudgetRF, section 2.3",
         Ruling.TRUE,
         entropy_and_gini_are_not_monotone,
+        COUNTEREXAMPLE,
+    ),
+    Claim(
+        "the first greedy split bounds the optimal max-cost from below",
+        "BudgetRF, Lemma 2.1",
+        Ruling.TRUE,
+        first_split_bounds_the_optimum,
+        sample_of(300),
     ),
     Claim(
         "GREEDYTREE's max-cost is within O(log n) of the optimal tree's",
         "BudgetRF, Theorem 2.2",
         Ruling.TRUE,
         greedy_tree_within_the_logarithm,
+        sample_of(300),
     ),
     Claim(
         "1024 examples: 0.39% error at max-cost 2, max-cost 10 for zero error by the greedy tree",
         "BudgetRF, section 2.4, Figure 2",
         Ruling.TRUE,
         early_stopping_costs_two,
+        EXHAUSTIVE,
     ),
     Claim(
         "the optimal max-cost to classify all 1024 correctly is 10",
         "BudgetRF, section 2.4",
         Ruling.REPAIRED,
         zero_error_needs_depth_ten,
+        CERTIFICATE,
     ),
 ]

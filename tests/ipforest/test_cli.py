@@ -218,7 +218,7 @@ def test_crosscheck_saves_a_disagreement_for_replay(tmp_path, monkeypatch, capsy
 
 
 def test_prove_exits_with_1_when_a_verdict_is_not_the_stated_one(monkeypatch, tmp_path, capsys):
-    finding = Finding("a claim", "somewhere", Ruling.FALSE, Ruling.TRUE, "evidence", 0.0)
+    finding = Finding("a claim", "somewhere", Ruling.FALSE, Ruling.TRUE, "proved", "evidence", 0.0)
     monkeypatch.setattr(claims, "prove", lambda seed, progress: [finding])
     assert main(["prove", "--out", str(tmp_path)]) == 1
     assert "FAILED" in capsys.readouterr().out

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from proofs.claims import pruning_claims, table, tree_claims
-from proofs.claims.claim import Claim, Finding, Ruling
+from proofs.claims import method_claims, pruning_claims, table, tree_claims
+from proofs.claims.claim import CERTIFICATE, COUNTEREXAMPLE, EXHAUSTIVE, PROVED, Claim, Finding, Ruling, sample_of
 
 LISTED = table.all_claims()
 EXAMINATION = "tuple[Ruling, str]"
@@ -29,7 +29,7 @@ def test_each_claim_gets_the_expected_verdict(claim):
     assert "\n" not in evidence
 
 
-@pytest.mark.parametrize("module", [pruning_claims, tree_claims])
+@pytest.mark.parametrize("module", [pruning_claims, method_claims, tree_claims])
 def test_every_examination_is_listed(module):
     examinations = {
         name for name, item in vars(module).items() if getattr(item, "__annotations__", {}).get("return") == EXAMINATION
@@ -49,9 +49,9 @@ def fixed(verdict):
 @pytest.fixture
 def short_table(monkeypatch):
     listed = [
-        Claim("a", "here", Ruling.TRUE, fixed(Ruling.TRUE)),
-        Claim("b", "there", Ruling.FALSE, fixed(Ruling.FALSE)),
-        Claim("c", "nowhere", Ruling.TRUE, fixed(Ruling.NOT_RUN)),
+        Claim("a", "here", Ruling.TRUE, fixed(Ruling.TRUE), EXHAUSTIVE),
+        Claim("b", "there", Ruling.FALSE, fixed(Ruling.FALSE), COUNTEREXAMPLE),
+        Claim("c", "nowhere", Ruling.TRUE, fixed(Ruling.TRUE), sample_of(7)),
     ]
     monkeypatch.setattr(table, "all_claims", lambda: listed)
     return listed
@@ -66,12 +66,26 @@ def test_prove_reports_progress_and_passes(short_table):
 
 
 def test_an_unexpected_verdict_fails(short_table):
-    short_table.append(Claim("d", "here", Ruling.FALSE, fixed(Ruling.TRUE)))
-    short_table.append(Claim("e", "here", Ruling.FALSE, fixed(Ruling.INCONSISTENT)))
+    short_table.append(Claim("d", "here", Ruling.FALSE, fixed(Ruling.TRUE), CERTIFICATE))
+    short_table.append(Claim("e", "here", Ruling.FALSE, fixed(Ruling.INCONSISTENT), CERTIFICATE))
     findings = table.prove()
     assert [claim.passed for claim in findings] == [True, True, True, False, False]
     assert not table.all_passed(findings)
     assert "FAILED: true, expected false as printed" in table.to_markdown(findings)
+
+
+def test_what_was_not_run_has_not_passed(short_table):
+    short_table.append(Claim("f", "here", Ruling.TRUE, fixed(Ruling.NOT_RUN), PROVED))
+    findings = table.prove()
+    assert not findings[-1].passed
+    assert not table.all_passed(findings)
+    assert "FAILED: not run, expected true" in table.to_markdown(findings)
+
+
+def test_every_claim_names_its_kind_of_evidence():
+    kinds = {claim.kind for claim in LISTED}
+    assert kinds >= {PROVED, EXHAUSTIVE, CERTIFICATE, COUNTEREXAMPLE}
+    assert all(kind.startswith("sample of ") for kind in kinds - {PROVED, EXHAUSTIVE, CERTIFICATE, COUNTEREXAMPLE})
 
 
 def test_the_table_survives_json_and_prints(short_table):
@@ -80,12 +94,15 @@ def test_the_table_survives_json_and_prints(short_table):
     markdown = table.to_markdown(findings)
     assert markdown.count("\n") == 2 + len(findings)
     assert r"\| found" in markdown
+    assert "sample of 7" in markdown
     console = Console(width=200, record=True, file=StringIO())
     console.print(table.to_rich(findings))
-    assert "found [nothing]" in console.export_text()
+    printed = console.export_text()
+    assert "found [nothing]" in printed
+    assert "sample of 7" in printed
 
 
 def test_a_finding_reads_as_one_line():
-    finding = Finding("x is y", "a paper", Ruling.TRUE, Ruling.TRUE, "computed", 0.1)
-    assert str(finding) == "[true] x is y (a paper): computed"
+    finding = Finding("x is y", "a paper", Ruling.TRUE, Ruling.TRUE, PROVED, "computed", 0.1)
+    assert str(finding) == "[true; proved] x is y (a paper): computed"
     assert not replace(finding, verdict=Ruling.FALSE).passed

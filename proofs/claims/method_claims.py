@@ -1,0 +1,275 @@
+"""Claims about the programs' data, algorithms and proofs, each examined by computation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+from itertools import product
+
+import numpy as np
+
+from ipforest.instance import PruningInstance
+from ipforest.path import prune_path
+from ipforest.results import DualFlow
+from ipforest.solvers import MissingSolverError, solve
+from proofs.claims.claim import COUNTEREXAMPLE, EXHAUSTIVE, Claim, Ruling, sample_of
+from proofs.claims.paper_figures import figure_instance
+from proofs.crosschecks.brute_force import prunings
+from proofs.crosschecks.random_instances import random_instance
+from proofs.integrality.polytopes import polytope
+from proofs.integrality.vertices import vertices
+
+Shape = tuple["Shape", "Shape"] | None
+"""A binary tree: its two subtrees, or None for a leaf."""
+
+
+@cache
+def shapes(n_leaves: int) -> tuple[Shape, ...]:
+    """List every binary tree with so many leaves."""
+    if n_leaves == 1:
+        return (None,)
+    return tuple(
+        (left, right)
+        for left_leaves in range(1, n_leaves)
+        for left in shapes(left_leaves)
+        for right in shapes(n_leaves - left_leaves)
+    )
+
+
+def cuts(shape: Shape, node: int = 0) -> Iterator[frozenset[int]]:
+    """Give the leaves of every pruned tree: the root alone, or a pruned left and a pruned right subtree.
+
+    Nodes are numbered in pre-order from `node`.
+    """
+    yield frozenset([node])
+    if shape is not None:
+        left, right = shape
+        for first in cuts(left, node + 1):
+            for second in cuts(right, node + 1 + _size(left)):
+                yield first | second
+
+
+def root_paths(shape: Shape, node: int = 0, above: tuple[int, ...] = ()) -> Iterator[tuple[bool, tuple[int, ...]]]:
+    """Give for every node, in pre-order, whether it is a leaf, and p(h)."""
+    path = (*above, node)
+    yield shape is None, path
+    if shape is not None:
+        yield from root_paths(shape[0], node + 1, path)
+        yield from root_paths(shape[1], node + 1 + _size(shape[0]), path)
+
+
+def _size(shape: Shape) -> int:
+    return 1 if shape is None else 1 + _size(shape[0]) + _size(shape[1])
+
+
+def path_sums_describe_prunings(rng: np.random.Generator) -> tuple[Ruling, str]:
+    """Compare the 0-1 solutions of the path sums with the pruned trees, for all small trees."""
+    trees = points = 0
+    for n_leaves in range(1, 7):
+        for shape in shapes(n_leaves):
+            rows = [path for is_leaf, path in root_paths(shape) if is_leaf]
+            every = product((0, 1), repeat=_size(shape))
+            solutions = {z for z in every if all(sum(z[node] for node in path) == 1 for path in rows)}
+            pruned = {tuple(int(node in leaves) for node in range(_size(shape))) for leaves in cuts(shape)}
+            if solutions != pruned:
+                return Ruling.FALSE, f"the two sets differ for the tree {shape}"
+            trees, points = trees + 1, points + len(pruned)
+    return Ruling.TRUE, f"all {trees} binary trees of up to 6 leaves: the same {points} points both ways"
+
+
+def splits_are_paid_by_kept_nodes(rng: np.random.Generator) -> tuple[Ruling, str]:
+    """Compare sum |S_h| d_h z_h with the examples at the nodes that stay, in every pruned tree.
+
+    Both sides are linear in the number of examples at each leaf, so one example at one leaf is the general case.
+    """
+    compared = 0
+    for n_leaves in range(1, 7):
+        for shape in shapes(n_leaves):
+            paths = [path for _, path in root_paths(shape)]
+            for is_leaf, example in root_paths(shape):
+                for leaves in cuts(shape) if is_leaf else ():
+                    by_depth = sum(len(paths[node]) - 1 for node in leaves if node in example)
+                    kept = sum(not leaves.intersection(paths[node]) for node in example)
+                    if by_depth != kept:
+                        return Ruling.FALSE, f"{by_depth} against {kept} for the leaves {sorted(leaves)} of {shape}"
+                    compared += 1
+    return Ruling.TRUE, (
+        f"all pruned trees of all binary trees of up to 6 leaves, one example at any leaf: {compared} equalities; both "
+        "sides are linear in the examples"
+    )
+
+
+def averaged_distributions_err_alike(rng: np.random.Generator) -> tuple[Ruling, str]:
+    """Exhibit three trees whose averaged leaf distributions err where two of the trees do not."""
+    right_class = [Fraction(6, 10), Fraction(6, 10), Fraction(1, 10)]
+    average_error = Fraction(sum(share < Fraction(1, 2) for share in right_class), len(right_class))
+    mean = sum(right_class, Fraction(0)) / len(right_class)
+    error_of_average = Fraction(int(mean < Fraction(1, 2)))
+    return (Ruling.FALSE if average_error != error_of_average else Ruling.TRUE), (
+        f"two classes, three trees that give the right one .6, .6, .1: the trees err {average_error} on average, their "
+        f"mean gives it {mean} and errs {error_of_average}"
+    )
+
+
+def upper_bounds_can_be_ignored(rng: np.random.Generator) -> tuple[Ruling, str]:
+    """Enumerate the vertices of IP3 without upper bounds, and look whether any lies outside the unit box."""
+    instances = found = 0
+    while instances < 25:
+        instance = random_instance(rng, 4)
+        if instance.n_triples > 5:
+            continue
+        instances += 1
+        for point in vertices(polytope(instance, "ip3")):
+            found += 1
+            if max(point, default=Fraction(0)) > 1:
+                return Ruling.FALSE, f"a vertex has the entry {max(point)}"
+    return Ruling.TRUE, f"{instances} random instances, all {found} vertices of z, w >= 0 lie in the unit box"
+
+
+def some_lambda_spends_the_budget(rng: np.random.Generator) -> tuple[Ruling, str]:
+    """Collect the costs of all prunings that are optimal for some lambda on tree 1, ties included."""
+    instance = figure_instance(1)
+    path = prune_path(instance)
+    every = [instance.evaluate(pruning) for pruning in prunings(instance)]
+    ends = [Fraction(0), *path.breakpoints]
+    middles = [(low + high) / 2 for low, high in zip(ends, [*ends[1:], ends[-1] + 2], strict=True)]
+    spent: set[Fraction] = set()
+    for lam in (*ends, *middles):
+        least = min(error + lam * cost for error, cost in every)
+        spent |= {cost for error, cost in every if error + lam * cost == least}
+    budget = (min(spent) + min(spent - {min(spent)})) / 2
+    missed = budget not in spent
+    return (Ruling.FALSE if missed else Ruling.TRUE), (
+        f"tree 1, unit costs: over all lambda the optimal prunings cost {', '.join(map(str, sorted(spent)))}; none "
+        f"costs the budget {budget}"
+    )
+
+
+def multipliers_close_the_gap(rng: np.random.Generator) -> tuple[Ruling, str]:
+    """Price each tree by multipliers: random ones bound the optimum from below, those of the minimum cut reach it."""
+    examined = 0
+    while examined < 60:
+        instance = random_instance(rng, 7)
+        lam = Fraction(int(rng.integers(0, 20)), int(rng.integers(1, 10)))
+        result = solve(instance, lam)
+        if result.flow is None:
+            return Ruling.INCONSISTENT, "the minimum cut carries no flow"
+        p, q = result.flow.p, result.flow.q
+        optimum = result.objective * q / instance.error_unit
+        drawn = [Fraction(int(rng.integers(0, 5)) * p, 2) for _ in range(instance.n_triples)]
+        for beta, is_optimal in ((drawn, False), (_flow_multipliers(result.flow), True)):
+            bound = _lagrangian_bound(instance, p, q, beta)
+            if bound > optimum or (is_optimal and bound != optimum):
+                return Ruling.FALSE, f"the bound is {bound}, the optimum {optimum}"
+        examined += 1
+    return Ruling.TRUE, (
+        f"{examined} random instances: with w = 1 where mu < 0 and each tree at its best, random multipliers never "
+        f"exceed the optimum; the minimum cut's flow as multipliers has gap 0 in all of them"
+    )
+
+
+def _flow_multipliers(flow: DualFlow) -> list[Fraction]:
+    return [Fraction(int(number)) for number in flow.triple]
+
+
+def _lagrangian_bound(instance: PruningInstance, p: int, q: int, beta: list[Fraction]) -> Fraction:
+    """Compute sum over trees of the cheapest pruning, plus sum of min(0, mu), in scaled integer units."""
+    place = {int(node): number for number, node in enumerate(instance.internal_nodes)}
+    below: list[Fraction] = [Fraction(0)] * instance.n_nodes
+    total = Fraction(0)
+    for node in range(instance.n_nodes - 1, -1, -1):
+        value = Fraction(q * int(instance.errors[node]))
+        if node in place:
+            row = place[node]
+            uses = range(int(instance.indptr[row]), int(instance.indptr[row + 1]))
+            split = below[node] + p * int(instance.split_cost[row]) + sum((beta[use] for use in uses), Fraction(0))
+            value = min(value, split)
+        above = int(instance.node_parent[node])
+        if above >= 0:
+            below[above] += value
+        else:
+            total += value
+    slack = [Fraction(p * int(price)) for price in instance.acquisition_cost]
+    for use, acquisition in enumerate(instance.indices.tolist()):
+        slack[acquisition] -= beta[use]
+    return total + sum((min(Fraction(0), mu) for mu in slack), Fraction(0))
+
+
+def columns_are_generated_to_the_optimum(rng: np.random.Generator) -> tuple[Ruling, str]:
+    """Run Dantzig-Wolfe's method on random instances; compare its optimum, and count the master's equalities."""
+    solved = 0
+    while solved < 30:
+        instance = random_instance(rng, 6)
+        lam = Fraction(int(rng.integers(1, 20)), int(rng.integers(1, 10)))
+        try:
+            found = solve(instance, lam, method="dantzig-wolfe")
+        except MissingSolverError as missing:
+            return Ruling.NOT_RUN, str(missing)
+        if found.objective != solve(instance, lam).objective:
+            return Ruling.FALSE, f"{found.objective} is not the optimum"
+        triples = np.stack([_tree_of_triples(instance), instance.acquisition_example[instance.indices]])
+        most_used = int(np.unique(triples, axis=1, return_counts=True)[1].max(initial=0))
+        equalities = instance.n_triples + instance.n_trees
+        if equalities > instance.n_examples * instance.n_trees * most_used + instance.n_trees:
+            return Ruling.FALSE, f"{equalities} equalities"
+        solved += 1
+    return Ruling.TRUE, f"{solved} random instances: the optimum, with at most N T K_max + T equalities in the master"
+
+
+def _tree_of_triples(instance: PruningInstance) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    nodes = instance.internal_nodes[instance.triple_node]
+    return np.searchsorted(instance.tree_offsets, nodes, side="right").astype(np.int64)
+
+
+CLAIMS = [
+    Claim(
+        "the path sums characterise the valid pruned trees",
+        "Sherali et al., Proposition 1, as both papers cite it",
+        Ruling.TRUE,
+        path_sums_describe_prunings,
+        EXHAUSTIVE,
+    ),
+    Claim(
+        "sum |S_h| d_h z_h is the computation cost of splits",
+        "BudgetPrune, section 3",
+        Ruling.TRUE,
+        splits_are_paid_by_kept_nodes,
+        EXHAUSTIVE,
+    ),
+    Claim(
+        "the average error across trees corresponds to the error of the averaged leaf distributions",
+        "optimal pruning, section 4",
+        Ruling.FALSE,
+        averaged_distributions_err_alike,
+        COUNTEREXAMPLE,
+    ),
+    Claim(
+        "the upper bounds on the variables can be ignored",
+        "proof of Theorem 4.2; BudgetPrune, appendix 6.3",
+        Ruling.TRUE,
+        upper_bounds_can_be_ignored,
+        sample_of(25),
+    ),
+    Claim(
+        "proof: some lambda* has an optimal pruning that costs the budget B",
+        "optimal pruning, Corollary 4.3",
+        Ruling.FALSE,
+        some_lambda_spends_the_budget,
+        COUNTEREXAMPLE,
+    ),
+    Claim(
+        "given multipliers, w has a closed form and the trees separate; the duality gap can be made as small as wanted",
+        "BudgetPrune, Algorithm 1",
+        Ruling.TRUE,
+        multipliers_close_the_gap,
+        sample_of(60),
+    ),
+    Claim(
+        "column generation tree by tree solves the program, with at most N T K_max + T equalities",
+        "optimal pruning, section 5",
+        Ruling.TRUE,
+        columns_are_generated_to_the_optimum,
+        sample_of(30),
+    ),
+]
