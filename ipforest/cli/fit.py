@@ -17,6 +17,7 @@ from ipforest.cli.options import (
     Arguments,
     Subparsers,
     add_command,
+    add_search_options,
     exact_number,
     new_table,
     positive_integer,
@@ -46,6 +47,7 @@ def add(commands: Subparsers) -> None:
     command.add_argument("--prices", metavar="FILE", help=".csv or .json of prices by column (default: 1 each)")
     command.add_argument("--budget", required=True, metavar="B", help="what an example may cost on average")
     command.add_argument("--out", required=True, metavar="DIR", help=f"write {MODEL_FILE} and {REPORT_FILE} there")
+    add_search_options(command)
     command.add_argument("--regression", action="store_true", help="predict a number, not a class")
     command.add_argument("--trees", type=positive_integer, default=100, metavar="T", help="trees of the forest")
     command.add_argument(
@@ -140,6 +142,8 @@ def _fitted(options: Arguments, X: pd.DataFrame, y: pd.Series, costs: FeatureCos
         kind(options.trees, random_state=options.seed, n_jobs=-1),
         feature_costs=costs,
         budget=budget,
+        search=options.search,
+        time_limit=options.time_limit,
         random_state=options.seed,
     )
     words = text_columns(X)
@@ -168,6 +172,7 @@ def _report(model: Any, X: pd.DataFrame, y: pd.Series, names: list[str]) -> dict
     whole = pruned.at_lambda(0)
     return {
         "budget": str(pruned.budget),
+        "gap": float(pruned.gap_),
         "rows_held_out": len(X),
         "measure": "error" if pruned.pruned_.is_classifier else "1 - R2",
         "error": 1 - pruned.score(columns, y),
@@ -191,7 +196,8 @@ def _verdict(report: dict[str, Any]) -> str:
     idle = [line["name"] for line in report["bought"] if line["share"] == 0]
     unused = f"Nobody needs {', '.join(idle)}.\n" if idle else ""
     return (
-        f"{unused}An example costs {report['cost']:.4g} on average (budget {float(report['budget']):.4g}; unpruned "
-        f"{report['cost_unpruned']:.4g}) at {report['measure']} {report['error']:.4f} (unpruned "
-        f"{report['error_unpruned']:.4f})."
+        f"{unused}An example costs {report['cost']:.4g} on average (budget {float(Fraction(report['budget'])):.4g}; "
+        f"unpruned {report['cost_unpruned']:.4g}) at {report['measure']} {report['error']:.4f} (unpruned "
+        f"{report['error_unpruned']:.4f}).\nNo pruning within the budget has a training error that is smaller by more "
+        f"than {report['gap']:.2g}."
     )

@@ -68,6 +68,19 @@ def add_problem_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--split-cost", default="0", metavar="C", help="what one test costs (default: 0)")
 
 
+def add_search_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of the search within a budget."""
+    command.add_argument(
+        "--search",
+        choices=("path", "greedy", "exact"),
+        default="exact",
+        help="best breakpoint of the path, filled up by greed, or branch and bound (default: exact)",
+    )
+    command.add_argument(
+        "--time-limit", type=seconds, default=10.0, metavar="S", help="seconds of branch and bound (default: 10)"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """What the options of a command describe.

@@ -1,18 +1,19 @@
-"""The command ``prune``: your own forest, pruned to a budget or at one lambda, with a certificate."""
+"""The command ``prune``: your own forest, pruned within a budget or at one lambda, with what proves it."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ipforest.cli.options import (
     DONE,
     Arguments,
+    Problem,
     Subparsers,
     add_command,
     add_out_option,
     add_problem_options,
+    add_search_options,
     exact_number,
     out_directory,
     print_notes,
@@ -20,59 +21,82 @@ from ipforest.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from ipforest.ensemble.forest import Forest
-    from ipforest.instance import PruningInstance
-    from ipforest.results import PruningResult
+    from fractions import Fraction
+
+    from ipforest.path import PruningPath
+    from ipforest.progress import ProgressCallback
+    from ipforest.results import BudgetResult, PruningResult
+
+LARGE = 2_000_000
+"""Triples from which on a certificate, 40 bytes a triple, is written only when it is asked for."""
 
 
 def add(commands: Subparsers) -> None:
     """Describe the command."""
     command = add_command(
-        commands, "prune", run, "Prune a forest to a budget, or at one lambda, with a certificate of optimality."
+        commands, "prune", run, "Prune a forest within a budget, or at one lambda, with a certificate."
     )
     add_problem_options(command)
     goal = command.add_mutually_exclusive_group(required=True)
-    goal.add_argument("--budget", metavar="B", help="average cost of an example: take the best breakpoint within it")
+    goal.add_argument("--budget", metavar="B", help="average cost of an example: the pruning of least error within it")
     goal.add_argument("--lam", metavar="L", help="errors that a unit of cost is worth")
-    add_out_option(command, "pruned.joblib (a scikit-learn forest), result.json and optimality.cert")
+    add_search_options(command)
+    command.add_argument(
+        "--certificate", action="store_true", help="write the certificate of a large problem, too (more than 80 MB)"
+    )
+    add_out_option(command, "pruned.skops (a scikit-learn forest), result.json, instance.npz and the certificate")
 
 
 def run(options: Arguments) -> int:
-    """Prune one forest and prove it."""
+    """Prune one forest and prove how good that is."""
     from ipforest.path import prune_path
     from ipforest.progress import progress_bar
-    from ipforest.solvers import solve
 
     budget, lam = exact_number(options.budget, "budget"), exact_number(options.lam, "lam")
     directory = out_directory(options)
     problem = read_problem(options)
     print_notes(problem)
-    instance = problem.instance
-    best = None
     with progress_bar("ipforest prune", visible=not options.json) as progress:
-        if budget is not None:
-            path = prune_path(instance, progress=progress)
-            best = path.at_budget(budget)
-            lam = path.lambda_of(best.pruning)
-        result = solve(instance, lam)
-    record = json.dumps(result.to_dict() | ({} if best is None else {"within_budget": best.to_dict()}))
-    if directory is not None:
-        (directory / "result.json").write_text(record)
-        _write_pruned(problem.forest, instance, result, directory)
+        path = prune_path(problem.instance, progress=progress)
+        result = path.result(lam) if budget is None else _within(options, path, budget, progress)
+    written = [] if directory is None else _write(problem, path, result, directory, options.certificate)
     if options.json:
-        print(record)
+        print(result.to_json())
         return DONE
-    summary = "" if best is None else f"{best.summary()}\n"
-    print(f"{problem.forest!r}\n{instance!r}, cost in {problem.currency}\n{summary}{result.summary()}")
-    if directory is not None:
-        print(f"Wrote pruned.joblib, result.json and optimality.cert to {directory}.")
+    print(f"{problem.forest!r}\n{problem.instance!r}, cost in {problem.currency}\n{result.summary()}")
+    for line in written:
+        print(line)
     return DONE
 
 
-def _write_pruned(forest: Forest, instance: PruningInstance, result: PruningResult, directory: Path) -> None:
-    import joblib
+def _within(options: Arguments, path: PruningPath, budget: Fraction, progress: ProgressCallback) -> BudgetResult:
+    from ipforest.learners.budget_prune import within_budget
 
+    progress(1.0, f"searching within {float(budget):.6g}")
+    return within_budget(path, budget, options.search, options.time_limit)
+
+
+def _write(
+    problem: Problem, path: PruningPath, result: BudgetResult | PruningResult, directory: Path, certificate: bool
+) -> list[str]:
+    """Write the files; say what was written and what the certificate proves."""
+    from ipforest._files import write_text
+    from ipforest.model_files import save_model
+    from ipforest.results import PruningResult
+    from proofs.certificates.path_file import write_path_certificate
     from proofs.certificates.pruning_file import write_certificate
 
-    joblib.dump(forest.prune(result.pruning).to_sklearn(), directory / "pruned.joblib")
-    write_certificate(directory / "optimality.cert", instance, result)
+    save_model(problem.forest.prune(result.pruning).to_sklearn(), directory / "pruned.skops")
+    write_text(directory / "result.json", result.to_json())
+    problem.instance.save(directory / "instance.npz")
+    lines = [f"Wrote pruned.skops, result.json and instance.npz to {directory}."]
+    if problem.instance.n_triples > LARGE and not certificate:
+        return [*lines, "The certificate of so large a problem is written with --certificate."]
+    if isinstance(result, PruningResult):
+        write_certificate(directory / "optimality.cert", problem.instance, result)
+        return [*lines, "optimality.cert proves that no pruning has a smaller error + lambda * cost."]
+    write_path_certificate(directory / "path.cert", path)
+    return [
+        *lines,
+        f"path.cert proves the bound: within the budget no pruning errs less than {float(result.bound):.6g}.",
+    ]

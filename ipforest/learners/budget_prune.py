@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -10,8 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest.base import optional_number
 from ipforest.learners.forest_pruner import ForestPruner
-from ipforest.path import prune_path
-from ipforest.results import Pruning
+from ipforest.path import PruningPath, prune_path
+from ipforest.rational import time_limit_seconds
+from ipforest.results import BudgetResult, Pruning, PruningResult
+from ipforest.solvers import solve_budget
+
+SEARCHES = {"path": "path", "greedy": "greedy", "exact": "mip"}
+"""Searches within a budget, and the methods of `ipforest.solve_budget` behind them."""
 
 
 class BudgetPrune(ForestPruner):
@@ -34,10 +40,15 @@ class BudgetPrune(ForestPruner):
     group_fees : sequence of numbers, shape (n_groups,), optional
         Paid once an example with the first feature of the group.
     budget : number, optional
-        What an example may cost on average: the pruning of least error within it among those of the path.
+        What an example may cost on average: the pruning of least error within it, as far as ``search`` goes.
     lam : number, optional
         In place of a budget, the price of a unit of cost in errors. Without both, the cheapest pruning among those of
         least error is taken.
+    search : {"greedy", "path", "exact"}, default="greedy"
+        How the pruning within a budget is found: the best breakpoint of the path ("path"), the breakpoint filled up by
+        greed, or branch and bound until the pruning is proven best or the time is up. None is worse than those before.
+    time_limit : number, default=10
+        Seconds of branch and bound, for each budget.
     max_cost : number, optional
         What no example may pay more than, whatever it would want next; see `BudgetedEstimator.session`.
     loss : str, optional
@@ -72,8 +83,14 @@ class BudgetPrune(ForestPruner):
     split_cost_ : Fraction
     instance_ : PruningInstance
         What was optimised.
-    path_ : object
+    path_ : PruningPath
         Every optimal pruning; see `ipforest.prune_path`.
+    result_ : BudgetResult or PruningResult
+        How the pruning was found, its error and cost on what was optimised, and the proven bound: of all prunings
+        within the budget, or of ``error + lam * cost``.
+    gap_ : Fraction
+        How much less than this pruning another one could err within the budget at most; at lambda, how much smaller
+        ``error + lam * cost`` could be, which is 0.
     pruning_ : Pruning
         The one that was taken.
     pruned_ : Forest
@@ -105,6 +122,8 @@ class BudgetPrune(ForestPruner):
         group_fees: Any = None,
         budget: Any = None,
         lam: Any = None,
+        search: str = "greedy",
+        time_limit: float = 10,
         max_cost: Any = None,
         loss: str | None = None,
         errors: str = "in-bag",
@@ -120,6 +139,8 @@ class BudgetPrune(ForestPruner):
         self.group_fees = group_fees
         self.budget = budget
         self.lam = lam
+        self.search = search
+        self.time_limit = time_limit
         self.max_cost = max_cost
         self.loss = loss
         self.errors = errors
@@ -133,18 +154,31 @@ class BudgetPrune(ForestPruner):
         if self.budget is not None and self.lam is not None:
             raise ValueError(f"budget: expected a budget or lam, got budget={self.budget!r} and lam={self.lam!r}")
         optional_number(self.lam, "lam")
+        if self.search not in SEARCHES:
+            raise ValueError(f"search: expected one of {', '.join(map(repr, SEARCHES))}, got {self.search!r}")
+        time_limit_seconds(self.time_limit)
         super()._read_parameters()
 
     def _find_prunings(self) -> None:
         self.path_ = prune_path(self.instance_)
 
     def _choose_pruning(self) -> Pruning:
+        self.result_ = self._result()
+        return self.result_.pruning
+
+    def _result(self) -> BudgetResult | PruningResult:
         if self.budget is None:
-            return self.path_.pruning(0 if self.lam is None else self.lam)
-        return self.path_.at_budget(self.budget).pruning
+            return self.path_.result(0 if self.lam is None else self.lam)
+        return within_budget(self.path_, self.budget, self.search, self.time_limit)
+
+    @property
+    def gap_(self) -> Fraction:
+        """Error minus the proven bound, or, at lambda, objective minus bound."""
+        check_is_fitted(self)
+        return self.result_.gap
 
     def at_budget(self, budget: object) -> Self:
-        """Give the same model at another budget, without training or solving again.
+        """Give the same model at another budget, without training again or finding the path again.
 
         Parameters
         ----------
@@ -181,3 +215,21 @@ class BudgetPrune(ForestPruner):
         true, predicted = (np.searchsorted(self.classes_, given) for given in (labels, self.predict(X)))
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         return float(np.average(self.class_costs_[true, predicted], weights=weights))
+
+
+def within_budget(path: PruningPath, budget: object, search: str, time_limit: float | None) -> BudgetResult:
+    """Find a pruning within a budget on an instance whose path is known.
+
+    Parameters
+    ----------
+    path : PruningPath
+    budget : number
+        What an example may cost on average.
+    search : {"path", "greedy", "exact"}
+    time_limit : float or None
+        Seconds of branch and bound.
+    """
+    if search == "path":
+        return path.at_budget(budget)
+    options = {"time_limit": time_limit} if search == "exact" else {}
+    return solve_budget(path.instance, budget, SEARCHES[search], path=path, **options)

@@ -114,6 +114,13 @@ SOLVERS = _registry(
 
 BUDGET_SOLVERS = _registry(
     SolverInfo("path", "ipforest.path:solve_budget_path", False, (), "best breakpoint of the whole path"),
+    SolverInfo(
+        "greedy",
+        "ipforest.solvers.budget_greedy:solve_budget_greedy",
+        False,
+        (),
+        "breakpoint of the path, filled up by greed",
+    ),
     SolverInfo("lp1", "formulations.solving:solve_budget_lp1", False, ("highspy",), "LP1: mixture of two prunings"),
     SolverInfo(
         "mip",
@@ -171,8 +178,9 @@ def solve_budget(instance: PruningInstance, budget: object, method: str = "path"
     budget : int, float, str, Decimal or Fraction
         What an example may cost on average, >= 0.
     method : str
-        A name in `BUDGET_SOLVERS`: ``path`` (best breakpoint of the path and its gap), ``lp1`` (the relaxation, a
-        mixture of two prunings between breakpoints) or ``mip`` (branch and bound to optimality).
+        A name in `BUDGET_SOLVERS`: ``path`` (best breakpoint of the path and its gap), ``greedy`` (the breakpoint
+        filled up), ``lp1`` (the relaxation, a mixture of two prunings between breakpoints) or ``mip`` (branch and
+        bound to optimality).
     **options
         Of the method; see its function.
 

@@ -59,7 +59,11 @@ NEIGHBOURS = 2
 
 
 def solve_budget_branch_and_bound(
-    instance: PruningInstance, budget: Fraction, time_limit: float | None = None, relative_gap: float = 0.0
+    instance: PruningInstance,
+    budget: Fraction,
+    time_limit: float | None = None,
+    relative_gap: float = 0.0,
+    path: PruningPath | None = None,
 ) -> BudgetResult:
     """Find the pruning of least error within a budget, bounded by the path (budget method ``mip``).
 
@@ -72,6 +76,8 @@ def solve_budget_branch_and_bound(
         triples left open it may overrun by minutes.
     relative_gap : float
         Gap, as a part of the error, at which the search may stop.
+    path : PruningPath, optional
+        Of the instance, if it is known.
 
     Returns
     -------
@@ -89,7 +95,7 @@ def solve_budget_branch_and_bound(
     """
     started = perf_counter()
     limit, seconds = nonnegative_fraction(budget, "budget"), time_limit_seconds(time_limit)
-    path = prune_path(instance)
+    path = prune_path(instance) if path is None else path
     relaxed = path.at_budget(limit)
     deadline = inf if seconds is None else started + seconds
     search = _Search(instance, int(limit // instance.cost_unit), relaxed.pruning.kept)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 
 import joblib
@@ -20,6 +21,7 @@ from ipforest import path as path_module
 from ipforest import progress as progress_module
 from ipforest.cli import main
 from ipforest.maxflow.network import Tuning
+from ipforest.model_files import load_model
 from ipforest.solvers import tree_dp
 from proofs.claims import table as claims
 from proofs.claims.claim import Finding, Ruling
@@ -99,18 +101,17 @@ def test_demo_as_json_is_deterministic():
 def test_prune_writes_a_forest_and_a_certificate_that_verifies(own_forest, tmp_path):
     process = ipforest("prune", *own(own_forest), "--budget", "4", "--out", tmp_path)
     assert process.returncode == 0, process.stderr
-    pruned = joblib.load(tmp_path / "pruned.joblib")
+    pruned = load_model(tmp_path / "pruned.skops")
     X, _ = load_iris(return_X_y=True)
-    result = PruningResult.from_json((tmp_path / "result.json").read_text())
+    result = BudgetResult.from_json((tmp_path / "result.json").read_text())
     whole = Forest.from_sklearn(joblib.load(own_forest / "model.joblib"))
     assert np.array_equal(whole.prune(result.pruning).predict_proba(X), pruned.predict_proba(X))
     assert result.cost <= 4
-    within = json.loads((tmp_path / "result.json").read_text())["within_budget"]
-    assert BudgetResult.from_json(json.dumps(within)).pruning == result.pruning
-    verified = ipforest("verify", tmp_path / "optimality.cert")
+    assert f"no pruning errs less than {float(result.bound):.6g}" in process.stdout
+    verified = ipforest("verify", tmp_path / "path.cert", "--instance", tmp_path / "instance.npz")
     assert verified.returncode == 0
-    assert verified.stdout.startswith("accepted: objective")
-    damaged = bytearray((tmp_path / "optimality.cert").read_bytes())
+    assert verified.stdout.startswith("accepted: ")
+    damaged = bytearray((tmp_path / "path.cert").read_bytes())
     damaged[len(damaged) // 2] ^= 1
     (tmp_path / "damaged.cert").write_bytes(damaged)
     refused = ipforest("verify", tmp_path / "damaged.cert")
@@ -118,10 +119,22 @@ def test_prune_writes_a_forest_and_a_certificate_that_verifies(own_forest, tmp_p
     assert refused.stdout.startswith("refused: ")
 
 
-def test_prune_at_one_lambda_as_json(own_forest):
-    process = ipforest("prune", *own(own_forest), "--lam", "0.01", "--json")
+def test_prune_at_one_lambda_as_json(own_forest, tmp_path):
+    process = ipforest("prune", *own(own_forest), "--lam", "0.01", "--json", "--out", tmp_path)
     assert process.returncode == 0, process.stderr
     assert json.loads(process.stdout)["lam"] == "1/100"
+    assert PruningResult.from_json((tmp_path / "result.json").read_text()).lam == Fraction(1, 100)
+    verified = ipforest("verify", tmp_path / "optimality.cert")
+    assert verified.stdout.startswith("accepted: objective")
+
+
+@pytest.mark.parametrize("search", ["path", "greedy", "exact"])
+def test_every_search_keeps_the_budget_and_says_its_gap(own_forest, capsys, search):
+    assert main(["prune", *map(str, own(own_forest)), "--budget", "4", "--search", search, "--json"]) == 0
+    result = BudgetResult.from_json(capsys.readouterr().out)
+    assert result.cost <= 4
+    assert result.bound <= result.error
+    assert result.method == {"path": "path", "greedy": "greedy", "exact": "mip"}[search]
 
 
 def test_path_prints_and_writes_every_breakpoint(own_forest, tmp_path):
@@ -304,9 +317,9 @@ def ward(tmp_path_factory):
     folder = tmp_path_factory.mktemp("ward")
     rng = np.random.default_rng(5)
     age, dose, colour = (
-        rng.integers(20, 80, 160),
-        rng.normal(size=160).round(3),
-        rng.choice(["red", "green", "blue"], 160),
+        rng.integers(20, 80, 400),
+        rng.normal(size=400).round(3),
+        rng.choice(["red", "green", "blue"], 400),
     )
     sick = np.where((age > 50) ^ (colour == "red"), "yes", "no")
     rows = enumerate(zip(age, dose, colour, sick, strict=True))
@@ -315,7 +328,7 @@ def ward(tmp_path_factory):
     (folder / "prices.csv").write_text("feature,cost\ncolour,3\ndose,2\nage,1\n")
     columns = [f"{d if i % 9 else ''},{c},{a}" for i, (a, d, c) in enumerate(zip(age, dose, colour, strict=True))]
     (folder / "new.csv").write_text("\n".join(["dose,colour,age", *columns[:40]]) + "\n")
-    assert main([*fit_arguments(folder), "--budget", "6", "--out", str(folder / "model")]) == 0
+    assert main([*fit_arguments(folder), "--budget", "4", "--out", str(folder / "model")]) == 0
     return folder
 
 

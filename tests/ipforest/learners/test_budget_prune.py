@@ -12,6 +12,7 @@ from fitted_forests import LABELS, N_FEATURES, examples
 from scipy.sparse import csr_array
 from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.datasets import load_digits
 from sklearn.ensemble import (
     BaggingClassifier,
     ExtraTreesRegressor,
@@ -35,6 +36,7 @@ from ipforest import BudgetPrune, FeatureCosts, Forest, PruningInstance, prune_p
 from ipforest.base import split_rows
 from ipforest.learners import budget_prune as estimator_module
 from ipforest.path import PruningPath
+from proofs import verify_optimality
 
 X, LABELS_X, TARGET = examples(240, seed=41)
 X_COST, LABELS_COST, _ = examples(80, seed=42)
@@ -62,7 +64,7 @@ def test_checks_of_scikit_learn(estimator, check) -> None:
     "choice", [{"budget": 3}, {"budget": "5/2"}, {"budget": 0}, {"budget": 99}, {"lam": 0.01}, {"lam": "1/500"}, {}]
 )
 def test_it_is_the_pipeline_by_hand(choice) -> None:
-    model = BudgetPrune(FOREST, feature_costs=PRICES, groups=GROUPS, group_fees=FEES, **choice)
+    model = BudgetPrune(FOREST, feature_costs=PRICES, groups=GROUPS, group_fees=FEES, search="path", **choice)
     model.fit(X, LABELS_X, X_cost=X_COST)
     forest = Forest.from_sklearn(clone(FOREST).fit(X, LABELS_X))
     costs = FeatureCosts(PRICES, GROUPS, FEES)
@@ -134,7 +136,7 @@ def test_another_lambda_needs_no_second_fit() -> None:
 
 
 def test_costs_fall_and_prunings_nest_with_the_budget() -> None:
-    model = BudgetPrune(FOREST, feature_costs=COSTS, random_state=0).fit(X, LABELS_X)
+    model = BudgetPrune(FOREST, feature_costs=COSTS, search="path", random_state=0).fit(X, LABELS_X)
     prunings = [model.at_budget(budget).pruning_ for budget in np.linspace(0, 23, 15)]
     for smaller, larger in pairwise(prunings):
         assert not np.any(smaller.kept & ~larger.kept)
@@ -585,3 +587,49 @@ def test_prices_come_as_tables_and_files_by_name(tmp_path) -> None:
         assert model.pruning_ == expected.pruning_
         with pytest.raises(ValueError, match="feature_costs: expected a sequence in the order of the columns of X"):
             BudgetPrune(FOREST, feature_costs=prices).fit(X, LABELS_X)
+
+
+def test_searches_within_a_budget_are_never_worse_than_simpler_ones() -> None:
+    for budget in (1, "2.5", 4, 8):
+        models = [
+            BudgetPrune(FOREST, feature_costs=COSTS, budget=budget, search=search, random_state=0).fit(X, LABELS_X)
+            for search in ("path", "greedy", "exact")
+        ]
+        errors = [model.result_.error for model in models]
+        assert errors == sorted(errors, reverse=True)
+        assert all(model.result_.cost <= Fraction(budget) for model in models)
+        assert all(model.gap_ == model.result_.error - model.result_.bound >= 0 for model in models)
+        assert models[2].gap_ == 0
+
+
+def test_the_gap_at_lambda_is_zero() -> None:
+    model = BudgetPrune(FOREST, lam="0.01", random_state=0).fit(X, LABELS_X)
+    assert model.gap_ == 0
+    assert verify_optimality(model.instance_, model.result_)
+
+
+def test_a_budget_is_spent_where_breakpoints_are_rare() -> None:
+    X_digits, y_digits = load_digits(return_X_y=True)
+    forest = RandomForestClassifier(40, max_features=0.8, random_state=0)
+    model = BudgetPrune(forest, lam=1, random_state=0).fit(X_digits[:900], y_digits[:900])
+    costs = np.array([float(cost) for cost in model.path_.costs])
+    widest = int(np.argmax(costs[:-1] - costs[1:]))
+    budget = round(costs[widest] - 0.1, 2)
+    breakpoint_only = model.set_params(search="path").at_budget(budget)
+    filled = model.set_params(search="greedy").at_budget(budget)
+    assert float(breakpoint_only.result_.cost) == costs[widest + 1] < budget - 1
+    assert float(filled.result_.cost) > budget - 0.1
+    assert filled.result_.error < breakpoint_only.result_.error
+    assert filled.score(X_digits[900:], y_digits[900:]) > breakpoint_only.score(X_digits[900:], y_digits[900:])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [
+        ({"search": "hard"}, "search: expected one of 'path', 'greedy', 'exact', got 'hard'"),
+        ({"time_limit": -1}, "time_limit: expected seconds >= 0 or None, got -1"),
+    ],
+)
+def test_bad_searches_are_refused(parameters, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        BudgetPrune(Untrainable(), budget=1, **parameters).fit(X, LABELS_X)
