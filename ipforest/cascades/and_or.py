@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from ipforest._arrays import BoolArray, FloatArray
 from ipforest.cascades.classifier_tree import TERMINAL, ClassifierTree
 from ipforest.cascades.smooth_losses import LogisticLoss
-from ipforest.cascades.tree_estimator import ClassifierTreeEstimator, Examples, check_lambdas, geometric_grid
+from ipforest.cascades.tree_estimator import ClassifierTreeEstimator, Examples, check_lambdas, geometric_grid, largest_lambda
 
 MAX_SWEEPS = 10
 TOLERANCE = 1e-4
@@ -93,12 +93,8 @@ class AndOrCascade(ClassifierTreeEstimator):
     def _grid(self, problem: _Cascade) -> list[float]:
         if not isinstance(self.lambdas, int):
             return [float(lam) for lam in self.lambdas]
-        priced = problem.price > 0
-        if not priced.any():
-            return [0.0]
-        gain = np.abs((problem.weight * problem.target) @ problem.phi)
-        largest = float((gain[priced] / problem.price[priced]).max())
-        return geometric_grid(largest, self.lambdas)
+        gain = 0.5 * (problem.weight * problem.target) @ problem.phi
+        return geometric_grid(largest_lambda(gain, self.resources_), self.lambdas)
 
     def _stages(self) -> BoolArray:
         """Tell which weights each stage may use, shape (n_stages, n_weights)."""

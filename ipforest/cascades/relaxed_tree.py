@@ -18,7 +18,7 @@ from ipforest.cascades.objective import Objective
 from ipforest.cascades.relaxation import PathCost, RelaxedCost
 from ipforest.cascades.smooth_losses import LOSSES
 from ipforest.cascades.structure import Measure, NodeFit
-from ipforest.cascades.tree_estimator import ClassifierTreeEstimator, Examples, check_lambdas, geometric_grid
+from ipforest.cascades.tree_estimator import ClassifierTreeEstimator, Examples, check_lambdas, geometric_grid, largest_lambda
 
 RIDGE = 1e-8
 """Strength of the l2 norm that makes (16) solvable when columns of phi depend on each other."""
@@ -72,18 +72,13 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
         return list(zip(lambdas, found, strict=True))
 
     def _grid(self, training: Examples) -> list[float]:
-        """Give the lambdas: those asked for, or a grid below the one at which no single weight is worth its price."""
+        """Give the lambdas: those asked for, or a grid below the largest, see `largest_lambda`."""
         if not isinstance(self.lambdas, int):
             return [float(lam) for lam in self.lambdas]
         objective = self._objective(training, 0.0)
         slope = objective.loss.derivative(np.full(training.target.size, self.prior_), training.target)
-        gain = np.abs((objective.sample_weight * slope) @ training.phi) / training.target.size
-        price = self.resources_.needs @ self.resources_.prices
-        priced = price > 0
-        if not priced.any():
-            return [0.0]
-        largest = float((gain[priced] / price[priced]).max())
-        return geometric_grid(largest, self.lambdas)
+        gain = (objective.sample_weight * slope) @ training.phi / training.target.size
+        return geometric_grid(largest_lambda(gain, self.resources_), self.lambdas)
 
     def _objective(self, examples: Examples, lam: float) -> Objective:
         return Objective(

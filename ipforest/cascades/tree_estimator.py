@@ -264,6 +264,28 @@ def check_lambdas(lambdas: Any) -> None:
         raise ValueError(f"lambdas: expected at least 1, or a sequence of numbers, got {lambdas}")
 
 
+def largest_lambda(gain: FloatArray, resources: Resources) -> float:
+    """Give the lambda from which on it pays neither to take one weight up from 0, nor all in proportion to their gain.
+
+    Parameters
+    ----------
+    gain : ndarray of float64, shape (n_weights,)
+        Slope of the loss in each weight at 0.
+    resources : Resources
+
+    Returns
+    -------
+    float
+        0 if nothing has a price.
+    """
+    price, slope = resources.needs @ resources.prices, np.abs(gain)
+    alone = np.divide(slope, price, out=np.zeros_like(slope), where=price > 0).max()
+    together = float(resources.prices @ np.sqrt(resources.squares(gain)[:, 0]))
+    return float(max(alone, slope @ slope / together if together > 0 else 0.0))
+
+
 def geometric_grid(largest: float, size: int) -> list[float]:
-    """Give so many lambdas below the largest, evenly on a logarithmic scale."""
+    """Give so many lambdas below the largest, evenly on a logarithmic scale; 0 if the largest is 0."""
+    if largest == 0:
+        return [0.0]
     return [float(lam) for lam in largest * np.geomspace(1, SMALLEST_SHARE, size + 1)[1:]]
