@@ -144,7 +144,7 @@ class TradeoffDisplay:
         -------
         TradeoffDisplay
         """
-        axes = _axes(ax)
+        axes = axes_or_new(ax)
         self.lines_ = [
             _line(axes, curve.costs, curve.errors, colour, curve.label)
             for curve, colour in zip(self.curves, (OPTIMISED, HELD_OUT), strict=False)
@@ -173,7 +173,7 @@ def plot_comparison(
     -------
     matplotlib Axes
     """
-    axes = _axes(ax)
+    axes = axes_or_new(ax)
     if path is not None:
         axes.plot(*path, ".", color="0.75", markersize=2.5, label="every optimal pruning of one forest")
     for number, method in enumerate(comparison.methods):
@@ -226,7 +226,7 @@ def draw_tree(
         raise ValueError(f"node_lambda: expected {forest.n_internal} numbers, one an internal node, got {values.size}")
     if not 0 <= tree < forest.n_trees:
         raise ValueError(f"tree: expected 0..{forest.n_trees - 1}, got {tree}")
-    axes = _axes(ax)
+    axes = axes_or_new(ax)
     start, stop = forest.tree_offsets[tree : tree + 2]
     lambda_of = np.full(forest.n_nodes, np.nan)
     lambda_of[forest.internal_nodes] = values
@@ -410,7 +410,8 @@ def _budget(budget: object | None) -> float | None:
     return None if budget is None else float(nonnegative_fraction(budget, "budget"))
 
 
-def _axes(ax: Axes | None) -> Axes:
+def axes_or_new(ax: Axes | None) -> Axes:
+    """Give the axes, or those of a new figure."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt

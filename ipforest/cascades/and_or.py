@@ -11,7 +11,13 @@ from scipy.optimize import minimize
 from ipforest._arrays import BoolArray, FloatArray
 from ipforest.cascades.classifier_tree import TERMINAL, ClassifierTree
 from ipforest.cascades.smooth_losses import LogisticLoss
-from ipforest.cascades.tree_estimator import ClassifierTreeEstimator, Examples, check_lambdas, geometric_grid, largest_lambda
+from ipforest.cascades.tree_estimator import (
+    ClassifierTreeEstimator,
+    Examples,
+    check_lambdas,
+    geometric_grid,
+    largest_lambda,
+)
 
 MAX_SWEEPS = 10
 TOLERANCE = 1e-4

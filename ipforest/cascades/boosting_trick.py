@@ -7,9 +7,14 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.utils import check_random_state
 
 from ipforest._arrays import Array, FloatArray, IntArray
+from ipforest.costs import FeatureCosts
+from ipforest.growing.acquisition import AcquisitionState
+from ipforest.growing.codes import CodedExamples
+from ipforest.growing.grower import Grower, forest_of
+from ipforest.growing.impurities import Gradient
 
 
 class BoostingTrick(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -24,16 +29,16 @@ class BoostingTrick(BaseEstimator):  # type: ignore[misc]  # scikit-learn is unt
     max_depth : int, default=4
     learning_rate : float, default=0.1
         Trees are scaled by it, so that weights of 1 make the boosted ensemble.
-    max_features : float or None, default=None
-        Share of the features that each split looks at; see `sklearn.ensemble.GradientBoostingRegressor`.
+    max_bins : int or None, default=64
+        Thresholds that are tried per feature; see `ipforest.growing.codes.CodedExamples`.
     random_state : int, RandomState instance or None
 
     Attributes
     ----------
+    forest_ : Forest
+        The trees, not scaled; they fit what is left of the target less its mean.
     feature_of_weight_ : sparse array, shape (n_features, n_trees)
         F of section 5.1.
-    initial_ : float
-        What the ensemble starts from: the mean target.
     """
 
     dtype = np.float32
@@ -44,39 +49,40 @@ class BoostingTrick(BaseEstimator):  # type: ignore[misc]  # scikit-learn is unt
         *,
         max_depth: int = 4,
         learning_rate: float = 0.1,
-        max_features: float | None = None,
+        max_bins: int | None = 64,
         random_state: Any = None,
     ) -> None:
         self.n_trees = n_trees
         self.max_depth = max_depth
         self.learning_rate = learning_rate
-        self.max_features = max_features
+        self.max_bins = max_bins
         self.random_state = random_state
 
     def fit(self, X: Array, y: Array) -> Self:
         """Grow the trees on examples (n_samples, n_features) and targets (n_samples,)."""
-        boosted = GradientBoostingRegressor(
-            n_estimators=self.n_trees,
-            max_depth=self.max_depth,
-            learning_rate=self.learning_rate,
-            max_features=self.max_features,
-            random_state=self.random_state,
-        ).fit(X, y)
-        self.trees_ = [tree.tree_ for tree in boosted.estimators_[:, 0]]
-        self.initial_ = float(np.mean(y))
-        used = [np.unique(tree.feature[tree.feature >= 0]) for tree in self.trees_]
-        weights = np.repeat(np.arange(len(used)), [features.size for features in used])
-        self.feature_of_weight_ = sparse.csr_array(
-            (np.ones(weights.size), (np.concatenate(used), weights)), shape=(X.shape[1], len(used))
-        )
+        examples = np.asarray(X, dtype=np.float32)
+        n_samples, n_features = examples.shape
+        coded = CodedExamples.from_examples(examples, self.max_bins)
+        grower = Grower(Gradient(), max_depth=self.max_depth, price_weight=0.0)
+        free = AcquisitionState.per_tree(FeatureCosts.uniform(n_features))
+        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_trees)
+        trees, rest, ones = [], y - np.mean(y), np.ones(n_samples)
+        for seed in seeds.tolist():
+            trees.append(grower.grow_regressor(coded, -rest, ones, free, seed=seed))
+            alone = forest_of(trees[-1:], n_features, None, "squared_error")
+            rest = rest - self.learning_rate * alone.predict(examples)
+        self.forest_ = forest_of(trees, n_features, None, "squared_error")
+        tree = np.repeat(np.arange(self.n_trees), np.diff(self.forest_.tree_offsets))
+        tests = self.forest_.feature >= 0
+        uses = sparse.coo_array(
+            (np.ones(tests.sum()), (self.forest_.feature[tests], tree[tests])), shape=(n_features, self.n_trees)
+        ).tocsr()
+        uses.data[:] = 1
+        self.feature_of_weight_ = uses
         return self
 
     def transform(self, X: Array, columns: IntArray | None = None) -> FloatArray:
         """Evaluate the trees, shape (n_samples, n_weights)."""
-        examples = np.asarray(X, dtype=np.float32)
-        which = np.arange(len(self.trees_)) if columns is None else columns
-        phi = np.empty((examples.shape[0], which.size))
-        for position, tree in enumerate(which):
-            phi[:, position] = self.trees_[tree].predict(examples)[:, 0]
-        phi *= self.learning_rate
-        return phi
+        leaves = self.forest_.leaves(np.asarray(X, dtype=np.float32))
+        which = leaves if columns is None else leaves[columns]
+        return np.ascontiguousarray(self.learning_rate * self.forest_.value[which, 0].T)

@@ -18,7 +18,13 @@ from ipforest.cascades.objective import Objective
 from ipforest.cascades.relaxation import PathCost, RelaxedCost
 from ipforest.cascades.smooth_losses import LOSSES
 from ipforest.cascades.structure import Measure, NodeFit
-from ipforest.cascades.tree_estimator import ClassifierTreeEstimator, Examples, check_lambdas, geometric_grid, largest_lambda
+from ipforest.cascades.tree_estimator import (
+    ClassifierTreeEstimator,
+    Examples,
+    check_lambdas,
+    geometric_grid,
+    largest_lambda,
+)
 
 RIDGE = 1e-8
 """Strength of the l2 norm that makes (16) solvable when columns of phi depend on each other."""

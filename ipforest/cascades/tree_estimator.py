@@ -30,7 +30,7 @@ from ipforest.rational import nonnegative_fraction
 RANKS_COUNTED = 5
 """Rankings are judged by their first so many documents."""
 
-SMALLEST_SHARE = 1e-3
+SMALLEST_SHARE = 3e-3
 """The smallest lambda of a grid, of the largest."""
 
 
@@ -245,7 +245,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         else:
             tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
         tags.target_tags.required = True
-        tags.input_tags.allow_nan = self.feature_map is None
+        tags.input_tags.allow_nan = True
         return tags
 
 
