@@ -91,7 +91,7 @@ def jaccard(used: BoolArray) -> FloatArray:
     common = sets @ sets.T
     sizes = sets.sum(axis=1)
     union = sizes[:, None] + sizes[None, :] - common
-    return np.divide(common, union, out=np.ones_like(common), where=union > 0)
+    return np.asarray(np.divide(common, union, out=np.ones_like(common), where=union > 0))
 
 
 def leaf_similarity(model: ClassifierTreeEstimator) -> tuple[IntArray, FloatArray]:
@@ -116,7 +116,7 @@ def mean_labels(model: ClassifierTreeEstimator, X: npt.ArrayLike, y: npt.ArrayLi
     passes = model.tree_.on_path[model.last_nodes(X)]
     counts = passes.sum(axis=0)
     sums = np.asarray(y, dtype=np.float64) @ passes
-    return np.divide(sums, counts, out=np.full(counts.size, np.nan), where=counts > 0)
+    return np.asarray(np.divide(sums, counts, out=np.full(counts.size, np.nan), where=counts > 0))
 
 
 def neighbour_similarity(X: npt.ArrayLike, y: npt.ArrayLike, *, C: float = 0.1, random_state: Any = 0) -> FloatArray:

@@ -20,11 +20,11 @@ from ipforest._arrays import Array, FloatArray, IntArray
 from ipforest.base import BudgetedEstimator, check_share, optional_number, split_rows
 from ipforest.cascades.classifier_tree import ClassifierTree
 from ipforest.cascades.feature_map import FeatureMap, ScaledFeatures
-from ipforest.cascades.ranking import ndcg_at
 from ipforest.cascades.resources import Resources
 from ipforest.cascades.smooth_losses import LOSSES
 from ipforest.cascades.tree_policy import TreeOfClassifiers
 from ipforest.policy import Policy
+from ipforest.ranking import ndcg_at
 from ipforest.rational import nonnegative_fraction
 
 RANKS_COUNTED = 5
@@ -55,7 +55,7 @@ class Examples:
         scores = tree.answer(self.phi)
         if self.qid is not None:
             relevance = self.target > 0 if classify else self.target - self.target.min()
-            return 1 - ndcg_at(RANKS_COUNTED, relevance, scores, self.qid)
+            return 1 - ndcg_at(relevance, scores, self.qid, RANKS_COUNTED)
         if classify:
             return float(np.mean((scores > 0) != (self.target > 0)))
         return float(np.mean((scores - self.target) ** 2))

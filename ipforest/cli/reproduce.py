@@ -14,6 +14,10 @@ NAMES = (
     "figure5",
     "figure6",
     "figure7",
+    "cstc-synthetic",
+    "cstc-mnist",
+    "cstc-ranking",
+    "cstc-ranking-skewed",
 )
 
 

@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 
 from ipforest.experiments.reproduce import (
+    cstc_mnist,
+    cstc_ranking,
+    cstc_synthetic,
     figure2,
     figure5,
     figure6,
@@ -16,14 +19,18 @@ from ipforest.experiments.reproduce.experiment import Experiment, Reproduction, 
 __all__ = ["EXPERIMENTS", "Experiment", "Reproduction", "reproduce"]
 
 EXPERIMENTS: Mapping[str, Experiment] = {
-    module.EXPERIMENT.name: module.EXPERIMENT
-    for module in (
-        table1_optimal_pruning,
-        table1_budgetrf,
-        table1_budgetprune,
-        figure2,
-        figure5,
-        figure6,
-        figure7,
+    experiment.name: experiment
+    for experiment in (
+        table1_optimal_pruning.EXPERIMENT,
+        table1_budgetrf.EXPERIMENT,
+        table1_budgetprune.EXPERIMENT,
+        figure2.EXPERIMENT,
+        figure5.EXPERIMENT,
+        figure6.EXPERIMENT,
+        figure7.EXPERIMENT,
+        cstc_synthetic.EXPERIMENT,
+        cstc_mnist.EXPERIMENT,
+        cstc_ranking.EXPERIMENT,
+        cstc_ranking.SKEWED_EXPERIMENT,
     )
 }

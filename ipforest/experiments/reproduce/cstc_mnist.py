@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from ipforest.experiments.reproduce.curves import mean_and_deviation
-from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
 from matplotlib.figure import Figure
 from sklearn.model_selection import train_test_split
 
 from ipforest import datasets
 from ipforest._arrays import FloatArray, IntArray
 from ipforest.cascades.cstc import CSTC
+from ipforest.experiments.reproduce.curves import mean_and_deviation
+from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
 
 SIZES = (4, 8, 16, 28)
 DIGITS = ("3", "8")
@@ -116,7 +116,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     lambdas = [rows[place]["lambda"] for place in np.linspace(0, len(rows) - 1, 3).round().astype(int)]
     shown = [(lam, *fit(first["seed"], lam, first["depth"])) for lam in lambdas]
     figure = Figure(figsize=(5 + 4.2 * len(shown), 7), layout="constrained")
-    parts = figure.subfigures(1, 1 + len(shown), width_ratios=[5, *[4.2] * len(shown)])
+    parts: Any = figure.subfigures(1, 1 + len(shown), width_ratios=[5, *[4.2] * len(shown)])
     draw_curve(parts[0], rows)
     for part, (lam, test, model) in zip(parts[1:], shown, strict=True):
         draw_extracted(part, lam, test, model)

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
-from ipforest.experiments.reproduce.curves import mean_and_deviation
-from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
 from matplotlib.figure import Figure
 from sklearn.base import is_classifier
 
@@ -19,11 +17,13 @@ from ipforest.cascades.boosting_trick import BoostingTrick
 from ipforest.cascades.cronus import Cronus
 from ipforest.cascades.cscc import CSCC
 from ipforest.cascades.cstc import CSTC
-from ipforest.cascades.ranking import ndcg_at, precision_at
 from ipforest.cascades.stagewise import StagewiseRegression
 from ipforest.cascades.tree_estimator import ClassifierTreeEstimator
 from ipforest.costs import FeatureCosts
+from ipforest.experiments.metrics import ndcg_at, precision_at
 from ipforest.experiments.rankings import TOP, Ranking, draw_ranking, prices, proximity_exit
+from ipforest.experiments.reproduce.curves import mean_and_deviation
+from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
 
 SPLIT_COST = 0.1
 """A test's price: a tree that tests ten features costs about one evaluation of a weak learner."""
@@ -126,7 +126,7 @@ def _merged(points: dict[str, list[tuple[float, float]]]) -> list[Record]:
 
 
 def _quality(part: Ranking, scores: FloatArray, skewed: bool) -> float:
-    return (precision_at if skewed else ndcg_at)(TOP, part.relevance, scores, part.qid)
+    return (precision_at if skewed else ndcg_at)(part.relevance, scores, part.qid, TOP)
 
 
 def _points(model: ClassifierTreeEstimator, part: Ranking, skewed: bool) -> list[tuple[float, float]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
 from matplotlib.figure import Figure
 
 from ipforest._arrays import FloatArray
@@ -11,6 +10,7 @@ from ipforest.cascades.block_descent import DescentSettings
 from ipforest.cascades.cstc import CSTC
 from ipforest.cascades.feature_map import ScaledFeatures
 from ipforest.costs import FeatureCosts
+from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
 
 QUADRANT_MEANS = {(1, 1): -12.0, (-1, 1): -6.0, (1, -1): 6.0, (-1, -1): 12.0}
 """Mean label by the signs of x and z: higher where z < 0, as in Figure 5; the paper does not print the values."""
@@ -104,7 +104,8 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     first = records[0]
     model = fit(*quadrants(first["examples"], 2 * first["seed"]), first["seed"])
     X, y = quadrants(200, 2 * first["seed"] + 1)
-    scores = model.tree_.scores(model.feature_map_.transform(X)) / model.target_scale_ + model.target_mean_
+    coef, intercept = model.tree_.answers_by
+    said = (model.feature_map_.transform(X) @ coef.T + intercept) / model.target_scale_ + model.target_mean_
     passes = model.tree_.on_path[model.last_nodes(X)]
     figure = Figure(figsize=(11, 8), layout="constrained")
     grid = figure.add_gridspec(4, 3)
@@ -114,7 +115,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
         height = 4 // 2**depth
         axes = figure.add_subplot(grid[place * height : (place + 1) * height, depth])
         here = passes[:, node]
-        axes.plot(y[here], scores[here, node], ".", color="tab:blue", markersize=4)
+        axes.plot(y[here], said[here, node], ".", color="tab:blue", markersize=4)
         axes.plot([-16, 16], [-16, 16], color="0.7", linewidth=0.8, zorder=0)
         used = np.flatnonzero(model.tree_.coef[node])
         names = ", ".join(FEATURE_NAMES[feature] for feature in used) or "nothing"

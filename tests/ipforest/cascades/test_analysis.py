@@ -71,9 +71,9 @@ def test_the_criterion_sees_that_neighbouring_labels_share_features() -> None:
     merit = RNG.normal(size=2000)
     places = np.array([-1.0, 0.0, 1.0])
     features = np.hstack(
-        [np.tanh((merit[:, None] - place) / 0.4) + 0.5 * RNG.normal(size=(2000, 5)) for place in places]
+        [np.tanh((merit[:, None] - place) / 0.8) + 0.8 * RNG.normal(size=(2000, 5)) for place in places]
     )
-    similarity = neighbour_similarity(features, np.digitize(merit, places), C=0.02)
+    similarity = neighbour_similarity(features, np.digitize(merit, places), C=0.05)
     assert similarity.shape == (3, 3)
     assert similarity[0, 1] > similarity[0, 2]
     with pytest.raises(ValueError, match=r"^y: expected three labels or more, got 2$"):

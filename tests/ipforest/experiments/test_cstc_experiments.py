@@ -1,0 +1,74 @@
+"""The reproductions of trees and cascades of classifiers: data as described, exits by hand, small runs."""
+
+import numpy as np
+import pytest
+
+from ipforest import datasets
+from ipforest.experiments.rankings import RELEVANT_SHARE, SHARES, draw_ranking, prices, proximity_exit
+from ipforest.experiments.reproduce import cstc_mnist, cstc_ranking, cstc_synthetic
+
+needs_data = pytest.mark.skipif("mnist_t10k" not in datasets.names(), reason="no data folder")
+
+
+def test_the_four_quadrants_are_told_exactly_at_cost_12() -> None:
+    (record,) = cstc_synthetic.run({"seed": 0, "examples": 400})
+    assert record["mean_squared_error"] < 1e-10
+    assert (record["least_cost"], record["largest_cost"]) == (12, 12)
+
+
+def test_a_dear_feature_is_the_label_in_its_quadrant_only() -> None:
+    X, y = cstc_synthetic.quadrants(2000, 1)
+    for feature, signs in enumerate(cstc_synthetic.QUADRANT_MEANS):
+        here = (X[:, 4:] == signs).all(axis=1)
+        np.testing.assert_array_equal(X[here, feature], y[here])
+        assert abs(np.corrcoef(X[~here, feature], y[~here])[0, 1]) < 0.15
+
+
+def test_rankings_have_the_shape_of_yahoo() -> None:
+    graded, skewed = draw_ranking(50, 24, 0), draw_ranking(40, 100, 0, skewed=True)
+    assert graded.X.shape == (1200, 519)
+    assert prices().sum() == 123 + 155 + 3820 + 6250 + 1600 + 4800 + 200
+    np.testing.assert_allclose(np.bincount(graded.relevance) / 1200, SHARES, atol=0.01)
+    assert skewed.relevance.mean() == pytest.approx(RELEVANT_SHARE, abs=1e-3)
+
+
+def test_documents_far_from_the_fifth_best_leave() -> None:
+    votes = np.zeros((8, 3))
+    votes[:, 0] = [9, 8, 7, 6, 5, 4.9, 3, 0]
+    votes[6:, 1] = 10
+    score, evaluated = proximity_exit(votes, np.zeros(8, dtype=np.int64), 1.0)
+    np.testing.assert_array_equal(evaluated[:5], 3)
+    np.testing.assert_array_equal(evaluated[6:], 1)
+    np.testing.assert_allclose(score, votes[:, 0])
+    assert proximity_exit(votes, np.zeros(8, dtype=np.int64), 1e9)[1].tolist()[:7] == [3] * 7
+    np.testing.assert_array_equal(proximity_exit(votes, np.arange(8), 0.5)[1], 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("run", "methods"), [("graded", cstc_ranking.GRADED), ("skewed", cstc_ranking.SKEWED)])
+def test_small_rankings_run_for_every_method(run: str, methods: dict) -> None:
+    size = {"seed": 0, "queries": 12, "documents": 10 if run == "graded" else 100, "trees": 5, "lambdas": 1}
+    cells = [{**size, "method": method} for method in methods]
+    measure = cstc_ranking.run_graded if run == "graded" else cstc_ranking.run_skewed
+    records = [{**cell, **record} for cell in cells for record in measure(cell)]
+    rows = cstc_ranking.summarise(records)
+    assert {record["curve"] for record in records} >= {*methods, "early exit s=0.2"}
+    assert all(0 <= row["quality"] <= 1 and row["cost"] >= 0 for row in rows)
+    experiment = cstc_ranking.EXPERIMENT if run == "graded" else cstc_ranking.SKEWED_EXPERIMENT
+    assert experiment.draw(records, rows).axes
+
+
+def test_images_shrink_by_averages() -> None:
+    image = np.arange(16.0).reshape(1, 4, 4)
+    np.testing.assert_allclose(cstc_mnist.shrink(image, 2)[0], [[2.5, 4.5], [10.5, 12.5]])
+    assert cstc_mnist.shrink(image, 3).mean() == pytest.approx(image.mean())
+    np.testing.assert_allclose(cstc_mnist.shrink(image, 4), image)
+
+
+@needs_data
+@pytest.mark.slow
+def test_digits_are_told_apart_by_few_pixels() -> None:
+    cells = [{"seed": 0, "lambda": lam, "depth": 2} for lam in (0.1, 0.05)]
+    records = [{**cell, **record} for cell in cells for record in cstc_mnist.run(cell)]
+    assert all(record["error"] < 0.1 and record["cost"] < 60 for record in records)
+    assert cstc_mnist.draw(records, cstc_mnist.summarise(records)).axes
