@@ -11,7 +11,7 @@ needs_data = pytest.mark.skipif("mnist_t10k" not in datasets.names(), reason="no
 
 
 def test_the_four_quadrants_are_told_exactly_at_cost_12() -> None:
-    (record,) = cstc_synthetic.run({"seed": 0, "examples": 400})
+    (record,) = cstc_synthetic.run({"seed": 0, "examples": 1000})
     assert record["mean_squared_error"] < 1e-10
     assert (record["least_cost"], record["largest_cost"]) == (12, 12)
 

@@ -1,0 +1,66 @@
+"""Curves of trees and cascades of classifiers on data of two classes, measured as the forests of `curves`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ipforest.cascades import ASTC, CSCC, CSTC, AdaBoostRS, AndOrCascade, BoostingTrick, Cronus, StagewiseRegression
+from ipforest.cascades.tree_estimator import ClassifierTreeEstimator
+from ipforest.costs import FeatureCosts
+from ipforest.experiments.demo import Parts
+from ipforest.experiments.metrics import error_rate
+from ipforest.experiments.reproduce.experiment import Record
+
+
+def cascade_points(parts: Parts, costs: FeatureCosts, n_trees: int, n_lambdas: int, seed: int) -> list[Record]:
+    """Fit every learner of `ipforest.cascades`, on features and on trees of them, and measure each of its tradeoffs.
+
+    Parameters
+    ----------
+    parts : Parts
+    costs : FeatureCosts
+    n_trees : int
+        Of the boosting trick, and of AdaBoost.
+    n_lambdas : int
+    seed : int
+    """
+    shared: dict[str, Any] = {"feature_costs": costs, "random_state": seed}
+    trees = BoostingTrick(n_trees, max_depth=3, random_state=seed)
+    learners: list[tuple[str, ClassifierTreeEstimator]] = [
+        ("AdaBoostRS", AdaBoostRS(n_trees=n_trees, **shared)),
+        ("stage-wise", StagewiseRegression(feature_map=trees, **shared)),
+    ]
+    for feature_map in (None, trees):
+        of_map: dict[str, Any] = {"feature_map": feature_map, "lambdas": n_lambdas, **shared}
+        learners += [
+            ("CSTC", CSTC(loss="logistic", **of_map)),
+            ("ASTC", ASTC(loss="logistic", **of_map)),
+            ("CSCC", CSCC(**of_map)),
+            ("Cronus", Cronus(**of_map)),
+            ("AND-OR", AndOrCascade(**of_map)),
+        ]
+    return [
+        {"method": name, **point}
+        for name, learner in learners
+        for point in _points(learner.fit(parts.X_train, parts.y_train), parts)
+    ]
+
+
+def _points(model: ClassifierTreeEstimator, parts: Parts) -> list[Record]:
+    """Measure every candidate of a model; a score above the middle is the second class."""
+    middle = 0.0 if model.loss == "logistic" else (0.5 - model.target_mean_) * model.target_scale_
+    records: list[Record] = [{} for _ in model.candidates_]
+    for part, X, y in (
+        ("validation_", parts.X_validation, parts.y_validation),
+        ("", parts.X_test, parts.y_test),
+    ):
+        phi = model.feature_map_.transform(np.asarray(X, dtype=np.float64))
+        for record, candidate in zip(records, model.candidates_, strict=True):
+            tree = candidate.tree
+            last = tree.route(phi)
+            paid = model.resources_.path_cost(tree.coef, tree.on_path)[last]
+            record[f"{part}error"] = error_rate(y, (tree.answer(phi, last) > middle).astype(np.int64))
+            record[f"{part}cost"] = float(paid.mean())
+    return records
