@@ -253,7 +253,8 @@ class Certificate:
                 return verdict
             leaves += 1
         m, n = self.matrix.shape
-        return accept(f"{m} x {n}: {self._steps() or 'no sums'}, {leaves} leaves ({self._leaves()})")
+        counted = f"{leaves} {'leaf' if leaves == 1 else 'leaves'}"
+        return accept(f"{m} x {n}: {self._steps() or 'no sums'}, {counted} ({self._leaves()})")
 
     def proofs(self) -> Iterator[Proof]:
         """Walk through the steps and leaves."""

@@ -76,16 +76,16 @@ def _entries(one: sparse.csc_array, two: sparse.csc_array) -> tuple[Array, Array
 def _some_odd_cycle(graph: sparse.csr_array) -> Array:
     """Close a path of a breadth-first forest by an edge whose sign the forest does not explain."""
     size = graph.shape[0]
-    sign, above, depth = np.zeros(size, dtype=np.int64), np.full(size, -1), np.zeros(size, dtype=np.int64)
-    for start in range(size):
-        if sign[start]:
-            continue
-        order, before = csgraph.breadth_first_order(graph, start, directed=False)
-        sign[start] = 1
-        for vertex in order[1:]:
-            above[vertex] = before[vertex]
-            depth[vertex] = depth[before[vertex]] + 1
-            sign[vertex] = sign[before[vertex]] * graph[vertex, before[vertex]]
+    _, block = csgraph.connected_components(graph, directed=False)
+    roots = np.unique(block, return_index=True)[1]
+    top = sparse.csr_array((np.ones(roots.size, dtype=np.int64), (np.zeros_like(roots), roots)), shape=(1, size))
+    rooted = sparse.block_array([[graph, None], [top, sparse.csr_array((1, 1), dtype=np.int64)]], format="csr")
+    order, above = csgraph.breadth_first_order(rooted, size)
+    steps = np.asarray(rooted[above[order[1:]], order[1:]]).ravel()
+    sign, depth = np.ones(size + 1, dtype=np.int64), np.zeros(size + 1, dtype=np.int64)
+    for vertex, step in zip(order[1:].tolist(), steps.tolist(), strict=True):
+        sign[vertex] = sign[above[vertex]] * step
+        depth[vertex] = depth[above[vertex]] + 1
     entries = graph.tocoo()
     wrong = np.flatnonzero(sign[entries.row] * sign[entries.col] != entries.data)
     if wrong.size == 0:

@@ -1,0 +1,51 @@
+"""Total unimodularity beside CMR: the answer is asserted before it is timed.
+
+Run with ``pytest tests/benchmarks/test_bench_unimodularity.py --benchmark-enable --benchmark-group-by=param:name``.
+"""
+
+import numpy as np
+import pytest
+
+from proofs.claims.pruning_claims import fitted_instance
+from proofs.unimodularity.cmr import CmrMissingError, cmr_violator
+from proofs.unimodularity.known_matrices import r10_hoffman, random_network_matrix
+from proofs.unimodularity.network_certificate import formulation_matrix
+from proofs.unimodularity.total_unimodularity import is_totally_unimodular
+
+
+def two_sum(one, two):
+    zero = np.zeros((len(one) - 1, two.shape[1] - 1), dtype=np.int64)
+    return np.block([[one[:-1], zero], [two[:, :1] @ one[-1:], two[:, 1:]]])
+
+
+def matrices():
+    rng = np.random.default_rng(2)
+    network = random_network_matrix(rng, 200, 200)
+    changed = network.copy()
+    changed[tuple(rng.choice(np.argwhere(changed)))] *= -1
+    half = random_network_matrix(rng, 100, 100)
+    return {
+        "network": (network, True),
+        "transpose": (network.T, True),
+        "one sign changed": (changed, False),
+        "2-sums with R10": (two_sum(two_sum(half, r10_hoffman()), half.T), True),
+        "IP3": (formulation_matrix(fitted_instance(3, n_trees=40, depth=12, n_examples=750), "ip3"), True),
+    }
+
+
+MATRICES = matrices()
+
+
+def accepted_by_cmr(matrix):
+    return cmr_violator(matrix) is None
+
+
+@pytest.mark.parametrize("decide", [is_totally_unimodular, accepted_by_cmr], ids=["ours", "cmr"])
+@pytest.mark.parametrize("name", MATRICES)
+def test_deciding(benchmark, name, decide):
+    matrix, expected = MATRICES[name]
+    try:
+        assert bool(decide(matrix)) is expected
+    except CmrMissingError as missing:
+        pytest.skip(str(missing))
+    benchmark(decide, matrix)
