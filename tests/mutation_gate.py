@@ -12,6 +12,7 @@ import ast
 import copy
 import importlib
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterable, Iterator
@@ -26,8 +27,14 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 TIME_LIMIT_S = 60
-CERTIFICATES, UNIMODULARITY = "tests/proofs/certificates/", "tests/proofs/unimodularity/"
-CLAIMS, FILES = CERTIFICATES + "test_false_claims.py", CERTIFICATES + "test_archive.py"
+CLAIMS, FILES, SUMS = (
+    f"tests/proofs/{file}.py"
+    for file in (
+        "certificates/test_false_claims",
+        "certificates/test_archive",
+        "unimodularity/test_false_certificates",
+    )
+)
 TESTS = {
     "proofs.certificates.exact_arrays": (CLAIMS,),
     "proofs.certificates.instance": (CLAIMS,),
@@ -36,14 +43,16 @@ TESTS = {
     "proofs.certificates.archive": (FILES,),
     "proofs.certificates.path_file": (FILES,),
     "proofs.certificates.pruning_file": (FILES,),
-    #     "proofs.unimodularity.network_certificate": (UNIMODULARITY + "test_false_certificates.py",),
-    #     "proofs.unimodularity.network_form": (UNIMODULARITY + "test_false_certificates.py",),
-    #     "proofs.unimodularity.small_matrices": (UNIMODULARITY + "test_false_certificates.py",),
+    "proofs.unimodularity.counterexample": (SUMS,),
+    "proofs.unimodularity.decomposition": (SUMS,),
+    "proofs.unimodularity.network_certificate": (SUMS,),
+    "proofs.unimodularity.network_form": (SUMS,),
+    "proofs.unimodularity.small_matrices": (SUMS,),
 }
 """The modules that check, and the tests that must notice."""
-CHECKS_ONLY = ("proofs.unimodularity.",)
-"""Of modules that search as well, the functions named `check` or `..._fault` alone."""
-
+SEARCHERS = "proofs.unimodularity."
+CHECKS = re.compile(r"(^|_)(check|fault|parts|require|off_diagonal|are_parallel)(_|$)")
+"""Modules that search as well, and the names of what checks in them."""
 LISTED: list["Removal"] = []
 """What is removed in this run; forked processes find it here."""
 
@@ -76,7 +85,7 @@ def removals(module: str, source: str) -> Iterator[Removal]:
     tree = ast.parse(source)
     places = {id(node): place for place, node in enumerate(ast.walk(tree))}
     for name, function in functions(tree):
-        if module.startswith(CHECKS_ONLY) and not name.split(".")[-1].endswith(("check", "_fault")):
+        if module.startswith(SEARCHERS) and not CHECKS.search(name.split(".")[-1]):
             continue
         for node in (inner for statement in function.body for inner in ast.walk(statement)):
             for what, replacement in without_one(node, is_predicate(function)):

@@ -88,11 +88,11 @@ class NetworkForm:
             return refuse(f"the row operations have determinant {size}")
         if not np.array_equal(self.operations.sum(axis=0), np.zeros(m)):
             return refuse("the last operation is not minus the sum of the others")
-        ones, minus_ones = (self.network == 1).sum(axis=0), (self.network == -1).sum(axis=0)
-        if not ((ones == 1) & (minus_ones == 1) & ((self.network != 0).sum(axis=0) == 2)).all():
+        ones, nonzeros = (self.network == 1).sum(axis=0), (self.network != 0).sum(axis=0)
+        if not ((ones == 1) & (nonzeros == 2)).all():  # columns sum to 0, as those of the operations do
             return refuse("a column is not one +1 and one -1")
         right = self.operations.sum(axis=1)
-        if right[0] != -1 or right[-1] != 1 or right[1:-1].any():
+        if right[0] != -1 or right[1:-1].any():
             return refuse("the right-hand side is not one unit from the first to the last vertex")
         return accept(f"{m} constraints on {n} variables: a graph of {m + 1} vertices and {n} arcs")
 
