@@ -141,7 +141,7 @@ def find_split(
     on_path: npt.NDArray[np.bool_],
     scratch: Scratch,
 ) -> int:
-    """Find the best test of a node and write it down.
+    """Find the best test of a node and write it down; among equally good features chance decides.
 
     Parameters
     ----------
@@ -171,8 +171,7 @@ def find_split(
         prices,
     )
     stream = mix(seed, np.uint64(node))
-    if limits.max_features < varying.size:
-        shuffle(stream, varying)
+    shuffle(stream, varying)
     share = 1.0 if criterion.reduction == TOTAL else 1.0 / tree.weight[node]
     best, best_merit, best_feature = Cut(-np.inf, -1, np.nan, False), -np.inf, -1
     n_varying = 0

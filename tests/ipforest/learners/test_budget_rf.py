@@ -115,7 +115,7 @@ def test_its_forest_is_a_forest_like_any_other():
     assert pruned.path_.errors == path.errors
     assert pruned.cost(X_VAL).mean() <= 4
     np.testing.assert_array_equal(model.to_sklearn().predict(X_TEST), model.predict(X_TEST))
-    trained = BudgetPrune(BudgetRF(5, random_state=0), lam=0, random_state=0).fit(X, LABELS)
+    trained = BudgetPrune(BudgetRF(20, random_state=0), lam=0, random_state=0).fit(X, LABELS)
     assert trained.score(X_TEST, LABELS_TEST) > 0.6
 
 
