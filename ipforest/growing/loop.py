@@ -141,7 +141,10 @@ def find_split(
     on_path: npt.NDArray[np.bool_],
     scratch: Scratch,
 ) -> int:
-    """Find the best test of a node and write it down; among equally good features chance decides.
+    """Find the best test of a node and write it down.
+
+    Among equally good features chance decides, as in scikit-learn; but the first one has it where risk is compared:
+    trees that agree in their choice buy less.
 
     Parameters
     ----------
@@ -171,7 +174,8 @@ def find_split(
         prices,
     )
     stream = mix(seed, np.uint64(node))
-    shuffle(stream, varying)
+    if criterion.reduction == TOTAL or limits.max_features < varying.size:
+        shuffle(stream, varying)
     share = 1.0 if criterion.reduction == TOTAL else 1.0 / tree.weight[node]
     best, best_merit, best_feature = Cut(-np.inf, -1, np.nan, False), -np.inf, -1
     n_varying = 0
