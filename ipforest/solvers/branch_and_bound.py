@@ -45,7 +45,7 @@ from ipforest.rational import exact_sum, nonnegative_fraction, time_limit_second
 from ipforest.results import BudgetResult, DualFlow, Pruning, Status
 from ipforest.solvers.attainable import Attainable
 from ipforest.solvers.fixing import Remainder, everything, fix, restrict
-from ipforest.solvers.greedy import fill, shrink
+from ipforest.solvers.greedy import fill, shrink, structure
 from ipforest.solvers.highs import run
 from ipforest.solvers.linear_program import Block, Labels, LinearProgram
 from ipforest.solvers.min_cut import solve_min_cut
@@ -149,8 +149,9 @@ def _narrow(search: _Search, path: PruningPath, relative_gap: float, deadline: f
         room = search.limit - part.cost
         point = path.at_budget(room * part.instance.cost_unit)
         larger, smaller = point.mixture[-1][1].kept, point.pruning.kept
-        for start in (smaller, shrink(part.instance, larger, room)):
-            search.offer(part.lift(fill(part.instance, start, room)))
+        forest = structure(part.instance)
+        for start in (smaller, shrink(forest, larger, room)):
+            search.offer(part.lift(fill(forest, start, room)))
         attainable = Attainable.errors(part.instance)
         search.prove(part.error + attainable.at_least(point.bound / part.instance.error_unit))
         logger.info("%d nodes open, error %d, bound %d", part.nodes.size, search.error, search.bound)

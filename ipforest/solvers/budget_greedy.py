@@ -11,7 +11,7 @@ from ipforest.path import PruningPath, prune_path
 from ipforest.rational import nonnegative_fraction
 from ipforest.results import BudgetResult, Pruning, Status
 from ipforest.solvers.attainable import Attainable
-from ipforest.solvers.greedy import fill, shrink
+from ipforest.solvers.greedy import fill, shrink, structure
 
 __all__ = ["solve_budget_greedy"]
 
@@ -44,8 +44,9 @@ def solve_budget_greedy(instance: PruningInstance, budget: Fraction, path: Pruni
     relaxed = (prune_path(instance) if path is None else path).at_budget(limit)
     room = int(limit // instance.cost_unit)
     larger = relaxed.mixture[-1][1].kept
-    starts = (relaxed.pruning.kept, shrink(instance, larger, room))
-    best = min((Pruning(fill(instance, start, room)) for start in starts), key=instance.integer_error)
+    forest = structure(instance)
+    starts = (relaxed.pruning.kept, shrink(forest, larger, room))
+    best = min((Pruning(fill(forest, start, room)) for start in starts), key=instance.integer_error)
     error, cost = instance.evaluate(best)
     lowest = Attainable.errors(instance).at_least(relaxed.bound / instance.error_unit) * instance.error_unit
     return replace(

@@ -20,7 +20,7 @@ from ipforest import FeatureCosts, Forest, Pruning, PruningInstance, Status, pru
 from ipforest.solvers import branch_and_bound
 from ipforest.solvers.branch_and_bound import solve_budget_branch_and_bound
 from ipforest.solvers.fixing import everything, fix, losses, restrict
-from ipforest.solvers.greedy import fill, shrink
+from ipforest.solvers.greedy import fill, shrink, structure
 from ipforest.solvers.highs import run
 from proofs.crosschecks.brute_force import prunings
 from proofs.crosschecks.random_instances import random_instance
@@ -125,9 +125,9 @@ def test_the_reduced_program_by_itself_finds_the_optimum(instance, limit):
 def test_greed_stays_within_the_budget(instance, limit, which):
     candidates = list(prunings(instance))
     start = candidates[which % len(candidates)]
-    small = Pruning(shrink(instance, start.kept, limit))
+    small = Pruning(shrink(structure(instance), start.kept, limit))
     assert np.all(small.kept <= start.kept)
-    full = Pruning(fill(instance, small.kept, limit))
+    full = Pruning(fill(structure(instance), small.kept, limit))
     assert np.all(small.kept <= full.kept)
     assert max(instance.integer_cost(small), instance.integer_cost(full)) <= limit
     assert instance.integer_error(full) <= instance.integer_error(small)
