@@ -16,7 +16,6 @@ from ipforest.cascades.tree_estimator import (
     Examples,
     check_lambdas,
     geometric_grid,
-    largest_lambda,
 )
 
 MAX_SWEEPS = 10
@@ -100,7 +99,8 @@ class AndOrCascade(ClassifierTreeEstimator):
         if not isinstance(self.lambdas, int):
             return [float(lam) for lam in self.lambdas]
         gain = 0.5 * (problem.weight * problem.target) @ problem.phi
-        return geometric_grid(largest_lambda(gain, self.resources_), self.lambdas)
+        alone = np.divide(np.abs(gain), problem.price, out=np.zeros_like(gain), where=problem.price > 0)
+        return geometric_grid(float(alone.max()), self.lambdas)
 
     def _stages(self) -> BoolArray:
         """Tell which weights each stage may use, shape (n_stages, n_weights)."""
