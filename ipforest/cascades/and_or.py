@@ -125,7 +125,7 @@ class _Cascade:
         self.loss = LogisticLoss()
 
     def solve(self, lam: float) -> ClassifierTree:
-        """Train all stages, in turn, until the objective falls no further."""
+        """Train all stages, in turn, until the objective falls no further; leave out those that use nothing."""
         n_stages, n_weights = self.stages.shape
         coef, intercept = np.zeros((n_stages, n_weights)), np.zeros(n_stages)
         for stage in range(n_stages):
@@ -137,9 +137,12 @@ class _Cascade:
                 value = self._improve(lam, coef, intercept, stage, value)
             if before - value <= TOLERANCE * abs(before):
                 break
-        end = np.full(n_stages, TERMINAL)
-        upper = np.append(np.arange(1, n_stages), TERMINAL)
-        return ClassifierTree(upper, end, coef, intercept, np.zeros(n_stages))
+        kept = coef.any(axis=1)
+        kept[-1] = True
+        coef, intercept = coef[kept], intercept[kept]
+        end = np.full(intercept.size, TERMINAL)
+        upper = np.append(np.arange(1, intercept.size), TERMINAL)
+        return ClassifierTree(upper, end, coef, intercept, np.zeros(intercept.size))
 
     def objective(self, lam: float, coef: FloatArray, intercept: FloatArray) -> float:
         """Compute the objective of all stages' weights."""

@@ -141,7 +141,8 @@ def test_stages_of_the_and_or_cascade_keep_to_their_features() -> None:
     model = AndOrCascade(lambdas=2, limits=[1, 2, 4], feature_costs=COSTS.prices, random_state=0).fit(X, Y)
     prices = np.array([float(price) for price in COSTS.prices])
     for candidate in model.candidates_[:-1]:
-        for limit, coef in zip((1, 2, 4), candidate.tree.coef, strict=True):
+        limits = (1, 2, 4)[-candidate.tree.n_nodes :]
+        for limit, coef in zip(limits, candidate.tree.coef, strict=True):
             assert not coef[prices > limit].any()
     leaves = model.last_nodes(X)
     early = leaves < model.tree_.n_nodes - 1
