@@ -137,7 +137,7 @@ class _Cascade:
                 value = self._improve(lam, coef, intercept, stage, value)
             if before - value <= TOLERANCE * abs(before):
                 break
-        kept = coef.any(axis=1)
+        kept: BoolArray = np.asarray(coef.any(axis=1))
         kept[-1] = True
         coef, intercept = coef[kept], intercept[kept]
         end = np.full(intercept.size, TERMINAL)
