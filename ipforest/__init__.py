@@ -1,6 +1,8 @@
 """Prune tree ensembles to a feature budget, provably optimally."""
 
 from ipforest import datasets
+from ipforest.cascades.early_exit import EarlyExit
+from ipforest.cascades.nested import NestedCascade
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.instance import PruningInstance
@@ -15,9 +17,11 @@ __all__ = [
     "BudgetPrune",
     "BudgetResult",
     "DualFlow",
+    "EarlyExit",
     "FeatureCosts",
     "Forest",
     "MissingSolverError",
+    "NestedCascade",
     "Pruning",
     "PruningInstance",
     "PruningPath",

@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, is_classifier
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
@@ -387,3 +388,12 @@ def check_share(value: object, name: str) -> None:
     """
     if value is not None and not (isinstance(value, Real) and 0 < float(value) < 1):
         raise ValueError(f"{name}: expected None or a number between 0 and 1, got {value!r}")
+
+
+def is_fitted(estimator: Any) -> bool:
+    """Tell whether a scikit-learn estimator is fitted."""
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return True

@@ -271,6 +271,10 @@ class FeatureCosts:
         other._set(prices, groups, self.group_fees, feature_names, sources, self.resolution)
         return other
 
+    def units_of(self, feature: int) -> npt.NDArray[np.int32]:
+        """Give the one or two units that a feature needs: its own, its group, or both."""
+        return self.unit_indices[self.unit_indptr[feature] : self.unit_indptr[feature + 1]]
+
     def cost_of(self, usage: npt.ArrayLike, split_cost: object = 0) -> FloatArray:
         """Compute what examples pay for the features they use, and for their tests if these cost.
 

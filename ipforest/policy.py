@@ -8,11 +8,15 @@ from typing import Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import Array
+from ipforest._arrays import Array, BoolArray, FloatArray
 from ipforest.ensemble import routing
+from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 
 Rows = npt.NDArray[np.int64]
+
+SETTLED_SLACK = 1e-9
+"""By how much, relative to the sums, one label must lead to be settled: sums of floats depend on their order."""
 
 ANSWERS = -1
 """What a policy wants of an example about which it knows enough."""
@@ -107,49 +111,105 @@ class TreesInOrder:
 
     Parameters
     ----------
-    forest : Forest
+    trees : Forest or BoostedTrees
 
     Notes
     -----
-    Before the end, a tree answers with the node at which it stands; trees about which nothing is known are left out
-    as long as there are others.
+    Before the end it answers from the trees that what is known leads to a leaf. Of averaged trees, those past their
+    root count too, with the node at which they stand; where none counts, all do.
     """
 
-    dtype = np.float32
     place_size = 2
     ignores_unwanted = True
 
-    def __init__(self, forest: Forest) -> None:
-        self._forest = forest
+    def __init__(self, trees: Forest | BoostedTrees) -> None:
+        self.trees = trees
+        lowest, highest = trees.value.copy(), trees.value.copy()
+        routing.extremes_below(trees.left, trees.right, lowest, highest)
+        self._lowest, self._highest = lowest, highest
+        if isinstance(trees, BoostedTrees):
+            self._value = np.where(trees.is_leaf[:, None], trees.value, (lowest + highest) / 2)
+            self._first_output, self._n_outputs = trees.first_output, trees.base_score.size
+        else:
+            self._value = trees.value
+            self._first_output, self._n_outputs = np.zeros(trees.n_trees, dtype=np.int32), trees.value.shape[1]
+
+    @property
+    def dtype(self) -> npt.DTypeLike:
+        """Floating-point type in which the trees compare."""
+        return self.trees.dtype
 
     def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
         """Walk on; the place is the tree and, counted from its root, the node."""
         wanted = np.empty(rows.size, dtype=np.int32)
         routing.walk_on(
-            self._forest.splits, rows, progress.values, progress.known, progress.place, progress.tests, wanted
+            self.trees.splits, rows, progress.values, progress.known, progress.place, progress.tests, wanted
         )
         return wanted
 
-    def answer(self, progress: Progress, rows: Rows) -> npt.NDArray[np.float64]:
-        """Average the nodes that what is known leads to."""
-        nodes = self.reached(progress, rows)
-        return self._forest.mean_value(nodes, counted=self._counted(nodes))
+    def answer(self, progress: Progress, rows: Rows) -> FloatArray:
+        """Add up the nodes that what is known leads to."""
+        return self.foresee(progress, rows)[0]
 
     def reached(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int64]:
         """Find the node of each tree that what is known leads to, shape (n_rows, n_trees)."""
-        nodes = np.empty((rows.size, self._forest.n_trees), dtype=np.int64)
-        routing.reached_nodes(self._forest.splits, rows, progress.values, progress.known, nodes)
+        nodes = np.empty((rows.size, self.trees.n_trees), dtype=np.int64)
+        routing.reached_nodes(self.trees.splits, rows, progress.values, progress.known, nodes)
         return nodes
 
-    def _counted(self, nodes: Array) -> npt.NDArray[np.bool_]:
-        """Mark the trees that are past their root, or all where none is."""
-        roots = self._forest.tree_offsets[:-1]
-        counted: npt.NDArray[np.bool_] = (nodes != roots) | (self._forest.left[roots] < 0)
-        counted |= ~counted.any(axis=1, keepdims=True)
-        return counted
+    def foresee(self, progress: Progress, rows: Rows) -> tuple[FloatArray, BoolArray]:
+        """Predict from what is known, and tell whose label nothing that is still unknown can change.
+
+        Returns
+        -------
+        outputs : ndarray of float64, shape (n_rows, n_outputs)
+            As in `answer`.
+        settled : ndarray of bool, shape (n_rows,)
+            Never for regression.
+        """
+        outlook = self._look_ahead(progress, rows)
+        if isinstance(self.trees, BoostedTrees):
+            settled = self._settled(outlook.low + self.trees.base_score, outlook.high + self.trees.base_score)
+            margins = np.where(settled[:, None], outlook.everything, outlook.counted) + self.trees.base_score
+            return self.trees.outputs(margins), settled
+        settled = self._settled(outlook.low, outlook.high)
+        all_count = settled | (outlook.n_counted == 0)
+        total = np.where(all_count[:, None], outlook.everything, outlook.counted)
+        return total / np.where(all_count, self.trees.n_trees, outlook.n_counted)[:, None], settled
+
+    def _look_ahead(self, progress: Progress, rows: Rows) -> routing.Outlook:
+        sums = [np.zeros((rows.size, self._n_outputs)) for _ in range(4)]
+        outlook = routing.Outlook(sums[0], np.zeros(rows.size, dtype=np.int64), *sums[1:])
+        routing.look_ahead(
+            self.trees.splits,
+            rows,
+            progress.values,
+            progress.known,
+            self._value,
+            self._lowest,
+            self._highest,
+            self._first_output,
+            not isinstance(self.trees, BoostedTrees),
+            outlook,
+        )
+        return outlook
+
+    def _settled(self, low: FloatArray, high: FloatArray) -> BoolArray:
+        """Tell where one output stays above all others, or a single margin on its side of 0."""
+        if self.trees.classes is None:
+            return np.zeros(low.shape[0], dtype=bool)
+        slack = SETTLED_SLACK * np.maximum(np.abs(low), np.abs(high)).max(axis=1)
+        if low.shape[1] == 1:
+            single: BoolArray = (low[:, 0] > slack) | (high[:, 0] < -slack)
+            return single
+        rows, leader = np.arange(low.shape[0]), np.argmax(low, axis=1)
+        others = high.copy()
+        others[rows, leader] = -np.inf
+        settled: BoolArray = low[rows, leader] > others.max(axis=1) + slack
+        return settled
 
     def reason(self, progress: Progress, row: int) -> str:
         """Name the tree and the threshold."""
-        tree, node = progress.place[row].tolist()
-        threshold = self._forest.threshold[self._forest.tree_offsets[tree] + node]
-        return f"tree {tree + 1} of {self._forest.n_trees} compares it with {threshold:.6g}"
+        tree, node = progress.place[row, :2].tolist()
+        threshold = self.trees.threshold[self.trees.tree_offsets[tree] + node]
+        return f"tree {tree + 1} of {self.trees.n_trees} compares it with {threshold:.6g}"

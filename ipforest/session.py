@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Self, TypeAlias
@@ -141,6 +141,37 @@ class Seller:
         """The unit that brings each feature, shape (n_features,): its own, or its group."""
         return self.costs.unit_indices[self.costs.unit_indptr[:-1]]
 
+    @property
+    def free_features(self) -> npt.NDArray[np.bool_]:
+        """Mark the features that cost nothing, not even as the first of their group, shape (n_features,)."""
+        unit_cost = np.array([*map(float, self.costs.unit_costs), 0.0])
+        free: npt.NDArray[np.bool_] = unit_cost[_two_units(self.costs)].sum(axis=1) == 0
+        return free
+
+    def free_units(self) -> tuple[Unit, ...]:
+        """List the units whose features cost nothing."""
+        free = self.free_features
+        return tuple(unit for unit in self.units() if unit.features and free[list(unit.features)].all())
+
+    def paid_units(self) -> tuple[Unit, ...]:
+        """List the units that bring features for money."""
+        free = self.free_features
+        return tuple(unit for unit in self.units() if unit.features and not free[list(unit.features)].all())
+
+    def price_after(self, unit: Unit, bought: Sequence[Unit]) -> float:
+        """Compute what a unit costs an example that has bought others: its own price, and the fee of a new group.
+
+        Parameters
+        ----------
+        unit : Unit
+        bought : sequence of Unit
+        """
+        without, with_it = np.zeros((2, 1, self.costs.n_features), dtype=bool)
+        without[0, [feature for one in bought for feature in one.features]] = True
+        with_it[0] = without[0]
+        with_it[0, list(unit.features)] = True
+        return float(self.costs.cost_of(with_it)[0] - self.costs.cost_of(without)[0])
+
     def labels(self, outputs: FloatArray) -> Array:
         """Turn what a policy answers into predictions."""
         if self.classes is None:
@@ -219,6 +250,16 @@ class Sessions:
         return self._policy.answer(self._progress, np.arange(self.n_samples))
 
     @property
+    def progress(self) -> Progress:
+        """What is known about the examples, and where the policy stands with them."""
+        return self._progress
+
+    @property
+    def units_paid(self) -> npt.NDArray[np.bool_]:
+        """The units that each example has paid for, shape (n_samples, n_units)."""
+        return self._paid_units[:, :-1].copy()
+
+    @property
     def n_samples(self) -> int:
         """Number of examples."""
         return self._wanted.size
@@ -281,14 +322,11 @@ class Sessions:
         if stray.any():
             raise ValueError(f"rows: expected examples that want {unit}, got {told[stray][0]}, which does not")
         block = self._checked(values, (told.size, len(unit.features)), unit.name)
-        columns = np.array(unit.features)
-        self._tell_features(told, columns, block)
-
-    def _tell_features(self, rows: Rows, columns: Array, block: Array) -> None:
-        self._progress.values[np.ix_(rows, columns)] = block
-        self._progress.known[np.ix_(rows, columns)] = True
-        self._pay(rows)
-        self._advance(rows)
+        cells = np.ix_(told, np.array(unit.features))
+        self._progress.values[cells] = block
+        self._progress.known[cells] = True
+        self._pay(told)
+        self._advance(told)
 
     def _pay(self, rows: Rows) -> None:
         self._paid_units[rows[:, None], self._units_of[self._wanted[rows]]] = True
@@ -312,29 +350,41 @@ class Sessions:
             raise ValueError(f"{name}: expected a number, got a missing value, which this model does not take")
         return block if block.ndim == 0 else block.reshape(shape)
 
+    def table(self, X: Array) -> Array:
+        """Take the values of all examples as the policy compares them; see `buy_from`."""
+        return self._checked(X, X.shape, "X")
+
     def see(self, X: Array) -> None:
-        """Buy from a table: end all sessions with the values of X, shape (n_samples, n_features)."""
-        progress = self._progress
-        table = self._checked(X, X.shape, "X")
+        """End all sessions with the values of X, shape (n_samples, n_features)."""
+        table = self.table(X)
         if self._policy.ignores_unwanted and np.isinf(self._limit):
-            np.copyto(progress.values, table, where=~self._free)
-            progress.known[:] = True
+            np.copyto(self._progress.values, table, where=~self._free)
+            self._progress.known[:] = True
             self._advance(np.arange(self.n_samples))
             return
-        brought_by = [np.array(unit.features) for unit in self._units]
-        single = np.array([columns.size == 1 for columns in brought_by])
         while (rows := np.flatnonzero(self._wanted != ANSWERS)).size:
-            wants = self._wanted[rows]
-            alone = single[self._first_unit[wants]]
-            progress.values[rows[alone], wants[alone]] = table[rows[alone], wants[alone]]
-            progress.known[rows[alone], wants[alone]] = True
-            for unit in np.unique(self._first_unit[wants[~alone]]):
-                buyers = rows[self._first_unit[wants] == unit]
-                cells = np.ix_(buyers, brought_by[unit])
-                progress.values[cells] = table[cells]
-                progress.known[cells] = True
-            self._pay(rows)
-            self._advance(rows)
+            self.buy_from(table, rows)
+
+    def buy_from(self, table: Array, rows: Rows) -> None:
+        """Buy from a table what each of these examples wants now.
+
+        Parameters
+        ----------
+        table : ndarray, shape (n_samples, n_features)
+            From `table`.
+        rows : ndarray of int64
+            Examples that want something.
+        """
+        values, known, wants = self._progress.values, self._progress.known, self._wanted[rows]
+        values[rows, wants] = table[rows, wants]
+        known[rows, wants] = True
+        wanted_units = self._first_unit[wants]
+        for unit in np.unique(wanted_units):
+            if len(self._units[unit].features) > 1:
+                cells = np.ix_(rows[wanted_units == unit], self._units[unit].features)
+                values[cells], known[cells] = table[cells], True
+        self._pay(rows)
+        self._advance(rows)
 
     def reason(self, row: int) -> str:
         """Say why an example's next feature is wanted."""

@@ -6,9 +6,10 @@ from typing import Any
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier
 
-from ipforest import BudgetPrune, FeatureCosts
+from ipforest import BudgetPrune, EarlyExit, FeatureCosts, NestedCascade
 from ipforest.cascades import ASTC, CSCC, CSTC, AdaBoostRS, AndOrCascade, BoostingTrick
 from ipforest.cascades.block_descent import DescentSettings
+from ipforest.cascades.stopping import CertifiedStopping, ThresholdStopping
 
 Make = Callable[[FeatureCosts], Any]
 
@@ -44,6 +45,29 @@ CLASSIFIERS: dict[str, Make] = {
     "ASTC": lambda costs: ASTC(loss="logistic", lambdas=1, feature_costs=costs, random_state=0),
     "AND-OR": lambda costs: AndOrCascade(lambdas=1, feature_costs=costs, random_state=0),
     "AdaBoostRS": lambda costs: AdaBoostRS(n_trees=10, feature_costs=costs, random_state=0),
+    "EarlyExit of a forest": lambda costs: EarlyExit(
+        RandomForestClassifier(8, max_depth=5, random_state=0), order="greedy", feature_costs=costs, random_state=0
+    ),
+    "EarlyExit of BudgetPrune by a certified rule": lambda costs: EarlyExit(
+        CLASSIFIERS["BudgetPrune"](costs), stopping=CertifiedStopping(2, 10), random_state=0
+    ),
+    "EarlyExit with a cap": lambda costs: EarlyExit(
+        RandomForestClassifier(6, max_depth=4, random_state=0),
+        stopping=ThresholdStopping(),
+        feature_costs=costs,
+        max_cost=sum(costs.unit_costs) / 3,
+        random_state=0,
+    ),
+    "NestedCascade": lambda costs: NestedCascade(
+        RandomForestClassifier(8, max_depth=5, random_state=0), feature_costs=costs, random_state=0
+    ),
+    "NestedCascade whose stages see the one before, with a cap": lambda costs: NestedCascade(
+        DecisionTreeClassifier(max_depth=4, random_state=0),
+        sees_before=True,
+        feature_costs=costs,
+        max_cost=sum(costs.unit_costs) / 2,
+        random_state=0,
+    ),
 }
 REGRESSORS: dict[str, Make] = {
     "BudgetPrune": lambda costs: BudgetPrune(
@@ -51,5 +75,8 @@ REGRESSORS: dict[str, Make] = {
     ),
     "CSTC": lambda costs: CSTC(
         depth=3, structure="full", lambdas=1, descent=QUICK, feature_costs=costs, random_state=0
+    ),
+    "NestedCascade": lambda costs: NestedCascade(
+        RandomForestRegressor(6, max_depth=5, random_state=0), feature_costs=costs, random_state=0
     ),
 }

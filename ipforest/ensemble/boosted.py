@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +50,9 @@ class BoostedTrees(Trees):
     TypeError, ValueError
         Arrays of wrong length, an unknown link, a margin outside the range, or a broken structure.
     """
+
+    NODE_FIELDS: ClassVar[tuple[str, ...]] = (*Trees.NODE_FIELDS, "value")
+    TREE_FIELDS: ClassVar[tuple[str, ...]] = ("first_output",)
 
     value: FloatArray
     first_output: npt.NDArray[np.int32]
@@ -113,8 +116,12 @@ class BoostedTrees(Trees):
         """
         if not self.is_classifier:
             raise AttributeError("predict_proba: expected trees for classification, got trees for regression")
-        probability = INVERSE_LINKS[self.link](self.margins(X))
-        return probability if probability.shape[1] > 1 else np.hstack([1 - probability, probability])
+        return self.outputs(self.margins(X))
+
+    def outputs(self, margins: FloatArray) -> FloatArray:
+        """Turn margins (n_samples, n_outputs) into class probabilities (n_samples, n_classes), or targets."""
+        linked = INVERSE_LINKS[self.link](margins)
+        return linked if self.classes is None or linked.shape[1] > 1 else np.hstack([1 - linked, linked])
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """Give the class of the largest margin, or the target.

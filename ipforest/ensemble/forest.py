@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,8 @@ class Forest(Trees):
     TypeError, ValueError
         Arrays of wrong length, or a broken structure.
     """
+
+    NODE_FIELDS: ClassVar[tuple[str, ...]] = (*Trees.NODE_FIELDS, "value", "weight", "n_samples", "impurity")
 
     value: npt.NDArray[np.float64]
     weight: npt.NDArray[np.float64]
@@ -124,15 +126,13 @@ class Forest(Trees):
         labels: npt.NDArray[Any] = self.classes[np.argmax(mean, axis=1)]
         return labels
 
-    def mean_value(self, nodes: Array, counted: BoolArray | None = None) -> FloatArray:
+    def mean_value(self, nodes: Array) -> FloatArray:
         """Average the values of one node per tree, in the order of the trees, as scikit-learn adds: so ties fall alike.
 
         Parameters
         ----------
         nodes : ndarray of int, shape (n_samples, n_trees)
             Numbered over all trees.
-        counted : ndarray of bool, shape (n_samples, n_trees), optional
-            The trees that count, at least one per example; by default all.
 
         Returns
         -------
@@ -140,9 +140,8 @@ class Forest(Trees):
         """
         total = np.zeros((nodes.shape[0], self.value.shape[1]))
         for tree in range(self.n_trees):
-            value = self.value[nodes[:, tree]]
-            total += value if counted is None else value * counted[:, tree, None]
-        total /= self.n_trees if counted is None else counted.sum(axis=1)[:, None]
+            total += self.value[nodes[:, tree]]
+        total /= self.n_trees
         return total
 
     def prune(self, pruning: Pruning) -> Forest:

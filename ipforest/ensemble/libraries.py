@@ -9,7 +9,10 @@ from typing import Any, cast
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 
-READERS = {"sklearn": "ipforest.ensemble.scikit_learn:read_sklearn"}
+READERS = {
+    "sklearn": "ipforest.ensemble.scikit_learn:read_sklearn",
+    "lightgbm": "ipforest.ensemble.lightgbm:read_lightgbm",
+}
 """Reader of a fitted model, by the package that its class, or the nearest of its bases, comes from."""
 
 WRITERS = {"sklearn": "ipforest.ensemble.scikit_learn:forest_to_sklearn"}
@@ -23,7 +26,7 @@ def read(model: object) -> Forest | BoostedTrees:
     ----------
     model : fitted model
         scikit-learn: RandomForest*, ExtraTrees*, Bagging* of trees, DecisionTree*, ExtraTree*, GradientBoosting*; also
-        in a FrozenEstimator.
+        in a FrozenEstimator. LightGBM: LGBMClassifier, LGBMRegressor, Booster.
 
     Returns
     -------

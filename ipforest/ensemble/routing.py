@@ -94,6 +94,74 @@ def reached_nodes(splits: Splits, rows: Array, examples: Array, known: Array, no
             nodes[position, tree] = node
 
 
+class Outlook(NamedTuple):
+    """What is known about sums over trees when some features are not; one row per example.
+
+    Parameters
+    ----------
+    counted : ndarray of float64, shape (n_rows, n_outputs)
+        Sum of the values of the trees that count.
+    n_counted : ndarray of int64, shape (n_rows,)
+        How many trees count.
+    everything : ndarray of float64, shape (n_rows, n_outputs)
+        Sum over all trees, each with the value of the node at which it stands.
+    low, high : ndarray of float64, shape (n_rows, n_outputs)
+        Least and largest sum that the trees can come to.
+    """
+
+    counted: Array
+    n_counted: Array
+    everything: Array
+    low: Array
+    high: Array
+
+
+@njit
+def look_ahead(
+    splits: Splits,
+    rows: Array,
+    examples: Array,
+    known: Array,
+    value: Array,
+    lowest: Array,
+    highest: Array,
+    first_output: Array,
+    inner_nodes_count: bool,
+    outlook: Outlook,
+) -> None:
+    """Walk each example through every tree as far as what is known leads, and add up where it stands.
+
+    ``value``, ``lowest`` and ``highest`` (n_nodes, n_values) belong to the nodes, and are added from column
+    ``first_output[tree]`` on. Trees count that have reached a leaf and, with ``inner_nodes_count``, those past their
+    root.
+    """
+    for position in range(rows.size):
+        i = rows[position]
+        for tree in range(splits.root.size):
+            node = splits.root[tree]
+            while splits.left[node] >= 0 and known[i, splits.feature[node]]:
+                node = _child(splits, node, examples[i, splits.feature[node]])
+            counts = splits.left[node] < 0 or (inner_nodes_count and node != splits.root[tree])
+            outlook.n_counted[position] += counts
+            for column in range(value.shape[1]):
+                output = first_output[tree] + column
+                if counts:
+                    outlook.counted[position, output] += value[node, column]
+                outlook.everything[position, output] += value[node, column]
+                outlook.low[position, output] += lowest[node, column]
+                outlook.high[position, output] += highest[node, column]
+
+
+@njit
+def extremes_below(left: Array, right: Array, lowest: Array, highest: Array) -> None:
+    """Set both (n_nodes, n_values), filled with the nodes' values, to the extremes over the leaves below each node."""
+    for node in range(left.size - 1, -1, -1):
+        if left[node] >= 0:
+            for column in range(lowest.shape[1]):
+                lowest[node, column] = min(lowest[left[node], column], lowest[right[node], column])
+                highest[node, column] = max(highest[left[node], column], highest[right[node], column])
+
+
 @parallel_njit
 def count_tests(splits: Splits, examples: Array, counts: Array) -> None:
     """Count in ``counts`` (n_samples, n_features) how often each example's paths ask for each feature."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -80,6 +80,9 @@ class Trees:
         Arrays of wrong length, no trees, a child that does not follow its parent, a tested feature
         outside the range, or another comparison, dtype or number of names.
     """
+
+    NODE_FIELDS: ClassVar[tuple[str, ...]] = ("left", "right", "feature", "threshold", "missing_left")
+    TREE_FIELDS: ClassVar[tuple[str, ...]] = ()
 
     tree_offsets: IntArray
     left: npt.NDArray[np.int32]
@@ -347,6 +350,33 @@ class Trees:
         example, unit = np.nonzero(needed)
         indptr = np.concatenate([[0], ends[self.internal_nodes]])
         return FirstUses(indptr, indices, example, unit, passing[self.internal_nodes])
+
+    def reordered(self, order: npt.ArrayLike) -> Self:
+        """Give the same trees in another order.
+
+        Parameters
+        ----------
+        order : array of int, shape (n_trees,)
+            Which tree comes first, second, ...
+
+        Raises
+        ------
+        ValueError
+            It does not name each tree once.
+        """
+        sequence = np.asarray(order)
+        if not np.array_equal(np.sort(sequence), np.arange(self.n_trees)):
+            raise ValueError(f"order: expected each of the trees 0..{self.n_trees - 1} once, got {order!r}")
+        sizes = np.diff(self.tree_offsets)[sequence]
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        shift = np.repeat(self.tree_offsets[sequence] - offsets[:-1], sizes)
+        nodes = np.arange(self.n_nodes) + shift
+        fields = {name: getattr(self, name)[nodes] for name in self.NODE_FIELDS}
+        for name in ("left", "right"):
+            fields[name] = np.where(fields[name] == LEAF, LEAF, fields[name] - shift).astype(np.int32)
+        return replace(
+            self, tree_offsets=offsets, **fields, **{name: getattr(self, name)[sequence] for name in self.TREE_FIELDS}
+        )
 
     def restriction(self, kept: BoolArray) -> tuple[BoolArray, dict[str, Any]]:
         """Collapse every internal node that is not kept into a leaf.

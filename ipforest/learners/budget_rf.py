@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ipforest._arrays import FloatArray
+from ipforest._arrays import BoolArray, FloatArray
 from ipforest.base import BudgetedEstimator, check_share, optional_number, split_rows
 from ipforest.ensemble.forest import Forest
 from ipforest.growing import (
@@ -306,11 +306,10 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
 class PooledTrees(TreesInOrder):
     """Trees whose values are class counts: the probabilities are the shares of all training examples at the leaves."""
 
-    def answer(self, progress: Progress, rows: Rows) -> FloatArray:
+    def foresee(self, progress: Progress, rows: Rows) -> tuple[FloatArray, BoolArray]:
         """Pool the counts of the nodes that what is known leads to."""
-        counts = super().answer(progress, rows)
-        shares: FloatArray = counts / counts.sum(axis=1, keepdims=True)
-        return shares
+        counts, settled = super().foresee(progress, rows)
+        return counts / counts.sum(axis=1, keepdims=True), settled
 
 
 def with_votes(forest: Forest, voting: str) -> Forest:

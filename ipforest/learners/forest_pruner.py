@@ -9,13 +9,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ipforest._arrays import Array
-from ipforest.base import BudgetedEstimator, check_share, optional_number, split_rows
+from ipforest.base import BudgetedEstimator, check_share, is_fitted, optional_number, split_rows
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.scikit_learn import averaging_trees
 from ipforest.instance import PruningInstance
@@ -105,7 +104,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         """
         self._read_parameters()
         ensemble = averaging_trees(self.estimator)
-        if _is_fitted(ensemble):
+        if is_fitted(ensemble):
             paying, error_data = self._use_fitted(ensemble, X, y, X_cost, sample_weight)
         else:
             paying, error_data = self._train(X, y, X_cost, sample_weight)
@@ -260,11 +259,3 @@ def out_of_bag(ensemble: Any, n_samples: int) -> npt.NDArray[np.bool_]:
     for tree, drawn in enumerate(ensemble.estimators_samples_):
         left_out[drawn, tree] = False
     return left_out
-
-
-def _is_fitted(estimator: Any) -> bool:
-    try:
-        check_is_fitted(estimator)
-    except NotFittedError:
-        return False
-    return True

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from ipforest._arrays import FloatArray
+from ipforest._arrays import BoolArray, FloatArray
 from ipforest.base import BudgetedEstimator, check_share, optional_number, split_rows
 from ipforest.ensemble.forest import Forest
 from ipforest.growing import AcquisitionState, CodedExamples, Gradient, Grower, forest_of
@@ -429,5 +429,9 @@ class SummedTrees(TreesInOrder):
         nodes = self.reached(progress, rows)
         scores = np.tile(self._base, (rows.size, 1))
         for tree in range(self._n_trees):
-            scores[:, tree % self._base.size] += self._forest.value[nodes[:, tree], 0]
+            scores[:, tree % self._base.size] += self.trees.value[nodes[:, tree], 0]
         return self._loss.outputs(scores)
+
+    def foresee(self, progress: Progress, rows: Rows) -> tuple[FloatArray, BoolArray]:
+        """Give the answer so far; nothing is held to be settled."""
+        return self.answer(progress, rows), np.zeros(rows.size, dtype=bool)

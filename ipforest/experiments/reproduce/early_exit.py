@@ -1,0 +1,339 @@
+"""What stopping when sure brings, and nested cascades beside what people use: test error within budgets of features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.figure import Figure
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import train_test_split
+
+from ipforest import datasets
+from ipforest._arrays import Array, FloatArray
+from ipforest.base import BudgetedEstimator
+from ipforest.cascades.early_exit import record_paths
+from ipforest.cascades.nested import NestedCascade
+from ipforest.cascades.stopping import (
+    OptimalStopping,
+    StoppingPaths,
+    ThresholdStopping,
+    keenness_along,
+    learn_stopping,
+    stages_reached,
+)
+from ipforest.cascades.tree_order import order_trees
+from ipforest.costs import FeatureCosts
+from ipforest.ensemble.libraries import read
+from ipforest.experiments.demo import Parts
+from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
+from ipforest.learners.budget_prune import BudgetPrune
+from ipforest.learners.budget_rf import BudgetRF
+from ipforest.policy import TreesInOrder
+from ipforest.session import Seller
+
+BUDGETS = {"miniboone_5k": (2, 3, 4, 6, 10, 16), "synthetic": (2, 3, 4, 6, 10, 16), "letters": (2, 3, 4, 6, 8, 10)}
+SIZES = {"miniboone_5k": (2000, 1000, 2000), "synthetic": (2000, 1000, 4000), "letters": (4000, 2000, 8000)}
+"""Examples to train on, to choose on and to test on."""
+
+RULES = {"threshold": (ThresholdStopping(),), "optimal stopping": (OptimalStopping(),)}
+INPUTS = ("CEGB", "BudgetPrune", "BudgetRF", "nested")
+INNER_BUDGETS = (1, 2, 3, 4, 6, 8, 11, 16, 24, 40)
+"""What models that have budgets themselves may spend before they are stopped."""
+BEST = "best of today's"
+TODAY = ("CEGB, plain", "k best features, forest", "k best features, LightGBM")
+
+
+class Option(NamedTuple):
+    """One model that can be chosen: what it costs and loses on validation and on test examples."""
+
+    validation_cost: float
+    validation_error: float
+    cost: float
+    error: float
+
+
+def cells(quick: bool, seed: int) -> list[Cell]:
+    """One cell per data set, kind of model and seed."""
+    data, n_seeds, trees = (("letters",), 1, 30) if quick else (tuple(BUDGETS), 5, 150)
+    return [
+        {"data": name, "input": kind, "trees": trees, "seed": seed + run}
+        for run in range(n_seeds)
+        for name in data
+        for kind in INPUTS
+    ]
+
+
+def run(cell: Cell) -> list[Record]:
+    """Train the models of one kind, learn to stop them, and choose for each budget on the validation examples."""
+    parts = load(cell["data"], cell["seed"])
+    make = {"CEGB": _cegb, "BudgetPrune": _budget_prune, "BudgetRF": _budget_rf, "nested": _nested}[cell["input"]]
+    options = make(parts, cell["trees"], cell["seed"])
+    return [
+        {"method": method, "budget": budget, **choose(found, budget)._asdict()}
+        for method, found in options.items()
+        for budget in BUDGETS[cell["data"]]
+    ]
+
+
+def load(name: str, seed: int) -> Parts:
+    """Draw train, validation and test examples of two classes."""
+    if name == "synthetic":
+        X, y = make_classification(
+            sum(SIZES[name]), 50, n_informative=20, n_redundant=10, n_clusters_per_class=6, random_state=seed
+        )
+    else:
+        data = datasets.load("letter" if name == "letters" else name)
+        X, y = data.X.astype(np.float64), data.y
+        if name == "letters":
+            y = (y < len(data.class_names) // 2).astype(np.int64)
+    train, validation, test = SIZES[name]
+    X_train, X_rest, y_train, y_rest = train_test_split(X, y, train_size=train, stratify=y, random_state=seed)
+    X_validation, X_test, y_validation, y_test = train_test_split(
+        X_rest, y_rest, train_size=validation, test_size=test, stratify=y_rest, random_state=seed
+    )
+    return Parts(X_train, y_train, X_validation, y_validation, X_test, y_test)
+
+
+def choose(options: Sequence[Option], budget: float) -> Option:
+    """Take the option of least validation error within the budget; without any, the likeliest class for nothing."""
+    return min(
+        (option for option in options if option.validation_cost <= budget * (1 + 1e-9)),
+        key=lambda option: (option.validation_error, option.validation_cost),
+    )
+
+
+def majority(parts: Parts) -> Option:
+    """Predict the most frequent class."""
+    label = np.argmax(np.bincount(parts.y_train))
+    return Option(0.0, float(np.mean(parts.y_validation != label)), 0.0, float(np.mean(parts.y_test != label)))
+
+
+def _cegb(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
+    """Train LightGBM with penalties on features that an example has not bought (CEGB, lazy) over a grid."""
+    from lightgbm import LGBMClassifier
+
+    plain, stopped = [majority(parts)], {name: [majority(parts)] for name in RULES}
+    for tradeoff in np.geomspace(0.5, 0.002, 7):
+        for leaves in (8, 32):
+            model = LGBMClassifier(
+                n_estimators=n_trees,
+                num_leaves=leaves,
+                min_child_samples=10,
+                cegb_tradeoff=tradeoff,
+                cegb_penalty_feature_lazy=[1.0] * parts.X_train.shape[1],
+                random_state=seed,
+                n_jobs=1,
+                verbose=-1,
+            ).fit(parts.X_train, parts.y_train)
+            _add(TreesInOrder(read(model)), parts, plain, stopped)
+    return _named("CEGB", plain, stopped)
+
+
+def _budget_prune(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
+    forest = RandomForestClassifier(n_trees // 2, min_samples_leaf=2, random_state=seed, n_jobs=1)
+    model = BudgetPrune(forest.fit(parts.X_train, parts.y_train)).fit(parts.X_validation)
+    return _over_budgets("BudgetPrune", model, parts)
+
+
+def _budget_rf(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
+    model = BudgetRF(n_trees // 3, random_state=seed, n_jobs=1).fit(
+        parts.X_train, parts.y_train, parts.X_validation, parts.y_validation
+    )
+    return _over_budgets("BudgetRF", model, parts)
+
+
+def _over_budgets(name: str, model: BudgetedEstimator, parts: Parts) -> dict[str, list[Option]]:
+    """Take a model at its own budgets, and stopped, with its trees in greedy order."""
+    plain, stopped = [majority(parts)], {rule: [majority(parts)] for rule in RULES}
+    for budget in INNER_BUDGETS:
+        policy = model.at_budget(budget)._policy()
+        if not isinstance(policy, TreesInOrder):
+            raise TypeError(f"model: expected trees in order, got {type(policy).__name__}")
+        costs = FeatureCosts.uniform(parts.X_train.shape[1])
+        ordered = order_trees(policy.trees, parts.X_validation, parts.y_validation, costs)
+        _add(TreesInOrder(ordered), parts, plain, stopped)
+    return _named(name, plain, stopped)
+
+
+def _add(trees: TreesInOrder, parts: Parts, plain: list[Option], stopped: dict[str, list[Option]]) -> None:
+    """Add what an ensemble comes to when nobody stops, and at every level of each rule."""
+    classes = np.asarray(trees.trees.classes)
+    n_features = parts.X_train.shape[1]
+    names = tuple(f"feature {column}" for column in range(n_features))
+    seller = Seller(FeatureCosts.uniform(n_features), 0.0, classes, names, True)
+    validation = record_paths(trees, seller, parts.X_validation, parts.y_validation, None)
+    test = record_paths(trees, seller, parts.X_test, parts.y_test, None)
+    plain.append(
+        Option(*_whole(trees, parts.X_validation, parts.y_validation), *_whole(trees, parts.X_test, parts.y_test))
+    )
+    for name, rules in RULES.items():
+        stopped[name] += _levels(rules, validation, test)
+
+
+def _whole(trees: TreesInOrder, X: Array, y: Array) -> tuple[float, float]:
+    costs = FeatureCosts.uniform(X.shape[1])
+    return float(trees.trees.cost(X, costs).mean()), float(np.mean(trees.trees.predict(X) != y))
+
+
+def _levels(rules: Any, validation: StoppingPaths, test: StoppingPaths) -> Iterator[Option]:
+    """Measure levels of a rule, cross-fitted on the validation examples, at most 200 evenly spread over cost."""
+    for rule, curve in learn_stopping(rules, validation, n_folds=5):
+        keenness = keenness_along(rule, test)
+        spread = np.searchsorted(curve.cost, np.linspace(0, curve.cost[-1], 200))
+        for place in np.unique(np.append(spread, curve.cost.size - 1)):
+            reached = stages_reached(keenness, curve.level[place])
+            cost, error = (_mean_at(amount, reached) for amount in (test.cost, test.loss))
+            yield Option(float(curve.cost[place]), float(curve.error[place]), cost, error)
+
+
+def _mean_at(amounts: FloatArray, stages: Array) -> float:
+    return float(amounts[np.arange(stages.size), stages].mean())
+
+
+def _mean_of(amounts: FloatArray, stage: int) -> float:
+    return float(amounts[:, stage].mean())
+
+
+def _named(name: str, plain: list[Option], stopped: dict[str, list[Option]]) -> dict[str, list[Option]]:
+    both = [option for found in stopped.values() for option in found]
+    return {
+        f"{name}, plain": plain,
+        **{f"{name}, {rule}": found for rule, found in stopped.items()},
+        f"{name}, either rule": both,
+    }
+
+
+def _nested(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
+    """Train nested cascades of forests and of boosted trees; their stages alone are the k best features, retrained."""
+    from lightgbm import LGBMClassifier
+
+    bases = {
+        "forest": RandomForestClassifier(n_trees, random_state=seed, n_jobs=1),
+        "LightGBM": LGBMClassifier(n_estimators=n_trees, min_child_samples=10, random_state=seed, n_jobs=1, verbose=-1),
+    }
+    options: dict[str, list[Option]] = {}
+    for name, base in bases.items():
+        cascade = NestedCascade(base, stopping=OptimalStopping(), random_state=seed)
+        cascade.fit(parts.X_train, parts.y_train, parts.X_validation, parts.y_validation)
+        validation, test = cascade.paths_, cascade.paths_of(parts.X_test, parts.y_test)
+        options[f"k best features, {name}"] = [
+            Option(
+                *(float(amount[:, stage].mean()) for paths in (validation, test) for amount in (paths.cost, paths.loss))
+            )
+            for stage in range(validation.n_stages)
+        ]
+        options[f"nested, {name}"] = [option for rules in RULES.values() for option in _levels(rules, validation, test)]
+    options["nested, either"] = options["nested, forest"] + options["nested, LightGBM"]
+    return options
+
+
+def summarise(records: list[Record]) -> list[Record]:
+    """Average over seeds; the best of today's methods is chosen on validation, seed by seed."""
+    records = [*records, *_best_of_today(records)]
+    rows = []
+    for data, method in dict.fromkeys((record["data"], record["method"]) for record in records):
+        for budget in BUDGETS[data]:
+            runs = _runs(records, data, method, budget)
+            plain = _runs(records, data, _reference(method), budget)
+            gains = [plain[seed]["error"] - runs[seed]["error"] for seed in runs if seed in plain]
+            rows.append(
+                {
+                    "data": data,
+                    "method": method,
+                    "budget": budget,
+                    **_mean_and_standard_error("error", [run["error"] for run in runs.values()]),
+                    **_mean_and_standard_error("cost", [run["cost"] for run in runs.values()]),
+                    **_mean_and_standard_error("gain", gains),
+                    "runs": len(runs),
+                }
+            )
+    return rows
+
+
+def _reference(method: str) -> str:
+    """Name what a method's gain is measured against: the same without stopping, or the best of today's."""
+    name = method.partition(",")[0]
+    return BEST if name in ("nested", BEST) else f"{name}, plain"
+
+
+def _runs(records: list[Record], data: str, method: str, budget: float) -> dict[int, Record]:
+    return {
+        record["seed"]: record
+        for record in records
+        if (record["data"], record["method"], record["budget"]) == (data, method, budget)
+    }
+
+
+def _best_of_today(records: list[Record]) -> list[Record]:
+    groups: dict[tuple[str, int, float], list[Record]] = {}
+    for record in records:
+        if record["method"] in TODAY:
+            groups.setdefault((record["data"], record["seed"], record["budget"]), []).append(record)
+    return [
+        {
+            **min(group, key=lambda record: (record["validation_error"], record["validation_cost"])),
+            "method": "best of today's",
+        }
+        for group in groups.values()
+    ]
+
+
+def _mean_and_standard_error(name: str, values: list[float]) -> Record:
+    spread = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+    return {name: float(np.mean(values)) if values else 0.0, f"{name}_se": spread}
+
+
+def draw(records: list[Record], rows: list[Record]) -> Figure:
+    """Draw test error against budget, a panel per data set."""
+    data_sets = list(dict.fromkeys(row["data"] for row in rows))
+    figure = Figure(figsize=(5 * len(data_sets), 4))
+    shown = (
+        "CEGB, plain",
+        "CEGB, either rule",
+        "BudgetPrune, plain",
+        "BudgetPrune, either rule",
+        "nested, either",
+        "best of today's",
+    )
+    for place, data in enumerate(data_sets, start=1):
+        axes = figure.add_subplot(1, len(data_sets), place)
+        for method in shown:
+            chosen = [row for row in rows if (row["data"], row["method"]) == (data, method)]
+            axes.errorbar(
+                [row["budget"] for row in chosen],
+                [100 * row["error"] for row in chosen],
+                [100 * row["error_se"] for row in chosen],
+                label=method,
+                marker=".",
+            )
+        axes.set_xscale("log")
+        axes.set_xlabel("features bought on average, at most")
+        axes.set_ylabel("test error, %")
+        axes.set_title(data)
+    axes.legend()
+    figure.tight_layout()
+    return figure
+
+
+def differences(quick: bool) -> list[str]:
+    """Name what the figures depend on."""
+    named = [
+        "Everything is chosen on the validation examples; cost and error of stopping levels there are cross-fitted",
+        "CEGB is LightGBM with lazy penalties, 14 settings; the synthetic data are scikit-learn's make_classification",
+    ]
+    return [*named, "quick: Letters only, 30 trees, 1 seed"] if quick else named
+
+
+EXPERIMENT = Experiment(
+    name="early-exit",
+    title="Stopping when it is sure, and nested cascades",
+    source="this package; optimal-pruning paper, IP2, for stopping as a pruning",
+    cells=cells,
+    run=run,
+    summarise=summarise,
+    draw=draw,
+    differences=differences,
+)

@@ -1,0 +1,171 @@
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits, make_classification
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
+from sklearn.frozen import FrozenEstimator
+
+import proofs
+from ipforest import BudgetPrune, EarlyExit, FeatureCosts, Forest
+from ipforest.cascades.early_exit import EarlyExitPolicy, record_paths
+from ipforest.cascades.stopping import CertifiedStopping, OptimalStopping, ThresholdStopping
+from ipforest.cascades.tree_order import MOST_TREES_EXACTLY, _Prefixes, order_trees
+from ipforest.ensemble.libraries import read
+from ipforest.policy import TreesInOrder
+from ipforest.session import Sessions
+
+X, Y = load_breast_cancer(return_X_y=True)
+FITTED, HELD_OUT, TEST = slice(0, 250), slice(250, 400), slice(400, None)
+RULES = [ThresholdStopping(), OptimalStopping(4, 20), CertifiedStopping(2, 20)]
+
+
+@pytest.fixture(scope="module")
+def forest() -> RandomForestClassifier:
+    return RandomForestClassifier(15, max_depth=5, random_state=0).fit(X[FITTED], Y[FITTED])
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+def test_the_curve_of_the_examples_it_was_learnt_on_is_what_they_pay(rule: Any, forest: RandomForestClassifier) -> None:
+    model = EarlyExit(FrozenEstimator(forest), stopping=rule, n_folds=1).fit(X[HELD_OUT], Y[HELD_OUT])
+    for budget in (1, 2, 4, 8):
+        at = model.at_budget(budget)
+        place = at.curve_.within(budget)
+        assert at.cost(X[HELD_OUT]).mean() == pytest.approx(at.curve_.cost[place])
+        assert 1 - at.score(X[HELD_OUT], Y[HELD_OUT]) == pytest.approx(at.curve_.error[place])
+        assert at.cost(X[HELD_OUT]).mean() <= budget
+
+
+def test_it_stops_early_and_hardly_loses(forest: RandomForestClassifier) -> None:
+    model = EarlyExit(forest).fit(X[HELD_OUT], Y[HELD_OUT])
+    whole = Forest.from_sklearn(forest).cost(X[TEST], FeatureCosts.uniform(30)).mean()
+    assert model.at_budget(whole / 2).cost(X[TEST]).mean() < 0.6 * whole
+    assert model.at_budget(whole / 2).score(X[TEST], Y[TEST]) > forest.score(X[TEST], Y[TEST]) - 0.04
+
+
+@pytest.mark.parametrize("kind", ["forest", "three classes", "boosted", "boosted, ten classes"])
+def test_a_stop_that_changes_no_label_is_made_always(kind: str) -> None:
+    examples, labels = load_digits(return_X_y=True) if "ten" in kind else (X, Y)
+    if kind == "three classes":
+        examples, labels = make_classification(500, 12, n_informative=8, n_classes=3, random_state=0)
+    learner: Any = (
+        GradientBoostingClassifier(n_estimators=6, random_state=0)
+        if "boosted" in kind
+        else RandomForestClassifier(9, max_depth=6, random_state=0)
+    )
+    fitted = learner.fit(examples[:250], labels[:250])
+    trees = TreesInOrder(read(fitted))
+    costs = FeatureCosts.uniform(examples.shape[1])
+    model = EarlyExit(fitted).fit(examples[:200], labels[:200])
+    never = EarlyExitPolicy(trees, EverOn(), 0.0, np.zeros(costs.n_features, dtype=bool))
+    sessions = Sessions(never, model._seller(), 150)
+    sessions.see(examples[250:400])
+    np.testing.assert_array_equal(sessions.labels(sessions.outputs), fitted.predict(examples[250:400]))
+    whole = read(fitted).cost(examples[250:400], costs)
+    assert np.all(sessions.paid <= whole)
+    assert sessions.paid.sum() < whole.sum()
+
+
+class EverOn:
+    def keenness(self, stage: Any, signal: Any, memory: Any) -> tuple[npt.NDArray[np.float64], Any]:
+        return np.ones(stage.size), memory
+
+
+def test_the_certified_rule_is_proved_on_its_examples(forest: RandomForestClassifier) -> None:
+    model = EarlyExit(forest, stopping=CertifiedStopping(3, 20), n_folds=1, budget=3).fit(X[HELD_OUT], Y[HELD_OUT])
+    path = model.rule_.path
+    assert proofs.verify_path(path.instance, path)
+    index = next(place for place, cost in enumerate(path.costs) if cost <= 3)
+    assert model.cost(X[HELD_OUT]).mean() == pytest.approx(float(path.costs[index]))
+    assert 1 - model.score(X[HELD_OUT], Y[HELD_OUT]) == pytest.approx(float(path.errors[index]))
+
+
+def test_a_budgeted_estimator_is_tried_at_larger_budgets() -> None:
+    inner = BudgetPrune(RandomForestClassifier(15, random_state=0), feature_costs=FeatureCosts.uniform(30))
+    model = EarlyExit(inner, budget=3, order="greedy", random_state=0).fit(X[:400], Y[:400])
+    assert model.costs_ == model.estimator_.costs_
+    assert model.at_budget(1).cost(X[TEST]).mean() < 2
+    assert model.at_budget(6).score(X[TEST], Y[TEST]) > 0.9
+
+
+def test_nobody_pays_more_than_the_cap(forest: RandomForestClassifier) -> None:
+    model = EarlyExit(forest, max_cost=3).fit(X[HELD_OUT], Y[HELD_OUT])
+    assert model.cost(X[TEST]).max() <= 3
+    assert model.score(X[TEST], Y[TEST]) > 0.8
+
+
+def test_held_out_examples_may_be_given() -> None:
+    estimator = RandomForestClassifier(10, random_state=0)
+    model = EarlyExit(estimator, budget=4).fit(X[FITTED], Y[FITTED], X[HELD_OUT], Y[HELD_OUT])
+    assert model.paths_.n_samples == 150
+    assert model.predict(X[TEST]).shape == Y[TEST].shape
+
+
+@pytest.mark.parametrize("boosted", [False, True])
+def test_the_exact_order_has_the_least_area_of_all(boosted: bool) -> None:
+    learner = GradientBoostingClassifier(n_estimators=5, max_depth=2, random_state=0)
+    fitted = (learner if boosted else RandomForestClassifier(5, max_depth=3, random_state=0)).fit(X[FITTED], Y[FITTED])
+    trees, costs = read(fitted), FeatureCosts(np.arange(1, 31))
+    held_out = (X[HELD_OUT], Y[HELD_OUT], costs)
+    areas = {order: area(trees.reordered(order), *held_out) for order in permutations(range(5))}
+    exact = area(order_trees(trees, *held_out, exact=True), *held_out)
+    greedy = area(order_trees(trees, *held_out), *held_out)
+    assert exact == pytest.approx(min(areas.values()))
+    assert greedy <= np.mean(list(areas.values()))
+
+
+def area(trees: Any, examples: Any, labels: Any, costs: FeatureCosts) -> float:
+    prefixes = _Prefixes(trees, examples, labels, costs)
+    total, previous = 0.0, 0.0
+    for size in range(trees.n_trees):
+        loss = prefixes.loss(prefixes.parts[:size].sum(axis=0), size)
+        cost = prefixes.cost(prefixes.needs[: size + 1].any(axis=0))
+        total, previous = total + loss * (cost - previous), cost
+    return total
+
+
+def test_trees_in_another_order_predict_the_same(forest: RandomForestClassifier) -> None:
+    trees = Forest.from_sklearn(forest)
+    turned = trees.reordered(np.arange(15)[::-1])
+    np.testing.assert_allclose(turned.predict_proba(X[TEST]), trees.predict_proba(X[TEST]))
+    np.testing.assert_array_equal(turned.feature_usage(X[TEST]), trees.feature_usage(X[TEST]))
+    with pytest.raises(ValueError, match=r"^order: expected each of the trees 0\.\.14 once, got \[0, 0\]"):
+        trees.reordered([0, 0])
+
+
+def test_recorded_paths(forest: RandomForestClassifier) -> None:
+    costs = FeatureCosts([0] * 10 + [1] * 20)
+    model = EarlyExit(forest, feature_costs=costs).fit(X[HELD_OUT], Y[HELD_OUT])
+    paths = record_paths(TreesInOrder(read(forest)), model._seller(), X[TEST], Y[TEST], None)
+    whole = Forest.from_sklearn(forest).cost(X[TEST], costs)
+    assert np.all(paths.cost[:, -1] <= whole)
+    np.testing.assert_array_equal(paths.loss[:, -1], forest.predict(X[TEST]) != Y[TEST])
+    assert np.all(np.diff(paths.cost, axis=1)[np.arange(paths.n_stages - 1) < paths.last[:, None]] > 0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"order": "best"}, ValueError, r"^order: expected one of 'given', 'greedy', 'exact', got 'best'"),
+        ({"budget": -1}, ValueError, r"^budget: expected a number >= 0"),
+        ({"max_cost": "x"}, ValueError, r"^max_cost: expected a finite number"),
+        ({"n_folds": 0}, ValueError, r"^n_folds: expected an integer >= 1, got 0"),
+        ({"validation_fraction": 2}, ValueError, r"^validation_fraction: expected None or a number between 0 and 1"),
+        ({"estimator": RandomForestRegressor()}, TypeError, r"^estimator: expected a classifier, got RandomForestReg"),
+        (
+            {"estimator": BudgetPrune(RandomForestClassifier()), "feature_costs": [1]},
+            ValueError,
+            r"^feature_costs: expected none beside an estimator that has its own",
+        ),
+    ],
+)
+def test_errors(settings: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        EarlyExit(**{"estimator": RandomForestClassifier(), **settings}).fit(X, Y)
+
+
+def test_too_many_trees_for_the_exact_order() -> None:
+    with pytest.raises(ValueError, match=rf"^order: expected at most {MOST_TREES_EXACTLY} trees for 'exact', got 20"):
+        EarlyExit(RandomForestClassifier(20, random_state=0), order="exact", random_state=0).fit(X, Y)
