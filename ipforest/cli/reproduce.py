@@ -18,6 +18,7 @@ NAMES = (
     "cstc-mnist",
     "cstc-ranking",
     "cstc-ranking-skewed",
+    "early-exit",
 )
 
 

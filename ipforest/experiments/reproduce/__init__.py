@@ -6,6 +6,7 @@ from ipforest.experiments.reproduce import (
     cstc_mnist,
     cstc_ranking,
     cstc_synthetic,
+    early_exit,
     figure2,
     figure5,
     figure6,
@@ -32,5 +33,6 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         cstc_mnist.EXPERIMENT,
         cstc_ranking.EXPERIMENT,
         cstc_ranking.SKEWED_EXPERIMENT,
+        early_exit.EXPERIMENT,
     )
 }

@@ -166,7 +166,7 @@ def test_cross_fitting_is_less_optimistic_about_noise() -> None:
         )
         seen, unseen = (stopping_curve(cross_fitted_keenness(rule, noise, folds), noise) for folds in (1, 5))
         optimism.append(unseen.error.min() - seen.error.min())
-    assert np.mean(optimism) > 0.05
+    assert np.mean(optimism) > 0.02
 
 
 def test_levels_within_a_budget() -> None:
