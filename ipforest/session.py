@@ -497,6 +497,11 @@ class Session:
         return self._sessions.labels(self._sessions.outputs)[0]
 
     @property
+    def is_classifier(self) -> bool:
+        """Whether the answer is a class."""
+        return self._seller.classes is not None
+
+    @property
     def probabilities(self) -> dict[Any, float]:
         """How sure the answer is so far: the probability of each class.
 

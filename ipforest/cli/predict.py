@@ -62,14 +62,14 @@ def _examples(path: str, model: Any) -> pd.DataFrame:
     if names is None:
         raise ValueError("--model: expected a model that was fitted to named columns, got one without names")
     table = select_columns(read_cells(path), list(names), path).copy()
-    words = _text_columns(model)
+    words = encoded_columns(model)
     for name in table:
         if name not in words:
             table[name] = to_numbers(table[name], path)
     return table
 
 
-def _text_columns(model: Any) -> set[str]:
+def encoded_columns(model: Any) -> set[str]:
     """Tell which columns go through the one-hot encoder of ``fit``."""
     from sklearn.pipeline import Pipeline
 

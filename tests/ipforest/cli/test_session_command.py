@@ -1,0 +1,81 @@
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ipforest.cli import main
+
+
+@pytest.fixture(scope="module")
+def ward(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Fit a model of a table in which a word and two numbers tell the target."""
+    folder = tmp_path_factory.mktemp("ward")
+    rng = np.random.default_rng(0)
+    word, age, blood = rng.choice(["mild", "strong", "none"], 240), rng.integers(20, 90, 240), rng.random(240)
+    sick = (word == "strong") & (blood > 0.5) | (age > 80)
+    table = pd.DataFrame({"pain": word, "age": age, "blood": blood, "outcome": np.where(sick, "sick", "well")})
+    table.to_csv(folder / "table.csv", index=False)
+    (folder / "prices.csv").write_text("feature,cost\npain,1\nage,0\nblood,7.5\n")
+    fit = ["fit", "--csv", str(folder / "table.csv"), "--target", "outcome", "--prices", str(folder / "prices.csv")]
+    assert main([*fit, "--budget", "9", "--trees", "5", "--out", str(folder / "model")]) == 0
+    return folder
+
+
+def hold(monkeypatch: pytest.MonkeyPatch, typed: str, *options: str) -> int:
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    return main(["session", *options])
+
+
+def test_it_asks_until_it_answers(
+    ward: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = Prompted({"pain": "strong", "age": "50", "blood": "0.9"}, capsys)
+    monkeypatch.setattr("sys.stdin", typed)
+    assert main(["session", "--model", str(ward / "model")]) == 0
+    printed = typed.printed + capsys.readouterr().out
+    assert "Answer: sick" in printed
+    assert "blood costs 7.50: tree" in printed
+    assert "Paid 8.50:" in printed
+
+
+class Prompted(io.StringIO):
+    """A user who types the value that is asked for."""
+
+    def __init__(self, values: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+        super().__init__()
+        self._values, self._capsys, self.printed = values, capsys, ""
+
+    def readline(self, *_: object) -> str:  # type: ignore[override]
+        self.printed += self._capsys.readouterr().out
+        asked = self.printed.rsplit(" = ", 1)[0].rsplit("\n", 1)[-1].removesuffix(" = ").split(" = ")[-1]
+        return self._values[asked] + "\n"
+
+
+def test_it_goes_on_another_day(
+    ward: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    saved = str(tmp_path / "session.json")
+    model = ["--model", str(ward / "model")]
+    assert hold(monkeypatch, "quit\n", *model, "--known", "age=50", "--save", saved) == 0
+    assert "So far: " in capsys.readouterr().out
+    assert json.loads(Path(saved).read_text())["known"] == [["age", 50.0]]
+    assert hold(monkeypatch, "?\n\n", *model, "--resume", saved, "--json") == 0
+    record = json.loads(capsys.readouterr().out)
+    assert {name for name, _ in record["bought"]} <= {"pain_mild", "pain_none", "pain_strong", "blood"}
+
+
+def test_what_cannot_be_read_is_asked_again(
+    ward: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert hold(monkeypatch, "x\n" * 3, "--model", str(ward / "model"), "--known", "pain=strong", "age=50") == 0
+    assert "could not convert string to float" in capsys.readouterr().err
+
+
+def test_unknown_columns_are_refused(
+    ward: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert hold(monkeypatch, "", "--model", str(ward / "model"), "--known", "weight=80") == 2
+    assert "--known: expected NAME=VALUE with one of pain, age, blood, got 'weight=80'" in capsys.readouterr().err
