@@ -19,6 +19,9 @@ from ipforest.ensemble.trees import LEAF
 from ipforest.rational import as_fraction, nonnegative_fraction
 
 if TYPE_CHECKING:
+    from ipforest.base import BudgetedEstimator
+    from ipforest.cascades.early_exit import EarlyExit
+    from ipforest.cascades.nested import NestedCascade
     from ipforest.experiments.comparison import Comparison
     from ipforest.learners.budget_prune import BudgetPrune
     from ipforest.path import PruningPath
@@ -184,6 +187,91 @@ def plot_comparison(
         )
     _finish(axes, f"budget: average cost of an example ({comparison.currency})", "test error")
     axes.set_title(f"{comparison.data}: means over {comparison.n_seeds} seeds, bands of one standard error", fontsize=9)
+    return axes
+
+
+def plot_stopping(model: EarlyExit | NestedCascade, *, ax: Axes | None = None) -> Axes:
+    """Draw error against cost for all levels of a stopping rule, on the held-out examples from which it was learnt.
+
+    Parameters
+    ----------
+    model : EarlyExit or NestedCascade
+        The level that was taken is ringed; a star marks where nobody stops.
+    ax : matplotlib Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    check_is_fitted(model)
+    axes, curve, paths = axes_or_new(ax), model.curve_, model.paths_
+    _line(axes, curve.cost, curve.error, OPTIMISED, "with stopping")
+    whole = (float(paths.cost[:, -1].mean()), float(paths.loss[:, -1].mean()))
+    axes.plot(*whole, "*", color=HELD_OUT, markersize=11, clip_on=False, linestyle="none", label="nobody stops")
+    place = int(np.flatnonzero(curve.level == model.level_)[0])
+    _rings(axes, [(float(curve.cost[place]), float(curve.error[place]))], "level taken")
+    if model.budget is not None:
+        _budget_line(axes, float(as_fraction(model.budget, "budget")))
+    _finish(axes, "cost an example", "error on held-out examples")
+    return axes
+
+
+def plot_stops(model: BudgetedEstimator, X: npt.ArrayLike, *, ax: Axes | None = None) -> Axes:
+    """Draw how many examples stop after how many features, by what is predicted.
+
+    Parameters
+    ----------
+    model : BudgetedEstimator
+        A classifier.
+    X : array, shape (n_samples, n_features)
+    ax : matplotlib Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    bought, labels = model.acquired(X).sum(axis=1), model.predict(X)
+    axes, bottom = axes_or_new(ax), np.zeros(int(bought.max()) + 1)
+    for label in model.classes_:
+        counts = np.bincount(bought[labels == label], minlength=bottom.size)
+        axes.bar(np.arange(bottom.size), counts, bottom=bottom, label=f"predicted {label}")
+        bottom += counts
+    _finish(axes, "features bought", "examples")
+    return axes
+
+
+def plot_purchases(model: BudgetedEstimator, X: npt.ArrayLike, y: npt.ArrayLike, *, ax: Axes | None = None) -> Axes:
+    """Draw which features are bought by which share of each class, the most bought first.
+
+    Parameters
+    ----------
+    model : BudgetedEstimator
+    X : array, shape (n_samples, n_features)
+    y : array, shape (n_samples,)
+        The classes.
+    ax : matplotlib Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    acquired, labels = model.acquired(X), np.asarray(y)
+    names = getattr(model, "feature_names_in_", [f"feature {column}" for column in range(acquired.shape[1])])
+    order = np.argsort(-acquired.mean(axis=0), kind="stable")
+    shown = order[acquired[:, order].any(axis=0)]
+    axes, classes = axes_or_new(ax), np.unique(labels)
+    height = 0.8 / classes.size
+    for place, label in enumerate(classes):
+        shares = acquired[labels == label][:, shown].mean(axis=0)
+        axes.barh(np.arange(shown.size) + place * height, shares, height, label=str(label))
+    axes.set_yticks(np.arange(shown.size) + 0.4 - height / 2, [str(names[column]) for column in shown])
+    axes.invert_yaxis()
+    axes.set(xlabel="share of examples that buy it", xlim=(0, 1))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(facecolor="white", edgecolor="none", framealpha=1)
     return axes
 
 

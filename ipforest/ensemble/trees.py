@@ -367,10 +367,25 @@ class Trees:
         sequence = np.asarray(order)
         if not np.array_equal(np.sort(sequence), np.arange(self.n_trees)):
             raise ValueError(f"order: expected each of the trees 0..{self.n_trees - 1} once, got {order!r}")
+        return self._take(sequence)
+
+    def first(self, n_trees: int) -> Self:
+        """Give the first so many trees.
+
+        Raises
+        ------
+        ValueError
+            There are not so many.
+        """
+        if not 1 <= n_trees <= self.n_trees:
+            raise ValueError(f"n_trees: expected 1..{self.n_trees}, got {n_trees}")
+        return self._take(np.arange(n_trees))
+
+    def _take(self, sequence: IntArray) -> Self:
         sizes = np.diff(self.tree_offsets)[sequence]
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         shift = np.repeat(self.tree_offsets[sequence] - offsets[:-1], sizes)
-        nodes = np.arange(self.n_nodes) + shift
+        nodes = np.arange(offsets[-1]) + shift
         fields = {name: getattr(self, name)[nodes] for name in self.NODE_FIELDS}
         for name in ("left", "right"):
             fields[name] = np.where(fields[name] == LEAF, LEAF, fields[name] - shift).astype(np.int32)

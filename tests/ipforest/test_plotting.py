@@ -8,9 +8,9 @@ from matplotlib.collections import LineCollection, PathCollection
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import NotFittedError
 
-from ipforest import BudgetPrune
+from ipforest import BudgetPrune, EarlyExit
 from ipforest.experiments.comparison import Comparison, Outcome
-from ipforest.plotting import TradeoffDisplay, draw_tree, plot_comparison
+from ipforest.plotting import TradeoffDisplay, draw_tree, plot_comparison, plot_purchases, plot_stopping, plot_stops
 
 X, LABELS_X, TARGET = examples(240, seed=41)
 X_TEST, LABELS_TEST, TARGET_TEST = examples(100, seed=43)
@@ -204,3 +204,36 @@ def test_bad_requests_are_refused(model, tree: int, drop: int, text: str) -> Non
     values = model.path_.node_lambda
     with pytest.raises(ValueError, match=text):
         draw_tree(model.forest_, tree, values[: values.size - drop])
+
+
+@pytest.fixture(scope="module")
+def stopping() -> EarlyExit:
+    forest = RandomForestClassifier(8, max_depth=6, random_state=0)
+    return EarlyExit(forest, feature_costs=COSTS, budget=9, random_state=0).fit(X, LABELS_X)
+
+
+def test_a_stopping_rule_is_drawn_level_by_level(stopping) -> None:
+    axes = plot_stopping(stopping)
+    curve, whole, taken, budget = axes.lines
+    assert points(curve) == list(zip(stopping.curve_.cost, stopping.curve_.error, strict=True))
+    assert points(whole) == [(stopping.paths_.cost[:, -1].mean(), stopping.paths_.loss[:, -1].mean())]
+    assert points(taken)[0] in points(curve)
+    assert budget.get_xdata()[0] == 9
+    assert texts(axes) == ["with stopping", "nobody stops", "level taken", "budget 9"]
+
+
+def test_stops_are_counted_by_prediction(stopping) -> None:
+    axes = plot_stops(stopping, X_TEST)
+    heights = [bar.get_height() for container in axes.containers for bar in container]
+    assert sum(heights) == X_TEST.shape[0]
+    assert len(axes.containers) == len(stopping.classes_)
+
+
+def test_purchases_are_shares_of_each_class(stopping) -> None:
+    axes = plot_purchases(stopping, X_TEST, LABELS_TEST)
+    acquired = stopping.acquired(X_TEST)
+    assert acquired.any()
+    most = int(np.argmax(acquired.mean(axis=0)))
+    label = np.unique(LABELS_TEST)[0]
+    assert axes.containers[0][0].get_width() == pytest.approx(acquired[label == LABELS_TEST, most].mean())
+    assert axes.get_yticklabels()[0].get_text() == f"feature {most}"

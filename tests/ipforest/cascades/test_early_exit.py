@@ -135,6 +135,14 @@ def test_trees_in_another_order_predict_the_same(forest: RandomForestClassifier)
         trees.reordered([0, 0])
 
 
+def test_the_first_trees(forest: RandomForestClassifier) -> None:
+    trees = Forest.from_sklearn(forest)
+    mean = np.mean([tree.predict_proba(X[TEST]) for tree in forest.estimators_[:4]], axis=0)
+    np.testing.assert_allclose(trees.first(4).predict_proba(X[TEST]), mean)
+    with pytest.raises(ValueError, match=r"^n_trees: expected 1\.\.15, got 16"):
+        trees.first(16)
+
+
 def test_recorded_paths(forest: RandomForestClassifier) -> None:
     costs = FeatureCosts([0] * 10 + [1] * 20)
     model = EarlyExit(forest, feature_costs=costs).fit(X[HELD_OUT], Y[HELD_OUT])

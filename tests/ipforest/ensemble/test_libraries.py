@@ -30,8 +30,8 @@ def test_a_subclass_from_elsewhere_is_read_as_its_base() -> None:
 @pytest.mark.parametrize(
     ("model", "text"),
     [
-        (3, "model: expected a fitted model of sklearn, got builtins.int"),
-        (np.ones(3), "model: expected a fitted model of sklearn, got numpy.ndarray"),
+        (3, "model: expected a fitted model of sklearn, lightgbm, got builtins.int"),
+        (np.ones(3), "model: expected a fitted model of sklearn, lightgbm, got numpy.ndarray"),
         (HistGradientBoostingRegressor(), r"model: expected scikit-learn's RandomForest\*, .*, or GradientBoosting\*"),
     ],
 )
