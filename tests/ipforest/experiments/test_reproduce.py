@@ -17,6 +17,9 @@ from ipforest.experiments.reproduce.table1_optimal_pruning import cost_at_error
 
 needs_data = pytest.mark.skipif("miniboone_5k" not in datasets.names(), reason="no data folder")
 
+SMOKE = "figure7"
+"""The experiment whose quick run CI makes."""
+
 
 class Counter:
     """An experiment of four cells that fails at one of them as long as told to."""
@@ -162,7 +165,7 @@ def test_the_users_own_file_is_preferred(tmp_path, monkeypatch):
 
 @needs_data
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.long) if name != SMOKE else name for name in NAMES])
 def test_quick_runs(name, tmp_path, capsys):
     assert main(["reproduce", name, "--quick", "--out", str(tmp_path)]) == 0
     assert "paper" in capsys.readouterr().out

@@ -136,6 +136,7 @@ def test_every_theorem_is_stated_once_more(proof):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_coqchk_reads_the_compiled_files_again():
     try:
         assert compile_proof(recheck=True).closed
