@@ -11,8 +11,7 @@ TIME_LIMIT_S = 300
 
 def test_there_are_notebooks():
     assert NOTEBOOKS
-    numbers = [path.name[:2] for path in NOTEBOOKS]
-    assert len(set(numbers)) == len(numbers)
+    assert [path.name[:2] for path in NOTEBOOKS] == [f"{number:02}" for number in range(1, len(NOTEBOOKS) + 1)]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

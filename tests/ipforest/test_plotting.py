@@ -61,7 +61,7 @@ def test_an_estimator_is_drawn_with_its_test_errors(model) -> None:
     path = model.path_
     assert len(points(optimised)) == len(path.costs)
     for index, (cost, error) in enumerate(points(tried)):
-        pruned = model.forest_.prune(path.pruning_at(index))
+        pruned = model.forest_.prune(path.pruning_at(index)).without_bare_roots()
         assert cost == pruned.cost(X_TEST, model.costs_).mean()
         assert error == np.mean(pruned.predict(X_TEST) != LABELS_TEST)
     assert display.ax_.get_ylabel() == "error rate"

@@ -165,7 +165,9 @@ def test_the_users_own_file_is_preferred(tmp_path, monkeypatch):
 
 @needs_data
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.long) if name != SMOKE else name for name in NAMES])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long) if name != SMOKE else name for name in NAMES]
+)
 def test_quick_runs(name, tmp_path, capsys):
     assert main(["reproduce", name, "--quick", "--out", str(tmp_path)]) == 0
     assert "paper" in capsys.readouterr().out
