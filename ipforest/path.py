@@ -397,10 +397,10 @@ class PruningPath:
     __str__ = __repr__ = summary
 
 
-def solve_budget_path(instance: PruningInstance, budget: Fraction) -> BudgetResult:
-    """Solve for a budget by the whole path: the best breakpoint within it, its gap, and the mixture."""
+def solve_budget_path(instance: PruningInstance, budget: Fraction, *, path: PruningPath | None = None) -> BudgetResult:
+    """Solve for a budget by the whole path, computed here or known: the best breakpoint within it, and the mixture."""
     started = perf_counter()
-    result = prune_path(instance).at_budget(budget)
+    result = (prune_path(instance) if path is None else path).at_budget(budget)
     return replace(result, runtime_s=perf_counter() - started)
 
 

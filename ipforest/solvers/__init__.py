@@ -116,18 +116,18 @@ BUDGET_SOLVERS = _registry(
     SolverInfo("path", "ipforest.path:solve_budget_path", False, (), "best breakpoint of the whole path"),
     SolverInfo(
         "greedy",
-        "ipforest.solvers.budget_greedy:solve_budget_greedy",
+        "ipforest.solvers.greedy:solve_budget_greedy",
         False,
         (),
-        "breakpoint of the path, filled up by greed",
+        "the best breakpoint, filled up to the budget",
     ),
     SolverInfo("lp1", "formulations.solving:solve_budget_lp1", False, ("highspy",), "LP1: mixture of two prunings"),
     SolverInfo(
         "mip",
         "ipforest.solvers.branch_and_bound:solve_budget_branch_and_bound",
         True,
-        ("highspy",),
-        "path, fixing, branch and bound on what they leave open",
+        (),
+        "greed, then branch and bound on what is bought",
     ),
 )
 

@@ -1,4 +1,4 @@
-r"""The pruning of least error within a budget: the path, fixing, and branch and bound on what they leave open.
+r"""The pruning of least error within a budget: the path, greed, and branch and bound on what is bought.
 
 With integer errors E, costs C and the budget B the program is, in the closure's variables,
 
@@ -9,103 +9,109 @@ With integer errors E, costs C and the budget B the program is, in the closure's
     \sum_j \mathrm{cost}_j w_j + \sum_h \mathrm{split}_h x_h \le B.
 
 Without the budget row it is a minimum cut, so its relaxation is Lagrange's: the line through the two prunings of the
-path that straddle B. The search goes on inside the gap between the two:
+path whose costs enclose B. Between the two lies a set of nodes that is worth its price only as a whole, for its trees
+share what they buy. Each node of the search has made some decisions: nodes kept, nodes dropped, acquisitions bought.
+What they leave open is an instance again (`ipforest.solvers.remainder`), and
 
-1. the path gives the smaller pruning, which is within the budget, and the line's exact bound; greed between the two
-   prunings (`ipforest.solvers.greedy`) gives a better one, of error E*;
-2. errors are integers, start + a multiple of the greatest common divisor of the gains. So a better pruning errs at
-   most E* less that step, and optimal flows at the breakpoint and its neighbours fix nodes (`ipforest.solvers.fixing`);
-3. what is left is an instance again, whose own path bounds better: back to 1 until nothing is fixed any more;
-4. HiGHS decides about the remaining nodes. Acquisitions that the same nodes need are one (`ipforest.maxflow.presolve`),
-   those that one node needs are its own cost, and w_j, the largest of its x_h, need not be declared integer.
+1. nodes that cost more than what is left to spend, with their ancestors, are dropped;
+2. the prunings of the remainder's own path around the budget bound it (`ipforest.solvers.straddle`);
+3. greed between the two gives prunings within the budget (`ipforest.solvers.greedy`);
+4. errors are integers, start + a multiple of the greatest common divisor of the gains. So a better pruning errs at
+   least that step less than the best one known, and an optimal flow fixes nodes (`ipforest.solvers.fixing`);
+5. of the nodes between the two prunings the one that would buy most decides how to branch. Either all that it needs
+   is bought, for all trees, or not all of it: then every node that needs as much is dropped. It is mostly such a
+   purchase, a feature for everyone, that the relaxation buys by half, so both branches raise the bound.
 
-The gap is closed where breakpoints are many. Where a few dear units are met near every root (medical tests in dollars)
-the path can jump over most budgets at once, so that little can be fixed and branch and bound may not finish.
-
-Steps 1 to 3 are exact, in integers; only the bound of step 4 rests on floats.
+All is exact, in integers: there is no linear program, and no float in the bound.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import inf, isfinite
+from heapq import heappop, heappush
+from math import ceil, gcd, inf
 from time import perf_counter
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
 
-from ipforest._arrays import BoolArray
+from ipforest._arrays import Array, BoolArray, IntArray
+from ipforest._numba import njit
 from ipforest.instance import PruningInstance
-from ipforest.maxflow.presolve import ReducedProblem, presolve
 from ipforest.path import PruningPath, prune_path
 from ipforest.rational import exact_sum, nonnegative_fraction, time_limit_seconds
 from ipforest.results import BudgetResult, DualFlow, Pruning, Status
 from ipforest.solvers.attainable import Attainable
-from ipforest.solvers.fixing import Remainder, everything, fix, restrict
-from ipforest.solvers.greedy import fill, shrink, structure
-from ipforest.solvers.highs import run
-from ipforest.solvers.linear_program import Block, Labels, LinearProgram
+from ipforest.solvers.fixing import fix
+from ipforest.solvers.greedy import exchange, fill, fill_between, structure
 from ipforest.solvers.min_cut import solve_min_cut
+from ipforest.solvers.remainder import Remainder
+from ipforest.solvers.straddle import Straddle, straddle
 
 __all__ = ["solve_budget_branch_and_bound"]
 
 logger = logging.getLogger(__name__)
 
-NEIGHBOURS = 2
-"""Flows are read at so many breakpoints on each side of the budget; fewer fix far less, more hardly anything else."""
+N_TRIALS = 50
+"""Exchanges in vain after which the search begins."""
+TRIALS_SHARE = 0.3
+"""Share of a time limit that exchanges may take, reckoned by what greed took."""
+WORTH_FIXING = 0.05
+"""Share of the open nodes that a flow should fix; where it fixes fewer, the next flow waits for a smaller gap."""
+SMALLER_GAP = 0.7
+"""So much of the gap at which hardly anything was fixed may be left when it is tried again."""
+LARGEST_FLOW = 2**61
+"""Flows that fix nodes stay below this in integer units; lambda is rounded where it has to be."""
 
 
 def solve_budget_branch_and_bound(
     instance: PruningInstance,
     budget: Fraction,
+    *,
     time_limit: float | None = None,
     relative_gap: float = 0.0,
     path: PruningPath | None = None,
 ) -> BudgetResult:
-    """Find the pruning of least error within a budget, bounded by the path (budget method ``mip``).
+    """Find the pruning of least error within a budget (budget method ``mip``).
 
     Parameters
     ----------
     instance : PruningInstance
     budget : Fraction
     time_limit : float, optional
-        Seconds. One path is computed in any case, and HiGHS looks at its clock between steps only: with a million
-        triples left open it may overrun by minutes.
+        Seconds. The path and a pruning by greed are computed in any case.
     relative_gap : float
         Gap, as a part of the error, at which the search may stop.
     path : PruningPath, optional
-        Of the instance, if it is known.
+        Of the instance, where it is known.
 
     Returns
     -------
     BudgetResult
-        Never worse than the path's. ``bound`` is the better of the path's, which is exact, and HiGHS's own, trusted as
-        in `ipforest.solvers.linear_program.Solution.integer_bound`; where fixing closes the gap HiGHS is not asked.
-        ``mixture`` is the path's.
+        At any time the best pruning found, never worse than the path's, and an exact bound: the least that a pruning
+        can err that is not ruled out. ``mixture`` is the path's.
 
     Raises
     ------
     ValueError
-        A negative budget, or a time limit that is no number >= 0. Any other can be kept: bare roots cost nothing.
+        A negative budget, or a limit that is no number >= 0. Any other can be kept: bare roots cost nothing.
     OverflowError
         As `ipforest.prune_path`.
     """
     started = perf_counter()
     limit, seconds = nonnegative_fraction(budget, "budget"), time_limit_seconds(time_limit)
-    path = prune_path(instance) if path is None else path
-    relaxed = path.at_budget(limit)
     deadline = inf if seconds is None else started + seconds
-    search = _Search(instance, int(limit // instance.cost_unit), relaxed.pruning.kept)
-    part = _narrow(search, path, relative_gap, deadline)
-    ended = search.ending(relative_gap, deadline) or _branch(search, part, relative_gap, deadline)
-    error, cost = instance.evaluate(Pruning(search.best))
+    relaxed = (prune_path(instance) if path is None else path).at_budget(limit)
+    search = _Search(instance, relaxed)
+    ended = search.run(relative_gap, deadline)
+    pruning = Pruning(search.best)
+    error, cost = instance.evaluate(pruning)
     return replace(
         relaxed,
         status=ended.judged(search.bound == search.error),
-        pruning=Pruning(search.best),
+        pruning=pruning,
         error=error,
         cost=cost,
         bound=search.bound * instance.error_unit,
@@ -114,126 +120,284 @@ def solve_budget_branch_and_bound(
     )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Decisions:
+    """What a node of the search has decided about its base.
+
+    Parameters
+    ----------
+    kept, dropped : ndarray of bool, shape (n_internal,)
+        Disjoint, closed under parents and under children.
+    bought : ndarray of bool, shape (n_acquisitions,)
+        With all that the kept nodes need.
+    """
+
+    kept: BoolArray
+    dropped: BoolArray
+    bought: BoolArray
+
+    @classmethod
+    def none(cls, base: PruningInstance) -> _Decisions:
+        """Decide nothing."""
+        nothing = np.zeros(base.n_internal, dtype=bool)
+        return cls(nothing, nothing, np.zeros(base.n_acquisitions, dtype=bool))
+
+    def keeping(self, base: PruningInstance, kept: BoolArray) -> _Decisions:
+        """Keep nodes as well, and buy what they need."""
+        bought = self.bought.copy()
+        bought[base.indices[kept[base.triple_node]]] = True
+        return replace(self, kept=self.kept | kept, bought=bought)
+
+    def cost(self, base: PruningInstance) -> int:
+        """Sum up what is bought, and the split costs of what is kept."""
+        return exact_sum(base.acquisition_cost[self.bought]) + exact_sum(base.split_cost[self.kept])
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Open:
+    """A node of the search that is not ruled out: the least bound comes first, of equal ones the newest.
+
+    Parameters
+    ----------
+    bound : int
+        Integer error of the whole that no pruning goes below that follows the decisions.
+    age : int
+        Falls from node to node.
+    decisions : _Decisions
+    dearest : int
+        The internal node to branch on; -1 for the first node, of which nothing is known yet.
+    hopeless_gap : float
+        A gap at which a flow fixed hardly anything; infinite if that did not happen.
+    """
+
+    bound: int
+    age: int
+    decisions: _Decisions = field(compare=False)
+    dearest: int = field(compare=False)
+    hopeless_gap: float = field(compare=False)
+
+
 class _Search:
-    """The best pruning so far and a lower bound of all, in integers."""
+    """The best pruning so far, and the open nodes of the search.
 
-    def __init__(self, whole: PruningInstance, limit: int, best: BoolArray) -> None:
-        self.whole, self.limit, self.best = whole, limit, best
-        self.error = whole.integer_error(Pruning(best))
-        self.bound = -1
+    Decisions are about the base: the whole, and after the first node what that left open.
+    """
 
-    def offer(self, kept: BoolArray) -> None:
-        """Take a pruning if it is within the budget and better."""
-        pruning = Pruning(kept)
-        error = self.whole.integer_error(pruning)
-        if error < self.error and self.whole.integer_cost(pruning) <= self.limit:
-            self.best, self.error = kept, error
+    def __init__(self, whole: PruningInstance, relaxed: BudgetResult) -> None:
+        started = perf_counter()
+        smaller, larger = relaxed.mixture[0][1].kept, relaxed.mixture[-1][1].kept
+        self.limit = _affordable(whole, relaxed.budget)
+        self.best = smaller
+        self.error = whole.integer_error(Pruning(smaller))
+        self._whole = whole
+        self._forest = structure(whole)
+        self._base = Remainder.whole(whole)
+        self._relaxed = Straddle(smaller, larger, relaxed.lam, relaxed.bound / whole.error_unit)
+        self._n_examined = 0
+        self._seconds = 0.0
+        self._offer(fill_between(whole, self._forest, smaller, larger, self.limit))
+        bound = Attainable.errors(whole).at_least(self._relaxed.bound)
+        self._open = [_Open(bound, 0, _Decisions.none(whole), -1, inf)]
+        self._greedy_seconds = perf_counter() - started
 
-    def prove(self, bound: int) -> None:
-        """Raise the bound: all prunings that are better than the best one err at least so much."""
-        self.bound = max(self.bound, min(bound, self.error))
+    @property
+    def bound(self) -> int:
+        """Integer error that no pruning within the budget goes below."""
+        return min([self.error, *(node.bound for node in self._open)])
 
-    def ending(self, relative_gap: float, deadline: float) -> Status | None:
-        """Return why the search should end now, None if it should not."""
-        if self.bound == self.error:
-            return Status.OPTIMAL
-        if self.error - self.bound <= relative_gap * self.error:
-            return Status.GAP_REACHED
-        return Status.TIME_LIMIT if perf_counter() > deadline else None
+    def run(self, relative_gap: float, deadline: float) -> Status:
+        """Search until the gap is closed or time is up; return which."""
+        if self.bound < self.error:
+            self._exchange(deadline)
+        while self.bound < self.error:
+            if self.error - self.bound <= relative_gap * self.error:
+                return Status.GAP_REACHED
+            node = heappop(self._open)
+            children = []
+            for decisions in self._branches(node):
+                started = perf_counter()
+                if started + self._seconds > deadline:
+                    heappush(self._open, node)
+                    return Status.TIME_LIMIT
+                children.append(self._examine(decisions, node))
+                self._seconds = perf_counter() - started
+            for child in children:
+                if child is not None:
+                    heappush(self._open, child)
+            if node.dearest < 0:
+                self._rebase()
+            logger.debug("%d examined, error %d, bound %d", self._n_examined, self.error, self.bound)
+        return Status.OPTIMAL
 
+    def _exchange(self, deadline: float) -> None:
+        """Improve the first pruning by exchanges, as many as time allows."""
+        left = max(0.0, deadline - perf_counter())
+        n_trials = N_TRIALS if left == inf else min(N_TRIALS, int(TRIALS_SHARE * left / self._greedy_seconds))
+        self._offer(exchange(self._forest, self.best, self.limit, n_trials))
 
-def _narrow(search: _Search, path: PruningPath, relative_gap: float, deadline: float) -> Remainder:
-    """Alternate between bounding and fixing; give what is left to decide."""
-    part = everything(search.whole)
-    while True:
-        room = search.limit - part.cost
-        point = path.at_budget(room * part.instance.cost_unit)
-        larger, smaller = point.mixture[-1][1].kept, point.pruning.kept
-        forest = structure(part.instance)
-        for start in (smaller, shrink(forest, larger, room)):
-            search.offer(part.lift(fill(forest, start, room)))
+    def _branches(self, node: _Open) -> Iterator[_Decisions]:
+        """Yield the decisions of the children: buy what the dearest node needs, or drop all nodes that need as much."""
+        base, decisions = self._base.instance, node.decisions
+        if node.dearest < 0:
+            yield decisions
+            return
+        needed = np.zeros(base.n_acquisitions, dtype=bool)
+        needed[base.indices[base.indptr[node.dearest] : base.indptr[node.dearest + 1]]] = True
+        needed &= ~decisions.bought
+        dropped = decisions.dropped.copy()
+        if np.any(needed):
+            yield replace(decisions, bought=decisions.bought | needed)
+            _drop_needing(base.parent, base.indptr, base.indices, needed, dropped)
+        else:
+            kept = decisions.kept.copy()
+            above = node.dearest
+            while above >= 0:
+                kept[above] = True
+                above = int(base.parent[above])
+            yield decisions.keeping(base, kept)
+            dropped[node.dearest] = True
+            _drop_below_dropped(base.parent, dropped)
+        yield replace(decisions, dropped=dropped)
+
+    def _examine(self, decisions: _Decisions, parent: _Open) -> _Open | None:
+        """Bound, fill and fix what some decisions leave open; None if that holds nothing better than the best."""
+        self._n_examined += 1
+        base = self._base.instance
+        room = self.limit - self._base.cost - decisions.cost(base)
+        if room < 0:
+            return None
+        decisions = _without_too_dear(base, decisions, room)
+        if np.all(decisions.kept | decisions.dropped):
+            self._offer(self._base.lift(decisions.kept))
+            return None
+        part = Remainder.whole(base).restrict(decisions.kept, decisions.dropped, decisions.bought)
+        error = self._base.error + part.error
         attainable = Attainable.errors(part.instance)
-        search.prove(part.error + attainable.at_least(point.bound / part.instance.error_unit))
-        logger.info("%d nodes open, error %d, bound %d", part.nodes.size, search.error, search.bound)
-        if search.ending(relative_gap, deadline):
-            return part
-        better = attainable.below(search.error - part.error)
-        fixed = fix(part.instance, _flows(path, point.cost), better, room)
-        if fixed is not None and not np.any(fixed):
-            return part
-        rest = None if fixed is None else _rest(search, part, *fixed)
-        if rest is None:
-            search.prove(search.error)
-            return part
-        part, path = rest, prune_path(rest.instance)
+        if parent.dearest < 0 and part.nodes.size == base.n_internal:
+            between = self._relaxed
+        else:
+            between = straddle(part.instance, room, attainable.below(self.error - error))
+        bound = max(parent.bound, error + attainable.at_least(between.bound))
+        if bound < self.error and between is not self._relaxed:
+            forest = structure(part.instance)
+            found = fill_between(part.instance, forest, between.smaller, between.larger, room)
+            self._offer(self._base.lift(part.lift(found)))
+        if bound >= self.error:
+            return None
+        free = np.ones(part.nodes.size, dtype=bool)
+        gap, hopeless_gap = self.error - bound, parent.hopeless_gap
+        if hopeless_gap == inf or gap <= SMALLER_GAP * hopeless_gap:
+            flow = _flow(part.instance, between.lam)
+            fixed = fix(part.instance, [flow], attainable.below(self.error - error), room)
+            if fixed is None:
+                return None
+            kept, dropped = (part.spread(marks) for marks in fixed)
+            decisions = replace(decisions.keeping(base, kept), dropped=decisions.dropped | dropped)
+            free = ~(fixed[0] | fixed[1])
+            if not np.any(free):
+                self._offer(self._base.lift(decisions.kept))
+                return None
+            hopeless_gap = gap if np.count_nonzero(free) > (1 - WORTH_FIXING) * free.size else inf
+        dearest = _dearest(part, free, decisions.bought, between)
+        return _Open(bound, -self._n_examined, decisions, dearest, hopeless_gap)
+
+    def _offer(self, kept: BoolArray) -> None:
+        """Take a pruning within the budget if it is better, and spend what it leaves."""
+        if self._whole.integer_error(Pruning(kept)) < self.error:
+            self.best = fill(self._forest, kept, self.limit)
+            self.error = self._whole.integer_error(Pruning(self.best))
+
+    def _rebase(self) -> None:
+        """Make what the first node left open the base from which on decisions count."""
+        for first in self._open:
+            decided, before = first.decisions, self._base
+            self._base = before.restrict(decided.kept, decided.dropped, decided.bought)
+            dearest = int(np.flatnonzero(self._base.nodes == before.nodes[first.dearest])[0])
+            self._open = [replace(first, decisions=_Decisions.none(self._base.instance), dearest=dearest)]
 
 
-def _rest(search: _Search, part: Remainder, kept: BoolArray, dropped: BoolArray) -> Remainder | None:
-    """Fix nodes; give what is left, None where no pruning can be better."""
-    if np.all(kept | dropped):
-        search.offer(part.lift(kept))
-        return None
-    rest = restrict(search.whole, part.lift(kept), ~part.lift(~dropped))
-    return rest if rest.cost <= search.limit else None
+def _affordable(instance: PruningInstance, budget: Fraction) -> int:
+    """Return the largest integer cost within the budget that a pruning could have."""
+    step = gcd(*(int(np.gcd.reduce(costs)) for costs in (instance.acquisition_cost, instance.split_cost)))
+    units = int(budget // instance.cost_unit)
+    return units - units % step if step else units
 
 
-def _flows(path: PruningPath, cost: Fraction) -> Iterator[DualFlow]:
-    """Optimal flows at the breakpoints around the pruning of that cost."""
-    index = path.costs.index(cost)
-    flow = None
-    for lam in path.breakpoints[max(0, index - 1 - NEIGHBOURS) : index + NEIGHBOURS]:
-        flow = solve_min_cut(path.instance, lam, flow).flow
-        if flow is not None:
-            yield flow
+def _without_too_dear(base: PruningInstance, decisions: _Decisions, room: int) -> _Decisions:
+    """Drop the nodes that cost more than the room, with their ancestors."""
+    cost = np.where(decisions.bought, 0, base.acquisition_cost)
+    dropped = decisions.dropped.copy()
+    _drop_too_dear(base.parent, base.split_cost, base.indptr, base.indices, cost, decisions.kept, room, dropped)
+    return replace(decisions, dropped=dropped)
 
 
-def _branch(search: _Search, part: Remainder, relative_gap: float, deadline: float) -> Status:
-    """Let HiGHS decide the rest."""
-    reduced = presolve(part.instance, twin_share=part.instance.n_acquisitions)
-    program = _program(part, reduced, search.limit - part.cost)
-    solution = run(program, time_limit=max(0.0, deadline - perf_counter()), relative_gap=relative_gap)
-    if solution.values is not None:
-        kept = solution.values[: reduced.gain.size] > 0.5
-        search.offer(part.lift(np.append(kept, True)[reduced.node]))
-    if isfinite(solution.bound):
-        search.prove(part.error + Attainable.errors(part.instance).at_least(solution.integer_bound - part.error))
-    return solution.status
+def _flow(instance: PruningInstance, lam: Fraction) -> DualFlow:
+    """Return an optimal flow at lambda, or at a number near it where flows could leave 64 bits."""
+    ratio = lam * instance.cost_unit / instance.error_unit
+    costs = exact_sum(instance.acquisition_cost) + exact_sum(instance.split_cost)
+    largest = max(1, LARGEST_FLOW // (exact_sum(np.abs(instance.gain)) + ceil(ratio * costs) + 1))
+    near = ratio.limit_denominator(largest) * instance.error_unit / instance.cost_unit
+    flow = solve_min_cut(instance, near).flow
+    if flow is None:
+        raise AssertionError("a minimum cut comes with its flow")
+    return flow
 
 
-def _program(part: Remainder, reduced: ReducedProblem, room: int) -> LinearProgram:
-    """Write the reduced problem in the closure's variables, with the budget row."""
-    n, node = reduced.gain.size, np.repeat(np.arange(reduced.gain.size), np.diff(reduced.indptr))
-    shared = np.bincount(reduced.indices, minlength=reduced.cost.size) > 1
-    column = np.cumsum(shared) - 1
-    own = reduced.split_cost.copy()
-    alone = ~shared[reduced.indices]
-    np.add.at(own, node[alone], reduced.cost[reduced.indices[alone]])
-    price = np.concatenate([own, reduced.cost[shared]])
-    step = max(1, int(np.gcd.reduce(price)))
-    below, needed = np.flatnonzero(reduced.parent >= 0), np.flatnonzero(~alone)
-    kept_under_parent = (below, reduced.parent[below])
-    acquired_where_kept = (node[needed], n + column[reduced.indices[needed]])
-    small, large = np.hstack([kept_under_parent, acquired_where_kept])
-    row = np.arange(small.size)
-    sign = np.repeat([1.0, -1.0], small.size)
-    implications = csr_array((sign, (np.tile(row, 2), np.append(small, large))), shape=(row.size, price.size))
-    always = exact_sum(part.instance.gain[reduced.node < 0])
-    bare = part.error + part.instance.integer_error(part.instance.roots_only)
-    return LinearProgram(
-        A=vstack([implications, csr_array((price // step).astype(np.float64)[None, :])], format="csr"),
-        senses=np.full(row.size + 1, "<="),
-        rhs=np.append(np.zeros(row.size), float(room // step)),
-        objective=np.append(-reduced.gain, np.zeros(price.size - n)).astype(np.float64),
-        constant=float(bare - always),
-        lower=np.zeros(price.size),
-        upper=np.ones(price.size),
-        integer=np.arange(price.size) < n,
-        row_labels=Labels(
-            (
-                Block("kept_under_parent", (below,)),
-                Block("acquired_where_kept", (node[needed], reduced.indices[needed])),
-                Block("within_budget"),
-            )
-        ),
-        column_labels=Labels((Block("x", (np.arange(n),)), Block("w", (np.flatnonzero(shared),)))),
-    )
+def _dearest(part: Remainder, free: BoolArray, bought: BoolArray, between: Straddle) -> int:
+    """Choose the free node between two prunings, or of all, that needs most beyond what is bought."""
+    instance = part.instance
+    candidates = free & between.larger & ~between.smaller
+    if not np.any(candidates):
+        candidates = free
+    cost = np.where(bought[part.acquisitions], 0, instance.acquisition_cost)
+    price = np.bincount(instance.triple_node, weights=cost[instance.indices], minlength=free.size)
+    return int(part.nodes[np.argmax(np.where(candidates, price, -1))])
+
+
+@njit
+def _drop_too_dear(
+    parent: Array,
+    split_cost: IntArray,
+    indptr: IntArray,
+    indices: Array,
+    cost: IntArray,
+    kept: BoolArray,
+    room: int,
+    dropped: BoolArray,
+) -> None:
+    """Mark nodes that cost more than the room with their ancestors that are not kept, and all below them."""
+    chain = np.zeros(parent.size, np.int64)
+    for h in range(parent.size):
+        if kept[h]:
+            continue
+        if parent[h] >= 0:
+            chain[h] = chain[parent[h]]
+            dropped[h] |= dropped[parent[h]]
+        if dropped[h]:
+            continue
+        chain[h] += split_cost[h]
+        for x in range(indptr[h], indptr[h + 1]):
+            chain[h] += cost[indices[x]]
+        dropped[h] = chain[h] > room
+
+
+@njit
+def _drop_needing(parent: Array, indptr: IntArray, indices: Array, needed: BoolArray, dropped: BoolArray) -> None:
+    """Mark nodes that need all of some acquisitions, and all below them."""
+    size = np.count_nonzero(needed)
+    for h in range(parent.size):
+        if parent[h] >= 0 and dropped[parent[h]]:
+            dropped[h] = True
+        if not dropped[h] and indptr[h + 1] - indptr[h] >= size:
+            count = 0
+            for x in range(indptr[h], indptr[h + 1]):
+                count += needed[indices[x]]
+            dropped[h] = count == size
+
+
+@njit
+def _drop_below_dropped(parent: Array, dropped: BoolArray) -> None:
+    """Mark all below what is marked."""
+    for h in range(parent.size):
+        if parent[h] >= 0 and dropped[parent[h]]:
+            dropped[h] = True

@@ -35,97 +35,9 @@ from ipforest._numba import njit
 from ipforest.ensemble.routing import accumulate_to_ancestors
 from ipforest.instance import PruningInstance
 from ipforest.rational import exact_sum
-from ipforest.results import DualFlow, Pruning
+from ipforest.results import DualFlow
 
-__all__ = ["Losses", "Remainder", "everything", "fix", "losses", "restrict"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Remainder:
-    """What is left to decide of an instance once some nodes are kept for good and others dropped.
-
-    Parameters
-    ----------
-    instance : PruningInstance
-        The free nodes. One without a free parent is the root of a tree of its own; what the kept nodes acquire is free.
-    nodes : ndarray of int64, shape (instance.n_internal,)
-        Their indices among the internal nodes of the whole.
-    kept : ndarray of bool, shape (n_internal of the whole,)
-    error, cost : int
-        What the remainder's own integer error and cost lack of the whole's.
-    """
-
-    instance: PruningInstance
-    nodes: IntArray
-    kept: BoolArray
-    error: int
-    cost: int
-
-    def lift(self, kept: BoolArray) -> BoolArray:
-        """Turn kept nodes of the remainder into kept nodes of the whole."""
-        whole = self.kept.copy()
-        whole[self.nodes] = kept
-        return whole
-
-
-def everything(whole: PruningInstance) -> Remainder:
-    """Return the remainder in which nothing is decided."""
-    return Remainder(whole, np.arange(whole.n_internal), np.zeros(whole.n_internal, dtype=bool), 0, 0)
-
-
-def restrict(whole: PruningInstance, kept: BoolArray, dropped: BoolArray) -> Remainder:
-    """Return the remainder of the free nodes, at least one, with what they would acquire beyond what the kept ones do.
-
-    Parameters
-    ----------
-    whole : PruningInstance
-    kept, dropped : ndarray of bool, shape (n_internal,)
-        Disjoint, `kept` closed under parents and `dropped` under children.
-    """
-    pruning = Pruning(kept)
-    free = ~(kept | dropped)
-    below = np.append(free, False)[whole.parent]
-    internal = whole.internal_nodes[free]
-    inside = np.zeros(whole.n_nodes + 1, dtype=bool)
-    inside[internal] = True
-    inside[:-1] |= inside[whole.node_parent]
-    node = np.flatnonzero(inside[:-1])
-    is_root = np.zeros(whole.n_nodes, dtype=bool)
-    is_root[whole.internal_nodes[free & ~below]] = True
-    root = np.arange(whole.n_nodes)
-    _inherit(whole.node_parent, inside, is_root, root)
-    node = node[np.argsort(root[node], kind="stable")]
-    number = np.full(whole.n_nodes, -1, dtype=np.int32)
-    number[node] = np.arange(node.size, dtype=np.int32)
-    parent = np.where(is_root[node], -1, number[whole.node_parent[node]])
-    order = np.searchsorted(whole.internal_nodes, node[np.isin(node, internal)])
-
-    paid = np.zeros(whole.n_acquisitions, dtype=bool)
-    paid[whole.indices[kept[whole.triple_node]]] = True
-    used = free[whole.triple_node] & ~paid[whole.indices]
-    row_size = np.bincount(whole.triple_node[used], minlength=whole.n_internal)[order]
-    rank = np.empty(whole.n_internal, dtype=np.int64)
-    rank[order] = np.arange(order.size)
-    triples = np.flatnonzero(used)
-    triples = triples[np.argsort(rank[whole.triple_node[triples]], kind="stable")]
-    acquisition, indices = np.unique(whole.indices[triples], return_inverse=True)
-    instance = PruningInstance(
-        tree_offsets=np.append(np.flatnonzero(parent < 0), node.size),
-        node_parent=parent,
-        errors=whole.errors[node],
-        indptr=np.concatenate([[0], np.cumsum(row_size)]),
-        indices=indices.astype(np.int32),
-        acquisition_unit=whole.acquisition_unit[acquisition],
-        acquisition_example=whole.acquisition_example[acquisition],
-        acquisition_cost=whole.acquisition_cost[acquisition],
-        split_cost=whole.split_cost[order],
-        error_unit=whole.error_unit,
-        cost_unit=whole.cost_unit,
-        n_units=whole.n_units,
-        n_examples=whole.n_examples,
-    )
-    error = whole.integer_error(pruning) - instance.integer_error(instance.roots_only)
-    return Remainder(instance, order, kept, error, whole.integer_cost(pruning))
+__all__ = ["Losses", "fix", "losses"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,11 +108,3 @@ def accumulate_to_descendants(parent: IntArray, values: IntArray) -> None:
     for node in range(parent.size):
         if parent[node] >= 0:
             values[node] += values[parent[node]]
-
-
-@njit
-def _inherit(parent: IntArray, inside: BoolArray, is_root: BoolArray, root: IntArray) -> None:
-    """Hand every node inside that is no root its parent's root."""
-    for node in range(parent.size):
-        if inside[node] and not is_root[node]:
-            root[node] = root[parent[node]]

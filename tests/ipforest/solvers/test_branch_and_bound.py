@@ -1,8 +1,7 @@
-"""Branch and bound inside the gap of the path: every step against all prunings, the whole on fitted forests."""
+"""Branch and bound within a budget: every step against all prunings, the whole on fitted forests."""
 
 from fractions import Fraction
 from itertools import pairwise
-from math import inf
 
 import numpy as np
 import pytest
@@ -17,11 +16,11 @@ from formulations.budget_results import integer_result
 from formulations.solving import solve_budget_lp1
 from formulations.specification import specify
 from ipforest import FeatureCosts, Forest, Pruning, PruningInstance, Status, prune_path, solve
-from ipforest.solvers import branch_and_bound
 from ipforest.solvers.branch_and_bound import solve_budget_branch_and_bound
-from ipforest.solvers.fixing import everything, fix, losses, restrict
-from ipforest.solvers.greedy import fill, shrink, structure
+from ipforest.solvers.fixing import fix, losses
 from ipforest.solvers.highs import run
+from ipforest.solvers.remainder import Remainder
+from ipforest.solvers.straddle import straddle
 from proofs.crosschecks.brute_force import prunings
 from proofs.crosschecks.random_instances import random_instance
 
@@ -101,7 +100,7 @@ def test_a_remainder_has_the_errors_and_costs_of_the_whole(instance, keep, drop)
     if np.all(kept | dropped):
         assert len(fitting) == 1
         return
-    part = restrict(instance, kept, dropped)
+    part = Remainder.whole(instance).restrict(kept, dropped)
     lifted = []
     for pruning in prunings(part.instance):
         whole = Pruning(part.lift(pruning.kept))
@@ -111,26 +110,57 @@ def test_a_remainder_has_the_errors_and_costs_of_the_whole(instance, keep, drop)
     assert sorted(lifted) == sorted(one.tobytes() for one in fitting)
 
 
-@settings(max_examples=100, deadline=None)
-@given(instance=instances(), limit=st.integers(0, 20))
-def test_the_reduced_program_by_itself_finds_the_optimum(instance, limit):
-    search = branch_and_bound._Search(instance, limit, instance.roots_only.kept)
-    status = branch_and_bound._branch(search, everything(instance), 0.0, inf)
-    best = min(instance.integer_error(p) for p in prunings(instance) if instance.integer_cost(p) <= limit)
-    assert (status, search.error, search.bound) == (Status.OPTIMAL, best, best)
+@settings(max_examples=150, deadline=None)
+@given(instance=instances(), keep=st.integers(0, 255), drop=st.integers(0, 255), buy=st.integers(0, 2**16 - 1))
+def test_what_is_bought_is_free_in_the_remainder(instance, keep, drop, buy):
+    kept, dropped = closed_split(instance, keep, drop)
+    bought = np.array([bool(buy >> j & 1) for j in range(instance.n_acquisitions)], dtype=bool)
+    if np.all(kept | dropped):
+        return
+    part = Remainder.whole(instance).restrict(kept, dropped, bought)
+    for pruning in prunings(part.instance):
+        whole = Pruning(part.lift(pruning.kept))
+        paid = bought | instance.acquired(whole)
+        cost = instance.acquisition_cost[paid].sum() + instance.split_cost[whole.kept].sum()
+        assert part.cost + part.instance.integer_cost(pruning) == cost
+        assert part.error + part.instance.integer_error(pruning) == instance.integer_error(whole)
 
 
-@settings(max_examples=100, deadline=None)
-@given(instance=instances(), limit=st.integers(0, 20), which=st.integers(0, 10**6))
-def test_greed_stays_within_the_budget(instance, limit, which):
-    candidates = list(prunings(instance))
-    start = candidates[which % len(candidates)]
-    small = Pruning(shrink(structure(instance), start.kept, limit))
-    assert np.all(small.kept <= start.kept)
-    full = Pruning(fill(structure(instance), small.kept, limit))
-    assert np.all(small.kept <= full.kept)
-    assert max(instance.integer_cost(small), instance.integer_cost(full)) <= limit
-    assert instance.integer_error(full) <= instance.integer_error(small)
+@settings(max_examples=150, deadline=None)
+@given(instance=instances(), keep=st.integers(0, 255), drop=st.integers(0, 255), again=st.integers(0, 255))
+def test_remainders_of_remainders(instance, keep, drop, again):
+    """Deciding in two steps is deciding at once."""
+    kept, dropped = closed_split(instance, keep, drop)
+    possible = sum(1 << node for node in np.flatnonzero(~dropped).tolist())
+    more_kept, more_dropped = closed_split(instance, keep | again & possible, drop)
+    if np.all(more_kept | more_dropped):
+        return
+    part = Remainder.whole(instance).restrict(kept, dropped)
+    twice = part.restrict(more_kept[part.nodes], more_dropped[part.nodes])
+    once = Remainder.whole(instance).restrict(more_kept, more_dropped)
+    assert (twice.error, twice.cost) == (once.error, once.cost)
+    assert np.array_equal(twice.kept, once.kept)
+    assert sorted(twice.nodes) == sorted(once.nodes)
+    assert sorted(twice.acquisitions) == sorted(once.acquisitions)
+
+
+@settings(max_examples=150, deadline=None)
+@given(instance=instances(), limit=st.integers(0, 25))
+def test_the_straddling_prunings_are_those_of_the_path(instance, limit):
+    path = prune_path(instance)
+    expected = path.at_budget(limit * instance.cost_unit)
+    found = straddle(instance, limit)
+    assert found.bound * instance.error_unit == expected.bound
+    assert instance.integer_cost(Pruning(found.smaller)) <= limit
+    assert np.all(found.smaller <= found.larger)
+    if found.lam:
+        assert instance.integer_cost(Pruning(found.larger)) > limit
+        assert found.lam == expected.lam
+        for kept in (found.smaller, found.larger):
+            assert instance.objective(Pruning(kept), found.lam) == solve(instance, found.lam).objective
+    early = straddle(instance, limit, enough=0)
+    assert early.bound <= found.bound
+    assert instance.integer_cost(Pruning(early.smaller)) <= limit
 
 
 @pytest.fixture(scope="module")

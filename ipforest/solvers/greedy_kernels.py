@@ -1,0 +1,435 @@
+"""The compiled parts of `ipforest.solvers.greedy`: what a pruning buys, best additions, worst subtrees, exchanges."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ipforest._arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest._numba import njit
+
+FREE = 1e-12
+"""What costs nothing counts as this in ratios: it comes first."""
+NEAR = 0.05
+"""What is so near to the best ratio is added, or dropped, in the same pass."""
+
+
+class Structure(NamedTuple):
+    """The arrays of an instance that the kernels read, with the nodes that need each acquisition.
+
+    Parameters
+    ----------
+    parent, gain, split_cost, indptr, indices, cost : ndarray
+        Of the instance.
+    user_start : ndarray of int64, shape (n_acquisitions + 1,)
+    user : ndarray of int32, shape (n_triples,)
+        The nodes that need acquisition j are ``user[user_start[j]:user_start[j + 1]]``.
+    """
+
+    parent: Array
+    gain: IntArray
+    split_cost: IntArray
+    indptr: IntArray
+    indices: Array
+    cost: IntArray
+    user_start: IntArray
+    user: Array
+
+
+class Purchase(NamedTuple):
+    """A pruning, and who uses what it buys.
+
+    Parameters
+    ----------
+    kept : ndarray of bool, shape (n_internal,)
+    users : ndarray of int64, shape (n_acquisitions,)
+        How many kept nodes need each acquisition.
+    node_cost : ndarray of int64, shape (n_internal,)
+        What each node needs and no kept node has paid for, with its split cost.
+    """
+
+    kept: BoolArray
+    users: IntArray
+    node_cost: IntArray
+
+
+class Additions(NamedTuple):
+    """What could be added to a pruning, tree by tree.
+
+    Parameters
+    ----------
+    closed : ndarray of bool, shape (n_internal,)
+        Nodes that are kept, banned or too dear.
+    top : ndarray of int32, shape (n_internal,)
+        The highest ancestor-or-self of a node that is not kept.
+    chain_gain, chain_cost : ndarray of int64, shape (n_internal,)
+        Of a node with its ancestors that are not kept.
+    rate : ndarray of float64, shape (n_internal,)
+        For a top: the best ratio of gain to cost of a set of nodes below it.
+    value : ndarray of float64, shape (n_internal,)
+        Positive for the members of that set.
+    set_gain, set_cost : ndarray of int64, shape (n_internal,)
+        For a top: of that set.
+    """
+
+    closed: BoolArray
+    top: Array
+    chain_gain: IntArray
+    chain_cost: IntArray
+    rate: FloatArray
+    value: FloatArray
+    set_gain: IntArray
+    set_cost: IntArray
+
+
+@njit
+def invert(indptr: IntArray, indices: Array, start: IntArray, user: Array) -> None:
+    """List the rows in which each column occurs."""
+    for x in range(indices.size):
+        start[indices[x] + 1] += 1
+    for j in range(start.size - 1):
+        start[j + 1] += start[j]
+    place = start[:-1].copy()
+    for h in range(indptr.size - 1):
+        for x in range(indptr[h], indptr[h + 1]):
+            user[place[indices[x]]] = h
+            place[indices[x]] += 1
+
+
+@njit
+def count_users(forest: Structure, kept: BoolArray, users: IntArray, node_cost: IntArray) -> None:
+    """Count the users of each acquisition, and sum up what each node needs and no kept node has paid for."""
+    for h in range(kept.size):
+        if kept[h]:
+            for x in range(forest.indptr[h], forest.indptr[h + 1]):
+                users[forest.indices[x]] += 1
+    for h in range(kept.size):
+        for x in range(forest.indptr[h], forest.indptr[h + 1]):
+            if users[forest.indices[x]] == 0:
+                node_cost[h] += forest.cost[forest.indices[x]]
+
+
+@njit
+def total_cost(forest: Structure, state: Purchase) -> int:
+    """Sum up what a pruning costs."""
+    total = 0
+    for h in range(state.kept.size):
+        if state.kept[h]:
+            total += forest.split_cost[h]
+    for j in range(state.users.size):
+        if state.users[j] > 0:
+            total += forest.cost[j]
+    return total
+
+
+@njit
+def total_gain(forest: Structure, state: Purchase) -> int:
+    """Sum up what a pruning gains."""
+    total = 0
+    for h in range(state.kept.size):
+        if state.kept[h]:
+            total += forest.gain[h]
+    return total
+
+
+@njit
+def _keep(forest: Structure, state: Purchase, h: int) -> int:
+    """Keep a node whose parent is kept; return what is paid for it."""
+    paid: int = state.node_cost[h]
+    state.kept[h] = True
+    for x in range(forest.indptr[h], forest.indptr[h + 1]):
+        j = forest.indices[x]
+        state.users[j] += 1
+        if state.users[j] == 1:
+            for y in range(forest.user_start[j], forest.user_start[j + 1]):
+                state.node_cost[forest.user[y]] -= forest.cost[j]
+    return paid
+
+
+@njit
+def _drop(forest: Structure, state: Purchase, h: int) -> int:
+    """Drop a kept node; return what is saved by it."""
+    state.kept[h] = False
+    for x in range(forest.indptr[h], forest.indptr[h + 1]):
+        j = forest.indices[x]
+        state.users[j] -= 1
+        if state.users[j] == 0:
+            for y in range(forest.user_start[j], forest.user_start[j + 1]):
+                state.node_cost[forest.user[y]] += forest.cost[j]
+    saved: int = state.node_cost[h]
+    return saved
+
+
+@njit
+def add_best(forest: Structure, state: Purchase, banned: BoolArray, spare: int) -> int:
+    """Add the set of nodes with the best ratio, again and again, while something fits; return what is left to spend."""
+    n = banned.size
+    found = _room_for_additions(n)
+    while True:
+        _add_free(forest, state, banned)
+        _measure_chains(forest, state, banned, spare, found)
+        _find_best_sets(forest, state, found)
+        best_rate, best_chain = 0.0, -1
+        for h in range(n):
+            if found.closed[h]:
+                continue
+            rate = _ratio(found.set_gain[h], found.set_cost[h])
+            if found.top[h] == h and found.set_cost[h] <= spare and rate > best_rate:
+                best_rate, best_chain = rate, -1
+            rate = _ratio(found.chain_gain[h], found.chain_cost[h])
+            if rate > best_rate:
+                best_rate, best_chain = rate, h
+        if best_rate == 0:
+            return spare
+        if best_chain >= 0:
+            spare -= _keep_chain(forest, state, best_chain)
+            continue
+        for h in range(n):
+            fits = not found.closed[h] and found.top[h] == h and found.set_cost[h] <= spare
+            if fits and _ratio(found.set_gain[h], found.set_cost[h]) >= best_rate * (1 - NEAR):
+                spare -= _keep_set(forest, state, found, h)
+
+
+@njit
+def _room_for_additions(n: int) -> Additions:
+    whole = np.zeros(n, np.int64)
+    real = np.zeros(n)
+    return Additions(
+        np.zeros(n, np.bool_),
+        np.zeros(n, np.int32),
+        whole,
+        whole.copy(),
+        real,
+        real.copy(),
+        whole.copy(),
+        whole.copy(),
+    )
+
+
+@njit
+def _ratio(gain: int, cost: int) -> float:
+    return gain / max(float(cost), FREE)
+
+
+@njit
+def _add_free(forest: Structure, state: Purchase, banned: BoolArray) -> None:
+    """Keep what gains something and costs nothing."""
+    for h in range(banned.size):
+        free = state.node_cost[h] == 0 and forest.gain[h] > 0 and not state.kept[h] and not banned[h]
+        if free and (forest.parent[h] < 0 or state.kept[forest.parent[h]]):
+            _keep(forest, state, h)
+
+
+@njit
+def _keep_set(forest: Structure, state: Purchase, found: Additions, root: int) -> int:
+    """Keep the best set below a top; return what is paid for it."""
+    paid = _keep(forest, state, root)
+    for h in range(root + 1, state.kept.size):
+        if forest.parent[h] < 0:
+            break
+        if not found.closed[h] and found.top[h] == root and found.value[h] > 0 and state.kept[forest.parent[h]]:
+            paid += _keep(forest, state, h)
+    return paid
+
+
+@njit
+def _keep_chain(forest: Structure, state: Purchase, h: int) -> int:
+    """Keep a node and its ancestors; return what is paid for them."""
+    paid = 0
+    while h >= 0 and not state.kept[h]:
+        paid += _keep(forest, state, h)
+        h = forest.parent[h]
+    return paid
+
+
+@njit
+def _measure_chains(forest: Structure, state: Purchase, banned: BoolArray, spare: int, found: Additions) -> None:
+    """Sum up gain and cost of each node with its ancestors that are not kept; close what cannot be added."""
+    for h in range(banned.size):
+        found.rate[h] = 0.0
+        found.closed[h] = state.kept[h]
+        if state.kept[h]:
+            continue
+        above = forest.parent[h]
+        found.top[h], found.chain_gain[h], found.chain_cost[h] = h, forest.gain[h], state.node_cost[h]
+        if above >= 0 and not state.kept[above]:
+            found.top[h] = found.top[above]
+            found.chain_gain[h] += found.chain_gain[above]
+            found.chain_cost[h] += found.chain_cost[above]
+            found.closed[h] = found.closed[above]
+        if banned[h] or found.chain_cost[h] > spare:
+            found.closed[h] = True
+        if not found.closed[h]:
+            top = found.top[h]
+            found.rate[top] = max(found.rate[top], _ratio(found.chain_gain[h], found.chain_cost[h]))
+
+
+@njit
+def _find_best_sets(forest: Structure, state: Purchase, found: Additions) -> None:
+    """Find the set of the best ratio below each top, starting from the best chain."""
+    better = True
+    while better:
+        better = False
+        for h in range(state.kept.size):
+            if not found.closed[h]:
+                found.set_gain[h], found.set_cost[h] = forest.gain[h], state.node_cost[h]
+                rate = (1 - 1e-9) * found.rate[found.top[h]]
+                found.value[h] = forest.gain[h] - rate * state.node_cost[h]
+        for h in range(state.kept.size - 1, -1, -1):
+            if found.closed[h] or found.value[h] <= 0:
+                continue
+            if found.top[h] != h:
+                above = forest.parent[h]
+                found.value[above] += found.value[h]
+                found.set_gain[above] += found.set_gain[h]
+                found.set_cost[above] += found.set_cost[h]
+            elif _ratio(found.set_gain[h], found.set_cost[h]) > found.rate[h] * (1 + 1e-9):
+                found.rate[h] = _ratio(found.set_gain[h], found.set_cost[h])
+                better = True
+
+
+@njit
+def drop_worst(forest: Structure, state: Purchase, fixed: BoolArray, excess: int) -> int:
+    """Drop subtrees without fixed nodes, of the least gain for their share of the cost, until the excess is saved.
+
+    Returns what is left of the excess: more than 0 if it cannot be saved.
+    """
+    n = fixed.size
+    share = _shares(forest, state)
+    lost, saved = np.empty(n), np.empty(n)
+    while excess > 0:
+        least = _measure_subtrees(forest, state, fixed, share, lost, saved)
+        if least == np.inf:
+            break
+        near = least + NEAR * abs(least)
+        for h in range(n):
+            if not state.kept[h]:
+                continue
+            orphan = forest.parent[h] >= 0 and not state.kept[forest.parent[h]]
+            if not orphan and (excess <= 0 or saved[h] <= 0 or lost[h] / saved[h] > near):
+                continue
+            excess -= _drop(forest, state, h)
+            for x in range(forest.indptr[h], forest.indptr[h + 1]):
+                j = forest.indices[x]
+                if state.users[j] > 0:
+                    more = forest.cost[j] / state.users[j] - forest.cost[j] / (state.users[j] + 1)
+                    for y in range(forest.user_start[j], forest.user_start[j + 1]):
+                        share[forest.user[y]] += more
+    return excess
+
+
+@njit
+def _shares(forest: Structure, state: Purchase) -> FloatArray:
+    """Share the cost of each acquisition evenly among the kept nodes that need it."""
+    share = np.zeros(state.kept.size)
+    for h in range(share.size):
+        if state.kept[h]:
+            share[h] = forest.split_cost[h]
+            for x in range(forest.indptr[h], forest.indptr[h + 1]):
+                share[h] += forest.cost[forest.indices[x]] / state.users[forest.indices[x]]
+    return share
+
+
+@njit
+def _measure_subtrees(
+    forest: Structure, state: Purchase, fixed: BoolArray, share: FloatArray, lost: FloatArray, saved: FloatArray
+) -> float:
+    """Sum up gains and shares of the kept nodes of each subtree; return the least ratio, infinite if nothing saves."""
+    least = np.inf
+    lost[:] = 0
+    saved[:] = 0
+    for h in range(share.size - 1, -1, -1):
+        if not state.kept[h]:
+            continue
+        lost[h] += np.inf if fixed[h] else float(forest.gain[h])
+        saved[h] += share[h]
+        if forest.parent[h] >= 0:
+            lost[forest.parent[h]] += lost[h]
+            saved[forest.parent[h]] += saved[h]
+        if saved[h] > 0:
+            least = min(least, lost[h] / saved[h])
+    return least
+
+
+@njit
+def exchange(forest: Structure, state: Purchase, spare: int, n_trials: int) -> None:
+    """Try exchanges, the most promising first, until so many in vain; leave the best pruning in the state."""
+    n = state.kept.size
+    best = Purchase(state.kept.copy(), state.users.copy(), state.node_cost.copy())
+    best_gain, best_spare = total_gain(forest, state), spare
+    nothing = np.zeros(n, np.bool_)
+    found = _room_for_additions(n)
+    lost, saved = np.empty(n), np.empty(n)
+    left = n_trials
+    while left > 0:
+        _measure_chains(forest, best, nothing, np.int64(2**62), found)
+        _find_best_sets(forest, best, found)
+        _measure_subtrees(forest, best, nothing, _own_costs(forest, best), lost, saved)
+        rate = 0.0
+        for h in range(n):
+            if not found.closed[h] and found.top[h] == h:
+                rate = max(rate, found.rate[h])
+        promise = np.full(n, -np.inf)
+        for h in range(n):
+            if best.kept[h] and saved[h] > 0:
+                promise[h] = rate * (saved[h] + best_spare) - lost[h]
+            elif not best.kept[h] and found.top[h] == h and found.set_gain[h] > 0:
+                promise[h] = found.set_gain[h]
+        improved = False
+        for h in np.argsort(-promise):
+            if left == 0 or promise[h] <= 0:
+                break
+            left -= 1
+            spare = best_spare
+            banned = nothing.copy()
+            if best.kept[h]:
+                spare += _drop_subtree(forest, state, h)
+                banned[h] = True
+                spare = add_best(forest, state, banned, spare)
+                spare = add_best(forest, state, nothing, spare)
+            else:
+                spare -= _keep_set(forest, state, found, h)
+                banned[:] = state.kept & ~best.kept
+                spare = -drop_worst(forest, state, banned, -spare)
+                spare = add_best(forest, state, nothing, spare)
+            if spare >= 0 and total_gain(forest, state) > best_gain:
+                best_gain, best_spare, improved = total_gain(forest, state), spare, True
+                _copy(state, best)
+                left = n_trials
+                break
+            _copy(best, state)
+        if not improved:
+            return
+
+
+@njit
+def _own_costs(forest: Structure, state: Purchase) -> FloatArray:
+    """Sum up what only this node needs of all that is kept, and its split cost."""
+    own = np.zeros(state.kept.size)
+    for h in range(own.size):
+        if state.kept[h]:
+            own[h] = forest.split_cost[h]
+            for x in range(forest.indptr[h], forest.indptr[h + 1]):
+                if state.users[forest.indices[x]] == 1:
+                    own[h] += forest.cost[forest.indices[x]]
+    return own
+
+
+@njit
+def _drop_subtree(forest: Structure, state: Purchase, root: int) -> int:
+    """Drop a kept node and all below it; return what is saved."""
+    saved = _drop(forest, state, root)
+    for h in range(root + 1, state.kept.size):
+        if forest.parent[h] < 0:
+            break
+        if state.kept[h] and not state.kept[forest.parent[h]]:
+            saved += _drop(forest, state, h)
+    return saved
+
+
+@njit
+def _copy(source: Purchase, target: Purchase) -> None:
+    target.kept[:] = source.kept
+    target.users[:] = source.users
+    target.node_cost[:] = source.node_cost

@@ -1,0 +1,87 @@
+"""Greed within a budget: what it may keep, what it must not lose, against all prunings of small instances."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
+from strategies import instances
+
+from ipforest import FeatureCosts, Forest, Pruning, PruningInstance, Status, prune_path, solve_budget
+from ipforest.solvers.greedy import exchange, fill, shrink, structure
+from proofs.crosschecks.brute_force import prunings
+
+
+@settings(max_examples=100, deadline=None)
+@given(instance=instances(), limit=st.integers(0, 20), which=st.integers(0, 10**6))
+def test_greed_stays_within_the_budget(instance, limit, which):
+    candidates = list(prunings(instance))
+    start = candidates[which % len(candidates)]
+    forest = structure(instance)
+    small = Pruning(shrink(forest, start.kept, limit))
+    assert np.all(small.kept <= start.kept)
+    full = Pruning(fill(forest, small.kept, limit))
+    assert np.all(small.kept <= full.kept)
+    assert max(instance.integer_cost(small), instance.integer_cost(full)) <= limit
+    assert instance.integer_error(full) <= instance.integer_error(small)
+    changed = Pruning(exchange(forest, full.kept, limit, 5))
+    assert instance.integer_cost(changed) <= limit
+    assert instance.integer_error(changed) <= instance.integer_error(full)
+
+
+@settings(max_examples=100, deadline=None)
+@given(instance=instances(), limit=st.integers(0, 20), which=st.integers(0, 10**6))
+def test_a_filled_pruning_leaves_no_chain_that_gains_and_fits(instance, limit, which):
+    within = [one for one in prunings(instance) if instance.integer_cost(one) <= limit]
+    full = fill(structure(instance), within[which % len(within)].kept, limit)
+    for node in np.flatnonzero(~full):
+        chain = full.copy()
+        while node >= 0:
+            chain[node] = True
+            node = instance.parent[node]
+        better = instance.integer_error(Pruning(chain)) < instance.integer_error(Pruning(full))
+        assert not (better and instance.integer_cost(Pruning(chain)) <= limit)
+
+
+@settings(max_examples=100, deadline=None)
+@given(instance=instances(), budget=st.fractions(min_value=0, max_value=6, max_denominator=40))
+def test_greedy_is_no_worse_than_the_breakpoint_and_its_bound_holds(instance, budget):
+    result, on_the_path = solve_budget(instance, budget, "greedy"), solve_budget(instance, budget)
+    best = min(error for error, cost in map(instance.evaluate, prunings(instance)) if cost <= budget)
+    assert on_the_path.bound <= result.bound <= best <= result.error <= on_the_path.error
+    assert (result.error, result.cost) == instance.evaluate(result.pruning)
+    assert result.mixture == on_the_path.mixture
+    assert (result.status is Status.OPTIMAL) == (result.bound == result.error)
+    if on_the_path.status is Status.OPTIMAL:
+        assert result.status is Status.OPTIMAL
+
+
+@pytest.fixture(scope="module")
+def priced_instance():
+    """Few dear features: the path jumps."""
+    X, y = load_breast_cancer(return_X_y=True)
+    prices = np.where(np.arange(30) % 3 == 0, 40, 1)
+    model = RandomForestClassifier(20, max_features=0.8, random_state=0).fit(X[:300], y[:300])
+    return PruningInstance.from_forest(Forest.from_sklearn(model), X[300:], FeatureCosts(prices))
+
+
+@pytest.mark.parametrize("share", [Fraction(1, 10), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)])
+def test_each_step_improves_where_the_path_is_coarse(priced_instance, share):
+    instance = priced_instance
+    path = prune_path(instance)
+    budget = share * path.costs[0]
+    plain, greedy, exact = (solve_budget(instance, budget, method, path=path) for method in ("path", "greedy", "mip"))
+    assert exact.error <= greedy.error <= plain.error
+    assert plain.bound <= greedy.bound <= exact.bound == exact.error
+    assert exact.status is Status.OPTIMAL
+
+
+def test_a_path_that_is_known_changes_nothing(priced_instance):
+    budget = prune_path(priced_instance).costs[0] / 3
+    for method in ("path", "greedy", "mip"):
+        alone = solve_budget(priced_instance, budget, method)
+        given = solve_budget(priced_instance, budget, method, path=prune_path(priced_instance))
+        assert (alone.error, alone.bound, alone.pruning) == (given.error, given.bound, given.pruning)
