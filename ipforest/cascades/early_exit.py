@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
-from sklearn.utils import get_tags
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
@@ -282,14 +282,14 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
             self.estimator_, held_out = self.estimator, (examples, labels)
         elif X_val is not None:
             self.estimator_, held_out = (
-                clone(self.estimator).fit(examples, labels),
+                clone(self.estimator).fit(X, labels),
                 (self._checked(X_val), np.asarray(y_val)),
             )
         else:
             training, validation = split_rows(
                 labels, self.validation_fraction, self.random_state, one_of_each_class=True
             )
-            self.estimator_ = clone(self.estimator).fit(examples[training], labels[training])
+            self.estimator_ = clone(self.estimator).fit(_safe_indexing(X, training), labels[training])
             held_out = examples[validation], labels[validation]
         self.costs_ = self.estimator_.costs_ if isinstance(self.estimator_, BudgetedEstimator) else self._read_costs()
         self._held_out = held_out

@@ -177,3 +177,14 @@ def test_errors(settings: dict[str, Any], error: type[Exception], message: str) 
 def test_too_many_trees_for_the_exact_order() -> None:
     with pytest.raises(ValueError, match=rf"^order: expected at most {MOST_TREES_EXACTLY} trees for 'exact', got 20"):
         EarlyExit(RandomForestClassifier(20, random_state=0), order="exact", random_state=0).fit(X, Y)
+
+
+def test_names_reach_the_ensemble_and_its_prices() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X[:, :3], columns=["radius", "texture", "perimeter"])
+    prices = {"perimeter": 5, "radius": 1, "texture": 2}
+    inner = BudgetPrune(RandomForestClassifier(5, random_state=0), feature_costs=prices)
+    model = EarlyExit(inner, random_state=0).fit(frame, Y)
+    assert [float(price) for price in model.costs_.prices] == [1, 2, 5]
+    assert str(model.session().next_unit) in prices
+    assert list(model.estimator_.feature_names_in_) == list(frame)
