@@ -191,7 +191,7 @@ def run_tests(files: Iterable[str]) -> int:
     plugins = ("cacheprovider", "faulthandler", "unraisableexception")
     without = [word for plugin in plugins for word in ("-p", f"no:{plugin}")]
     with TemporaryDirectory() as scratch:
-        options = ["-x", "-q", "--no-header", "--tb=no", f"--basetemp={scratch}/files", *without]
+        options = ["-x", "-q", "-n0", "--no-header", "--tb=no", f"--basetemp={scratch}/files", *without]
         return int(pytest.main([*options, *(str(ROOT / file) for file in files)]))
 
 

@@ -50,6 +50,7 @@ def test_checks_of_scikit_learn(estimator, check) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @parametrize_with_checks([LEARNERS[name] for name in ("CSTC of trees", "ASTC", "CSCC", "Cronus", "stage-wise")])
 def test_checks_of_scikit_learn_on_the_others(estimator, check) -> None:
     check(estimator)

@@ -45,6 +45,7 @@ def test_documents_far_from_the_fifth_best_leave() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("run", "methods"), [("graded", cstc_ranking.GRADED), ("skewed", cstc_ranking.SKEWED)])
 def test_small_rankings_run_for_every_method(run: str, methods: dict) -> None:
     size = {"seed": 0, "queries": 12, "documents": 10 if run == "graded" else 100, "trees": 5, "lambdas": 1}
@@ -67,6 +68,7 @@ def test_images_shrink_by_averages() -> None:
 
 @needs_data
 @pytest.mark.slow
+@pytest.mark.long
 def test_digits_are_told_apart_by_few_pixels() -> None:
     cells = [{"seed": 0, "lambda": lam, "depth": 2} for lam in (0.1, 0.05)]
     records = [{**cell, **record} for cell in cells for record in cstc_mnist.run(cell)]
