@@ -45,7 +45,7 @@ from ipforest.rational import exact_sum, nonnegative_fraction, time_limit_second
 from ipforest.results import BudgetResult, DualFlow, Pruning, Status
 from ipforest.solvers.attainable import Attainable
 from ipforest.solvers.fixing import fix
-from ipforest.solvers.greedy import exchange, fill, fill_between, structure
+from ipforest.solvers.greedy import N_TRIALS, exchange, fill, fill_between, structure
 from ipforest.solvers.min_cut import solve_min_cut
 from ipforest.solvers.remainder import Remainder
 from ipforest.solvers.straddle import Straddle, straddle
@@ -54,10 +54,6 @@ __all__ = ["solve_budget_branch_and_bound"]
 
 logger = logging.getLogger(__name__)
 
-N_TRIALS = 50
-"""Exchanges in vain after which the search begins."""
-TRIALS_SHARE = 0.3
-"""Share of a time limit that exchanges may take, reckoned by what greed took."""
 WORTH_FIXING = 0.05
 """Share of the open nodes that a flow should fix; where it fixes fewer, the next flow waits for a smaller gap."""
 SMALLER_GAP = 0.7
@@ -81,7 +77,7 @@ def solve_budget_branch_and_bound(
     instance : PruningInstance
     budget : Fraction
     time_limit : float, optional
-        Seconds. The path and a pruning by greed are computed in any case.
+        Seconds. The path and the pruning of ``greedy`` are computed in any case.
     relative_gap : float
         Gap, as a part of the error, at which the search may stop.
     path : PruningPath, optional
@@ -90,8 +86,8 @@ def solve_budget_branch_and_bound(
     Returns
     -------
     BudgetResult
-        At any time the best pruning found, never worse than the path's, and an exact bound: the least that a pruning
-        can err that is not ruled out. ``mixture`` is the path's.
+        At any time the best pruning found, never worse than that of ``greedy``, and an exact bound: the least that a
+        pruning can err that is not ruled out. ``mixture`` is the path's.
 
     Raises
     ------
@@ -184,7 +180,6 @@ class _Search:
     """
 
     def __init__(self, whole: PruningInstance, relaxed: BudgetResult) -> None:
-        started = perf_counter()
         smaller, larger = relaxed.mixture[0][1].kept, relaxed.mixture[-1][1].kept
         self.limit = _affordable(whole, relaxed.budget)
         self.best = smaller
@@ -195,10 +190,10 @@ class _Search:
         self._relaxed = Straddle(smaller, larger, relaxed.lam, relaxed.bound / whole.error_unit)
         self._n_examined = 0
         self._seconds = 0.0
-        self._offer(fill_between(whole, self._forest, smaller, larger, self.limit))
+        found = fill_between(whole, self._forest, smaller, larger, self.limit)
+        self._offer(exchange(self._forest, found, self.limit, N_TRIALS))
         bound = Attainable.errors(whole).at_least(self._relaxed.bound)
         self._open = [_Open(bound, 0, _Decisions.none(whole), -1, inf)]
-        self._greedy_seconds = perf_counter() - started
 
     @property
     def bound(self) -> int:
@@ -207,8 +202,6 @@ class _Search:
 
     def run(self, relative_gap: float, deadline: float) -> Status:
         """Search until the gap is closed or time is up; return which."""
-        if self.bound < self.error:
-            self._exchange(deadline)
         while self.bound < self.error:
             if self.error - self.bound <= relative_gap * self.error:
                 return Status.GAP_REACHED
@@ -228,12 +221,6 @@ class _Search:
                 self._rebase()
             logger.debug("%d examined, error %d, bound %d", self._n_examined, self.error, self.bound)
         return Status.OPTIMAL
-
-    def _exchange(self, deadline: float) -> None:
-        """Improve the first pruning by exchanges, as many as time allows."""
-        left = max(0.0, deadline - perf_counter())
-        n_trials = N_TRIALS if left == inf else min(N_TRIALS, int(TRIALS_SHARE * left / self._greedy_seconds))
-        self._offer(exchange(self._forest, self.best, self.limit, n_trials))
 
     def _branches(self, node: _Open) -> Iterator[_Decisions]:
         """Yield the decisions of the children: buy what the dearest node needs, or drop all nodes that need as much."""

@@ -13,21 +13,27 @@ from time import perf_counter
 
 import numpy as np
 
-from ipforest._arrays import BoolArray
+from ipforest._arrays import BoolArray, IntArray
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath, prune_path
+from ipforest.rational import INT64_SAFE, exact_sum, nonnegative_fraction
 from ipforest.results import BudgetResult, Pruning, Status
 from ipforest.solvers.attainable import Attainable
 from ipforest.solvers.greedy_kernels import (
+    Additions,
     Purchase,
     Structure,
     add_best,
     count_users,
+    drop_over_cap,
+    drop_subtree,
     drop_worst,
+    find_additions,
     invert,
+    keep_set,
+    promises,
     total_cost,
 )
-from ipforest.solvers.greedy_kernels import exchange as exchange_parts
 
 __all__ = ["exchange", "fill", "fill_between", "shrink", "solve_budget_greedy", "structure"]
 
@@ -35,7 +41,12 @@ N_TRIALS = 10
 
 
 def solve_budget_greedy(
-    instance: PruningInstance, budget: Fraction, *, n_trials: int = N_TRIALS, path: PruningPath | None = None
+    instance: PruningInstance,
+    budget: Fraction,
+    *,
+    max_cost: object | None = None,
+    n_trials: int = N_TRIALS,
+    path: PruningPath | None = None,
 ) -> BudgetResult:
     """Spend a budget from the path's breakpoint on (budget method ``greedy``).
 
@@ -46,31 +57,37 @@ def solve_budget_greedy(
     ----------
     instance : PruningInstance
     budget : Fraction
+    max_cost : number, optional
+        What no example of the cost data may pay more than. That says nothing about other examples, whose paths may
+        combine differently: on them a session that buys nothing beyond the cap holds it (`ipforest.session`), and the
+        more the pruning heeds it the less often a session has to stop. (To keep only nodes whose units all together
+        are worth no more than the cap would hold as well, but no example could buy what others need not.)
     n_trials : int
-        The exchanges end after so many in vain.
+        How many exchanges are tried.
     path : PruningPath, optional
         Of the instance, where it is known.
 
     Returns
     -------
     BudgetResult
-        Never worse than that of ``path``. ``bound`` is the path's, raised to the next value that an error can have;
-        ``mixture`` is the path's.
+        Without a cap never worse than that of ``path``. ``bound`` is the path's, raised to the next value that an error
+        can have; ``mixture`` is the path's. Neither knows the cap.
 
     Raises
     ------
     ValueError
-        A negative budget.
+        A negative budget or cap, or a cap beside split costs.
     OverflowError
         As `ipforest.prune_path`.
     """
     started = perf_counter()
+    cap = None if max_cost is None else _cap_units(instance, max_cost)
     relaxed = (prune_path(instance) if path is None else path).at_budget(budget)
     limit = int(relaxed.budget // instance.cost_unit)
     forest = structure(instance)
     smaller, larger = relaxed.mixture[0][1].kept, relaxed.mixture[-1][1].kept
-    found = fill_between(instance, forest, smaller, larger, limit)
-    pruning = Pruning(exchange(forest, found, limit, n_trials))
+    found = fill_between(instance, forest, smaller, larger, limit, cap)
+    pruning = Pruning(exchange(forest, found, limit, n_trials, cap))
     error, cost = instance.evaluate(pruning)
     bound = Attainable.errors(instance).at_least(relaxed.bound / instance.error_unit) * instance.error_unit
     return replace(
@@ -85,6 +102,15 @@ def solve_budget_greedy(
     )
 
 
+def _cap_units(instance: PruningInstance, max_cost: object) -> IntArray:
+    """Return what each example may pay, in the units of its acquisitions; shape (n_examples,)."""
+    cap = nonnegative_fraction(max_cost, "max_cost")
+    if instance.split_cost.any():
+        raise ValueError(f"max_cost: expected none beside split costs, got {max_cost!r}")
+    units = min(int(cap // (instance.cost_unit * instance.n_examples)), INT64_SAFE)
+    return np.full(instance.n_examples, units, dtype=np.int64)
+
+
 def structure(instance: PruningInstance) -> Structure:
     """Collect the arrays of an instance that the functions of this module read."""
     start = np.zeros(instance.n_acquisitions + 1, dtype=np.int64)
@@ -97,88 +123,114 @@ def structure(instance: PruningInstance) -> Structure:
         instance.indptr,
         instance.indices,
         instance.acquisition_cost,
+        instance.acquisition_example,
         start,
         user,
     )
 
 
 def fill_between(
-    instance: PruningInstance, forest: Structure, smaller: BoolArray, larger: BoolArray, limit: int
+    instance: PruningInstance,
+    forest: Structure,
+    smaller: BoolArray,
+    larger: BoolArray,
+    limit: int,
+    cap: IntArray | None = None,
 ) -> BoolArray:
     """Fill up the smaller of two prunings, and the larger once it is shrunk into the budget; return the better one."""
-    found = [fill(forest, start, limit) for start in (smaller, shrink(forest, larger, limit))]
+    found = [fill(forest, shrink(forest, start, limit, cap), limit, cap) for start in (smaller, larger)]
     return min(found, key=lambda kept: instance.integer_error(Pruning(kept)))
 
 
-def fill(forest: Structure, kept: BoolArray, limit: int) -> BoolArray:
+def fill(forest: Structure, kept: BoolArray, limit: int, cap: IntArray | None = None) -> BoolArray:
     """Keep more nodes, those of the best ratio of gain to new cost first, while the budget lasts.
 
     Parameters
     ----------
     forest : Structure
     kept : ndarray of bool, shape (n_internal,)
-        A pruning within the budget.
+        A pruning within the budget and the cap.
     limit : int
         The budget in cost units.
+    cap : ndarray of int64, shape (n_examples,), optional
+        What each example may pay, in cost units.
 
     Returns
     -------
     ndarray of bool, shape (n_internal,)
-        A pruning within the budget that keeps what `kept` does and errs no more.
+        A pruning within the budget and the cap that keeps what `kept` does and errs no more.
     """
-    state = _purchase(forest, kept)
+    state = _purchase(forest, kept, cap)
     add_best(forest, state, np.zeros(kept.size, dtype=bool), limit - total_cost(forest, state))
     return state.kept
 
 
-def shrink(forest: Structure, kept: BoolArray, limit: int) -> BoolArray:
+def shrink(forest: Structure, kept: BoolArray, limit: int, cap: IntArray | None = None) -> BoolArray:
     """Drop subtrees, those of the least gain for their share of the cost first, until the pruning is within the budget.
 
-    An acquisition is shared evenly by the kept nodes that need it.
-
-    Parameters
-    ----------
-    forest : Structure
-    kept : ndarray of bool, shape (n_internal,)
-        Any pruning.
-    limit : int
-        The budget in cost units.
+    An acquisition is shared evenly by the kept nodes that need it. Parameters as of `fill`, but that `kept` may be any
+    pruning.
 
     Returns
     -------
     ndarray of bool, shape (n_internal,)
-        A pruning within the budget that keeps nothing that `kept` does not.
+        A pruning within the budget and the cap that keeps nothing that `kept` does not.
     """
-    state = _purchase(forest, kept)
+    state = _purchase(forest, kept, cap)
+    if cap is not None:
+        drop_over_cap(forest, state)
     drop_worst(forest, state, np.zeros(kept.size, dtype=bool), total_cost(forest, state) - limit)
     return state.kept
 
 
-def exchange(forest: Structure, kept: BoolArray, limit: int, n_trials: int) -> BoolArray:
+def exchange(forest: Structure, kept: BoolArray, limit: int, n_trials: int, cap: IntArray | None = None) -> BoolArray:
     """Improve a pruning by exchanges: drop a subtree and fill up with others, or add a set and drop what it displaces.
 
-    Parameters
-    ----------
-    forest : Structure
-    kept : ndarray of bool, shape (n_internal,)
-        A pruning within the budget.
-    limit : int
-        The budget in cost units.
-    n_trials : int
-        It ends after so many exchanges in vain.
+    Parameters as of `fill`, and how many exchanges are tried.
 
     Returns
     -------
     ndarray of bool, shape (n_internal,)
-        A pruning within the budget that errs no more than `kept`.
+        A pruning within the budget and the cap that errs no more than `kept`.
     """
-    state = _purchase(forest, kept)
-    exchange_parts(forest, state, limit - total_cost(forest, state), n_trials)
-    return state.kept
+    best = _purchase(forest, kept, cap)
+    spare = limit - total_cost(forest, best)
+    left = n_trials
+    while left > 0:
+        found = find_additions(forest, best)
+        promise = promises(forest, best, found, spare)
+        for node in np.argsort(-promise, kind="stable")[:left].tolist():
+            if promise[node] <= 0:
+                return best.kept
+            left -= 1
+            other = Purchase(*(array.copy() for array in best))
+            unspent = _exchange_at(forest, other, found, node, spare)
+            if unspent >= 0 and exact_sum(forest.gain[other.kept]) > exact_sum(forest.gain[best.kept]):
+                best, spare = other, unspent
+                break
+        else:
+            return best.kept
+    return best.kept
 
 
-def _purchase(forest: Structure, kept: BoolArray) -> Purchase:
+def _exchange_at(forest: Structure, state: Purchase, found: Additions, node: int, spare: int) -> int:
+    """Exchange a kept node's subtree for others, or add the set below a top in place of others; return what is left."""
+    nothing = np.zeros(state.kept.size, dtype=bool)
+    before = state.kept.copy()
+    if state.kept[node]:
+        unspent = spare + drop_subtree(forest, state, node)
+        banned = nothing.copy()
+        banned[node] = True
+        unspent = add_best(forest, state, banned, unspent)
+    else:
+        excess = keep_set(forest, state, found, node) - spare
+        unspent = -drop_worst(forest, state, state.kept & ~before, excess)
+    return add_best(forest, state, nothing, unspent) if unspent >= 0 else unspent
+
+
+def _purchase(forest: Structure, kept: BoolArray, cap: IntArray | None) -> Purchase:
     users = np.zeros(forest.cost.size, dtype=np.int64)
-    node_cost = forest.split_cost.copy()
-    count_users(forest, kept, users, node_cost)
-    return Purchase(kept.copy(), users, node_cost)
+    spare = np.zeros(0, dtype=np.int64) if cap is None else cap.copy()
+    state = Purchase(kept.copy(), users, forest.split_cost.copy(), spare)
+    count_users(forest, state)
+    return state

@@ -20,8 +20,8 @@ class Structure(NamedTuple):
 
     Parameters
     ----------
-    parent, gain, split_cost, indptr, indices, cost : ndarray
-        Of the instance.
+    parent, gain, split_cost, indptr, indices, cost, example : ndarray
+        Of the instance; the last two of each acquisition.
     user_start : ndarray of int64, shape (n_acquisitions + 1,)
     user : ndarray of int32, shape (n_triples,)
         The nodes that need acquisition j are ``user[user_start[j]:user_start[j + 1]]``.
@@ -33,6 +33,7 @@ class Structure(NamedTuple):
     indptr: IntArray
     indices: Array
     cost: IntArray
+    example: Array
     user_start: IntArray
     user: Array
 
@@ -47,11 +48,14 @@ class Purchase(NamedTuple):
         How many kept nodes need each acquisition.
     node_cost : ndarray of int64, shape (n_internal,)
         What each node needs and no kept node has paid for, with its split cost.
+    spare : ndarray of int64, shape (n_examples,)
+        What each example may still pay, negative if it pays too much; of size 0 without a cap.
     """
 
     kept: BoolArray
     users: IntArray
     node_cost: IntArray
+    spare: IntArray
 
 
 class Additions(NamedTuple):
@@ -98,16 +102,20 @@ def invert(indptr: IntArray, indices: Array, start: IntArray, user: Array) -> No
 
 
 @njit
-def count_users(forest: Structure, kept: BoolArray, users: IntArray, node_cost: IntArray) -> None:
-    """Count the users of each acquisition, and sum up what each node needs and no kept node has paid for."""
-    for h in range(kept.size):
-        if kept[h]:
+def count_users(forest: Structure, state: Purchase) -> None:
+    """Count the users of each acquisition, take them off the cap, and sum up what each node needs beyond them."""
+    for h in range(state.kept.size):
+        if state.kept[h]:
             for x in range(forest.indptr[h], forest.indptr[h + 1]):
-                users[forest.indices[x]] += 1
-    for h in range(kept.size):
+                state.users[forest.indices[x]] += 1
+    if state.spare.size:
+        for j in range(state.users.size):
+            if state.users[j] > 0:
+                state.spare[forest.example[j]] -= forest.cost[j]
+    for h in range(state.kept.size):
         for x in range(forest.indptr[h], forest.indptr[h + 1]):
-            if users[forest.indices[x]] == 0:
-                node_cost[h] += forest.cost[forest.indices[x]]
+            if state.users[forest.indices[x]] == 0:
+                state.node_cost[h] += forest.cost[forest.indices[x]]
 
 
 @njit
@@ -142,6 +150,8 @@ def _keep(forest: Structure, state: Purchase, h: int) -> int:
         j = forest.indices[x]
         state.users[j] += 1
         if state.users[j] == 1:
+            if state.spare.size:
+                state.spare[forest.example[j]] -= forest.cost[j]
             for y in range(forest.user_start[j], forest.user_start[j + 1]):
                 state.node_cost[forest.user[y]] -= forest.cost[j]
     return paid
@@ -155,6 +165,8 @@ def _drop(forest: Structure, state: Purchase, h: int) -> int:
         j = forest.indices[x]
         state.users[j] -= 1
         if state.users[j] == 0:
+            if state.spare.size:
+                state.spare[forest.example[j]] += forest.cost[j]
             for y in range(forest.user_start[j], forest.user_start[j + 1]):
                 state.node_cost[forest.user[y]] += forest.cost[j]
     saved: int = state.node_cost[h]
@@ -188,7 +200,7 @@ def add_best(forest: Structure, state: Purchase, banned: BoolArray, spare: int) 
         for h in range(n):
             fits = not found.closed[h] and found.top[h] == h and found.set_cost[h] <= spare
             if fits and _ratio(found.set_gain[h], found.set_cost[h]) >= best_rate * (1 - NEAR):
-                spare -= _keep_set(forest, state, found, h)
+                spare -= keep_set(forest, state, found, h)
 
 
 @njit
@@ -222,7 +234,7 @@ def _add_free(forest: Structure, state: Purchase, banned: BoolArray) -> None:
 
 
 @njit
-def _keep_set(forest: Structure, state: Purchase, found: Additions, root: int) -> int:
+def keep_set(forest: Structure, state: Purchase, found: Additions, root: int) -> int:
     """Keep the best set below a top; return what is paid for it."""
     paid = _keep(forest, state, root)
     for h in range(root + 1, state.kept.size):
@@ -260,9 +272,35 @@ def _measure_chains(forest: Structure, state: Purchase, banned: BoolArray, spare
             found.closed[h] = found.closed[above]
         if banned[h] or found.chain_cost[h] > spare:
             found.closed[h] = True
+    if state.spare.size:
+        _close_over_cap(forest, state, found)
+    for h in range(banned.size):
         if not found.closed[h]:
             top = found.top[h]
             found.rate[top] = max(found.rate[top], _ratio(found.chain_gain[h], found.chain_cost[h]))
+
+
+@njit
+def _close_over_cap(forest: Structure, state: Purchase, found: Additions) -> None:
+    """Close nodes with which, and with their ancestors, an example would pay more than its cap.
+
+    In one tree the nodes that an example needs something at lie on one path, so its needs add up along it.
+    """
+    needed = np.zeros(state.spare.size, np.int64)
+    for h in range(found.closed.size):
+        above = forest.parent[h]
+        if above < 0:
+            needed[:] = 0
+        elif not state.kept[above] and found.closed[above]:
+            found.closed[h] = True
+        if found.closed[h]:
+            continue
+        for x in range(forest.indptr[h], forest.indptr[h + 1]):
+            j = forest.indices[x]
+            if state.users[j] == 0:
+                needed[forest.example[j]] += forest.cost[j]
+                if needed[forest.example[j]] > state.spare[forest.example[j]]:
+                    found.closed[h] = True
 
 
 @njit
@@ -296,6 +334,8 @@ def drop_worst(forest: Structure, state: Purchase, fixed: BoolArray, excess: int
     Returns what is left of the excess: more than 0 if it cannot be saved.
     """
     n = fixed.size
+    if excess <= 0:
+        return excess
     share = _shares(forest, state)
     lost, saved = np.empty(n), np.empty(n)
     while excess > 0:
@@ -317,6 +357,25 @@ def drop_worst(forest: Structure, state: Purchase, fixed: BoolArray, excess: int
                     for y in range(forest.user_start[j], forest.user_start[j + 1]):
                         share[forest.user[y]] += more
     return excess
+
+
+@njit
+def drop_over_cap(forest: Structure, state: Purchase) -> None:
+    """Drop subtrees, of the least gain for what they save of costs above the cap, until no example pays too much."""
+    nothing = np.zeros(state.kept.size, np.bool_)
+    lost, saved = np.empty(nothing.size), np.empty(nothing.size)
+    while np.any(state.spare < 0):
+        share = np.zeros(nothing.size)
+        for h in range(share.size):
+            for x in range(forest.indptr[h], forest.indptr[h + 1]):
+                j = forest.indices[x]
+                if state.kept[h] and state.spare[forest.example[j]] < 0:
+                    share[h] += forest.cost[j] / state.users[j]
+        least = _measure_subtrees(forest, state, nothing, share, lost, saved)
+        near = least + NEAR * abs(least)
+        for h in range(share.size):
+            if state.kept[h] and saved[h] > 0 and lost[h] / saved[h] <= near:
+                drop_subtree(forest, state, h)
 
 
 @njit
@@ -353,54 +412,32 @@ def _measure_subtrees(
 
 
 @njit
-def exchange(forest: Structure, state: Purchase, spare: int, n_trials: int) -> None:
-    """Try exchanges, the most promising first, until so many in vain; leave the best pruning in the state."""
+def find_additions(forest: Structure, state: Purchase) -> Additions:
+    """Find the best set below each top, whatever the budget."""
+    nothing = np.zeros(state.kept.size, np.bool_)
+    found = _room_for_additions(nothing.size)
+    _measure_chains(forest, state, nothing, np.int64(2**62), found)
+    _find_best_sets(forest, state, found)
+    return found
+
+
+@njit
+def promises(forest: Structure, state: Purchase, found: Additions, spare: int) -> FloatArray:
+    """Estimate what exchanges gain: to drop a kept node's subtree for what else its cost can buy, or to add a set."""
     n = state.kept.size
-    best = Purchase(state.kept.copy(), state.users.copy(), state.node_cost.copy())
-    best_gain, best_spare = total_gain(forest, state), spare
-    nothing = np.zeros(n, np.bool_)
-    found = _room_for_additions(n)
     lost, saved = np.empty(n), np.empty(n)
-    left = n_trials
-    while left > 0:
-        _measure_chains(forest, best, nothing, np.int64(2**62), found)
-        _find_best_sets(forest, best, found)
-        _measure_subtrees(forest, best, nothing, _own_costs(forest, best), lost, saved)
-        rate = 0.0
-        for h in range(n):
-            if not found.closed[h] and found.top[h] == h:
-                rate = max(rate, found.rate[h])
-        promise = np.full(n, -np.inf)
-        for h in range(n):
-            if best.kept[h] and saved[h] > 0:
-                promise[h] = rate * (saved[h] + best_spare) - lost[h]
-            elif not best.kept[h] and found.top[h] == h and found.set_gain[h] > 0:
-                promise[h] = found.set_gain[h]
-        improved = False
-        for h in np.argsort(-promise):
-            if left == 0 or promise[h] <= 0:
-                break
-            left -= 1
-            spare = best_spare
-            banned = nothing.copy()
-            if best.kept[h]:
-                spare += _drop_subtree(forest, state, h)
-                banned[h] = True
-                spare = add_best(forest, state, banned, spare)
-                spare = add_best(forest, state, nothing, spare)
-            else:
-                spare -= _keep_set(forest, state, found, h)
-                banned[:] = state.kept & ~best.kept
-                spare = -drop_worst(forest, state, banned, -spare)
-                spare = add_best(forest, state, nothing, spare)
-            if spare >= 0 and total_gain(forest, state) > best_gain:
-                best_gain, best_spare, improved = total_gain(forest, state), spare, True
-                _copy(state, best)
-                left = n_trials
-                break
-            _copy(best, state)
-        if not improved:
-            return
+    _measure_subtrees(forest, state, np.zeros(n, np.bool_), _own_costs(forest, state), lost, saved)
+    rate = 0.0
+    for h in range(n):
+        if not found.closed[h] and found.top[h] == h:
+            rate = max(rate, found.rate[h])
+    promise = np.zeros(n)
+    for h in range(n):
+        if state.kept[h] and saved[h] > 0:
+            promise[h] = rate * (saved[h] + spare) - lost[h]
+        elif not found.closed[h] and found.top[h] == h:
+            promise[h] = found.set_gain[h]
+    return promise
 
 
 @njit
@@ -417,7 +454,7 @@ def _own_costs(forest: Structure, state: Purchase) -> FloatArray:
 
 
 @njit
-def _drop_subtree(forest: Structure, state: Purchase, root: int) -> int:
+def drop_subtree(forest: Structure, state: Purchase, root: int) -> int:
     """Drop a kept node and all below it; return what is saved."""
     saved = _drop(forest, state, root)
     for h in range(root + 1, state.kept.size):
@@ -426,10 +463,3 @@ def _drop_subtree(forest: Structure, state: Purchase, root: int) -> int:
         if state.kept[h] and not state.kept[forest.parent[h]]:
             saved += _drop(forest, state, h)
     return saved
-
-
-@njit
-def _copy(source: Purchase, target: Purchase) -> None:
-    target.kept[:] = source.kept
-    target.users[:] = source.users
-    target.node_cost[:] = source.node_cost

@@ -59,6 +59,53 @@ def test_greedy_is_no_worse_than_the_breakpoint_and_its_bound_holds(instance, bu
         assert result.status is Status.OPTIMAL
 
 
+def example_costs(instance, pruning):
+    """What each example pays, in the unit of the prices."""
+    bought = np.flatnonzero(instance.acquired(pruning))
+    paid = [Fraction(0)] * instance.n_examples
+    for acquisition in bought:
+        paid[instance.acquisition_example[acquisition]] += int(instance.acquisition_cost[acquisition])
+    return [one * instance.cost_unit * instance.n_examples for one in paid]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    instance=instances(),
+    budget=st.fractions(min_value=0, max_value=6, max_denominator=10),
+    cap=st.fractions(min_value=0, max_value=20, max_denominator=4),
+)
+def test_no_example_pays_more_than_the_cap(instance, budget, cap):
+    if instance.split_cost.any():
+        with pytest.raises(ValueError, match="max_cost: expected none beside split costs, got"):
+            solve_budget(instance, budget, "greedy", max_cost=cap)
+        return
+    result = solve_budget(instance, budget, "greedy", max_cost=cap)
+    assert max(example_costs(instance, result.pruning), default=0) <= cap
+    assert result.cost <= budget
+    within = [
+        error
+        for pruning, (error, cost) in ((one, instance.evaluate(one)) for one in prunings(instance))
+        if cost <= budget and max(example_costs(instance, pruning), default=0) <= cap
+    ]
+    assert result.bound <= min(within) <= result.error
+
+
+def test_a_cap_that_nobody_reaches_changes_nothing(priced_instance):
+    budget = prune_path(priced_instance).costs[0] / 2
+    free = solve_budget(priced_instance, budget, "greedy")
+    assert solve_budget(priced_instance, budget, "greedy", max_cost=10**6).pruning == free.pruning
+    most = max(example_costs(priced_instance, free.pruning))
+    capped = solve_budget(priced_instance, budget, "greedy", max_cost=most / 2)
+    assert 0 < max(example_costs(priced_instance, capped.pruning)) <= most / 2
+    assert free.error < capped.error < priced_instance.evaluate(priced_instance.roots_only)[0]
+
+
+@pytest.mark.parametrize("cap", [-1, "dear"])
+def test_a_cap_is_a_price(cap, priced_instance):
+    with pytest.raises(ValueError, match="max_cost: expected a"):
+        solve_budget(priced_instance, 1, "greedy", max_cost=cap)
+
+
 @pytest.fixture(scope="module")
 def priced_instance():
     """Few dear features: the path jumps."""
