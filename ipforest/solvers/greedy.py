@@ -203,7 +203,7 @@ def exchange(forest: Structure, kept: BoolArray, limit: int, n_trials: int, cap:
             if promise[node] <= 0:
                 return best.kept
             left -= 1
-            other = Purchase(*(array.copy() for array in best))
+            other = Purchase(best.kept.copy(), best.users.copy(), best.node_cost.copy(), best.spare.copy())
             unspent = _exchange_at(forest, other, found, node, spare)
             if unspent >= 0 and exact_sum(forest.gain[other.kept]) > exact_sum(forest.gain[best.kept]):
                 best, spare = other, unspent

@@ -132,16 +132,6 @@ def total_cost(forest: Structure, state: Purchase) -> int:
 
 
 @njit
-def total_gain(forest: Structure, state: Purchase) -> int:
-    """Sum up what a pruning gains."""
-    total = 0
-    for h in range(state.kept.size):
-        if state.kept[h]:
-            total += forest.gain[h]
-    return total
-
-
-@njit
 def _keep(forest: Structure, state: Purchase, h: int) -> int:
     """Keep a node whose parent is kept; return what is paid for it."""
     paid: int = state.node_cost[h]
@@ -201,6 +191,20 @@ def add_best(forest: Structure, state: Purchase, banned: BoolArray, spare: int) 
             fits = not found.closed[h] and found.top[h] == h and found.set_cost[h] <= spare
             if fits and _ratio(found.set_gain[h], found.set_cost[h]) >= best_rate * (1 - NEAR):
                 spare -= keep_set(forest, state, found, h)
+                if state.spare.size and _is_overdrawn(forest, state, h):  # by this set and those before it together
+                    spare += drop_subtree(forest, state, h)
+
+
+@njit
+def _is_overdrawn(forest: Structure, state: Purchase, root: int) -> bool:
+    """Tell whether an example that needs something below a node pays more than its cap."""
+    for h in range(root, state.kept.size):
+        if h > root and forest.parent[h] < 0:
+            return False
+        for x in range(forest.indptr[h], forest.indptr[h + 1]):
+            if state.kept[h] and state.spare[forest.example[forest.indices[x]]] < 0:
+                return True
+    return False
 
 
 @njit

@@ -90,6 +90,27 @@ def test_no_example_pays_more_than_the_cap(instance, budget, cap):
     assert result.bound <= min(within) <= result.error
 
 
+def test_sets_that_are_added_together_hold_the_cap_together():
+    """Two stumps of equal gain test features of price 1 on the same two examples."""
+    instance = PruningInstance(
+        tree_offsets=[0, 3, 6],
+        node_parent=[-1, 0, 0, -1, 3, 3],
+        errors=[5, 0, 0, 5, 0, 0],
+        indptr=[0, 2, 4],
+        indices=[0, 1, 2, 3],
+        acquisition_unit=[0, 0, 1, 1],
+        acquisition_example=[0, 1, 0, 1],
+        acquisition_cost=[1, 1, 1, 1],
+        split_cost=[0, 0],
+        error_unit=Fraction(1, 20),
+        cost_unit=Fraction(1, 2),
+        n_units=2,
+        n_examples=2,
+    )
+    assert solve_budget(instance, 5, "greedy", max_cost=1).pruning.n_kept == 1
+    assert solve_budget(instance, 5, "greedy", max_cost=2).pruning.n_kept == 2
+
+
 def test_a_cap_that_nobody_reaches_changes_nothing(priced_instance):
     budget = prune_path(priced_instance).costs[0] / 2
     free = solve_budget(priced_instance, budget, "greedy")
