@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def to_record(item: Any, names: Sequence[str] | None = None) -> dict[str, Any]:
-    """Give the fields of a dataclass as JSON types: exact numbers as "p/q", enumerations as their values.
+    """Return the fields of a dataclass as JSON types: exact numbers as "p/q", enumerations as their values.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         return self._seen(X).paid
 
     def acquired(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        """Tell which features predicting each example buys.
+        """Return which features predicting each example buys.
 
         Returns
         -------
@@ -121,7 +121,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
 
     @available_if(is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def predict_proba(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Give the probability of each class from the features that are bought.
+        """Return the probability of each class from the features that are bought.
 
         Returns
         -------
@@ -203,7 +203,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         return await buy_on_demand_async(self.sessions(n, known, max_cost), fetch)
 
     def at_budget(self, budget: object) -> Self:
-        """Give the same model at another budget, without training again.
+        """Return the same model at another budget, without training again.
 
         Parameters
         ----------
@@ -334,7 +334,7 @@ def read_costs(
 
 
 def _is_price_list(prices: Any) -> bool:
-    """Tell whether prices are a file, or an object in which they may have names."""
+    """Return whether prices are a file, or an object in which they may have names."""
     return isinstance(prices, str | Path | Mapping) or hasattr(prices, "to_dict")
 
 
@@ -391,7 +391,7 @@ def check_share(value: object, name: str) -> None:
 
 
 def is_fitted(estimator: Any) -> bool:
-    """Tell whether a scikit-learn estimator is fitted."""
+    """Return whether a scikit-learn estimator is fitted."""
     try:
         check_is_fitted(estimator)
     except NotFittedError:

@@ -213,7 +213,7 @@ class FeatureCosts:
         return lcm(*(cost.denominator for cost in self.unit_costs))
 
     def matched_to(self, n_features: int, feature_names: Sequence[str] | None = None) -> FeatureCosts:
-        """Give the prices in the order of an ensemble's features: by name where both have names, else by position.
+        """Return the prices in the order of an ensemble's features: by name where both have names, else by position.
 
         Parameters
         ----------
@@ -272,7 +272,7 @@ class FeatureCosts:
         return other
 
     def units_of(self, feature: int) -> npt.NDArray[np.int32]:
-        """Give the one or two units that a feature needs: its own, its group, or both."""
+        """Return the one or two units that a feature needs: its own, its group, or both."""
         return self.unit_indices[self.unit_indptr[feature] : self.unit_indptr[feature + 1]]
 
     def cost_of(self, usage: npt.ArrayLike, split_cost: object = 0) -> FloatArray:
@@ -299,7 +299,7 @@ class FeatureCosts:
         return paid
 
     def bought(self, usage: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        """Tell which prices examples pay for the features they use.
+        """Return which prices examples pay for the features they use.
 
         Parameters
         ----------
@@ -361,7 +361,7 @@ def _exact_list(
 
 
 def _is_measured(value: object) -> bool:
-    """Tell whether a number is a float, or a decimal text, of many digits; integers and fractions are exact."""
+    """Return whether a number is a float, or a decimal text, of many digits; integers and fractions are exact."""
     if (isinstance(value, str) and "/" in value) or not isinstance(value, (float, np.floating, str, Decimal)):
         return False
     return len(Decimal(str(value)).normalize().as_tuple().digits) > EXACT_DIGITS

@@ -59,7 +59,7 @@ class Dataset:
         if self.y.shape != (n_samples,):
             raise ValueError(f"{self.name}: expected {n_samples} labels, one per row of X, got shape {self.y.shape}")
         if self.split is not None and self.split.shape != (n_samples,):
-            raise ValueError(f"{self.name}: expected split with one entry a row of X, got shape {self.split.shape}")
+            raise ValueError(f"{self.name}: expected split with one entry per row of X, got shape {self.split.shape}")
         for what, count in (("feature names", len(self.feature_names)), ("prices", self.costs.n_features)):
             if count != n_features:
                 raise ValueError(f"{self.name}: expected {n_features} {what}, one per column of X, got {count}")

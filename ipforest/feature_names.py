@@ -8,7 +8,7 @@ MOST_SHOWN = 3
 
 
 def column_names(X: object) -> tuple[str, ...] | None:
-    """Give the column names of a data frame, or None for what has no names."""
+    """Return the column names of a data frame, or None for what has no names."""
     return _all_names(getattr(X, "columns", None))
 
 

@@ -154,7 +154,7 @@ class TradeoffDisplay:
         ]
         self.budget_line_ = None if self.budget is None else _budget_line(axes, self.budget)
         _rings(axes, [curve.chosen for curve in self.curves if curve.chosen is not None], "pruning taken")
-        _finish(axes, "cost an example", self.error_name)
+        _finish(axes, "cost per example", self.error_name)
         self.ax_, self.figure_ = axes, axes.figure
         return self
 
@@ -213,7 +213,7 @@ def plot_stopping(model: EarlyExit | NestedCascade, *, ax: Axes | None = None) -
     _rings(axes, [(float(curve.cost[place]), float(curve.error[place]))], "level taken")
     if model.budget is not None:
         _budget_line(axes, float(as_fraction(model.budget, "budget")))
-    _finish(axes, "cost an example", "error on held-out examples")
+    _finish(axes, "cost per example", "error on held-out examples")
     return axes
 
 
@@ -499,7 +499,7 @@ def _budget(budget: object | None) -> float | None:
 
 
 def axes_or_new(ax: Axes | None) -> Axes:
-    """Give the axes, or those of a new figure."""
+    """Return the axes, or those of a new figure."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt

@@ -45,7 +45,7 @@ class Progress:
 
     @classmethod
     def start(cls, policy: Policy, n_samples: int, n_features: int) -> Self:
-        """Give the progress of examples about which nothing is known."""
+        """Return the progress of examples about which nothing is known."""
         shape = (n_samples, n_features)
         return cls(
             values=np.full(shape, np.nan, dtype=policy.dtype),
@@ -195,7 +195,7 @@ class TreesInOrder:
         return outlook
 
     def _settled(self, low: FloatArray, high: FloatArray) -> BoolArray:
-        """Tell where one output stays above all others, or a single margin on its side of 0."""
+        """Return where one output stays above all others, or a single margin on its side of 0."""
         if self.trees.classes is None:
             return np.zeros(low.shape[0], dtype=bool)
         slack = SETTLED_SLACK * np.maximum(np.abs(low), np.abs(high)).max(axis=1)

@@ -22,7 +22,7 @@ __all__ = ["input_columns", "source_columns"]
 
 
 def source_columns(transformer: Any, n_inputs: int) -> npt.NDArray[np.int64]:
-    """Tell which input each output column of a fitted transformer is computed from, for `FeatureCosts.for_columns`.
+    """Return which input each output column of a fitted transformer is computed from, for `FeatureCosts.for_columns`.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def source_columns(transformer: Any, n_inputs: int) -> npt.NDArray[np.int64]:
 
 
 def input_columns(transformer: Any, n_inputs: int) -> csr_array:
-    """Tell which columns of its input each output column of a fitted transformer is computed from.
+    """Return which columns of its input each output column of a fitted transformer is computed from.
 
     Parameters
     ----------

@@ -101,7 +101,7 @@ class PriceList:
         return self.rows[0].feature is not None
 
     def costs_for(self, features: Sequence[str] | int) -> FeatureCosts:
-        """Give the prices of a model's features, in their order.
+        """Return the prices of a model's features, in their order.
 
         Parameters
         ----------
@@ -146,13 +146,13 @@ class PriceList:
 
 
 def _as_decimal(number: Fraction) -> Fraction | Decimal:
-    """Give a decimal number as such, so that measured prices are known for what they are."""
+    """Read a decimal number as `Decimal`, so that measured prices can be told from exact ones."""
     decimal = Decimal(number.numerator) / Decimal(number.denominator)
     return decimal if Fraction(decimal) == number else number
 
 
 def closest(name: str | None, candidates: Iterable[str]) -> str:
-    """Give the hint of an error message: the candidate nearest to a misspelt name, or nothing."""
+    """Return the hint of an error message: the candidate nearest to a misspelt name, or nothing."""
     near = get_close_matches(str(name), list(candidates), n=1, cutoff=0.5)
     return f"; the closest is {near[0]!r}" if near else ""
 

@@ -74,7 +74,7 @@ def _line(name: str, price: float, buys: npt.NDArray[np.bool_]) -> Purchase:
 
 
 def purchases_to_csv(lines: Sequence[Purchase]) -> str:
-    """Give the lines as CSV with a header."""
+    """Return the lines as CSV with a header."""
     return records_to_csv([_record(line) for line in lines])
 
 

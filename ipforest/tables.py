@@ -143,7 +143,7 @@ def to_numbers(column: pd.Series, source: str) -> pd.Series:
 
 
 def is_number(cell: str) -> bool:
-    """Tell whether a text is a finite number; underscores between digits are not taken."""
+    """Return whether a text is a finite number; underscores between digits are not taken."""
     try:
         return bool(np.isfinite(float(cell))) and "_" not in cell
     except ValueError:
@@ -151,12 +151,12 @@ def is_number(cell: str) -> bool:
 
 
 def has_names(table: pd.DataFrame) -> bool:
-    """Tell whether the columns have names rather than numbers."""
+    """Return whether the columns have names rather than numbers."""
     return not isinstance(table.columns, pd.RangeIndex)
 
 
 def select_columns(table: pd.DataFrame, features: Sequence[str] | None, source: str) -> pd.DataFrame:
-    """Give the columns of a model's features, in their order; other columns are left out.
+    """Return the columns of a model's features, in their order; other columns are left out.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ class PriceShares:
 
 
 def features_of_nodes(model: ClassifierTreeEstimator) -> BoolArray:
-    """Tell which features each node's classifier needs, shape (n_nodes, n_features)."""
+    """Return which features each node's classifier needs, shape (n_nodes, n_features)."""
     return np.asarray(model.feature_map_.feature_of_weight_ @ (model.tree_.coef != 0).T > 0).T
 
 

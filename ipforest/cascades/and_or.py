@@ -103,7 +103,7 @@ class AndOrCascade(ClassifierTreeEstimator):
         return geometric_grid(float(alone.max()), self.lambdas)
 
     def _stages(self) -> BoolArray:
-        """Tell which weights each stage may use, shape (n_stages, n_weights)."""
+        """Return which weights each stage may use, shape (n_stages, n_weights)."""
         prices = np.array([float(price) for price in self.costs_.prices])
         uses = self.feature_map_.feature_of_weight_
         if self.limits is None:

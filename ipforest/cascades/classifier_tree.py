@@ -94,23 +94,23 @@ class ClassifierTree:
 
     @property
     def is_leaf(self) -> npt.NDArray[np.bool_]:
-        """Tell which nodes have no children, shape (n_nodes,)."""
+        """Return which nodes have no children, shape (n_nodes,)."""
         return np.asarray((self.upper == TERMINAL) & (self.lower == TERMINAL))
 
     @property
     def answers(self) -> npt.NDArray[np.bool_]:
-        """Tell which nodes have a terminal element, shape (n_nodes,)."""
+        """Return which nodes have a terminal element, shape (n_nodes,)."""
         return np.asarray((self.upper == TERMINAL) | (self.lower == TERMINAL))
 
     @property
     def level_order(self) -> npt.NDArray[np.int64]:
-        """Give the nodes from the root downwards."""
+        """Return the nodes from the root downwards."""
         return np.argsort(self.depth, kind="stable")
 
     def with_node(
         self, node: int, coef: FloatArray, intercept: float, threshold: float | None = None
     ) -> ClassifierTree:
-        """Give the tree with other parameters at one node."""
+        """Return the tree with other parameters at one node."""
         new_coef, new_intercept, new_threshold = self.coef.copy(), self.intercept.copy(), self.threshold.copy()
         new_coef[node], new_intercept[node] = coef, intercept
         if threshold is not None:
@@ -125,7 +125,7 @@ class ClassifierTree:
         )
 
     def with_child(self, node: int, *, above: bool, coef: FloatArray, intercept: float) -> ClassifierTree:
-        """Give the tree with one more node, the last, in place of a terminal child."""
+        """Return the tree with one more node, the last, in place of a terminal child."""
         upper, lower = np.append(self.upper, TERMINAL), np.append(self.lower, TERMINAL)
         (upper if above else lower)[node] = self.n_nodes
         return ClassifierTree(
@@ -137,7 +137,7 @@ class ClassifierTree:
         )
 
     def without(self, node: int) -> ClassifierTree:
-        """Give the tree with a terminal element in place of a leaf.
+        """Return the tree with a terminal element in place of a leaf.
 
         Raises
         ------

@@ -87,7 +87,7 @@ class EarlyExitPolicy:
         return f"the two likeliest classes are {lead:.3f} apart; {self._trees.reason(inner, row)}"
 
     def _split(self, progress: Progress) -> tuple[Progress, _Place]:
-        """Tell the place in the trees from the rule's."""
+        """Split a progress into that of the trees and the places of the rule."""
         size = self._trees.place_size
         return replace(progress, place=progress.place[:, :size]), _Place(*progress.place[:, size:].T)
 

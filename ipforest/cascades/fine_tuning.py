@@ -54,12 +54,12 @@ def fine_tuned(
 
 
 def _leaves_by(tree: ClassifierTree, objective: Objective) -> FloatArray:
-    """Tell by which terminal element each example leaves under hard thresholds, shape (n_samples, n_nodes)."""
+    """Return by which terminal element each example leaves under hard thresholds, shape (n_samples, n_nodes)."""
     return np.eye(tree.n_nodes)[tree.route(objective.phi)]
 
 
 def without_cost(objective: Objective, share: FloatArray, support: IntArray) -> Objective:
-    """Give the loss of one classifier on given columns of phi, free of cost.
+    """Return the loss of one classifier on given columns of phi, free of cost.
 
     Parameters
     ----------

@@ -143,7 +143,7 @@ class StagesInOrder:
         return wanted
 
     def answer(self, progress: Progress, rows: Rows) -> FloatArray:
-        """Give what the last stage that has all its features answers."""
+        """Return what the last stage that has all its features answers."""
         return self._by_stage(progress, rows, self.outputs)
 
     def _by_stage(self, progress: Progress, rows: Rows, compute: Any) -> FloatArray:

@@ -148,12 +148,12 @@ class NodeProblem:
 
     @property
     def is_leaf(self) -> bool:
-        """Tell whether the node routes nothing."""
+        """Return whether the node routes nothing."""
         return bool(self.tree.is_leaf[self.node])
 
     @property
     def exit_sign(self) -> int:
-        """Tell by which side examples leave here: 1 above the threshold, -1 below, 0 if both sides have children."""
+        """Return by which side examples leave here: 1 above the threshold, -1 below, 0 if both sides have children."""
         if self.tree.upper[self.node] == TERMINAL:
             return 1
         return -1 if self.tree.lower[self.node] == TERMINAL else 0
@@ -225,7 +225,7 @@ class NodeProblem:
         return arrival, leaving
 
     def _leaves(self, up: FloatArray) -> FloatArray:
-        """Give the probability of leaving here for each example, given that of going above the threshold."""
+        """Return the probability of leaving here for each example, given that of going above the threshold."""
         if self.exit_sign == 0:
             return np.zeros_like(up)
         return up if self.exit_sign > 0 else 1 - up

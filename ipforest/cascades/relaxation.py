@@ -23,7 +23,7 @@ class CostBound(Protocol):
 
     @property
     def locked(self) -> npt.NDArray[np.bool_]:
-        """Tell which resources have eta = 0: weights of this node that need them stay 0, shape (n_resources,)."""
+        """Return which resources have eta = 0: weights of this node that need them stay 0, shape (n_resources,)."""
 
     def __call__(
         self, squares: FloatArray, arrival: FloatArray, leaving: FloatArray

@@ -78,7 +78,7 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
         return list(zip(lambdas, found, strict=True))
 
     def _grid(self, training: Examples) -> list[float]:
-        """Give the lambdas: those asked for, or a grid below the largest, see `largest_lambda`."""
+        """Return the lambdas: those asked for, or a grid below the largest, see `largest_lambda`."""
         if not isinstance(self.lambdas, int):
             return [float(lam) for lam in self.lambdas]
         objective = self._objective(training, 0.0)

@@ -72,7 +72,7 @@ class Resources:
         return np.asarray(self.members @ np.square(np.atleast_2d(coef)).T)
 
     def used(self, coef: FloatArray) -> npt.NDArray[np.bool_]:
-        """Tell which resources each node needs, shape (n_resources, n_nodes)."""
+        """Return which resources each node needs, shape (n_resources, n_nodes)."""
         return np.asarray(self.members @ (np.atleast_2d(coef) != 0).T) > 0
 
     def path_cost(self, coef: FloatArray, on_path: npt.NDArray[np.bool_]) -> FloatArray:

@@ -264,7 +264,7 @@ class ThresholdStopping:
         return self
 
     def keenness(self, stage: IntArray, signal: FloatArray, memory: IntArray) -> tuple[FloatArray, IntArray]:
-        """Give the negative of the signal."""
+        """Return the negative of the signal."""
         return -signal, memory
 
 
@@ -281,7 +281,7 @@ class _Envelope(NamedTuple):
         return values
 
     def capped(self, ceiling: float) -> tuple[float, _Envelope]:
-        """Give the lambda from which a constant is at most this function, and the lower of both."""
+        """Return the lambda from which a constant is at most this function, and the lower of both."""
         above = np.flatnonzero(self.value >= ceiling)
         if above.size == 0:
             if self.slope <= 0:

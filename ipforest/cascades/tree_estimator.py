@@ -180,7 +180,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         return examples, np.where(code > 0, 1.0, -1.0), query
 
     def _weigh_labels(self, target: FloatArray) -> tuple[float, float]:
-        """Give the weights of the labels -1 and 1 as scikit-learn's ``class_weight`` says."""
+        """Return the weights of the labels -1 and 1 as scikit-learn's ``class_weight`` says."""
         if self.class_weight is None or not is_classifier(self):
             return 1.0, 1.0
         labels = self.classes_[(target > 0).astype(int)]
@@ -206,7 +206,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         return np.sort(training), np.sort(validation)
 
     def _constant(self, target: FloatArray) -> float:
-        """Give the score that suits examples about which nothing is known."""
+        """Return the score that suits examples about which nothing is known."""
         mean = float(np.mean(target))
         return float(np.log1p(mean) - np.log1p(-mean)) if is_classifier(self) else mean
 
@@ -265,7 +265,7 @@ def check_lambdas(lambdas: Any) -> None:
 
 
 def largest_lambda(gain: FloatArray, resources: Resources) -> float:
-    """Give the lambda from which on it pays neither to take one weight up from 0, nor all in proportion to their gain.
+    """Return the lambda from which on neither one weight alone nor all in proportion to their gain pay.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def largest_lambda(gain: FloatArray, resources: Resources) -> float:
 
 
 def geometric_grid(largest: float, size: int) -> list[float]:
-    """Give so many lambdas below the largest, evenly on a logarithmic scale; 0 if the largest is 0."""
+    """Return ``size`` lambdas below the largest, evenly on a logarithmic scale; 0 if the largest is 0."""
     if largest == 0:
         return [0.0]
     return [float(lam) for lam in largest * np.geomspace(1, SMALLEST_SHARE, size + 1)[1:]]

@@ -73,7 +73,7 @@ class _Prefixes:
             self._mark_needs(leaves[tree], costs, self.needs[tree])
 
     def _contributions(self, leaves: Array) -> FloatArray:
-        """Give what each tree adds, shape (n_trees, n_samples, n_outputs)."""
+        """Return what each tree adds, shape (n_trees, n_samples, n_outputs)."""
         trees = self._trees
         if not isinstance(trees, BoostedTrees):
             return trees.value[leaves]

@@ -43,7 +43,7 @@ def add(commands: Subparsers) -> None:
         "over seeds.",
     )
     add_data_options(command)
-    command.add_argument("--budget", metavar="B", help="average cost an example (default: half of the unpruned)")
+    command.add_argument("--budget", metavar="B", help="average cost per example (default: half of the unpruned)")
     command.add_argument(
         "--seeds", type=positive_integer, default=3, metavar="N", help="seeds of the comparison (default: 3)"
     )

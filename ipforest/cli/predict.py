@@ -50,7 +50,7 @@ def run(options: Arguments) -> int:
         sys.stdout.write(text)
     else:
         write_text(options.out, text)
-        print(f"Wrote {len(records)} predictions to {options.out}; an example costs {costs.mean():.4g}.")
+        print(f"Wrote {len(records)} predictions to {options.out}; the mean cost per example is {costs.mean():.4g}.")
     return DONE
 
 
@@ -70,7 +70,7 @@ def _examples(path: str, model: Any) -> pd.DataFrame:
 
 
 def encoded_columns(model: Any) -> set[str]:
-    """Tell which columns go through the one-hot encoder of ``fit``."""
+    """Return which columns go through the one-hot encoder of ``fit``."""
     from sklearn.pipeline import Pipeline
 
     if not isinstance(model, Pipeline):

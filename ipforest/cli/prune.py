@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ipforest.results import BudgetResult, PruningResult
 
 LARGE = 2_000_000
-"""Triples from which on a certificate, 40 bytes a triple, is written only when it is asked for."""
+"""Triples from which on a certificate, 40 bytes per triple, is written only when it is asked for."""
 
 
 def add(commands: Subparsers) -> None:

@@ -103,7 +103,7 @@ class BoostedTrees(Trees):
         return total
 
     def predict_proba(self, X: npt.ArrayLike) -> FloatArray:
-        """Give the class probabilities that the link makes of the margins.
+        """Return the class probabilities that the link makes of the margins.
 
         Returns
         -------
@@ -124,7 +124,7 @@ class BoostedTrees(Trees):
         return linked if self.classes is None or linked.shape[1] > 1 else np.hstack([1 - linked, linked])
 
     def predict(self, X: npt.ArrayLike) -> Array:
-        """Give the class of the largest margin, or the target.
+        """Return the class of the largest margin, or the target.
 
         Of two classes it is the second one if its margin is not negative.
 

@@ -86,7 +86,7 @@ class Forest(Trees):
         return forest_from_sklearn(estimator)
 
     def to_sklearn(self) -> Any:
-        """Give the forest as a fitted scikit-learn RandomForestClassifier or RandomForestRegressor."""
+        """Return the forest as a fitted scikit-learn RandomForestClassifier or RandomForestRegressor."""
         from ipforest.ensemble.scikit_learn import forest_to_sklearn
 
         return forest_to_sklearn(self)
@@ -113,7 +113,7 @@ class Forest(Trees):
         return self.mean_value(self.leaves(self.checked_examples(X)).T)
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
-        """Give the class of the highest average probability, or the average of the leaf values.
+        """Return the class of the highest average probability, or the average of the leaf values.
 
         Returns
         -------

@@ -48,7 +48,7 @@ def read(model: object) -> Forest | BoostedTrees:
 
 
 def write(forest: Forest, target: str) -> Any:
-    """Give a forest as a model of another library, or in another format.
+    """Return a forest as a model of another library, or in another format.
 
     Parameters
     ----------

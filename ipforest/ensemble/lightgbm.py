@@ -65,7 +65,7 @@ def read_lightgbm(model: Any) -> BoostedTrees:
 
 
 def _link(objective: str) -> tuple[str, float]:
-    """Give the link of an objective such as ``binary sigmoid:1``, and what margins are multiplied by before it."""
+    """Return the link of an objective such as ``binary sigmoid:1``, and what margins are multiplied by before it."""
     name, *options = objective.split()
     if name not in LINKS or "sqrt" in options:
         raise TypeError(f"model: expected an objective of {', '.join(LINKS)}, got {objective}")
@@ -114,7 +114,7 @@ def _threshold(node: dict[str, Any]) -> float:
 
 
 def _missing_left(node: dict[str, Any]) -> bool:
-    """Tell where a missing value goes; without missing values in training LightGBM takes it for 0."""
+    """Return where a missing value goes; without missing values in training LightGBM takes it for 0."""
     if "left_child" not in node:
         return False
     if node["missing_type"] == "Zero":

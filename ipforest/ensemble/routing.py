@@ -38,7 +38,7 @@ class Splits(NamedTuple):
 
 @njit
 def _child(splits: Splits, node: int, x: float) -> int:
-    """Give the child of a node to which its test sends a value."""
+    """Return the child of a node to which its test sends a value."""
     goes_left = splits.missing_left[node] if np.isnan(x) else x <= splits.threshold[node]
     return int(splits.left[node] if goes_left else splits.right[node])
 
@@ -222,7 +222,7 @@ def first_needs(parent: Array, feature: Array, unit_indptr: Array, unit_indices:
 
 @njit
 def _is_needed_from(node: int, above: Array, indptr: Array, units: Array, unit: int) -> bool:
-    """Tell whether a node, or one above it, needs a unit first."""
+    """Return whether a node, or one above it, needs a unit first."""
     while node >= 0:
         for position in range(indptr[node], indptr[node + 1]):
             if units[position] == unit:
@@ -283,7 +283,7 @@ def _depth_first_ranges(parent: Array) -> tuple[Array, Array]:
 def first_off_path(
     parent: Array, internal_starts: Array, internal_nodes: Array, indptr: Array, example_of: Array, leaves: Array
 ) -> tuple[int, int]:
-    """Give the first node and example that needs a unit there but does not pass it, or (-1, -1).
+    """Return the first node and example that needs a unit there but does not pass it, or (-1, -1).
 
     The internal nodes of tree t are ``internal_starts[t]:internal_starts[t + 1]``, ``example_of`` (n_triples,) holds
     the example of each triple, ``leaves`` (n_trees, n_samples) the leaves that examples reach.
@@ -300,7 +300,7 @@ def first_off_path(
 
 @njit
 def first_repeat(tree_starts: Array, indices: Array, n_acquisitions: int) -> int:
-    """Give the first triple whose acquisition the same tree has already, or -1 without one.
+    """Return the first triple whose acquisition the same tree has already, or -1 without one.
 
     The triples of tree t are ``tree_starts[t]:tree_starts[t + 1]``.
     """

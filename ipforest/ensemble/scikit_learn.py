@@ -184,7 +184,7 @@ def _values(tree: Any, classes: npt.NDArray[Any] | None) -> npt.NDArray[np.float
 
 
 def forest_to_sklearn(forest: Forest) -> Any:
-    """Give the forest as a fitted scikit-learn random forest that predicts the same."""
+    """Return the forest as a fitted scikit-learn random forest that predicts the same."""
     kind, tree_kind = (
         (RandomForestClassifier, DecisionTreeClassifier)
         if forest.is_classifier

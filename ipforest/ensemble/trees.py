@@ -255,7 +255,7 @@ class Trees:
         return examples
 
     def matched_costs(self, costs: FeatureCosts) -> FeatureCosts:
-        """Give a price list in the order of the features; see `ipforest.FeatureCosts.matched_to`.
+        """Return a price list in the order of the features; see `ipforest.FeatureCosts.matched_to`.
 
         Raises
         ------
@@ -352,7 +352,7 @@ class Trees:
         return FirstUses(indptr, indices, example, unit, passing[self.internal_nodes])
 
     def reordered(self, order: npt.ArrayLike) -> Self:
-        """Give the same trees in another order.
+        """Return the same trees in another order.
 
         Parameters
         ----------
@@ -370,7 +370,7 @@ class Trees:
         return self._take(sequence)
 
     def first(self, n_trees: int) -> Self:
-        """Give the first so many trees.
+        """Return the first ``n_trees`` trees.
 
         Raises
         ------

@@ -137,7 +137,7 @@ def majority(task: Task) -> Candidate:
 
 
 def _spread(n: int) -> list[int]:
-    """Give numbers of features to try: all up to 10, then in steps of a quarter."""
+    """Return numbers of features to try: all up to 10, then in steps of a quarter."""
     tried = [*range(1, min(n, 10) + 1)]
     while tried[-1] < n:
         tried.append(min(n, tried[-1] * 5 // 4))
@@ -191,7 +191,7 @@ class Comparison:
         return sorted({outcome.budget for outcome in self.outcomes})
 
     def values(self, method: str, budget: float, quantity: str = "test_error") -> FloatArray:
-        """Give a quantity of a method within a budget, one entry per seed in ascending order."""
+        """Return a quantity of a method within a budget, one entry per seed in ascending order."""
         chosen = [outcome for outcome in self.outcomes if (outcome.method, outcome.budget) == (method, budget)]
         return np.array([getattr(outcome, quantity) for outcome in sorted(chosen, key=lambda outcome: outcome.seed)])
 
@@ -201,13 +201,13 @@ class Comparison:
         return len({outcome.seed for outcome in self.outcomes})
 
     def curve(self, method: str) -> tuple[FloatArray, FloatArray]:
-        """Give mean test errors and their standard errors, one entry per budget."""
+        """Return mean test errors and their standard errors, one entry per budget."""
         chosen = [record for record in self.summary() if record["method"] == method]
         errors, spread = (np.array([record[name] for record in chosen]) for name in ("test_error", "test_error_se"))
         return errors, spread
 
     def summary(self) -> list[dict[str, Any]]:
-        """Give one record per budget and method: means and standard errors over seeds.
+        """Return one record per budget and method: means and standard errors over seeds.
 
         ``difference`` is the method's test error minus that of the first method, seed by seed.
         """
@@ -225,11 +225,11 @@ class Comparison:
         ]
 
     def to_csv(self) -> str:
-        """Give all outcomes as CSV with a header."""
+        """Return all outcomes as CSV with a header."""
         return records_to_csv([asdict(outcome) for outcome in self.outcomes])
 
     def to_json(self) -> str:
-        """Give summary and outcomes as JSON."""
+        """Return summary and outcomes as JSON."""
         outcomes = [asdict(outcome) for outcome in self.outcomes]
         record = {"data": self.data, "currency": self.currency, "summary": self.summary(), "outcomes": outcomes}
         return json.dumps(record, indent=1)

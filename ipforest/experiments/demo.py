@@ -26,7 +26,7 @@ class Parts:
 
 
 def split(data: Dataset, seed: int) -> Parts:
-    """Give the source's own train, validation and test parts, or half, a quarter and a quarter at random.
+    """Return the source's own train, validation and test parts, or half, a quarter and a quarter at random.
 
     The random parts have the classes in equal shares.
     """

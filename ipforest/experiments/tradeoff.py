@@ -91,7 +91,7 @@ class Tradeoff:
         )
 
     def records(self) -> list[dict[str, Any]]:
-        """Give one plain record a pruning; the one within the budget and the unpruned forest come last."""
+        """Return one plain record per pruning; the one within the budget and the unpruned forest come last."""
         named = [*(("pruned", point) for point in self.points), ("unpruned", self.unpruned)]
         if self.within_budget is not None:
             named.insert(-1, ("within budget", self.within_budget))
@@ -112,11 +112,11 @@ class Tradeoff:
         ]
 
     def to_csv(self) -> str:
-        """Give the records as CSV with a header."""
+        """Return the records as CSV with a header."""
         return records_to_csv(self.records())
 
     def to_json(self) -> str:
-        """Give the records as JSON."""
+        """Return the records as JSON."""
         budget = None if self.budget is None else str(self.budget)
         return json.dumps({"currency": self.currency, "budget": budget, "prunings": self.records()}, indent=1)
 

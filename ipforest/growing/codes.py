@@ -102,7 +102,7 @@ def check_max_bins(max_bins: object) -> None:
 def _code(
     column: npt.NDArray[np.float32], max_bins: int | None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """Give the codes of one feature, and the least and largest value under each code."""
+    """Return the codes of one feature, and the least and largest value under each code."""
     missing = np.isnan(column)
     values, counts = np.unique(column[~missing], return_counts=True)
     first_of_code = np.arange(values.size)

@@ -170,7 +170,7 @@ class Polynomial(Impurity):
     def check_classes(self, n_classes: int) -> None:
         """Raise ValueError if the terms are for another number of classes."""
         if len(self.exponents[0]) != n_classes:
-            raise ValueError(f"exponents: expected {n_classes} per term, one a class, got {len(self.exponents[0])}")
+            raise ValueError(f"exponents: expected {n_classes} per term, one per class, got {len(self.exponents[0])}")
 
 
 @dataclass(frozen=True, slots=True)

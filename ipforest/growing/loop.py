@@ -263,7 +263,7 @@ def partition(
 
 @njit
 def has_missing(codes: CodeArrays, feature: int, examples: Examples, start: int, stop: int) -> bool:
-    """Tell whether a feature is missing for an example of a node."""
+    """Return whether a feature is missing for an example of a node."""
     n_codes = codes.offsets[feature + 1] - codes.offsets[feature]
     found = False
     for j in range(start, stop):

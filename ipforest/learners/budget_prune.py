@@ -178,7 +178,7 @@ class BudgetPrune(ForestPruner):
         return self.result_.gap
 
     def at_budget(self, budget: object) -> Self:
-        """Give the same model at another budget, without training again or finding the path again.
+        """Return the same model at another budget, without training again or finding the path again.
 
         Parameters
         ----------
@@ -192,7 +192,7 @@ class BudgetPrune(ForestPruner):
         return self._another(budget=budget, lam=None)
 
     def at_lambda(self, lam: object) -> Self:
-        """Give the same model at another lambda, without training or solving again; see `at_budget`."""
+        """Return the same model at another lambda, without training or solving again; see `at_budget`."""
         return self._another(budget=None, lam=lam)
 
     def misclassification_cost(

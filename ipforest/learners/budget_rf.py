@@ -288,12 +288,12 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         return PooledTrees(votes) if self.voting == "pooled" else TreesInOrder(votes)
 
     def to_forest(self) -> Forest:
-        """Give the trees that were taken, to prune them or look at them."""
+        """Return the trees that were taken, to prune them or look at them."""
         check_is_fitted(self)
         return self.forest_
 
     def to_sklearn(self) -> Any:
-        """Give the trees that were taken as a fitted RandomForestClassifier, which averages distributions."""
+        """Return the trees that were taken as a fitted RandomForestClassifier, which averages distributions."""
         check_is_fitted(self)
         return self.forest_.to_sklearn()
 
@@ -313,7 +313,7 @@ class PooledTrees(TreesInOrder):
 
 
 def with_votes(forest: Forest, voting: str) -> Forest:
-    """Give a forest whose values are what each node says: distributions, votes, or counts."""
+    """Return a forest whose values are what each node says: distributions, votes, or counts."""
     if voting == "hard":
         return replace(forest, value=np.eye(forest.value.shape[1])[np.argmax(forest.value, axis=1)])
     return replace(forest, value=forest.value * forest.weight[:, None]) if voting == "pooled" else forest

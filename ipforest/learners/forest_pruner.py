@@ -71,7 +71,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
 
     @abstractmethod
     def _choose_pruning(self) -> Pruning:
-        """Give the pruning for ``self.budget``."""
+        """Return the pruning for ``self.budget``."""
 
     def fit(
         self,
@@ -215,7 +215,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         return TreesInOrder(self.pruned_)
 
     def to_sklearn(self) -> Any:
-        """Give the pruned forest as a fitted RandomForestClassifier or RandomForestRegressor."""
+        """Return the pruned forest as a fitted RandomForestClassifier or RandomForestRegressor."""
         check_is_fitted(self)
         forest = self.pruned_.to_sklearn()
         if hasattr(self, "feature_names_in_"):
@@ -244,7 +244,7 @@ class Labelled(NamedTuple):
 
 
 def out_of_bag(ensemble: Any, n_samples: int) -> npt.NDArray[np.bool_]:
-    """Tell which training examples each tree of an ensemble was not trained on, shape (n_samples, n_trees).
+    """Return which training examples each tree of an ensemble was not trained on, shape (n_samples, n_trees).
 
     Raises
     ------

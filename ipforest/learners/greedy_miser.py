@@ -31,7 +31,7 @@ class Squared:
     """Squared loss of scores against targets, one column each."""
 
     def base(self, targets: FloatArray) -> FloatArray:
-        """Give the best constant scores."""
+        """Return the best constant scores."""
         return np.asarray(targets.mean(axis=0))
 
     def residuals(self, targets: FloatArray, scores: FloatArray) -> FloatArray:
@@ -43,11 +43,11 @@ class Squared:
         return np.ones_like(scores)
 
     def step(self, n_columns: int) -> float:
-        """Give the factor of Newton's steps."""
+        """Return the factor of Newton's steps."""
         return 1.0
 
     def outputs(self, scores: FloatArray) -> FloatArray:
-        """Give what is predicted from scores."""
+        """Return what is predicted from scores."""
         return scores
 
 
@@ -67,12 +67,12 @@ class Logistic(Squared):
     """Logistic loss of one column, softmax loss of several."""
 
     def base(self, targets: FloatArray) -> FloatArray:
-        """Give the log-odds or log-probabilities of the class shares."""
+        """Return the log-odds or log-probabilities of the class shares."""
         shares = np.clip(targets.mean(axis=0), np.finfo(np.float32).eps, 1 - np.finfo(np.float32).eps)
         return np.asarray(logit(shares) if targets.shape[1] == 1 else np.log(shares))
 
     def residuals(self, targets: FloatArray, scores: FloatArray) -> FloatArray:
-        """Give what the probabilities lack."""
+        """Return the residuals: indicators of the classes minus the probabilities."""
         return targets - self._probabilities(scores)
 
     def curvature(self, targets: FloatArray, scores: FloatArray) -> FloatArray:
@@ -231,7 +231,7 @@ class PricedBoosting(BudgetedEstimator):
         raise NotImplementedError
 
     def _columns(self, targets: Array) -> FloatArray:
-        """Give the targets that scores are fitted to, shape (n_samples, n_columns)."""
+        """Return the targets that scores are fitted to, shape (n_samples, n_columns)."""
         raise NotImplementedError
 
     def _loss(self) -> Squared:
@@ -433,5 +433,5 @@ class SummedTrees(TreesInOrder):
         return self._loss.outputs(scores)
 
     def foresee(self, progress: Progress, rows: Rows) -> tuple[FloatArray, BoolArray]:
-        """Give the answer so far; nothing is held to be settled."""
+        """Return the answer so far; nothing is held to be settled."""
         return self.answer(progress, rows), np.zeros(rows.size, dtype=bool)

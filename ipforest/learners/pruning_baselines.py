@@ -135,7 +135,7 @@ class PruningBaseline(ForestPruner):
         self.sequence_ = self._by_level(self.node_levels_)
 
     def _node_levels(self) -> FloatArray:
-        """Give the largest parameter at which each internal node goes on being split, shape (n_internal,)."""
+        """Return the largest parameter at which each internal node goes on being split, shape (n_internal,)."""
         raise NotImplementedError
 
     def _by_level(self, levels: FloatArray) -> PruningSequence:

@@ -14,7 +14,7 @@ from ipforest.results import Pruning
 
 
 def first_trees(forest: Forest, n_trees: int) -> Forest:
-    """Give the forest of the first trees alone; without any, the first tree's root."""
+    """Return the forest of the first trees alone; without any, the first tree's root."""
     if n_trees == 0:
         first = first_trees(forest, 1)
         return first.prune(Pruning(np.zeros(first.n_internal, dtype=bool)))

@@ -54,7 +54,7 @@ class Subproblem:
         return Fraction(*self.resolved) if self.resolved else self.lam_high
 
     def is_above(self, lam: Fraction | float) -> bool:
-        """Tell whether all its breakpoints are surely larger than lambda."""
+        """Return whether all its breakpoints are surely larger than lambda."""
         return self.lowest > lam if self.resolved else self.lam_low >= lam
 
 

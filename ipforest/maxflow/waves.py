@@ -267,7 +267,7 @@ def _nearest_cut(network: Network, nodes: Array, top: int) -> tuple[int, int, in
 
 @inlined
 def _have_most_triples(network: Network, nodes: Array, nearest: int) -> bool:
-    """Tell whether the nodes above a level, and the dead, have most of the triples."""
+    """Return whether the nodes above a level, and the dead, have most of the triples."""
     balance = 0
     for i in range(nodes.size):
         h = nodes[i]

@@ -38,7 +38,7 @@ def shapes(n_leaves: int) -> tuple[Shape, ...]:
 
 
 def cuts(shape: Shape, node: int = 0) -> Iterator[frozenset[int]]:
-    """Give the leaves of every pruned tree: the root alone, or a pruned left and a pruned right subtree.
+    """Return the leaves of every pruned tree: the root alone, or a pruned left and a pruned right subtree.
 
     Nodes are numbered in pre-order from `node`.
     """
@@ -51,7 +51,7 @@ def cuts(shape: Shape, node: int = 0) -> Iterator[frozenset[int]]:
 
 
 def root_paths(shape: Shape, node: int = 0, above: tuple[int, ...] = ()) -> Iterator[tuple[bool, tuple[int, ...]]]:
-    """Give for every node, in pre-order, whether it is a leaf, and p(h)."""
+    """Return for every node, in pre-order, whether it is a leaf, and p(h)."""
     path = (*above, node)
     yield shape is None, path
     if shape is not None:

@@ -33,7 +33,7 @@ def threshold_pairs_is_admissible(rng: np.random.Generator) -> tuple[Ruling, str
                 return Ruling.FALSE, f"alpha = {alpha}: {report.violation}"
             comparisons += report.comparisons
     return Ruling.TRUE, (
-        f"all sets of up to 6 examples a class (2 classes), 4 (3), 2 (4), alpha = 0, 1/2, ..., 4: {comparisons} exact "
+        f"up to 6 examples per class (2 classes), 4 (3), 2 (4), alpha = 0, 1/2, ..., 4: {comparisons} exact "
         "comparisons; log F = O(log n) since F <= n^2"
     )
 

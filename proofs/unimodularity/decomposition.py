@@ -301,7 +301,7 @@ def _check_colouring(proof: ColouringCertificate, matrix: Matrix) -> Verdict:
 
 
 def submatrix(matrix: Matrix, rows: Array, columns: Array) -> Matrix:
-    """Give the entries in some rows and columns, in this order."""
+    """Return the entries in some rows and columns, in this order."""
     return sparse.csr_array(matrix[rows][:, columns])
 
 

@@ -85,7 +85,7 @@ class NetworkCertificate:
         return (columns, rows) if self.transposed else (rows, columns)
 
     def transpose(self) -> NetworkCertificate:
-        """Give the certificate of the transposed matrix."""
+        """Return the certificate of the transposed matrix."""
         return replace(self, transposed=not self.transposed)
 
     def check(self, matrix: Any) -> Verdict:

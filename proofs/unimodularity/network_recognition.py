@@ -71,7 +71,7 @@ def orient(realisation: Realisation, matrix: sparse.csc_array) -> NetworkCertifi
 
 
 def path_matrix(away: NetworkCertificate, support: sparse.csc_array) -> sparse.csc_array:
-    """Give the matrix of a tree whose arcs point away from its root, the support being known: -1 up, +1 down."""
+    """Return the matrix of a tree whose arcs point away from its root, the support being known: -1 up, +1 down."""
     first, last = _ranges(away.parent)
     column = np.repeat(np.arange(support.shape[1]), np.diff(support.indptr))
     below = away.column_vertex[support.indices]
@@ -97,7 +97,7 @@ def away_from_root(realisation: Realisation) -> NetworkCertificate:
 
 
 def _ranges(parent: Array) -> tuple[Array, Array]:
-    """Give the range of depth-first numbers of the vertices below each vertex, itself included."""
+    """Return the range of depth-first numbers of the vertices below each vertex, itself included."""
     size = np.ones(parent.size, dtype=np.int64)
     for vertex in range(parent.size - 1, 0, -1):
         size[parent[vertex]] += size[vertex]

@@ -242,7 +242,7 @@ def _component_without_network(matrix: Support, rows: Array, columns: Array) -> 
 
 
 def two_sum_lines(support: Support, separation: Separation) -> list[tuple[Array, Array]]:
-    """Give rows and columns of the two parts of a 2-sum; the last row, and the last column, are those they share."""
+    """Return rows and columns of the two parts of a 2-sum; the last row, and the last column, are those they share."""
     rows, columns = np.flatnonzero(separation.first_rows), np.flatnonzero(separation.first_columns)
     others, behind = np.flatnonzero(~separation.first_rows), np.flatnonzero(~separation.first_columns)
     place, across = np.argwhere(support[np.ix_(others, columns)])[0]
@@ -295,7 +295,7 @@ def _extended(minor: _Minor, rows: Array, columns: Array) -> Support | None:
 
 
 def _basis(block: Support) -> tuple[Array, Array]:
-    """Give rows and columns of a largest nonsingular submatrix over GF(2)."""
+    """Return rows and columns of a largest nonsingular submatrix over GF(2)."""
     left = block.copy()
     rows: list[int] = []
     columns: list[int] = []

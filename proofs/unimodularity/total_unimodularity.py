@@ -289,7 +289,7 @@ def _unlike_product(matrix: Matrix, rows: Array, columns: Array, row: int, colum
 
 
 def _corner_sign(part: Matrix, row: int, column: int) -> int:
-    """Give the sign of a corner that Camion's rule asks for; 0 if either will do.
+    """Return the sign of a corner that Camion's rule asks for; 0 if either will do.
 
     The corner and a shortest chain of other nonzeros between its lines form a chordless cycle; its sum must be
     divisible by four.

@@ -65,7 +65,7 @@ def test_an_estimator_is_drawn_with_its_test_errors(model) -> None:
         assert cost == pruned.cost(X_TEST, model.costs_).mean()
         assert error == np.mean(pruned.predict(X_TEST) != LABELS_TEST)
     assert display.ax_.get_ylabel() == "error rate"
-    assert display.ax_.get_xlabel() == "cost an example"
+    assert display.ax_.get_xlabel() == "cost per example"
     error, cost = model.instance_.evaluate(model.pruning_)
     expected = [(float(cost), float(error)), (model.cost(X_TEST).mean(), 1 - model.score(X_TEST, LABELS_TEST))]
     np.testing.assert_allclose(points(display.ax_.lines[-1]), expected)

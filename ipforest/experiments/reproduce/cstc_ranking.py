@@ -158,7 +158,7 @@ def _cost_of_first(model: StagewiseRegression) -> FloatArray:
 
 
 def summarise(records: list[Record]) -> list[Record]:
-    """Give cost and quality on test data within budgets, the model chosen on validation data."""
+    """Return cost and quality on test data within budgets, the model chosen on validation data."""
     rows = []
     curves = list(dict.fromkeys(record["curve"] for record in records))
     seeds = sorted({record["seed"] for record in records})

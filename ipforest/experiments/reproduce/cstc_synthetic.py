@@ -87,7 +87,7 @@ def fit(X: FloatArray, y: FloatArray, seed: int) -> CSTC:
 
 
 def summarise(records: list[Record]) -> list[Record]:
-    """Give the largest error and the range of costs over runs."""
+    """Return the largest error and the range of costs over runs."""
     return [
         {
             "runs": len(records),

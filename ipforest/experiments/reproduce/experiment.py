@@ -85,7 +85,7 @@ class Reproduction:
     seconds: float
 
     def to_json(self) -> str:
-        """Give everything but the picture as JSON."""
+        """Return everything but the picture as JSON."""
         about = {
             "name": self.experiment.name,
             "title": self.experiment.title,

@@ -63,7 +63,7 @@ def run(cell: Cell) -> list[Record]:
 
 
 def summarise(records: list[Record]) -> list[Record]:
-    """Give test cost and error within budgets, chosen on validation."""
+    """Return test cost and error within budgets, chosen on validation."""
     rows = within_budgets(records, ("data", "method"))
     return [{**row, "paper": PRINTED.get(row["data"], "curve only")} for row in rows]
 

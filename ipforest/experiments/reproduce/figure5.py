@@ -58,7 +58,7 @@ def svm_prices(X: Array, y: Array) -> Array:
 
 
 def summarise(records: list[Record]) -> list[Record]:
-    """Give test cost and error within budgets, chosen on validation."""
+    """Return test cost and error within budgets, chosen on validation."""
     rows = within_budgets(records, ("data", "method", "prices"))
     paper = {"BudgetPrune": "about unchanged by the prices", "CCP": "drops with non-uniform prices"}
     return [{**row, "paper": paper[row["method"]]} for row in rows]

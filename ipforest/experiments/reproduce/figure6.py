@@ -40,7 +40,7 @@ def run(cell: Cell) -> list[Record]:
 
 
 def summarise(records: list[Record]) -> list[Record]:
-    """Give test cost and error within budgets, chosen on validation."""
+    """Return test cost and error within budgets, chosen on validation."""
     paper = {"entropy": "better at high cost", "pairs": "better at low cost (Forest), same there (MiniBooNE)"}
     rows = within_budgets(records, ("data", "method", "impurity"))
     return [{**row, "paper": paper[row["impurity"]]} for row in rows]

@@ -36,7 +36,7 @@ def run(cell: Cell) -> list[Record]:
 
 
 def summarise(records: list[Record]) -> list[Record]:
-    """Give test cost and error within budgets, chosen on validation."""
+    """Return test cost and error within budgets, chosen on validation."""
     rows = within_budgets(records, ("data", "method", "k"))
     paper = "small k: higher accuracy and cost before pruning; GreedyPrune well at small k, poorly at large k"
     return [{**row, "paper": paper} for row in rows]

@@ -129,7 +129,7 @@ class Ranking:
     costs: FeatureCosts
 
     def binary(self) -> Ranking:
-        """Give the same with labels 0 (irrelevant) and 1 (relevant), as the papers use them."""
+        """Return the same with labels 0 (irrelevant) and 1 (relevant), as the papers use them."""
         parts = replace(
             self.parts,
             y_train=(self.parts.y_train > 0).astype(np.int64),

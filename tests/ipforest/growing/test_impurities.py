@@ -63,7 +63,7 @@ def test_gradient_is_what_the_best_leaf_leaves():
         (lambda: Gradient(float("nan")), "l2: expected a finite number >= 0, got nan"),
         (lambda: Polynomial(((2, 0),)), "exponents: expected at least two classes in each term, got a term with fewer"),
         (lambda: Polynomial(((1, 1),), (-1.0,)), "coefficients: expected 1 finite numbers > 0"),
-        (lambda: Polynomial(((1, 1),)).check_classes(3), "exponents: expected 3 per term, one a class, got 2"),
+        (lambda: Polynomial(((1, 1),)).check_classes(3), "exponents: expected 3 per term, one per class, got 2"),
     ],
 )
 def test_bad_parameters_are_refused(make, message):

@@ -89,7 +89,7 @@ def test_impurities_and_cuts(options, cuts):
 def test_a_polynomial_of_the_class_counts():
     model = fitted(impurity=Polynomial(((1, 1, 0), (0, 1, 1), (1, 0, 2))))
     assert model.score(X_TEST, LABELS_TEST) > 0.6
-    with pytest.raises(ValueError, match="exponents: expected 3 per term, one a class, got 2"):
+    with pytest.raises(ValueError, match="exponents: expected 3 per term, one per class, got 2"):
         fitted(impurity=Polynomial(((1, 1),)))
 
 
