@@ -36,6 +36,8 @@ def inlined(function: Callable[..., R]) -> Callable[..., R]:
 
 def _compiled(function: Callable[..., R], **options: Any) -> Callable[..., R]:
     dispatcher = numba.njit(nogil=True, **options)(function)
+    if numba.config.DISABLE_JIT:
+        return function
     with suppress(RuntimeError):  # nowhere to write: neither the package's folder nor the user's cache
         dispatcher.enable_caching()
     return cast("Callable[..., R]", dispatcher)

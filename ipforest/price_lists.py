@@ -21,10 +21,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from ipforest._files import write_text
+from ipforest._records import records_to_csv
 from ipforest.costs import NO_GROUP, FeatureCosts
 from ipforest.rational import nonnegative_fraction
 
-__all__ = ["PriceList", "Row", "closest", "read_prices"]
+__all__ = ["PriceList", "Row", "closest", "read_prices", "write_prices"]
 
 COLUMNS = ("feature", "cost", "group", "cost_in_group")
 
@@ -195,6 +197,33 @@ def read_prices(source: Any) -> PriceList:
     if isinstance(source, Iterable):
         return _from_records("prices", [{"cost": value} for value in source], "position", 0)
     raise TypeError(f"prices: expected a file, dict, Series, DataFrame or sequence, got {type(source).__name__}")
+
+
+def write_prices(costs: FeatureCosts, path: str | Path) -> Path:
+    """Write a price list as a ``.csv`` file, prices exactly, so that `read_prices` and `costs_for` give it again.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+    ValueError
+        A group has a fee but no feature, for which there is no row.
+    """
+    groups = costs.groups.tolist()
+    empty = set(range(len(costs.group_fees))) - set(groups)
+    if empty:
+        raise ValueError(f"group_fees: expected a feature in each group, got none in group {min(empty)}")
+    digits = len(str(len(costs.group_fees)))  # labels in the order of the groups
+    records = []
+    for feature, (price, group) in enumerate(zip(costs.prices, groups, strict=True)):
+        record = {} if costs.feature_names is None else {"feature": costs.feature_names[feature]}
+        if group == NO_GROUP:
+            record |= {"cost": str(price), "group": "", "cost_in_group": ""}
+        else:
+            fee = costs.group_fees[group]
+            record |= {"cost": str(price + fee), "group": f"{group:0{digits}}", "cost_in_group": str(price)}
+        records.append(record)
+    return write_text(path, records_to_csv(records))
 
 
 def _read_csv(path: Path) -> PriceList:

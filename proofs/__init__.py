@@ -21,7 +21,10 @@ first use, so that a checker brings in no solver:
                     `machine_checked`: compiles `coq`
 `coq`               the theorems, machine-checked, and a checker that is proved
 `extracted_checker` builds that checker, and runs it on the certificates
-`crosschecks`       `methods`: every solver against every other; `brute_force`, `random_instances`
+`crosschecks`       `methods`, `budgets`: every method against every other; `fitted_problems`, `reference`: instances
+                    against the data they are made from; `random_checks`: many of these; `definition`, `brute_force`:
+                    what prunings err and cost, one by one; `random_instances`; `answer`
+`provenance`        that a certificate is about this model, these examples and prices, and this pruned forest
 `verdict`, `exact`  what a check answers; exact linear algebra
 `drawing`           pictures of all this
 ==================  ==================================================================================================
@@ -37,7 +40,8 @@ if TYPE_CHECKING:
     from proofs.certificates.pruning_file import read_certificate, verify_certificate_file, write_certificate
     from proofs.claims.machine_checked import compile_proof
     from proofs.claims.table import prove
-    from proofs.crosschecks.methods import crosscheck, crosscheck_random, replay
+    from proofs.crosschecks.methods import crosscheck
+    from proofs.crosschecks.random_checks import crosscheck_random, replay
     from proofs.integrality.vertices import round_by_threshold, vertices
     from proofs.unimodularity.counterexample import Counterexample
     from proofs.unimodularity.decomposition import Certificate
@@ -77,12 +81,12 @@ _HOME = {
     "compile_proof": "claims.machine_checked",
     "find_network": "unimodularity.network_recognition",
     "crosscheck": "crosschecks.methods",
-    "crosscheck_random": "crosschecks.methods",
+    "crosscheck_random": "crosschecks.random_checks",
     "is_totally_unimodular": "unimodularity.total_unimodularity",
     "network_certificate": "unimodularity.network_certificate",
     "prove": "claims.table",
     "read_certificate": "certificates.pruning_file",
-    "replay": "crosschecks.methods",
+    "replay": "crosschecks.random_checks",
     "round_by_threshold": "integrality.vertices",
     "verify_certificate_file": "certificates.pruning_file",
     "verify_optimality": "certificates.optimality",

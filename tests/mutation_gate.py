@@ -27,12 +27,13 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 TIME_LIMIT_S = 60
-CLAIMS, FILES, SUMS = (
+CLAIMS, FILES, SUMS, ORIGINS = (
     f"tests/proofs/{file}.py"
     for file in (
         "certificates/test_false_claims",
         "certificates/test_archive",
         "unimodularity/test_false_certificates",
+        "test_provenance",
     )
 )
 TESTS = {
@@ -43,6 +44,7 @@ TESTS = {
     "proofs.certificates.archive": (FILES,),
     "proofs.certificates.path_file": (FILES,),
     "proofs.certificates.pruning_file": (FILES,),
+    "proofs.provenance": (ORIGINS,),
     "proofs.unimodularity.counterexample": (SUMS,),
     "proofs.unimodularity.decomposition": (SUMS,),
     "proofs.unimodularity.network_certificate": (SUMS,),

@@ -55,7 +55,13 @@ def add_data_options(command: argparse.ArgumentParser) -> None:
 def add_problem_options(command: argparse.ArgumentParser) -> None:
     """Add the options of a forest to prune: trained on a data set, or your own with its examples and prices."""
     add_data_options(command)
-    own = command.add_argument_group("your own forest, in place of --data")
+    add_own_options(command.add_argument_group("your own forest, in place of --data"))
+    command.add_argument("--loss", help="misclassification, gini, entropy or squared_error (default: by the task)")
+    command.add_argument("--split-cost", default="0", metavar="C", help="what one test costs (default: 0)")
+
+
+def add_own_options(own: Any) -> None:
+    """Add the options of the files of a forest of one's own."""
     own.add_argument(
         "--model", metavar="FILE", help="fitted ensemble: .skops, or .joblib (loading that runs code in it)"
     )
@@ -64,8 +70,6 @@ def add_problem_options(command: argparse.ArgumentParser) -> None:
     )
     own.add_argument("--no-header", action="store_true", help="the first line of the .csv is an example")
     own.add_argument("--prices", metavar="FILE", help=".csv or .json of prices by feature (default: 1 each)")
-    command.add_argument("--loss", help="misclassification, gini, entropy or squared_error (default: by the task)")
-    command.add_argument("--split-cost", default="0", metavar="C", help="what one test costs (default: 0)")
 
 
 def add_search_options(command: argparse.ArgumentParser) -> None:
@@ -89,7 +93,11 @@ class Problem:
     ----------
     forest : Forest
     instance : PruningInstance
+    X : array, shape (n_examples, n_features)
+        The examples that pay.
     costs : FeatureCosts
+    loss : str
+    split_cost : str
     currency : str
         What costs are counted in.
     notes : tuple of str
@@ -98,7 +106,10 @@ class Problem:
 
     forest: Forest
     instance: PruningInstance
+    X: Any
     costs: FeatureCosts
+    loss: str
+    split_cost: str
     currency: str
     notes: tuple[str, ...]
 
@@ -110,10 +121,10 @@ def read_problem(options: Arguments) -> Problem:
 
     if (options.model is None) != (options.examples is None):
         raise ValueError("--model: expected --model and --examples together, got one of them")
-    forest, X, costs, currency, notes = _of_data_set(options) if options.model is None else _own_forest(options)
+    forest, X, costs, currency, notes = _of_data_set(options) if options.model is None else own_forest(options)
     loss = loss_for(options.loss, forest.is_classifier)
     instance = PruningInstance.from_forest(forest, X, costs, loss, split_cost=options.split_cost)
-    return Problem(forest, instance, costs, currency, tuple(notes))
+    return Problem(forest, instance, X, costs, loss, options.split_cost, currency, tuple(notes))
 
 
 def _of_data_set(options: Arguments) -> tuple[Forest, Any, FeatureCosts, str, list[str]]:
@@ -129,8 +140,8 @@ def _of_data_set(options: Arguments) -> tuple[Forest, Any, FeatureCosts, str, li
     return forest, parts.X_validation, costs, currency, []
 
 
-def _own_forest(options: Arguments) -> tuple[Forest, Any, FeatureCosts, str, list[str]]:
-    """Match columns and prices to the features of the forest, by name where both sides have names."""
+def own_forest(options: Arguments) -> tuple[Forest, Any, FeatureCosts, str, list[str]]:
+    """Read a forest of one's own, its examples and prices, matched by name where both sides have names."""
     from ipforest.costs import FeatureCosts
     from ipforest.ensemble.forest import Forest
     from ipforest.model_files import load_model
@@ -154,6 +165,26 @@ def _own_forest(options: Arguments) -> tuple[Forest, Any, FeatureCosts, str, lis
     if names is None or not prices.has_names:
         notes.append(f"{options.prices} is matched to the features by position: one of both has no names")
     return forest, X, prices.costs_for(forest.n_features if names is None else names), PRICED, notes
+
+
+def write_problem(problem: Problem, directory: Path) -> list[Path]:
+    """Write the model, the examples, the prices and the instance: what a certificate is verified against."""
+    import numpy as np
+
+    from ipforest._files import write_file
+    from ipforest.model_files import save_model
+    from ipforest.price_lists import write_prices
+
+    forest, instance = problem.forest, problem.instance
+    arrays: dict[str, Any] = {"X": forest.checked_examples(problem.X)}
+    if forest.feature_names is not None:
+        arrays["feature_names"] = np.array(forest.feature_names)
+    return [
+        save_model(forest.to_sklearn(), directory / "model.skops"),
+        write_file(directory / "examples.npz", lambda file: np.savez(file, **arrays)),
+        write_prices(problem.costs, directory / "prices.csv"),
+        write_file(directory / "instance.npz", instance.save),
+    ]
 
 
 def print_notes(problem: Problem) -> None:

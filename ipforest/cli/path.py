@@ -45,6 +45,7 @@ def run(options: Arguments) -> int:
     from ipforest.plotting import TradeoffDisplay
     from ipforest.progress import progress_bar
     from proofs.certificates.path_file import write_path_certificate
+    from proofs.provenance import provenance
 
     budget, directory = exact_number(options.budget, "budget"), out_directory(options)
     problem = read_problem(options)
@@ -62,7 +63,8 @@ def run(options: Arguments) -> int:
         figure = TradeoffDisplay.from_path(path, budget=budget).figure_
         write_file(directory / "path.png", lambda file: figure.savefig(file, dpi=150, bbox_inches="tight"))
         if path.is_complete:  # a coarse path has no flow to certify it
-            write_path_certificate(directory / "path.cert", path)
+            origin = provenance(problem.forest, problem.X, problem.costs, problem.loss, problem.split_cost)
+            write_path_certificate(directory / "path.cert", path, origin)
     if options.json:
         print(path.to_json())
         return code

@@ -44,7 +44,10 @@ def add(commands: Subparsers) -> None:
     command.add_argument(
         "--certificate", action="store_true", help="write the certificate of a large problem, too (more than 80 MB)"
     )
-    add_out_option(command, "pruned.skops (a scikit-learn forest), result.json, instance.npz and the certificate")
+    add_out_option(
+        command,
+        "pruned.skops (a scikit-learn forest), result.json, the certificate, and the model, examples and prices of it",
+    )
 
 
 def run(options: Arguments) -> int:
@@ -81,21 +84,26 @@ def _write(
 ) -> list[str]:
     """Write the files; say what was written and what the certificate proves."""
     from ipforest._files import write_text
+    from ipforest.cli.options import write_problem
     from ipforest.model_files import save_model
     from ipforest.results import PruningResult
     from proofs.certificates.path_file import write_path_certificate
     from proofs.certificates.pruning_file import write_certificate
+    from proofs.provenance import provenance
 
-    save_model(problem.forest.prune(result.pruning).to_sklearn(), directory / "pruned.skops")
-    write_text(directory / "result.json", result.to_json())
-    problem.instance.save(directory / "instance.npz")
-    lines = [f"Wrote pruned.skops, result.json and instance.npz to {directory}."]
+    files = [
+        save_model(problem.forest.prune(result.pruning).to_sklearn(), directory / "pruned.skops"),
+        write_text(directory / "result.json", result.to_json()),
+        *write_problem(problem, directory),
+    ]
+    lines = [f"Wrote {', '.join(file.name for file in files)} to {directory}."]
+    origin = provenance(problem.forest, problem.X, problem.costs, problem.loss, problem.split_cost, result, files)
     if problem.instance.n_triples > LARGE and not certificate:
         return [*lines, "The certificate of so large a problem is written with --certificate."]
     if isinstance(result, PruningResult):
-        write_certificate(directory / "optimality.cert", problem.instance, result)
+        write_certificate(directory / "optimality.cert", problem.instance, result, origin)
         return [*lines, "optimality.cert proves that no pruning has a smaller error + lambda * cost."]
-    write_path_certificate(directory / "path.cert", path)
+    write_path_certificate(directory / "path.cert", path, origin)
     return [
         *lines,
         f"path.cert proves the bound: within the budget no pruning errs less than {float(result.bound):.6g}.",

@@ -1,28 +1,91 @@
-"""The command ``verify``: a certificate of optimality, checked with integers only."""
+"""The command ``verify``: a certificate of optimality, checked with integers only, and what it is about."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from ipforest.cli.options import CHECK_FAILED, DONE, Arguments, Subparsers, add_command
+from ipforest.cli.options import (
+    CHECK_FAILED,
+    DONE,
+    Arguments,
+    Subparsers,
+    add_command,
+    add_own_options,
+    own_forest,
+)
+
+if TYPE_CHECKING:
+    from proofs.verdict import Verdict
 
 
 def add(commands: Subparsers) -> None:
     """Describe the command."""
-    command = add_command(commands, "verify", run, "Verify a certificate of optimality, with integers only.")
+    command = add_command(
+        commands,
+        "verify",
+        run,
+        "Verify a certificate of optimality with integers only; with the files it is about, that it is about them.",
+    )
     command.add_argument("certificate", metavar="FILE", help="optimality.cert of `ipforest prune`, or path.cert")
     command.add_argument("--instance", metavar="FILE", help="instance (.npz) that it must be about")
+    add_own_options(command.add_argument_group("what it must have been made from; the instance is made again"))
+    command.add_argument("--pruned", metavar="FILE", help="pruned forest that it must be about; needs --model")
+    command.add_argument("--result", metavar="FILE", help="result.json that it must be about")
 
 
 def run(options: Arguments) -> int:
-    """Verify one certificate; exit 1 if it is refused."""
-    from ipforest.instance import PruningInstance
-    from proofs.certificates.pruning_file import verify_certificate_file
+    """Verify one certificate; exit 1 if it, or a file that it should be about, is refused."""
+    from proofs.certificates.archive import CertificateFileError
+    from proofs.certificates.pruning_file import read_certificate
+    from proofs.verdict import refuse
 
-    instance = None if options.instance is None else PruningInstance.load(options.instance)
-    verdict = verify_certificate_file(options.certificate, instance)
-    if options.json:
-        print(json.dumps({"accepted": bool(verdict), "reason": verdict.reason}))
+    if (options.model is None) != (options.examples is None):
+        raise ValueError("--model: expected --model and --examples together, got one of them")
+    if options.model is None and (options.pruned or options.prices):
+        raise ValueError("--model: expected the model and its examples beside --pruned or --prices, got none")
+    origin: dict[str, str] = {}
+    try:
+        certificate = read_certificate(options.certificate)
+    except CertificateFileError as problem:
+        verdicts = [refuse(str(problem))]
     else:
-        print(f"{'accepted' if verdict else 'refused'}: {verdict.reason}")
-    return DONE if verdict else CHECK_FAILED
+        origin, verdicts = dict(certificate.provenance), []
+        for verdict in _verdicts(certificate, options):
+            verdicts.append(verdict)
+            if not verdict:
+                break
+    accepted = all(verdicts)
+    reasons = [verdict.reason for verdict in verdicts if accepted or not verdict]
+    if options.json:
+        print(json.dumps({"accepted": accepted, "reason": "; ".join(reasons), "provenance": origin}))
+        return DONE if accepted else CHECK_FAILED
+    print(f"{'accepted' if accepted else 'refused'}: {'; '.join(reasons)}")
+    for name, value in origin.items():
+        print(f"  {name:24} {value}")
+    return DONE if accepted else CHECK_FAILED
+
+
+def _verdicts(certificate: Any, options: Arguments) -> Iterator[Verdict]:
+    """Judge the certificate, then each file that it should be about."""
+    from ipforest.ensemble.forest import Forest
+    from ipforest.instance import PruningInstance
+    from ipforest.losses import loss_for
+    from ipforest.model_files import load_model
+    from proofs.certificates.pruning_file import verify_instance
+    from proofs.provenance import read_result, verify_files, verify_origin, verify_pruned, verify_result
+
+    yield certificate.check()
+    yield verify_files(certificate, Path(options.certificate).parent)
+    if options.instance is not None:
+        yield verify_instance(certificate, PruningInstance.load(options.instance))
+    if options.model is not None:
+        forest, X, costs, _, _ = own_forest(options)
+        loss = loss_for(certificate.provenance.get("loss"), forest.is_classifier)
+        yield verify_origin(certificate, forest, X, costs, loss, certificate.provenance.get("split_cost", 0))
+    if options.pruned is not None:
+        yield verify_pruned(certificate, forest, Forest.from_sklearn(load_model(options.pruned)))
+    if options.result is not None:
+        yield verify_result(certificate, read_result(Path(options.result).read_text(encoding="utf-8")))

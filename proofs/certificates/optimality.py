@@ -105,17 +105,13 @@ def verify_claim(
     )
     if fault:
         return refuse(fault)
-    used = np.zeros(instance.acquisition_cost.size, dtype=bool)
-    used[instance.indices[np.repeat(kept, np.diff(instance.indptr))]] = True
-    gain = total(nodes.gain[kept])
-    cost = total(instance.acquisition_cost[used]) + total(instance.split_cost[kept])
+    gain, cost = _gain_and_cost(nodes, instance, kept)
     positive = nodes.gain > 0
     upper = flow.q * total(nodes.gain[positive]) - total(flow.gain[positive])
     value = flow.q * gain - flow.p * cost
     if value != upper:
         return refuse(f"the pruning is worth {value} scaled units, the flow only proves that none exceeds {upper}")
-    error_rate = instance.error_unit * (total(instance.errors[instance.tree_offsets[:-1]]) - gain)
-    cost_rate = instance.cost_unit * cost
+    error_rate, cost_rate = _rates(instance, gain, cost)
     objective = error_rate + lam * cost_rate
     found = {"error": error_rate, "cost": cost_rate, "objective": objective, "bound": objective}
     for name, stated in claims.items():
@@ -125,6 +121,27 @@ def verify_claim(
         f"objective {objective} at lambda {lam} is optimal: cut = flow = {value} scaled units over "
         f"{instance.indices.size} triples"
     )
+
+
+def evaluate(instance: Instance, kept: NDArray[np.bool_]) -> tuple[Fraction, Fraction] | str:
+    """Compute error and cost of a pruning, from the instance's stored arrays alone; say what is wrong if it is none."""
+    fault = instance_fault(instance)
+    if fault:
+        return f"instance: {fault}"
+    nodes = InternalNodes(instance)
+    return _pruning_fault(nodes, kept) or _rates(instance, *_gain_and_cost(nodes, instance, kept))
+
+
+def _gain_and_cost(nodes: InternalNodes, instance: Instance, kept: NDArray[np.bool_]) -> tuple[int, int]:
+    used = np.zeros(instance.acquisition_cost.size, dtype=bool)
+    used[instance.indices[np.repeat(kept, np.diff(instance.indptr))]] = True
+    cost = total(instance.acquisition_cost[used]) + total(instance.split_cost[kept])
+    return total(nodes.gain[kept]), cost
+
+
+def _rates(instance: Instance, gain: int, cost: int) -> tuple[Fraction, Fraction]:
+    roots = total(instance.errors[instance.tree_offsets[:-1]])
+    return instance.error_unit * (roots - gain), instance.cost_unit * cost
 
 
 def _lambda_fault(instance: Instance, lam: Fraction, p: int, q: int) -> str | None:

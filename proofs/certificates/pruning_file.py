@@ -189,6 +189,16 @@ def verify_certificate_file(path: str | Path, instance: PruningInstance | None =
     verdict = certificate.check()
     if not verdict or instance is None:
         return verdict
+    about = verify_instance(certificate, instance)
+    return accept(f"{verdict.reason}; {about.reason}") if about else about
+
+
+def verify_instance(
+    certificate: OptimalityCertificate | path_file.PathCertificate, instance: PruningInstance
+) -> Verdict:
+    """Verify that a certificate is about an instance."""
     if instance.fingerprint() != certificate.instance_sha256:
-        return refuse(f"the certificate is about instance {certificate.instance_sha256[:16]}..., not the one given")
-    return accept(f"{verdict.reason}; the instance is the one given")
+        return refuse(
+            f"instance: the certificate is about {certificate.instance_sha256[:16]}..., not about the one given"
+        )
+    return accept("the instance is the one given")

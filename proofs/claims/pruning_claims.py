@@ -25,6 +25,7 @@ from proofs.claims.claim import CERTIFICATE, COUNTEREXAMPLE, PROVED, Claim, Ruli
 from proofs.claims.machine_checked import BrokenProofError, CoqMissingError, compile_proof
 from proofs.claims.paper_figures import NODES, figure_instance
 from proofs.crosschecks.brute_force import prunings
+from proofs.crosschecks.definition import lower_frontier
 from proofs.crosschecks.random_instances import random_instance
 from proofs.integrality.polytopes import budget_polytope, cost_row, error_row, naive_polytope, polytope, value
 from proofs.integrality.simplex import random_objectives, relaxation, survey_vertices
@@ -458,20 +459,6 @@ def solve_budget_exactly(instance: PruningInstance, budget: Fraction) -> tuple[F
     worth = [instance.error_unit * value(row, point) for point in points]
     best = min(worth)
     return best, [point for point, error in zip(points, worth, strict=True) if error == best]
-
-
-def lower_frontier(evaluations: list[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:
-    """Return the (cost, error) corners that are optimal for some lambda > 0, cheapest first."""
-    cheapest = min(evaluations, key=lambda pair: (pair[1], pair[0]))
-    corners = [(cheapest[1], cheapest[0])]
-    while True:
-        cost, error = corners[-1]
-        better = [(other_cost, other) for other, other_cost in evaluations if other < error and other_cost > cost]
-        if not better:
-            return corners
-        steepest = max((error - other) / (other_cost - cost) for other_cost, other in better)
-        on_line = [pair for pair in better if (error - pair[1]) / (pair[0] - cost) == steepest]
-        corners.append(max(on_line))
 
 
 def budget_row_destroys_unimodularity(rng: np.random.Generator) -> tuple[Ruling, str]:

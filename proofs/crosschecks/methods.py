@@ -1,74 +1,45 @@
 """Every method against every other, in exact rationals: unrelated algorithms must agree on the optimum.
 
-What is required of each answer, recomputed here from the instance's stored arrays by the definition:
+Methods at one lambda are the solvers of the registry, the whole path, and every program as a Pyomo model; methods for a
+budget are those of `proofs.crosschecks.budgets`. What is required of each answer, recomputed from the instance's stored
+arrays by `proofs.crosschecks.definition`:
 
 - the pruning is closed under parents, and its error, cost and objective are the ones reported;
 - the bound exceeds neither the objective nor any pruning found by anyone;
 - an exact method ends with status "optimal", bound equal to objective, and the same objective as the others;
 - a method with a canonical answer (`CANONICAL`) returns the smallest optimal set, a part of every optimal set found;
-- a dual flow passes `proofs.certificates.optimality.verify_optimality`;
-- on small forests all of this holds against brute force.
+- a dual flow passes `proofs.certificates.optimality.verify_optimality`, a path `verify_path`;
+- on small forests all of this holds against brute force, and the path is the lower frontier of all prunings.
 """
 
 from __future__ import annotations
 
-import base64
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from ipforest._records import records_to_text
-from ipforest.costs import FeatureCosts
-from ipforest.ensemble.forest import Forest
+from ipforest._records import records_to_text, to_record
 from ipforest.instance import PruningInstance
-from ipforest.progress import ProgressCallback, silent
+from ipforest.path import PruningPath, prune_path
 from ipforest.rational import nonnegative_fraction
 from ipforest.results import PruningResult, Status
 from ipforest.solvers import SOLVERS, available_solvers, solve
 from proofs.certificates.optimality import verify_optimality
-from proofs.crosschecks.brute_force import brute_force, count_prunings
-from proofs.crosschecks.random_instances import random_instance
+from proofs.certificates.path_optimality import verify_path
+from proofs.crosschecks.answer import Answer
+from proofs.crosschecks.brute_force import brute_force
+from proofs.crosschecks.budgets import BudgetMethod, budget_answers, budget_methods
+from proofs.crosschecks.definition import Definition, Kept, lower_frontier
 
 Method: TypeAlias = Callable[[PruningInstance, Fraction], PruningResult]
-Kept: TypeAlias = npt.NDArray[np.bool_]
 
-CANONICAL = ("min-cut", "networkx", "brute-force")
-BRUTE_FORCE_LIMIT = 2_000
-REPLAY_VERSION = 1
+CANONICAL = ("min-cut", "networkx", "path", "brute-force")
+MODELS, LEAST_ERROR = ("ip0", "ip1", "ip2", "ip3", "compact", "closure"), "pyomo-ip0"
 _OPTIONS: Mapping[str, dict[str, Any]] = MappingProxyType({"primal-dual": {"max_iterations": 60}})
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Answer:
-    """What one method said, and what is wrong with it.
-
-    Parameters
-    ----------
-    method : str
-    status : str
-    objective, bound : Fraction
-        As reported.
-    n_kept : int
-    runtime_s : float
-    problems : tuple of str
-        Empty if nothing is wrong.
-    """
-
-    method: str
-    status: str
-    objective: Fraction
-    bound: Fraction
-    n_kept: int
-    runtime_s: float
-    problems: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,16 +50,20 @@ class CrossCheck:
     ----------
     fingerprint : str
         Of the instance.
-    lam : Fraction
+    lam, budget : Fraction
     best : Fraction or None
         The least objective of a feasible pruning that any method found; None if there is none.
     answers : tuple of Answer
+    differences : tuple of str
+        Where the instance differs from the data it was made from, see `proofs.crosschecks.fitted_problems`.
     """
 
     fingerprint: str
     lam: Fraction
+    budget: Fraction
     best: Fraction | None
     answers: tuple[Answer, ...]
+    differences: tuple[str, ...] = ()
 
     @property
     def agree(self) -> bool:
@@ -98,7 +73,8 @@ class CrossCheck:
     @property
     def problems(self) -> tuple[str, ...]:
         """All that is wrong, each line naming its method."""
-        return tuple(f"{answer.method}: {problem}" for answer in self.answers for problem in answer.problems)
+        wrong = (f"{answer.method}: {problem}" for answer in self.answers for problem in answer.problems)
+        return (*(f"data: {difference}" for difference in self.differences), *wrong)
 
     def __bool__(self) -> bool:
         return self.agree
@@ -116,35 +92,20 @@ class CrossCheck:
             }
             for answer in self.answers
         ]
-        lines = [f"lambda {self.lam}, instance {self.fingerprint[:12]}", records_to_text(rows)]
+        asked = f"lambda {self.lam}, budget {self.budget}, instance {self.fingerprint[:12]}"
+        lines = [asked, *([records_to_text(rows)] if rows else [])]
         return "\n".join([*lines, *self.problems, "all agree" if self.agree else "DISAGREEMENT"])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as JSON types, exact numbers as "p/q"."""
-        return {
-            "fingerprint": self.fingerprint,
-            "lam": str(self.lam),
-            "agree": self.agree,
-            "best": None if self.best is None else str(self.best),
-            "answers": [
-                {
-                    "method": answer.method,
-                    "status": answer.status,
-                    "objective": str(answer.objective),
-                    "bound": str(answer.bound),
-                    "n_kept": answer.n_kept,
-                    "runtime_s": answer.runtime_s,
-                    "problems": list(answer.problems),
-                }
-                for answer in self.answers
-            ],
-        }
+        return {"agree": self.agree, **to_record(self)}
 
 
 def crosscheck(
     instance: PruningInstance,
     lam: object,
     methods: Sequence[str] | Mapping[str, Method] | None = None,
+    budget: object | None = None,
 ) -> CrossCheck:
     """Solve an instance by several methods and compare what they say.
 
@@ -154,9 +115,11 @@ def crosscheck(
     lam : number
         At least 0.
     methods : sequence of str, or mapping from str to callable, optional
-        Names of `ipforest.solvers.SOLVERS`, by default all that are installed; or solvers of one's own, called with
-        the instance and lambda. A name that the registry does not know counts as exact. Brute force joins where the
-        forest has at most 2,000 prunings.
+        Names of `method_names`, by default all; or solvers of one's own, called with the instance and lambda. A name
+        that the registry of solvers does not know counts as exact. Brute force joins where the forest has at most 2,000
+        prunings.
+    budget : number, optional
+        For the methods that take one; by default half of what the unpruned forest costs.
 
     Returns
     -------
@@ -165,106 +128,119 @@ def crosscheck(
     Raises
     ------
     ValueError
-        Negative lambda, or an unknown method.
+        Negative lambda or budget, or an unknown method.
     """
     exact_lam = nonnegative_fraction(lam, "lam")
-    solvers = dict(_named(available_solvers() if methods is None else methods))
-    if count_prunings(instance) <= BRUTE_FORCE_LIMIT:
-        solvers["brute-force"] = brute_force
-    results = {name: solver(instance, exact_lam) for name, solver in solvers.items()}
-    definition = _Definition(instance, exact_lam)
-    claims = {name: definition.problems(result) for name, result in results.items()}
+    exact_budget = (
+        instance.evaluate(instance.unpruned)[1] / 2 if budget is None else nonnegative_fraction(budget, "budget")
+    )
+    at_lambda, within_budget = chosen_methods(methods)
+    definition = Definition(instance)
+    results = {
+        name: method(instance, exact_lam)
+        for name, method in at_lambda.items()
+        if name != LEAST_ERROR and _fits(name, instance)
+    }
+    if definition.every is not None:
+        results["brute-force"] = brute_force(instance, exact_lam)
+    paths = {"path": prune_path(instance)} if "path" in results else {}
+    faults = {name: definition.fault(result.pruning.kept) for name, result in results.items()}
     values = {
-        name: definition.objective(result.pruning.kept) for name, result in results.items() if not claims[name][0]
+        name: _objective(definition, result.pruning.kept, exact_lam)
+        for name, result in results.items()
+        if faults[name] is None
     }
     best = min(values.values(), default=None)
     optimal = {name: results[name].pruning.kept for name, value in values.items() if value == best}
-    answers = [
-        Answer(
-            method=name,
-            status=str(result.status),
-            objective=result.objective,
-            bound=result.bound,
-            n_kept=result.pruning.n_kept,
-            runtime_s=result.runtime_s,
-            problems=(
-                *claims[name][0],
-                *claims[name][1],
-                *_disagreements(instance, name, result, best, values.get(name), optimal),
-            ),
+    answers = []
+    for name, result in results.items():
+        fault = faults[name]
+        problems = [fault] if fault is not None else _misreported(definition, result, exact_lam)
+        problems += _disagreements(instance, name, result, best, values.get(name), optimal)
+        if name in paths:
+            problems += _path_problems(paths[name], definition)
+        answers.append(
+            Answer(
+                method=name,
+                status=str(result.status),
+                objective=result.objective,
+                bound=result.bound,
+                n_kept=result.pruning.n_kept,
+                runtime_s=result.runtime_s,
+                is_best=result.objective == best,
+                problems=tuple(problems),
+            )
         )
-        for name, result in results.items()
-    ]
-    return CrossCheck(instance.fingerprint(), exact_lam, best, tuple(answers))
+    if LEAST_ERROR in at_lambda:
+        answers.append(_least_error_answer(instance, at_lambda[LEAST_ERROR], definition))
+    answers += budget_answers(instance, exact_budget, within_budget, definition)
+    return CrossCheck(instance.fingerprint(), exact_lam, exact_budget, best, tuple(answers))
 
 
-def _named(methods: Sequence[str] | Mapping[str, Method]) -> Iterable[tuple[str, Method]]:
+def method_names() -> list[str]:
+    """List the methods that can be compared: those at one lambda, then those for a budget."""
+    return [*available_solvers(), "path", *(f"pyomo-{name}" for name in MODELS), *budget_methods()]
+
+
+def chosen_methods(
+    methods: Sequence[str] | Mapping[str, Method] | None,
+) -> tuple[Mapping[str, Method], Mapping[str, BudgetMethod]]:
+    """Look methods up by name: those at one lambda, and those for a budget.
+
+    Raises
+    ------
+    ValueError
+        An unknown name.
+    """
     if isinstance(methods, Mapping):
-        return methods.items()
-    unknown = [name for name in methods if name not in SOLVERS]
+        return methods, {}
+    for_budget, known = budget_methods(), [*SOLVERS, *method_names()]
+    chosen = method_names() if methods is None else methods
+    unknown = [name for name in chosen if name not in known]
     if unknown:
-        raise ValueError(f"methods: expected names among {', '.join(SOLVERS)}, got {', '.join(unknown)}")
-    return [(name, _registered(name)) for name in methods]
+        raise ValueError(f"methods: expected names among {', '.join(method_names())}, got {', '.join(unknown)}")
+    at_lambda = {name: _at_lambda(name) for name in chosen if name not in for_budget}
+    return at_lambda, {name: for_budget[name] for name in chosen if name in for_budget}
 
 
-def _registered(name: str) -> Method:
+def _at_lambda(name: str) -> Method:
+    if name == "path":
+        return lambda instance, lam: prune_path(instance).result(lam)
+    if name.startswith("pyomo-"):
+        return lambda instance, lam: _solve_model(name.removeprefix("pyomo-"), instance, lam)
     options = _OPTIONS.get(name, {})
     return lambda instance, lam: solve(instance, lam, name, **options)
 
 
-class _Definition:
-    """Error and cost of a pruning, node by node and triple by triple, from the stored arrays alone."""
+def _solve_model(name: str, instance: PruningInstance, lam: Fraction) -> PruningResult:
+    import formulations
 
-    def __init__(self, instance: PruningInstance, lam: Fraction) -> None:
-        self._lam = lam
-        self._instance = instance
-        self._parent: list[int] = instance.node_parent.tolist()
-        self._internal = sorted({above for above in self._parent if above >= 0})
+    takes_lam = formulations.formulation(name).takes == "lam"
+    result = formulations.solve(formulations.build(name, instance, lam if takes_lam else None))
+    if not isinstance(result, PruningResult):
+        raise TypeError(f"{name}: expected a PruningResult, got {type(result).__name__}")
+    return result
 
-    def problems(self, result: PruningResult) -> tuple[list[str], list[str]]:
-        """List what makes the pruning infeasible, then what is wrong with the reported numbers."""
-        kept = result.pruning.kept
-        if kept.size != len(self._internal):
-            return [f"the pruning has {kept.size} nodes, the instance {len(self._internal)}"], []
-        keeps = {node for node, chosen in zip(self._internal, kept.tolist(), strict=True) if chosen}
-        orphans = [node for node in keeps if self._parent[node] >= 0 and self._parent[node] not in keeps]
-        if orphans:
-            return [f"the pruning keeps node {min(orphans)} but not its parent"], []
-        error, cost = self.evaluate(kept)
-        found = []
-        for name, reported, recomputed in (
-            ("error", result.error, error),
-            ("cost", result.cost, cost),
-            ("objective", result.objective, error + self._lam * cost),
-        ):
-            if reported != recomputed:
-                found.append(f"reports {name} {reported}, but it is {recomputed}")
-        if result.lam != self._lam:
-            found.append(f"reports lambda {result.lam}, but was asked at {self._lam}")
-        return [], found
 
-    def evaluate(self, kept: Kept) -> tuple[Fraction, Fraction]:
-        """Error and cost of a feasible pruning."""
-        instance = self._instance
-        keeps = {node for node, chosen in zip(self._internal, kept.tolist(), strict=True) if chosen}
-        errors = sum(
-            error
-            for node, (above, error) in enumerate(zip(self._parent, instance.errors.tolist(), strict=True))
-            if node not in keeps and (above < 0 or above in keeps)
-        )
-        bought: set[int] = set()
-        split = 0
-        for number in np.flatnonzero(kept).tolist():
-            bought.update(instance.indices[instance.indptr[number] : instance.indptr[number + 1]].tolist())
-            split += int(instance.split_cost[number])
-        prices = instance.acquisition_cost.tolist()
-        cost = sum(prices[acquisition] for acquisition in bought) + split
-        return instance.error_unit * errors, instance.cost_unit * cost
+def _fits(name: str, instance: PruningInstance) -> bool:
+    """Return whether a program can state the instance: IP2 one tree, IP1 with the examples' leaves."""
+    return (name != "pyomo-ip2" or instance.n_trees == 1) and (name != "pyomo-ip1" or instance.example_leaf is not None)
 
-    def objective(self, kept: Kept) -> Fraction:
-        """Error plus lambda times cost of a feasible pruning."""
-        error, cost = self.evaluate(kept)
-        return error + self._lam * cost
+
+def _objective(definition: Definition, kept: Kept, lam: Fraction) -> Fraction:
+    error, cost = definition.evaluate(kept)
+    return error + lam * cost
+
+
+def _misreported(definition: Definition, result: PruningResult, lam: Fraction) -> list[str]:
+    """List what is wrong with the numbers reported of a pruning."""
+    found = definition.misreported(result.pruning.kept, result.error, result.cost)
+    objective = _objective(definition, result.pruning.kept, lam)
+    if result.objective != objective:
+        found.append(f"reports objective {result.objective}, but it is {objective}")
+    if result.lam != lam:
+        found.append(f"reports lambda {result.lam}, but was asked at {lam}")
+    return found
 
 
 def _disagreements(
@@ -279,8 +255,7 @@ def _disagreements(
     found = []
     if best is not None and result.bound > best:
         found.append(f"its bound {result.bound} exceeds the objective {best} of a pruning of {', '.join(optimal)}")
-    exact = name not in SOLVERS or SOLVERS[name].exact
-    if exact and result.status is not Status.OPTIMAL:
+    if _is_exact(name) and result.status is not Status.OPTIMAL:
         found.append(f"an exact method ended as {str(result.status)!r}")
     if result.status is Status.OPTIMAL and result.bound != result.objective:
         found.append(f"claims an optimum with bound {result.bound} below objective {result.objective}")
@@ -297,242 +272,44 @@ def _disagreements(
     return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tally:
-    """How often a method answered, proved its answer, and met the optimum.
-
-    Parameters
-    ----------
-    method : str
-    answered, proven, best, disagreed : int
-        Answers; those with status "optimal"; those whose objective is the least found; those with something wrong.
-    runtime_s : float
-        In all.
-    """
-
-    method: str
-    answered: int
-    proven: int
-    best: int
-    disagreed: int
-    runtime_s: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RandomCrossCheck:
-    """What many cross-checks found.
-
-    Parameters
-    ----------
-    instances, seed : int
-        Instances checked, and the seed they come from.
-    tallies : tuple of Tally
-    disagreement : CrossCheck or None
-        The first one, at which the run stopped.
-    saved : Path or None
-        Where the instance of the disagreement is, for `replay`.
-    """
-
-    instances: int
-    seed: int
-    tallies: tuple[Tally, ...]
-    disagreement: CrossCheck | None
-    saved: Path | None
-
-    @property
-    def agree(self) -> bool:
-        """Whether there was no disagreement."""
-        return self.disagreement is None
-
-    def __bool__(self) -> bool:
-        return self.agree
-
-    def __str__(self) -> str:
-        rows = [
-            {
-                "method": tally.method,
-                "answers": tally.answered,
-                "proven": tally.proven,
-                "optimal": tally.best,
-                "wrong": tally.disagreed,
-                "seconds": f"{tally.runtime_s:.2f}",
-            }
-            for tally in self.tallies
-        ]
-        lines = [f"{self.instances} random instances, seed {self.seed}", records_to_text(rows)]
-        if self.disagreement is None:
-            return "\n".join([*lines, "no disagreement"])
-        return "\n".join([*lines, str(self.disagreement), f"saved for replay: {self.saved}"])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the table as JSON types."""
-        return {
-            "instances": self.instances,
-            "seed": self.seed,
-            "agree": self.agree,
-            "methods": [{name: getattr(tally, name) for name in Tally.__dataclass_fields__} for tally in self.tallies],
-            "disagreement": None if self.disagreement is None else self.disagreement.to_dict(),
-            "saved": None if self.saved is None else str(self.saved),
-        }
-
-
-def crosscheck_random(
-    instances: int = 500,
-    seed: int = 0,
-    methods: Sequence[str] | Mapping[str, Method] | None = None,
-    save_to: str | Path = "disagreement.json",
-    progress: ProgressCallback = silent,
-) -> RandomCrossCheck:
-    """Cross-check random forests until the first disagreement, which is saved for `replay`.
-
-    Three in four are tiny, with brute force (`proofs.crosschecks.random_instances`); the others are fitted random
-    forests on coarse data, with groups, zero prices, split costs and held-out errors. Lambda is often one at which
-    prunings tie.
-
-    Parameters
-    ----------
-    instances : int
-        How many, at least 1.
-    seed : int
-    methods : sequence or mapping, optional
-        See `crosscheck`.
-    save_to : path
-        Written only on a disagreement.
-    progress : callable
-
-    Returns
-    -------
-    RandomCrossCheck
-
-    Raises
-    ------
-    ValueError
-        Fewer than 1 instance, or an unknown method.
-    Exception
-        Whatever a method raises; the instance is saved first.
-    """
-    if instances < 1:
-        raise ValueError(f"instances: expected 1 or more, got {instances}")
-    if methods is not None:
-        methods = dict(_named(methods))
-    checks: list[CrossCheck] = []
-    for number in range(instances):
-        instance, lam = draw_problem(np.random.default_rng([seed, number]), number)
-        try:
-            checks.append(crosscheck(instance, lam, methods))
-        except Exception as problem:
-            problem.add_note(f"saved for replay: {save_problem(save_to, instance, lam, [repr(problem)])}")
-            raise
-        progress((number + 1) / instances, f"{number + 1} instances")
-        if not checks[-1].agree:
-            saved = save_problem(save_to, instance, lam, checks[-1].problems)
-            return RandomCrossCheck(len(checks), seed, _tallies(checks), checks[-1], saved)
-    return RandomCrossCheck(len(checks), seed, _tallies(checks), None, None)
-
-
-def _tallies(checks: Sequence[CrossCheck]) -> tuple[Tally, ...]:
-    answers: dict[str, list[tuple[Answer, Fraction | None]]] = {}
-    for check in checks:
-        for answer in check.answers:
-            answers.setdefault(answer.method, []).append((answer, check.best))
-    return tuple(
-        Tally(
-            method=method,
-            answered=len(given),
-            proven=sum(answer.status == Status.OPTIMAL for answer, _ in given),
-            best=sum(answer.objective == best for answer, best in given),
-            disagreed=sum(bool(answer.problems) for answer, _ in given),
-            runtime_s=sum(answer.runtime_s for answer, _ in given),
-        )
-        for method, given in answers.items()
+def _least_error_answer(instance: PruningInstance, method: Method, definition: Definition) -> Answer:
+    """Let IP0 minimise the error alone; compare it with the least error of all prunings, or of the minimum cut."""
+    free = Fraction(0)
+    result = method(instance, free)
+    fault = definition.fault(result.pruning.kept)
+    least = solve(instance, free).error if definition.every is None else min(error for error, _ in definition.every)
+    problems = [fault] if fault is not None else _misreported(definition, result, free)
+    if result.status is not Status.OPTIMAL or result.error != least:
+        problems.append(f"errs {result.error} and ended as {str(result.status)!r}; the least error is {least}")
+    return Answer(
+        method=LEAST_ERROR,
+        status=str(result.status),
+        objective=result.objective,
+        bound=result.bound,
+        n_kept=result.pruning.n_kept,
+        runtime_s=result.runtime_s,
+        is_best=result.error == least,
+        problems=tuple(problems),
     )
 
 
-def draw_problem(rng: np.random.Generator, number: int) -> tuple[PruningInstance, Fraction]:
-    """Draw an instance and a lambda; every fourth is a fitted forest."""
-    if number % 4 == 3:
-        instance = _fitted_instance(rng)
-        return instance, _tying_lambda(rng, instance)
-    instance = random_instance(rng, int(rng.integers(0, 10)))
-    lam = Fraction(int(rng.integers(0, 12)), int(rng.integers(1, 25)))
-    return instance, lam if number % 2 else _tying_lambda(rng, instance)
+def _is_exact(name: str) -> bool:
+    """Return whether a method must prove its optimum; IP1, whose relaxation is not integral, has HiGHS's word only."""
+    return SOLVERS[name].exact if name in SOLVERS else name != "pyomo-ip1"
 
 
-def _fitted_instance(rng: np.random.Generator) -> PruningInstance:
-    from sklearn.ensemble import RandomForestClassifier
-
-    n_samples, n_features = int(rng.integers(20, 120)), int(rng.integers(2, 7))
-    X = rng.integers(0, 5, size=(n_samples, n_features)).astype(np.float64)
-    y = (X[:, 0] + X[:, 1] * X[:, -1] + 3 * rng.random(n_samples) > 6).astype(int) + (X[:, -1] > 3)
-    half = n_samples // 2
-    model = RandomForestClassifier(
-        int(rng.integers(2, 9)),
-        max_depth=int(rng.integers(1, 7)),
-        bootstrap=bool(rng.integers(0, 2)),
-        random_state=int(rng.integers(0, 2**31)),
-    ).fit(X[:half], y[:half])
-    groups = rng.integers(-1, 2, size=n_features)
-    costs = FeatureCosts(rng.integers(0, 4, size=n_features), groups=groups, group_fees=rng.integers(0, 6, size=2))
-    known = np.isin(y[half:], y[:half])
-    held_out = (X[half:][known], y[half:][known]) if known.any() and rng.integers(0, 2) else None
-    return PruningInstance.from_forest(
-        Forest.from_sklearn(model),
-        X[half : half + int(rng.integers(3, 40))],
-        costs,
-        error_data=held_out,
-        split_cost=Fraction(int(rng.integers(0, 3)), 7),
-    )
-
-
-def _tying_lambda(rng: np.random.Generator, instance: PruningInstance) -> Fraction:
-    """Lambda at which keeping all nodes equals keeping none, or half or twice that; 1/2 where there is none."""
-    best, most = instance.evaluate(instance.unpruned), instance.evaluate(instance.roots_only)
-    saved, paid = most[0] - best[0], best[1] - most[1]
-    if saved <= 0 or paid <= 0:
-        return Fraction(1, 2)
-    return saved / paid * Fraction(int(rng.integers(1, 5)), 2)
-
-
-def save_problem(path: str | Path, instance: PruningInstance, lam: Fraction, problems: Sequence[str] = ()) -> Path:
-    """Write an instance and lambda as JSON, to be checked again by `replay`."""
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / "instance.npz"
-        instance.save(file)
-        stored = base64.b64encode(file.read_bytes()).decode()
-    content = {"version": REPLAY_VERSION, "lam": str(lam), "problems": list(problems), "instance": stored}
-    Path(path).write_text(json.dumps(content))
-    return Path(path)
-
-
-def load_problem(path: str | Path) -> tuple[PruningInstance, Fraction]:
-    """Read what `save_problem` wrote.
-
-    Raises
-    ------
-    ValueError
-        The file is none of these, is truncated, or has another version.
-    """
-    try:
-        content = json.loads(Path(path).read_text())
-        if content["version"] != REPLAY_VERSION:
-            raise ValueError(f"version {REPLAY_VERSION} expected, got {content['version']}")
-        with TemporaryDirectory() as folder:
-            file = Path(folder) / "instance.npz"
-            file.write_bytes(base64.b64decode(content["instance"], validate=True))
-            return PruningInstance.load(file), Fraction(content["lam"])
-    except FileNotFoundError:
-        raise
-    except (KeyError, TypeError, ValueError) as problem:
-        raise ValueError(f"{path}: expected a problem saved by crosscheck, got: {problem}") from None
-
-
-def replay(path: str | Path, methods: Sequence[str] | Mapping[str, Method] | None = None) -> CrossCheck:
-    """Cross-check a saved problem again.
-
-    Raises
-    ------
-    ValueError
-        The file is no saved problem, or a method is unknown.
-    """
-    instance, lam = load_problem(path)
-    return crosscheck(instance, lam, methods)
+def _path_problems(path: PruningPath, definition: Definition) -> list[str]:
+    """List what is wrong with a whole path."""
+    found = []
+    verdict = verify_path(path.instance, path)
+    if not verdict:
+        found.append(f"its flow is {verdict}")
+    if definition.every is not None:
+        corners = lower_frontier(definition.every)
+        curve = list(zip(path.costs, path.errors, strict=True))[::-1]
+        if curve != corners:
+            found.append(f"its curve has {len(curve)} prunings, the lower frontier {len(corners)}, or others")
+    for number, lam in enumerate(path.breakpoints):
+        if not np.array_equal(path.pruning(lam).kept, path.pruning_at(number + 1).kept):
+            found.append(f"at breakpoint {number} its pruning is not the next one")
+    return found

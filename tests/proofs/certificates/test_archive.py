@@ -90,7 +90,7 @@ def test_a_certificate_is_about_one_instance(pruning_certificate, path_certifica
         assert "the instance is the one given" in verify_certificate_file(file, STANDARD).reason
         verdict = verify_certificate_file(file, other)
         assert not verdict
-        assert verdict.reason.startswith("the certificate is about instance")
+        assert verdict.reason.startswith("instance: the certificate is about")
 
 
 def test_the_right_instance_saves_no_false_claim(pruning_certificate, tmp_path):

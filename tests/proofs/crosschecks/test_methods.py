@@ -6,15 +6,14 @@ import pytest
 
 import proofs
 from ipforest import Pruning, Status, solve
-from ipforest.solvers import available_solvers
 from proofs.crosschecks.brute_force import brute_force
-from proofs.crosschecks.methods import (
-    CANONICAL,
-    CrossCheck,
-    crosscheck,
+from proofs.crosschecks.fitted_problems import FittedProblem
+from proofs.crosschecks.methods import CANONICAL, CrossCheck, crosscheck, method_names
+from proofs.crosschecks.random_checks import (
+    check_drawn,
     crosscheck_random,
     draw_problem,
-    load_problem,
+    draw_question,
     replay,
     save_problem,
 )
@@ -143,7 +142,8 @@ def test_an_optimum_that_is_not_the_smallest_is_caught_where_one_is_promised():
 def test_all_methods_agree_with_brute_force(instance):
     check = crosscheck(instance, LAM)
     assert check.agree, str(check)
-    assert {answer.method for answer in check.answers} == {*available_solvers(), "brute-force"}
+    fits = {name for name in method_names() if name != "pyomo-ip2"}  # the instance has several trees
+    assert {answer.method for answer in check.answers} == {*fits, "brute-force"}
     assert check.best == brute_force(instance, LAM).objective
     assert str(check).count(str(check.best)) >= 2 * len(CANONICAL)
     assert check.to_dict()["agree"] is True
@@ -155,13 +155,15 @@ def test_random_forests_agree_on_everything():
     result = crosscheck_random(instances=60, seed=7)
     assert result.agree, str(result)
     assert result.saved is None
+    assert {tally.method for tally in result.tallies} == {*method_names(), "brute-force"}
     for tally in result.tallies:
         assert tally.disagreed == 0
-        assert tally.answered == 60 or tally.method == "brute-force"
-        if tally.method not in ("tree-dp", "primal-dual"):
+        assert tally.answered == 60 or tally.method in ("brute-force", "pyomo-ip2")
+        if tally.method in ("min-cut", "path", "pyomo-closure", "budget-mip"):
             assert tally.proven == tally.best == tally.answered
     assert result.to_dict()["agree"] is True
     assert str(result).endswith("no disagreement")
+    assert "30 of them from fitted forests and data" in str(result)
 
 
 @pytest.mark.slow
@@ -172,16 +174,22 @@ def test_five_hundred_random_forests_agree():
 
 def test_the_draw_visits_the_corners():
     problems = [draw_problem(np.random.default_rng([0, number]), number) for number in range(120)]
-    instances = [instance for instance, _ in problems]
+    fitted = [problem for problem in problems if isinstance(problem, FittedProblem)]
+    instances = [problem.instance() if isinstance(problem, FittedProblem) else problem for problem in problems]
+    assert len(fitted) == 60
+    assert {problem.loss for problem in fitted} == {"misclassification", "gini", "entropy", "squared_error"}
+    assert any(np.isnan(problem.rows).any() for problem in fitted)
+    assert {problem.error_data is None for problem in fitted} == {True, False}
     assert any((instance.acquisition_cost == 0).any() for instance in instances)
     assert any(instance.split_cost.any() for instance in instances)
     assert any((instance.gain < 0).any() for instance in instances)
     assert any(np.any(np.diff(instance.tree_offsets) == 1) for instance in instances)
     assert any(instance.n_triples > 300 for instance in instances)
-    assert any(lam == 0 for _, lam in problems)
-    again, lam = draw_problem(np.random.default_rng([0, 7]), 7)
-    assert again.fingerprint() == instances[7].fingerprint()
-    assert lam == problems[7][1]
+    again = draw_problem(np.random.default_rng([0, 7]), 7)
+    assert again.instance().fingerprint() == instances[7].fingerprint()
+    asked = [draw_question(np.random.default_rng(number), number, instances[number]) for number in range(120)]
+    assert any(lam == 0 for lam, _ in asked)
+    assert {0} < {budget for _, budget in asked}
 
 
 def test_the_first_disagreement_stops_the_run_and_is_saved_for_replay(tmp_path):
@@ -215,20 +223,23 @@ def test_an_instance_on_which_a_method_breaks_is_saved(tmp_path):
 
 def test_saved_problems_come_back_whole_or_not_at_all(instance, tmp_path):
     path = save_problem(tmp_path / "problem.json", instance, LAM)
-    loaded, lam = load_problem(path)
-    assert (loaded.fingerprint(), lam) == (instance.fingerprint(), LAM)
+    check = replay(path, ["min-cut"])
+    assert (check.fingerprint, check.lam) == (instance.fingerprint(), LAM)
     text = path.read_text()
-    for damaged in (text[:-30], text.replace('"version": 1', '"version": 9'), "{}", text.replace("instance", "other")):
+    wrong = ('"version": 2', '"version": 9'), ("instance", "other"), ('"1/3"', '"1e1000000000"'), ('"1/3"', "null")
+    for damaged in (text[:-30], "{}", "[]", *(text.replace(*pair) for pair in wrong)):
         path.write_text(damaged)
         with pytest.raises(ValueError, match="expected a problem saved by crosscheck"):
-            load_problem(path)
+            replay(path)
     with pytest.raises(FileNotFoundError):
-        load_problem(tmp_path / "none.json")
+        replay(tmp_path / "none.json")
 
 
 def test_wrong_questions_are_refused(instance):
     with pytest.raises(ValueError, match=r"methods: expected names among min-cut, .*, got fast"):
         crosscheck(instance, LAM, ["fast"])
+    with pytest.raises(ValueError, match="budget: expected a number >= 0"):
+        crosscheck(instance, LAM, budget=-1)
     with pytest.raises(ValueError, match="instances: expected 1 or more, got 0"):
         crosscheck_random(0)
     with pytest.raises(ValueError, match="lam: expected a number >= 0"):
@@ -238,3 +249,4 @@ def test_wrong_questions_are_refused(instance):
 def test_the_package_offers_it(instance):
     assert proofs.crosscheck(instance, LAM, ["networkx"]).agree
     assert proofs.crosscheck_random(2, methods=["tree-dp"]).agree
+    assert check_drawn(0, 3, ["budget-path"]).agree

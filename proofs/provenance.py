@@ -1,0 +1,312 @@
+"""What a certificate is about: the model, examples and prices it was made from, and what was made of it.
+
+A certificate proves a claim about an instance. That the instance comes from *this* model, *these* examples and *these*
+prices, and the pruned forest and the stated result from its pruning, is checked here, by making them again. Beside the
+proof a certificate carries (entries of ``provenance`` in its header):
+
+=================== =================================================================
+entry               meaning
+=================== =================================================================
+model               fingerprint of the forest: structure, tests, values, counts
+examples            fingerprint of the examples that pay, as the forest compares them
+prices              fingerprint of the price list: prices, groups, fees
+loss, split_cost    how the instance counts errors and tests
+pruning             fingerprint of the pruning that was taken
+budget              the budget it was taken for, if there was one
+file NAME           SHA-256 of a file written beside the certificate
+=================== =================================================================
+
+A fingerprint is a SHA-256. Whoever forges a certificate can forge its entries too: they say what was exchanged when
+something was, and the instance made again says whether anything was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ipforest._records import json_object
+from ipforest.instance import PruningInstance
+from ipforest.rational import nonnegative_fraction
+from ipforest.results import BudgetResult, Pruning, PruningResult
+from proofs.certificates.optimality import evaluate
+from proofs.certificates.path_file import PathCertificate
+from proofs.certificates.pruning_file import OptimalityCertificate
+from proofs.verdict import Verdict, accept, refuse
+
+if TYPE_CHECKING:
+    from ipforest.costs import FeatureCosts
+    from ipforest.ensemble.forest import Forest
+
+    Certificate: TypeAlias = OptimalityCertificate | PathCertificate
+    Result: TypeAlias = PruningResult | BudgetResult
+
+FILE = "file "
+
+
+def provenance(
+    forest: Forest,
+    examples: Any,
+    costs: FeatureCosts,
+    loss: str,
+    split_cost: object = 0,
+    result: Result | None = None,
+    files: Iterable[Path] = (),
+) -> dict[str, str]:
+    """Describe what an instance and its pruning are made of, for `write_certificate` and `write_path_certificate`.
+
+    Parameters
+    ----------
+    forest : Forest
+    examples : array, shape (n_examples, n_features)
+        Those that pay.
+    costs : FeatureCosts
+    loss : str
+    split_cost : number, optional
+    result : PruningResult or BudgetResult, optional
+        The pruning that was taken.
+    files : iterable of Path, optional
+        Files written beside the certificate.
+
+    Returns
+    -------
+    dict of str
+    """
+    entries = {
+        "model": fingerprint_of_forest(forest),
+        "examples": fingerprint_of_examples(forest, examples),
+        "prices": fingerprint_of_prices(costs),
+        "loss": loss,
+        "split_cost": str(nonnegative_fraction(split_cost, "split_cost")),
+    }
+    if result is not None:
+        entries["pruning"] = fingerprint_of_pruning(result.pruning)
+    if isinstance(result, BudgetResult):
+        entries["budget"] = str(result.budget)
+    return entries | {f"{FILE}{file.name}": fingerprint_of_file(file) for file in files}
+
+
+def fingerprint_of_forest(forest: Forest) -> str:
+    """Hash a forest: its structure, the tests of its internal nodes, and what its nodes learnt."""
+    inner = forest.internal_nodes
+    per_node = {name: getattr(forest, name) for name in ("left", "right", "value", "weight", "n_samples")}
+    per_test = {name: getattr(forest, name)[inner] for name in ("feature", "threshold", "missing_left")}
+    labels = "" if forest.classes is None else repr(forest.classes.tolist())
+    facts = {"n_features": forest.n_features, "comparison": forest.comparison, "dtype": forest.dtype, "classes": labels}
+    return _digest("forest", {"tree_offsets": forest.tree_offsets, **per_node, **per_test, **facts})
+
+
+def fingerprint_of_examples(forest: Forest, examples: Any) -> str:
+    """Hash examples as a forest compares them: rounded to its floating-point type."""
+    return _digest("examples", {"X": forest.checked_examples(examples, "examples")})
+
+
+def fingerprint_of_prices(costs: FeatureCosts) -> str:
+    """Hash a price list: prices, groups, fees."""
+    lists = {"prices": costs.prices, "groups": costs.groups.tolist(), "group_fees": costs.group_fees}
+    return _digest("prices", {name: " ".join(map(str, values)) for name, values in lists.items()})
+
+
+def fingerprint_of_pruning(pruning: Pruning) -> str:
+    """Hash the marks of the internal nodes that are kept."""
+    return _digest("pruning", {"kept": pruning.kept})
+
+
+def fingerprint_of_file(file: Path) -> str:
+    """Hash the bytes of a file."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _digest(kind: str, parts: Mapping[str, Any]) -> str:
+    digest = hashlib.sha256(f"ipforest {kind} 1\n".encode())
+    for name, value in parts.items():
+        if isinstance(value, np.ndarray):
+            digest.update(f"{name} {value.dtype.name} {value.shape}\n".encode())
+            digest.update(np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<")).data)
+        else:
+            digest.update(f"{name} {value}\n".encode())
+    return digest.hexdigest()
+
+
+def verify_origin(
+    certificate: Certificate,
+    forest: Forest,
+    examples: Any,
+    costs: FeatureCosts,
+    loss: str,
+    split_cost: object = 0,
+) -> Verdict:
+    """Verify that an instance is what a model, examples and prices give.
+
+    Parameters
+    ----------
+    certificate : OptimalityCertificate or PathCertificate
+    forest, examples, costs, loss, split_cost
+        As `PruningInstance.from_forest` takes them.
+
+    Returns
+    -------
+    Verdict
+        Refused by the name of what was exchanged, where the certificate's entries tell.
+    """
+    given = provenance(forest, examples, costs, loss, split_cost)
+    for name, found in given.items():
+        stated = certificate.provenance.get(name, found)
+        if stated != found:
+            return refuse(f"{name}: the certificate was made with {_short(stated)}, the one given is {_short(found)}")
+    again = PruningInstance.from_forest(forest, examples, costs, loss, split_cost=split_cost)
+    if again.fingerprint() != certificate.instance_sha256:
+        return refuse("instance: the model, examples and prices given make another one than the certificate is about")
+    return accept("the model, examples and prices given make the instance")
+
+
+def verify_result(certificate: Certificate, result: Result) -> Verdict:
+    """Verify that a result states the numbers of its pruning, and that this is what the certificate was written for.
+
+    Parameters
+    ----------
+    certificate : OptimalityCertificate or PathCertificate
+    result : PruningResult or BudgetResult
+
+    Returns
+    -------
+    Verdict
+        What the certificate proves of the result, when accepted.
+    """
+    found = evaluate(certificate.instance, result.pruning.kept)
+    if isinstance(found, str):
+        return refuse(f"result: {found}")
+    expected = dict(zip(("error", "cost"), found, strict=True))
+    if isinstance(result, BudgetResult):
+        expected["budget"] = _number(certificate.provenance.get("budget", str(result.budget)))
+    else:
+        expected["objective"] = found[0] + result.lam * found[1]
+    if isinstance(certificate, OptimalityCertificate):
+        expected["lam"] = certificate.lam
+    for name, number in expected.items():
+        if getattr(result, name) != number:
+            return refuse(f"result: its {name} should be {number}, not {getattr(result, name)}")
+    return _verify_pruning("result", certificate, result.pruning.kept)
+
+
+def verify_pruned(certificate: Certificate, forest: Forest, pruned: Forest) -> Verdict:
+    """Verify that a pruned forest is what the pruning of a certificate leaves of a forest.
+
+    Parameters
+    ----------
+    certificate : OptimalityCertificate or PathCertificate
+    forest : Forest
+        That the certificate is about, see `verify_origin`.
+    pruned : Forest
+
+    Returns
+    -------
+    Verdict
+        What the certificate proves of the pruned forest, when accepted.
+    """
+    kept = _kept_of(forest, pruned)
+    if kept is None or fingerprint_of_forest(forest.prune(Pruning(kept))) != fingerprint_of_forest(pruned):
+        return refuse("pruned: the forest given is no pruning of the model")
+    return _verify_pruning("pruned", certificate, kept)
+
+
+def read_result(text: str) -> Result:
+    """Read what `ipforest prune` writes to ``result.json``, of a lambda or of a budget.
+
+    Raises
+    ------
+    ValueError
+        The text is neither.
+    """
+    is_budget = "budget" in json_object(text)
+    return BudgetResult.from_json(text) if is_budget else PruningResult.from_json(text)
+
+
+def _kept_of(forest: Forest, pruned: Forest) -> NDArray[np.bool_] | None:
+    """Follow the trees of a pruned forest through those it came from; None if they are of other shapes."""
+    if pruned.n_trees != forest.n_trees:
+        return None
+    splits, left, right = np.zeros(forest.n_nodes, dtype=bool), forest.left.tolist(), forest.right.tolist()
+    pruned_left, pruned_right = pruned.left.tolist(), pruned.right.tolist()
+    todo = list(zip(forest.tree_offsets[:-1].tolist(), pruned.tree_offsets[:-1].tolist(), strict=True))
+    while todo:
+        node, place = todo.pop()
+        if pruned_left[place] < 0:
+            continue
+        if left[node] < 0:
+            return None
+        splits[node] = True
+        todo += [(left[node], pruned_left[place]), (right[node], pruned_right[place])]
+    return splits[forest.internal_nodes]
+
+
+def _verify_pruning(name: str, certificate: Certificate, kept: NDArray[np.bool_]) -> Verdict:
+    """Compare a pruning with the one that a certificate was written for; say what is proved of it."""
+    found = evaluate(certificate.instance, kept)
+    if isinstance(found, str):
+        return refuse(f"{name}: {found}")
+    own = fingerprint_of_pruning(Pruning(kept))
+    if certificate.provenance.get("pruning", own) != own:
+        return refuse(f"{name}: its pruning is not the one that the certificate was written for")
+    if isinstance(certificate, OptimalityCertificate):
+        if not np.array_equal(kept, certificate.kept):
+            return refuse(f"{name}: its pruning is not the one that the certificate proves optimal")
+        return accept(f"{name}: the pruning proved optimal at lambda {certificate.lam}")
+    error, cost = found
+    budget = _number(certificate.provenance.get("budget", str(cost)))
+    if cost > budget:
+        return refuse(f"{name}: its pruning costs {cost}, more than the budget {budget}")
+    return accept(
+        f"{name}: error {float(error):.6g} at cost {float(cost):.6g}; within {float(budget):.6g} no pruning errs less "
+        f"than {float(bound_within(certificate, budget)):.6g}"
+    )
+
+
+def _number(text: str) -> Fraction:
+    return nonnegative_fraction(text, "budget of the certificate")
+
+
+def bound_within(certificate: PathCertificate, budget: Fraction) -> Fraction:
+    """Bound the error of any pruning within a budget from below, by the lower hull of the path.
+
+    Raises
+    ------
+    ValueError
+        No pruning costs so little.
+    """
+    points = list(zip(certificate.path.costs, certificate.path.errors, strict=True))
+    if budget >= points[0][0]:
+        return points[0][1]
+    for (dear, low), (cheap, high) in pairwise(points):
+        if cheap <= budget:
+            return high + (low - high) * (budget - cheap) / (dear - cheap)
+    raise ValueError(f"budget: expected at least {points[-1][0]}, what the cheapest pruning costs, got {budget}")
+
+
+def verify_files(certificate: Certificate, folder: Path) -> Verdict:
+    """Verify that the files beside a certificate, as far as they are there, are those that were written with it."""
+    there = []
+    for entry, stated in certificate.provenance.items():
+        name = entry.removeprefix(FILE)
+        if name == entry:
+            continue
+        if Path(name).name != name:
+            return refuse(f"{entry!r} is no name of a file beside the certificate")
+        if not (folder / name).is_file():
+            continue
+        if fingerprint_of_file(folder / name) != stated:
+            return refuse(f"{name} beside the certificate is not the file that was written with it")
+        there.append(name)
+    return accept(f"{', '.join(there) or 'no file'} beside the certificate as written with it")
+
+
+def _short(value: str) -> str:
+    return value if len(value) < 40 else f"{value[:12]}..."

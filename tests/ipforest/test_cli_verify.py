@@ -1,0 +1,122 @@
+"""The command `ipforest verify`: what was exchanged beside a genuine certificate is refused by its name."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from ipforest import Forest
+from ipforest.cli import main
+from ipforest.model_files import load_model
+from proofs.certificates.archive import read_archive, write_archive
+from proofs.provenance import fingerprint_of_forest, read_result
+
+
+def prune(folder, *goal, data="iris"):
+    assert main(["prune", "--data", data, "--trees", "5", *goal, "--out", str(folder), "--json"]) == 0
+    return folder
+
+
+def verify(folder, certificate, capsys, **files):
+    """Run the command on files of a folder, or others; return the exit code and what it says."""
+    options = {"model": "model.skops", "examples": "examples.npz", "prices": "prices.csv", "pruned": "pruned.skops"}
+    options |= {"result": "result.json", "instance": "instance.npz"}
+    given = [f"--{name}={files.get(name, folder / file)}" for name, file in options.items()]
+    capsys.readouterr()
+    code = main(["verify", str(folder / certificate), *given])
+    return code, capsys.readouterr().out
+
+
+def dearer(prices):
+    """Double the first price of a list of prices of 1."""
+    first, *rest = prices.read_text().splitlines()
+    return "\n".join([first, rest[0].replace("1,,", "2,,"), *rest[1:]])
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    base = tmp_path_factory.mktemp("pruned")
+    return {
+        "optimality.cert": (prune(base / "lambda", "--lam", "0.02"), prune(base / "other", "--lam", "0.1")),
+        "path.cert": (prune(base / "budget", "--budget", "1"), prune(base / "less", "--budget", "0.5")),
+    }
+
+
+@pytest.mark.parametrize("certificate", ["optimality.cert", "path.cert"])
+def test_what_prune_writes_is_verified(folders, certificate, capsys):
+    folder, _ = folders[certificate]
+    code, out = verify(folder, certificate, capsys)
+    assert code == 0, out
+    assert out.startswith("accepted: ")
+    for entry in ("model", "examples", "prices", "loss", "pruning", "file pruned.skops"):
+        assert f"\n  {entry} " in out
+    assert ("\n  budget " in out) == (certificate == "path.cert")
+    assert main(["verify", str(folder / certificate), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["provenance"]["loss"] == "misclassification"
+
+
+@pytest.mark.parametrize("certificate", ["optimality.cert", "path.cert"])
+@pytest.mark.parametrize(
+    ("name", "file"), [("pruned", "pruned.skops"), ("result", "result.json"), ("prices", "prices.csv")]
+)
+def test_what_is_exchanged_beside_a_certificate_is_refused_by_name(folders, certificate, name, file, capsys, tmp_path):
+    folder, other = folders[certificate]
+    if name == "prices":
+        (tmp_path / file).write_text(dearer(folder / file))
+    else:
+        shutil.copy(other / file, tmp_path / file)
+    code, out = verify(folder, certificate, capsys, **{name: tmp_path / file})
+    assert code == 1
+    assert out.startswith(f"refused: {name}: ")
+    swapped = shutil.copytree(folder, tmp_path / "swapped")
+    shutil.copy(tmp_path / file, swapped / file)
+    assert main(["verify", str(swapped / certificate)]) == 1
+    assert capsys.readouterr().out.startswith(f"refused: {file} beside the certificate is not the file")
+
+
+@pytest.mark.parametrize("name", ["model", "examples"])
+def test_another_model_or_other_examples_are_refused_by_name(folders, name, capsys, tmp_path):
+    folder, _ = folders["optimality.cert"]
+    if name == "model":
+        other = prune(tmp_path / "seed", "--lam", "0.02", "--seed", "1") / "model.skops"
+    else:
+        with np.load(folder / "examples.npz") as arrays:
+            np.savez(tmp_path / "other.npz", X=arrays["X"][1:])
+        other = tmp_path / "other.npz"
+    code, out = verify(folder, "optimality.cert", capsys, **{name: other})
+    assert code == 1
+    assert out.startswith(f"refused: {name}: the certificate was made with ")
+
+
+def test_a_forged_origin_does_not_help(folders, capsys, tmp_path):
+    """Seal a genuine proof with the fingerprints of other prices: the instance made again is another one."""
+    folder, _ = folders["optimality.cert"]
+    (tmp_path / "prices.csv").write_text(dearer(folder / "prices.csv"))
+    forged = shutil.copytree(folder, tmp_path / "forged")
+    header, arrays = read_archive(folder / "optimality.cert")
+    kept = {k: v for k, v in header["provenance"].items() if k != "prices" and not k.startswith("file ")}
+    write_archive(forged / "optimality.cert", header | {"provenance": kept}, arrays)
+    code, out = verify(forged, "optimality.cert", capsys, prices=tmp_path / "prices.csv")
+    assert code == 1
+    assert out.startswith("refused: instance: the model, examples and prices given make another one")
+
+
+def test_usage_is_checked(folders, capsys):
+    folder, _ = folders["optimality.cert"]
+    file = str(folder / "optimality.cert")
+    assert main(["verify", file, "--model", str(folder / "model.skops")]) == 2
+    assert main(["verify", file, "--pruned", str(folder / "pruned.skops")]) == 2
+    assert main(["verify", file, "--result", file]) == 2
+    assert main(["verify", str(folder / "absent.cert")]) == 2
+    assert capsys.readouterr().err.count("ipforest: error: ") == 4
+    assert main(["verify", str(folder / "result.json")]) == 1
+    assert capsys.readouterr().out.startswith("refused: ")
+
+
+def test_what_prune_writes_reads_as_the_same_model(folders):
+    folder, _ = folders["optimality.cert"]
+    model = load_model(folder / "model.skops")
+    pruned = Forest.from_sklearn(load_model(folder / "pruned.skops"))
+    result = read_result((folder / "result.json").read_text())
+    assert fingerprint_of_forest(Forest.from_sklearn(model).prune(result.pruning)) == fingerprint_of_forest(pruned)
