@@ -120,8 +120,8 @@ MUTATIONS = (
     Mutation(
         "branch and bound leaves out what costs the whole budget",
         "ipforest/solvers/branch_and_bound.py",
-        "self.whole.integer_cost(pruning) <= self.limit",
-        "self.whole.integer_cost(pruning) < self.limit",
+        "units - units % step if step else units",
+        "max(units - step, 0) if step else units",
     ),
     Mutation(
         "the path leaves out what costs the whole budget",

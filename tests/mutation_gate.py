@@ -189,11 +189,11 @@ def survives(place: int) -> bool:
 
 
 def run_tests(files: Iterable[str]) -> int:
-    """Run test files up to the first failure."""
-    plugins = ("cacheprovider", "faulthandler", "unraisableexception")
-    without = [word for plugin in plugins for word in ("-p", f"no:{plugin}")]
+    """Run test files up to the first failure, in this process: others would not have the code that was exchanged."""
+    without = ("cacheprovider", "faulthandler", "unraisableexception")
+    options = ["-o", "addopts=--import-mode=importlib", *(f"-pno:{plugin}" for plugin in without)]
     with TemporaryDirectory() as scratch:
-        options = ["-x", "-q", "-n0", "--no-header", "--tb=no", f"--basetemp={scratch}/files", *without]
+        options += ["-x", "-q", "--no-header", "--tb=no", f"--basetemp={scratch}/files", "-m", "not slow"]
         return int(pytest.main([*options, *(str(ROOT / file) for file in files)]))
 
 

@@ -198,7 +198,5 @@ def verify_instance(
 ) -> Verdict:
     """Verify that a certificate is about an instance."""
     if instance.fingerprint() != certificate.instance_sha256:
-        return refuse(
-            f"instance: the certificate is about {certificate.instance_sha256[:16]}..., not about the one given"
-        )
+        return refuse(f"instance: the certificate is about {certificate.instance_sha256[:16]}..., not the one given")
     return accept("the instance is the one given")

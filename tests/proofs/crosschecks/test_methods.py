@@ -152,18 +152,18 @@ def test_all_methods_agree_with_brute_force(instance):
 
 
 def test_random_forests_agree_on_everything():
-    result = crosscheck_random(instances=60, seed=7)
+    result = crosscheck_random(instances=24, seed=7)
     assert result.agree, str(result)
     assert result.saved is None
     assert {tally.method for tally in result.tallies} == {*method_names(), "brute-force"}
     for tally in result.tallies:
         assert tally.disagreed == 0
-        assert tally.answered == 60 or tally.method in ("brute-force", "pyomo-ip2")
+        assert tally.answered == 24 or tally.method in ("brute-force", "pyomo-ip2")
         if tally.method in ("min-cut", "path", "pyomo-closure", "budget-mip"):
             assert tally.proven == tally.best == tally.answered
     assert result.to_dict()["agree"] is True
     assert str(result).endswith("no disagreement")
-    assert "30 of them from fitted forests and data" in str(result)
+    assert "12 of them from fitted forests and data" in str(result)
 
 
 @pytest.mark.slow

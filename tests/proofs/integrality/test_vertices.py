@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 
 from proofs.claims.paper_figures import figure_instance
-from proofs.claims.pruning_claims import PAPER_POINT, random_fractional_point
+from proofs.claims.pruning_claims import PAPER_POINT, random_fractional_point, solve_budget_exactly
 from proofs.crosschecks.brute_force import prunings
-from proofs.crosschecks.definition import lower_frontier, solve_budget_exactly
+from proofs.crosschecks.definition import lower_frontier
 from proofs.crosschecks.random_instances import random_instance
 from proofs.exact import determinant, rank, solve_square
 from proofs.integrality.polytopes import budget_polytope, cost_row, error_row, naive_polytope, polytope, value
