@@ -318,9 +318,7 @@ def read_costs(
         if groups is not None or group_fees is not None:
             raise ValueError("groups: expected none beside feature_costs that are FeatureCosts, got some")
         costs = feature_costs
-    elif groups is not None or not (
-        isinstance(feature_costs, str | Path | Mapping) or hasattr(feature_costs, "to_dict")
-    ):
+    elif groups is not None or not _is_price_list(feature_costs):
         costs = FeatureCosts([1] * n_features if feature_costs is None else feature_costs, groups, group_fees)
     else:
         prices = read_prices(feature_costs)
