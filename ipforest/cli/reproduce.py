@@ -19,6 +19,7 @@ NAMES = (
     "cstc-ranking",
     "cstc-ranking-skewed",
     "early-exit",
+    "when-it-helps",
 )
 
 

@@ -24,11 +24,13 @@ from ipforest.datasets import Dataset
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.demo import Parts, split
 from ipforest.learners.budget_prune import BudgetPrune
+from ipforest.learners.pruning_baselines import CostComplexity
 from ipforest.progress import ProgressCallback, silent
 
 __all__ = ["METHODS", "Candidate", "Comparison", "Method", "Outcome", "compare"]
 
-CCP_ALPHAS = 15
+N_ALPHAS = 30
+"""Prunings by cost complexity, evenly spread over the path."""
 
 
 class Candidate(Protocol):
@@ -78,7 +80,7 @@ class Priced:
 
     Parameters
     ----------
-    model : estimator
+    model : Forest, or a classifier where there are no columns
     columns : ndarray of int64
         What it was trained on.
     costs : FeatureCosts
@@ -96,7 +98,7 @@ class Priced:
         """Compute what each example pays for the features that its paths test."""
         tests = np.zeros(X.shape, dtype=np.int32)
         if self.columns.size:
-            tests[:, self.columns] = Forest.from_sklearn(self.model).feature_usage(X[:, self.columns])
+            tests[:, self.columns] = self.model.feature_usage(X[:, self.columns])
         return self.costs.cost_of(tests)
 
 
@@ -118,15 +120,21 @@ def k_best_features(task: Task) -> Iterator[Candidate]:
     yield majority(task)
     for k in _spread(whole.size):
         chosen = np.sort(order[:k])
-        yield Priced(task.forest().fit(parts.X_train[:, chosen], parts.y_train), chosen, task.costs)
+        fitted = task.forest().fit(parts.X_train[:, chosen], parts.y_train)
+        yield Priced(Forest.from_sklearn(fitted), chosen, task.costs)
 
 
 def cost_complexity(task: Task) -> Iterator[Candidate]:
-    """Prune the trees of the forest by cost complexity, blind to prices: scikit-learn's ``ccp_alpha``."""
+    """Prune the trees of the forest by cost complexity, blind to prices: scikit-learn's ``ccp_alpha``.
+
+    As in `pruned_forest`, trees that are pruned to their root do not vote.
+    """
     parts, whole = task.parts, np.arange(task.costs.n_features)
+    fitted = task.forest().fit(parts.X_train, parts.y_train)
+    model = CostComplexity(fitted, feature_costs=task.costs, loss="gini", n_prunings=N_ALPHAS).fit(parts.X_validation)
     yield majority(task)
-    for alpha in (0.0, *np.geomspace(1e-4, 0.2, CCP_ALPHAS)):
-        yield Priced(task.forest(ccp_alpha=alpha).fit(parts.X_train, parts.y_train), whole, task.costs)
+    for pruning in model.sequence_.prunings:
+        yield Priced(model.forest_.prune(pruning).without_bare_roots(), whole, task.costs)
 
 
 def majority(task: Task) -> Candidate:

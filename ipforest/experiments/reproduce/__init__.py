@@ -14,6 +14,7 @@ from ipforest.experiments.reproduce import (
     table1_budgetprune,
     table1_budgetrf,
     table1_optimal_pruning,
+    when_it_helps,
 )
 from ipforest.experiments.reproduce.experiment import Experiment, Reproduction, reproduce
 
@@ -34,5 +35,6 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         cstc_ranking.EXPERIMENT,
         cstc_ranking.SKEWED_EXPERIMENT,
         early_exit.EXPERIMENT,
+        when_it_helps.EXPERIMENT,
     )
 }

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from ipforest import datasets
+from ipforest import Forest, datasets
 from ipforest.experiments.comparison import METHODS, Comparison, Priced, compare
 from ipforest.experiments.demo import split
 
@@ -49,8 +49,8 @@ def test_the_candidate_of_least_validation_error_is_taken() -> None:
 
     def method(task):
         for depth in (1, 3):
-            model = RandomForestClassifier(3, max_depth=depth, random_state=0)
-            seen.append(Priced(model.fit(parts.X_train, parts.y_train), np.arange(13), task.costs))
+            model = RandomForestClassifier(3, max_depth=depth, random_state=0).fit(parts.X_train, parts.y_train)
+            seen.append(Priced(Forest.from_sklearn(model), np.arange(13), task.costs))
             yield seen[-1]
 
     outcome = compare(WINE, [13.0], [0], {"two depths": method}).outcomes[0]

@@ -1,0 +1,109 @@
+"""Pruning to a budget beside what a user would do without it: retrain on few features, or prune blind to prices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from math import ceil
+from typing import NamedTuple
+
+from matplotlib.figure import Figure
+
+from ipforest import datasets
+from ipforest.experiments.comparison import METHODS, Comparison, Outcome, compare
+from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
+from ipforest.plotting import plot_comparison
+
+N_TREES = 40
+
+
+class Setting(NamedTuple):
+    """How a data set is used: budgets per example, features tried at a split (None for all), and seeds."""
+
+    budgets: tuple[float, ...]
+    max_features: str | None
+    n_seeds: int
+
+
+SETTINGS = {
+    "breast_cancer": Setting((1, 2, 3, 5, 8, 12, 20, 27), "sqrt", 30),
+    "wine": Setting((1, 2, 3, 4, 6, 8, 10, 13), "sqrt", 10),
+    "heart_cleveland": Setting((1, 3, 10, 30, 100, 200, 300, 500), "sqrt", 10),
+    "cube": Setting((3, 4, 5, 6, 8, 10), None, 10),
+    "digits": Setting((2, 4, 6, 8, 12, 16, 24, 40), "sqrt", 10),
+    "miniboone_5k": Setting((1, 2, 3, 5, 8, 12, 20, 32), "sqrt", 10),
+    "letter": Setting((2, 3, 4, 5, 6, 8, 10, 13), "sqrt", 10),
+}
+
+
+def cells(quick: bool, seed: int) -> list[Cell]:
+    """One cell per data set, seed and method."""
+    settings = {"wine": SETTINGS["wine"]._replace(n_seeds=2)} if quick else SETTINGS
+    return [
+        {"data": name, "seed": seed + number, "method": method}
+        for name, setting in settings.items()
+        for number in range(setting.n_seeds)
+        for method in METHODS
+    ]
+
+
+def run(cell: Cell) -> list[Record]:
+    """Train one method on one seed's parts, and choose for each budget on the validation part."""
+    setting = SETTINGS[cell["data"]]
+    data = replace(datasets.load(cell["data"]), split=None)
+    chosen = {cell["method"]: METHODS[cell["method"]]}
+    comparison = compare(data, setting.budgets, [cell["seed"]], chosen, N_TREES, setting.max_features)
+    return [asdict(outcome) for outcome in comparison.outcomes]
+
+
+def summarise(records: list[Record]) -> list[Record]:
+    """Average over seeds, with standard errors; ``difference`` is from the pruned forest, seed by seed."""
+    return [
+        {"data": comparison.data, **record, "seeds": comparison.n_seeds}
+        for comparison in _comparisons(records)
+        for record in comparison.summary()
+    ]
+
+
+def draw(records: list[Record], rows: list[Record]) -> Figure:
+    """Draw test error against budget, one panel per data set, with bands of one standard error."""
+    comparisons = list(_comparisons(records))
+    n_columns = min(3, len(comparisons))
+    n_lines = ceil(len(comparisons) / n_columns)
+    figure = Figure(figsize=(5 * n_columns, 4 * n_lines))
+    for place, comparison in enumerate(comparisons, start=1):
+        plot_comparison(comparison, ax=figure.add_subplot(n_lines, n_columns, place))
+    figure.tight_layout()
+    return figure
+
+
+def _comparisons(records: list[Record]) -> Iterator[Comparison]:
+    for name in dict.fromkeys(record["data"] for record in records):
+        outcomes = tuple(
+            Outcome(**{key: value for key, value in record.items() if key != "data"})
+            for record in records
+            if record["data"] == name
+        )
+        yield Comparison(name, datasets.load(name).currency, outcomes)
+
+
+def differences(quick: bool) -> list[str]:
+    """Name what the figures depend on."""
+    named = [
+        "Each seed draws halves to train on and quarters to choose on and to test on, and the forests, anew",
+        "Everything is chosen on the validation part, for each budget and each method",
+        "All features are tried at each split on CUBE, the square root of their number elsewhere",
+    ]
+    return [*named, "quick: wine only, 2 seeds"] if quick else named
+
+
+EXPERIMENT = Experiment(
+    name="when-it-helps",
+    title="A pruned forest beside retraining on the k best features and cost-complexity pruning",
+    source="this package",
+    cells=cells,
+    run=run,
+    summarise=summarise,
+    draw=draw,
+    differences=differences,
+)
