@@ -20,6 +20,7 @@ NAMES = (
     "cstc-ranking-skewed",
     "early-exit",
     "when-it-helps",
+    "budget-search",
 )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from ipforest.experiments.reproduce import (
+    budget_search,
     cstc_mnist,
     cstc_ranking,
     cstc_synthetic,
@@ -36,5 +37,6 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         cstc_ranking.SKEWED_EXPERIMENT,
         early_exit.EXPERIMENT,
         when_it_helps.EXPERIMENT,
+        budget_search.EXPERIMENT,
     )
 }

@@ -2,17 +2,16 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from ipforest import prune_path
-from ipforest.experiments import budget_search
-from ipforest.experiments.budget_search import BudgetRow, compare_searches, main
+from ipforest.experiments.reproduce.budget_search import EXPERIMENT, BudgetRow, compare_searches
 from ipforest.experiments.synthetic import synthetic_instance
 
 
 def row(**changes) -> BudgetRow:
     fields = {
-        "dataset": "digits",
         "share": Fraction(1, 2),
         "budget": Fraction(10),
         "breakpoint": Fraction(5, 10),
@@ -32,13 +31,13 @@ def test_the_gap_of_greed_closes_from_both_sides():
     assert row(exact=Fraction(1, 5)).closed == 1
     assert row(exact=Fraction(1, 5)).is_optimal
     assert row(greedy=Fraction(1, 10), exact=Fraction(1, 10), bound=Fraction(1, 10)).closed == 1
-    assert row().record()["closed"] == "67%"
+    assert row().record()["closed"] == 0.6667
 
 
 @pytest.fixture(scope="module")
 def rows():
     path = prune_path(synthetic_instance(6, 200, 8, n_training=300, max_price=50, seed=3))
-    return compare_searches("synthetic", path, time_limit=None)
+    return compare_searches(path, time_limit=None)
 
 
 def test_no_search_is_worse_than_those_before(rows):
@@ -48,11 +47,9 @@ def test_no_search_is_worse_than_those_before(rows):
         assert one.closed == 1
 
 
-def test_the_table_is_printed_and_written(tmp_path, monkeypatch, capsys, rows):
-    monkeypatch.setattr(budget_search, "compare_searches", lambda name, path, *shares, time_limit: rows[:2])
-    monkeypatch.setattr(budget_search, "forest_instance", lambda name, **options: rows and synthetic_instance(2, 20, 3))
-    main(["wine", "--out", str(tmp_path / "table.csv"), "--time-limit", "1"])
-    printed = capsys.readouterr().out.splitlines()
-    assert printed[0].split()[:4] == ["dataset", "share", "budget", "breakpoint"]
-    assert len(printed) == 3
-    assert (tmp_path / "table.csv").read_text().startswith("dataset,share,budget,breakpoint,greedy,exact,bound,hull")
+def test_a_panel_per_forest_shows_errors_of_one_kind(rows):
+    records = [{"data": "wine", "trees": trees, **one.record()} for trees in (3, 40) for one in rows]
+    panels = EXPERIMENT.draw(records, EXPERIMENT.summarise(records)).axes
+    assert [axes.get_ylabel() for axes in panels] == ["in-bag error, %"] * 2
+    assert all(len(axes.lines) == 5 for axes in panels)
+    assert np.allclose(panels[0].lines[1].get_ydata(), [100 * float(one.greedy) for one in rows], atol=1e-4)

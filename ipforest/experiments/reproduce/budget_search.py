@@ -1,7 +1,5 @@
 """What of a budget is used: error and proven bound of the breakpoint, of greed and of branch and bound.
 
-``python -m ipforest.experiments.budget_search digits heart_cleveland`` prints the table.
-
 Between two breakpoints of the path the relaxation's bound, the lower hull of all prunings, is met by no pruning. Greed
 leaves a gap to it. Branch and bound closes the gap from above, by better prunings, and from below, by better bounds;
 where it ends with a proof, what lies between the hull and the optimum was the hull's own.
@@ -9,35 +7,34 @@ where it ends with a proof, what lies between the hull and the optimum was the h
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
+from math import ceil
 from time import perf_counter
-from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import datasets
-from ipforest._files import write_text
-from ipforest._records import records_to_csv, records_to_text
 from ipforest.ensemble.forest import Forest
+from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath, prune_path
-from ipforest.progress import ProgressCallback, silent
 from ipforest.solvers import solve_budget
 from ipforest.solvers.attainable import Attainable
-
-__all__ = ["DATASETS", "SHARES", "BudgetRow", "bench_budgets", "compare_searches", "forest_instance"]
 
 DATASETS = ("digits", "heart_cleveland", "letter", "miniboone_5k")
 SHARES = tuple(Fraction(number, 1000) for number in (50, 144, 239, 333, 428, 522, 617, 711, 806, 900))
 """Budgets in parts of what the unpruned forest costs."""
-N_TREES = 40
+N_TREES, TIME_LIMIT = 40, 10.0
+"""Of the forests of usual size: trees, and seconds of branch and bound for each budget."""
+N_FEW_TREES, LONG_LIMIT = 3, 60.0
+"""Of those that are solved to the end."""
 MAX_FEATURES = 0.8
+STYLES = {"breakpoint": "C7o--", "greedy": "C1s-", "exact": "C0D-", "bound": "C0^:", "hull": "C1v:"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +43,6 @@ class BudgetRow:
 
     Parameters
     ----------
-    dataset : str
     share, budget : Fraction
         Of what the unpruned forest costs, and in the unit of the prices.
     breakpoint, greedy, exact : Fraction
@@ -57,7 +53,6 @@ class BudgetRow:
         Seconds, the path not counted.
     """
 
-    dataset: str
     share: Fraction
     budget: Fraction
     breakpoint: Fraction
@@ -79,78 +74,53 @@ class BudgetRow:
         """Whether no pruning within the budget errs less, proven."""
         return self.exact == self.bound
 
-    def record(self) -> dict[str, Any]:
-        """Return the row as plain text and numbers."""
+    def record(self) -> Record:
+        """Return the row as plain numbers."""
         errors = ("breakpoint", "greedy", "exact", "bound", "hull")
         return {
-            "dataset": self.dataset,
-            "share": f"{float(self.share):.3f}",
-            "budget": f"{float(self.budget):.2f}",
-            **{name: f"{float(getattr(self, name)):.4f}" for name in errors},
-            "closed": f"{float(self.closed):.0%}",
-            "optimal": "yes" if self.is_optimal else "no",
-            "greedy_s": f"{self.greedy_s:.2f}",
-            "exact_s": f"{self.exact_s:.2f}",
+            "share": float(self.share),
+            "budget": round(float(self.budget), 4),
+            **{name: round(float(getattr(self, name)), 6) for name in errors},
+            "closed": round(float(self.closed), 4),
+            "optimal": self.is_optimal,
+            "greedy_s": round(self.greedy_s, 3),
+            "exact_s": round(self.exact_s, 3),
         }
 
 
-def bench_budgets(
-    out: str | Path | None = None,
-    names: Sequence[str] = DATASETS,
-    seed: int = 0,
-    progress: ProgressCallback = silent,
-    *,
-    time_limit: float = 10.0,
-    max_features: Any = MAX_FEATURES,
-) -> list[BudgetRow]:
-    """Compare the searches on forests fitted to data sets, at ten budgets each.
+def cells(quick: bool, seed: int) -> list[Cell]:
+    """One cell per data set, for forests that are searched for some seconds, and for small ones searched to the end."""
+    if quick:
+        return [{"data": "wine", "trees": 10, "seconds": 1.0, "seed": seed}]
+    large = [{"data": name, "trees": N_TREES, "seconds": TIME_LIMIT, "seed": seed} for name in DATASETS]
+    small = [{"data": name, "trees": N_FEW_TREES, "seconds": LONG_LIMIT, "seed": seed} for name in DATASETS]
+    return large + small
 
-    Parameters
-    ----------
-    out : path, optional
-        CSV file to write.
-    names : sequence of str
-        See `ipforest.datasets.names`.
-    seed : int
-    progress : callable
-    time_limit : float
-        Seconds of branch and bound for each budget.
-    max_features : int, float or str
-        Of the forest.
-    """
+
+def run(cell: Cell) -> list[Record]:
+    """Compare the searches at ten budgets on the forest of one cell."""
     _compile()
-    rows: list[BudgetRow] = []
-    for number, name in enumerate(names):
-        progress(number / len(names), name)
-        instance = forest_instance(name, seed=seed, max_features=max_features)
-        rows += compare_searches(name, prune_path(instance), time_limit=time_limit)
-    progress(1.0, "")
-    if out is not None:
-        write_text(out, records_to_csv([row.record() for row in rows]))
-    return rows
+    path = prune_path(forest_instance(cell["data"], cell["trees"], cell["seed"]))
+    return [row.record() for row in compare_searches(path, time_limit=cell["seconds"])]
 
 
-def forest_instance(
-    name: str, n_trees: int = N_TREES, seed: int = 0, max_features: Any = MAX_FEATURES
-) -> PruningInstance:
+def forest_instance(name: str, n_trees: int, seed: int) -> PruningInstance:
     """Fit a forest to half of a data set; the other half pays for features."""
     data = datasets.load(name)
     order = np.random.default_rng(seed).permutation(data.y.size)
     train, pay = order[: order.size // 2], order[order.size // 2 :]
-    model = RandomForestClassifier(n_trees, max_features=max_features, random_state=seed)
+    model = RandomForestClassifier(n_trees, max_features=MAX_FEATURES, random_state=seed)
     forest = Forest.from_sklearn(model.fit(data.X[train], data.y[train]))
     return PruningInstance.from_forest(forest, data.X[pay], data.costs)
 
 
 def compare_searches(
-    name: str, path: PruningPath, shares: Sequence[Fraction] = SHARES, time_limit: float | None = 10.0
+    path: PruningPath, shares: Sequence[Fraction] = SHARES, time_limit: float | None = TIME_LIMIT
 ) -> list[BudgetRow]:
     """Search at several budgets, each time with the path that is known.
 
     Parameters
     ----------
-    name : str
-        For the rows.
     path : PruningPath
     shares : sequence of Fraction
         Budgets in parts of what the unpruned forest costs.
@@ -170,7 +140,6 @@ def compare_searches(
         hull = Attainable.errors(instance).at_least(on_path.bound / instance.error_unit) * instance.error_unit
         rows.append(
             BudgetRow(
-                dataset=name,
                 share=share,
                 budget=budget,
                 breakpoint=on_path.error,
@@ -188,20 +157,54 @@ def compare_searches(
 def _compile() -> None:
     """Compile all that is measured."""
     path = prune_path(synthetic_instance(4, 100, 6, n_training=200, seed=1))
-    compare_searches("", path, SHARES[3:7], time_limit=None)
+    compare_searches(path, SHARES[3:7], time_limit=None)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the table, and write it as CSV if asked to."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("names", nargs="*", default=DATASETS, help="data sets")
-    parser.add_argument("--time-limit", type=float, default=10.0, help="seconds of branch and bound for each budget")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", help="CSV file")
-    options = parser.parse_args(arguments)
-    rows = bench_budgets(options.out, options.names, options.seed, time_limit=options.time_limit)
-    print(records_to_text([row.record() for row in rows]))
+def summarise(records: list[Record]) -> list[Record]:
+    """Give the records as rows."""
+    return records
 
 
-if __name__ == "__main__":
-    main()
+def draw(records: list[Record], rows: list[Record]) -> Figure:
+    """Draw in-bag error against budget for the three searches and the two bounds, one panel per forest."""
+    panels = list(dict.fromkeys((row["data"], row["trees"]) for row in rows))
+    n_columns = min(4, len(panels))
+    n_lines = ceil(len(panels) / n_columns)
+    figure = Figure(figsize=(4.5 * n_columns, 3.6 * n_lines))
+    for place, (name, trees) in enumerate(panels, start=1):
+        axes = figure.add_subplot(n_lines, n_columns, place)
+        shown = [row for row in rows if (row["data"], row["trees"]) == (name, trees)]
+        for key, style in STYLES.items():
+            axes.plot(
+                [row["budget"] for row in shown], [100 * row[key] for row in shown], style, label=key, markersize=4
+            )
+        axes.set_title(f"{name}, {trees} trees", fontsize=10)
+        axes.set_xlabel(f"budget: average cost of an example ({datasets.load(name).currency})")
+        axes.set_ylabel("in-bag error, %")
+        axes.set_yscale("log")
+    axes.legend(fontsize=8)
+    figure.tight_layout()
+    return figure
+
+
+def differences(quick: bool) -> list[str]:
+    """Name what the figures depend on."""
+    named = [
+        "Budgets are parts of what the unpruned forest costs; errors are in-bag, what the integer program minimises",
+        f"Branch and bound stops after {TIME_LIMIT:g} s per budget, after {LONG_LIMIT:g} s for {N_FEW_TREES} trees; "
+        "the path is not counted",
+        "closed: the part of the gap between greed and hull that branch and bound closes, from above and from below",
+    ]
+    return [*named, "quick: wine only, 10 trees, 1 s"] if quick else named
+
+
+EXPERIMENT = Experiment(
+    name="budget-search",
+    title="What of a budget is used: breakpoint, greed, and branch and bound with its bound",
+    source="this package",
+    cells=cells,
+    run=run,
+    summarise=summarise,
+    draw=draw,
+    differences=differences,
+)
