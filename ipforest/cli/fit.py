@@ -144,6 +144,7 @@ def _fitted(options: Arguments, X: pd.DataFrame, y: pd.Series, costs: FeatureCos
         budget=budget,
         search=options.search,
         time_limit=options.time_limit,
+        max_cost=exact_number(options.max_cost, "max-cost"),
         random_state=options.seed,
     )
     words = text_columns(X)

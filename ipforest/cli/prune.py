@@ -56,12 +56,15 @@ def run(options: Arguments) -> int:
     from ipforest.progress import progress_bar
 
     budget, lam = exact_number(options.budget, "budget"), exact_number(options.lam, "lam")
+    cap = exact_number(options.max_cost, "max-cost")
+    if cap is not None and (budget is None or options.search == "path"):
+        raise ValueError("--max-cost: expected it with --budget and --search greedy or exact, which can hold it")
     directory = out_directory(options)
     problem = read_problem(options)
     print_notes(problem)
     with progress_bar("ipforest prune", visible=not options.json) as progress:
         path = prune_path(problem.instance, progress=progress)
-        result = path.result(lam) if budget is None else _within(options, path, budget, progress)
+        result = path.result(lam) if budget is None else _within(options, path, budget, cap, progress)
     written = [] if directory is None else _write(problem, path, result, directory, options.certificate)
     if options.json:
         print(result.to_json())
@@ -72,11 +75,13 @@ def run(options: Arguments) -> int:
     return DONE
 
 
-def _within(options: Arguments, path: PruningPath, budget: Fraction, progress: ProgressCallback) -> BudgetResult:
+def _within(
+    options: Arguments, path: PruningPath, budget: Fraction, cap: Fraction | None, progress: ProgressCallback
+) -> BudgetResult:
     from ipforest.learners.budget_prune import within_budget
 
     progress(1.0, f"searching within {float(budget):.6g}")
-    return within_budget(path, budget, options.search, options.time_limit)
+    return within_budget(path, budget, options.search, options.time_limit, cap)
 
 
 def _write(

@@ -50,7 +50,9 @@ class BudgetPrune(ForestPruner):
     time_limit : number, default=10
         Seconds of branch and bound, for each budget.
     max_cost : number, optional
-        What no example may pay more than, whatever it would want next; see `BudgetedEstimator.session`.
+        What no example may pay more than. "greedy" and "exact" find a pruning that holds it on the examples for costs,
+        where without a budget it is the only limit; on other examples, and with "path" or ``lam``, what would exceed it
+        is not bought (see `BudgetedEstimator.session`). It cannot stand beside a split cost.
     loss : str, optional
         "misclassification" (default for classifiers), "gini", "entropy", or "squared_error" (default for regressors).
         What is optimised is the mean over the trees of their losses, not the loss of their vote.
@@ -167,9 +169,12 @@ class BudgetPrune(ForestPruner):
         return self.result_.pruning
 
     def _result(self) -> BudgetResult | PruningResult:
-        if self.budget is None:
-            return self.path_.result(0 if self.lam is None else self.lam)
-        return within_budget(self.path_, self.budget, self.search, self.time_limit)
+        budget = self.budget
+        if budget is None:
+            if self.lam is not None or self.max_cost is None:
+                return self.path_.result(0 if self.lam is None else self.lam)
+            budget = self.path_.costs[0]  # enough for the best of all prunings
+        return within_budget(self.path_, budget, self.search, self.time_limit, self.max_cost)
 
     @property
     def gap_(self) -> Fraction:
@@ -217,7 +222,9 @@ class BudgetPrune(ForestPruner):
         return float(np.average(self.class_costs_[true, predicted], weights=weights))
 
 
-def within_budget(path: PruningPath, budget: object, search: str, time_limit: float | None) -> BudgetResult:
+def within_budget(
+    path: PruningPath, budget: object, search: str, time_limit: float | None, max_cost: object | None = None
+) -> BudgetResult:
     """Find a pruning within a budget on an instance whose path is known.
 
     Parameters
@@ -228,8 +235,10 @@ def within_budget(path: PruningPath, budget: object, search: str, time_limit: fl
     search : {"path", "greedy", "exact"}
     time_limit : float or None
         Seconds of branch and bound.
+    max_cost : number, optional
+        What no example of the instance may pay more than; breakpoints of the path do not heed it.
     """
     if search == "path":
         return path.at_budget(budget)
     options = {"time_limit": time_limit} if search == "exact" else {}
-    return solve_budget(path.instance, budget, SEARCHES[search], path=path, **options)
+    return solve_budget(path.instance, budget, SEARCHES[search], path=path, max_cost=max_cost, **options)

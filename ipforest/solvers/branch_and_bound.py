@@ -22,6 +22,12 @@ What they leave open is an instance again (`ipforest.solvers.remainder`), and
    is bought, for all trees, or not all of it: then every node that needs as much is dropped. It is mostly such a
    purchase, a feature for everyone, that the relaxation buys by half, so both branches raise the bound.
 
+A cap on what each example pays adds a row per example,
+
+.. math:: \sum_{j \text{ of } i} \mathrm{cost}_j w_j \le \mathrm{cap} \quad \forall i,
+
+which step 1 and greed heed and the bounds of steps 2 and 4 do not need to: they stay valid without it.
+
 All is exact, in integers: there is no linear program, and no float in the bound.
 """
 
@@ -45,7 +51,7 @@ from ipforest.rational import exact_sum, nonnegative_fraction, time_limit_second
 from ipforest.results import BudgetResult, DualFlow, Pruning, Status
 from ipforest.solvers.attainable import Attainable
 from ipforest.solvers.fixing import fix
-from ipforest.solvers.greedy import N_TRIALS, exchange, fill, fill_between, structure
+from ipforest.solvers.greedy import N_TRIALS, cap_units, exchange, fill, fill_between, shrink, structure
 from ipforest.solvers.min_cut import solve_min_cut
 from ipforest.solvers.remainder import Remainder
 from ipforest.solvers.straddle import Straddle, straddle
@@ -66,6 +72,7 @@ def solve_budget_branch_and_bound(
     instance: PruningInstance,
     budget: Fraction,
     *,
+    max_cost: object | None = None,
     time_limit: float | None = None,
     relative_gap: float = 0.0,
     path: PruningPath | None = None,
@@ -76,6 +83,8 @@ def solve_budget_branch_and_bound(
     ----------
     instance : PruningInstance
     budget : Fraction
+    max_cost : number, optional
+        What no example of the cost data may pay more than; see `ipforest.solvers.greedy.solve_budget_greedy`.
     time_limit : float, optional
         Seconds. The path and the pruning of ``greedy`` are computed in any case.
     relative_gap : float
@@ -87,20 +96,22 @@ def solve_budget_branch_and_bound(
     -------
     BudgetResult
         At any time the best pruning found, never worse than that of ``greedy``, and an exact bound: the least that a
-        pruning can err that is not ruled out. ``mixture`` is the path's.
+        pruning can err that is not ruled out. ``mixture`` is the path's, which does not know the cap.
 
     Raises
     ------
     ValueError
-        A negative budget, or a limit that is no number >= 0. Any other can be kept: bare roots cost nothing.
+        A negative budget or cap, a cap beside split costs, or a limit that is no number >= 0. Any other budget can be
+        kept: bare roots cost nothing.
     OverflowError
         As `ipforest.prune_path`.
     """
     started = perf_counter()
     limit, seconds = nonnegative_fraction(budget, "budget"), time_limit_seconds(time_limit)
     deadline = inf if seconds is None else started + seconds
+    cap = None if max_cost is None else cap_units(instance, max_cost)
     relaxed = (prune_path(instance) if path is None else path).at_budget(limit)
-    search = _Search(instance, relaxed)
+    search = _Search(instance, relaxed, cap)
     ended = search.run(relative_gap, deadline)
     pruning = Pruning(search.best)
     error, cost = instance.evaluate(pruning)
@@ -179,19 +190,20 @@ class _Search:
     Decisions are about the base: the whole, and after the first node what that left open.
     """
 
-    def __init__(self, whole: PruningInstance, relaxed: BudgetResult) -> None:
+    def __init__(self, whole: PruningInstance, relaxed: BudgetResult, cap: IntArray | None) -> None:
         smaller, larger = relaxed.mixture[0][1].kept, relaxed.mixture[-1][1].kept
         self.limit = _affordable(whole, relaxed.budget)
-        self.best = smaller
-        self.error = whole.integer_error(Pruning(smaller))
-        self._whole = whole
+        self._whole, self._cap = whole, cap
+        self._left = cap  # without what the base has bought
         self._forest = structure(whole)
+        self.best = shrink(self._forest, smaller, self.limit, cap)
+        self.error = whole.integer_error(Pruning(self.best))
         self._base = Remainder.whole(whole)
         self._relaxed = Straddle(smaller, larger, relaxed.lam, relaxed.bound / whole.error_unit)
         self._n_examined = 0
         self._seconds = 0.0
-        found = fill_between(whole, self._forest, smaller, larger, self.limit)
-        self._offer(exchange(self._forest, found, self.limit, N_TRIALS))
+        found = fill_between(whole, self._forest, smaller, larger, self.limit, cap)
+        self._offer(exchange(self._forest, found, self.limit, N_TRIALS, cap))
         bound = Attainable.errors(whole).at_least(self._relaxed.bound)
         self._open = [_Open(bound, 0, _Decisions.none(whole), -1, inf)]
 
@@ -251,9 +263,10 @@ class _Search:
         self._n_examined += 1
         base = self._base.instance
         room = self.limit - self._base.cost - decisions.cost(base)
-        if room < 0:
+        spare = self._spare(decisions)
+        if room < 0 or (spare is not None and np.any(spare < 0)):
             return None
-        decisions = _without_too_dear(base, decisions, room)
+        decisions = _without_too_dear(base, decisions, room, spare)
         if np.all(decisions.kept | decisions.dropped):
             self._offer(self._base.lift(decisions.kept))
             return None
@@ -267,7 +280,7 @@ class _Search:
         bound = max(parent.bound, error + attainable.at_least(between.bound))
         if bound < self.error and between is not self._relaxed:
             forest = structure(part.instance)
-            found = fill_between(part.instance, forest, between.smaller, between.larger, room)
+            found = fill_between(part.instance, forest, between.smaller, between.larger, room, spare)
             self._offer(self._base.lift(part.lift(found)))
         if bound >= self.error:
             return None
@@ -289,15 +302,24 @@ class _Search:
         return _Open(bound, -self._n_examined, decisions, dearest, hopeless_gap)
 
     def _offer(self, kept: BoolArray) -> None:
-        """Take a pruning within the budget if it is better, and spend what it leaves."""
-        if self._whole.integer_error(Pruning(kept)) < self.error:
-            self.best = fill(self._forest, kept, self.limit)
+        """Take a pruning within the budget if it is better and holds the cap, and spend what it leaves."""
+        if self._whole.integer_error(Pruning(kept)) < self.error and self._holds_cap(kept):
+            self.best = fill(self._forest, kept, self.limit, self._cap)
             self.error = self._whole.integer_error(Pruning(self.best))
+
+    def _holds_cap(self, kept: BoolArray) -> bool:
+        bought = self._whole.acquired(Pruning(kept))
+        return self._cap is None or bool(np.all(_paid(self._whole, bought) <= self._cap))
+
+    def _spare(self, decisions: _Decisions) -> IntArray | None:
+        """Return what each example may still pay once all that is bought is paid."""
+        return None if self._left is None else self._left - _paid(self._base.instance, decisions.bought)
 
     def _rebase(self) -> None:
         """Make what the first node left open the base from which on decisions count."""
         for first in self._open:
             decided, before = first.decisions, self._base
+            self._left = self._spare(decided)
             self._base = before.restrict(decided.kept, decided.dropped, decided.bought)
             dearest = int(np.flatnonzero(self._base.nodes == before.nodes[first.dearest])[0])
             self._open = [replace(first, decisions=_Decisions.none(self._base.instance), dearest=dearest)]
@@ -310,11 +332,20 @@ def _affordable(instance: PruningInstance, budget: Fraction) -> int:
     return units - units % step if step else units
 
 
-def _without_too_dear(base: PruningInstance, decisions: _Decisions, room: int) -> _Decisions:
-    """Drop the nodes that cost more than the room, with their ancestors."""
+def _paid(instance: PruningInstance, bought: BoolArray) -> IntArray:
+    """Sum up what each example pays, shape (n_examples,)."""
+    paid = np.zeros(instance.n_examples, dtype=np.int64)
+    np.add.at(paid, instance.acquisition_example[bought], instance.acquisition_cost[bought])
+    return paid
+
+
+def _without_too_dear(base: PruningInstance, decisions: _Decisions, room: int, spare: IntArray | None) -> _Decisions:
+    """Drop the nodes that, with their ancestors, cost more than the room, or an example more than it may still pay."""
     cost = np.where(decisions.bought, 0, base.acquisition_cost)
     dropped = decisions.dropped.copy()
     _drop_too_dear(base.parent, base.split_cost, base.indptr, base.indices, cost, decisions.kept, room, dropped)
+    if spare is not None:
+        _drop_over_cap(base.parent, base.indptr, base.indices, cost, base.acquisition_example, spare, dropped)
     return replace(decisions, dropped=dropped)
 
 
@@ -366,6 +397,35 @@ def _drop_too_dear(
         for x in range(indptr[h], indptr[h + 1]):
             chain[h] += cost[indices[x]]
         dropped[h] = chain[h] > room
+
+
+@njit
+def _drop_over_cap(
+    parent: Array,
+    indptr: IntArray,
+    indices: Array,
+    cost: IntArray,
+    example: Array,
+    spare: IntArray,
+    dropped: BoolArray,
+) -> None:
+    """Mark nodes at which, with their ancestors, an example needs more than it may pay, and all below them.
+
+    In one tree the nodes at which an example needs something lie on one path.
+    """
+    needed = np.zeros(spare.size, np.int64)
+    for h in range(parent.size):
+        if parent[h] < 0:
+            needed[:] = 0
+        elif dropped[parent[h]]:
+            dropped[h] = True
+        if dropped[h]:
+            continue
+        for x in range(indptr[h], indptr[h + 1]):
+            j = indices[x]
+            needed[example[j]] += cost[j]
+            if needed[example[j]] > spare[example[j]]:
+                dropped[h] = True
 
 
 @njit

@@ -35,7 +35,7 @@ from ipforest.solvers.greedy_kernels import (
     total_cost,
 )
 
-__all__ = ["exchange", "fill", "fill_between", "shrink", "solve_budget_greedy", "structure"]
+__all__ = ["cap_units", "exchange", "fill", "fill_between", "shrink", "solve_budget_greedy", "structure"]
 
 N_TRIALS = 10
 
@@ -81,7 +81,7 @@ def solve_budget_greedy(
         As `ipforest.prune_path`.
     """
     started = perf_counter()
-    cap = None if max_cost is None else _cap_units(instance, max_cost)
+    cap = None if max_cost is None else cap_units(instance, max_cost)
     relaxed = (prune_path(instance) if path is None else path).at_budget(budget)
     limit = int(relaxed.budget // instance.cost_unit)
     forest = structure(instance)
@@ -102,8 +102,14 @@ def solve_budget_greedy(
     )
 
 
-def _cap_units(instance: PruningInstance, max_cost: object) -> IntArray:
-    """Return what each example may pay, in the units of its acquisitions; shape (n_examples,)."""
+def cap_units(instance: PruningInstance, max_cost: object) -> IntArray:
+    """Read a cap per example in the units of acquisitions, shape (n_examples,).
+
+    Raises
+    ------
+    ValueError
+        A negative cap, or one beside split costs.
+    """
     cap = nonnegative_fraction(max_cost, "max_cost")
     if instance.split_cost.any():
         raise ValueError(f"max_cost: expected none beside split costs, got {max_cost!r}")

@@ -137,6 +137,17 @@ def test_every_search_keeps_the_budget_and_says_its_gap(own_forest, capsys, sear
     assert result.method == {"path": "path", "greedy": "greedy", "exact": "mip"}[search]
 
 
+def test_a_cap_per_example_is_held(own_forest, capsys):
+    command = ["prune", *map(str, own(own_forest)), "--budget", "6", "--json"]
+    costs = []
+    for cap in ("20", "4"):
+        assert main([*command, "--max-cost", cap]) == 0
+        costs.append(BudgetResult.from_json(capsys.readouterr().out).cost)
+    assert costs[1] <= 4 < costs[0] <= 6
+    assert main([*command, "--max-cost", "4", "--search", "path"]) == 2
+    assert "--max-cost: expected it with --budget and --search greedy or exact" in capsys.readouterr().err
+
+
 def test_path_prints_and_writes_every_breakpoint(own_forest, tmp_path):
     process = ipforest("path", *own(own_forest), "--budget", "3", "--out", tmp_path)
     assert process.returncode == 0, process.stderr

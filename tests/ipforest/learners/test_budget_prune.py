@@ -12,7 +12,7 @@ from fitted_forests import LABELS, N_FEATURES, examples
 from scipy.sparse import csr_array
 from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_wine
 from sklearn.ensemble import (
     BaggingClassifier,
     ExtraTreesRegressor,
@@ -628,8 +628,25 @@ def test_a_budget_is_spent_where_breakpoints_are_rare() -> None:
     [
         ({"search": "hard"}, "search: expected one of 'path', 'greedy', 'exact', got 'hard'"),
         ({"time_limit": -1}, "time_limit: expected seconds >= 0 or None, got -1"),
+        ({"max_cost": 3, "split_cost": 1}, "max_cost: expected none beside a split cost, got 3"),
     ],
 )
 def test_bad_searches_are_refused(parameters, text: str) -> None:
     with pytest.raises(ValueError, match=text):
         BudgetPrune(Untrainable(), budget=1, **parameters).fit(X, LABELS_X)
+
+
+@pytest.mark.parametrize("search", ["greedy", "exact"])
+def test_a_cap_is_held_by_the_pruning_itself(search: str) -> None:
+    X, y = load_wine(return_X_y=True)
+    forest = RandomForestClassifier(6, max_depth=4, random_state=0)
+    model = BudgetPrune(forest, max_cost=4, search=search, time_limit=0.5).fit(X[::2], y[::2], X_cost=X[1::2])
+    assert 3 < model.cost(X[1::2]).max() <= 4
+    np.testing.assert_array_equal(model.predict_proba(X[1::2]), model.pruned_.predict_proba(X[1::2]))
+    assert model.cost(X).max() <= 4
+    tighter = model.at_budget(2)
+    assert 1 < tighter.cost(X[1::2]).mean() <= 2
+    assert tighter.cost(X[1::2]).max() <= 4
+    free = BudgetPrune(forest).fit(X[::2], y[::2], X_cost=X[1::2])
+    assert free.cost(X[1::2]).max() > 4
+    assert free.result_.error < model.result_.error

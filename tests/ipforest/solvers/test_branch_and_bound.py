@@ -15,7 +15,7 @@ from formulations.arrays import linear_program
 from formulations.budget_results import integer_result
 from formulations.solving import solve_budget_lp1
 from formulations.specification import specify
-from ipforest import FeatureCosts, Forest, Pruning, PruningInstance, Status, prune_path, solve
+from ipforest import FeatureCosts, Forest, Pruning, PruningInstance, Status, prune_path, solve, solve_budget
 from ipforest.solvers.branch_and_bound import solve_budget_branch_and_bound
 from ipforest.solvers.fixing import fix, losses
 from ipforest.solvers.highs import run
@@ -30,6 +30,13 @@ def budget_levels(instance, costs):
     levels = sorted(set(costs))
     between = [(low + high) / 2 for low, high in pairwise(levels)]
     return [*levels, *(cost - Fraction(1, 10**9) for cost in levels[1:]), *between, levels[-1] + 1]
+
+
+def example_costs(instance, pruning):
+    """What each example pays, in the unit of the prices."""
+    paid = np.zeros(instance.n_examples, dtype=object)
+    np.add.at(paid, instance.acquisition_example, instance.acquisition_cost * instance.acquired(pruning))
+    return (paid * instance.cost_unit * instance.n_examples).tolist()
 
 
 def closed_split(instance, keep, drop):
@@ -58,6 +65,25 @@ def test_every_budget_level_of_random_instances(seed):
             assert (result.status, result.error, result.bound) == (Status.OPTIMAL, best, best)
             assert instance.evaluate(result.pruning) == (result.error, result.cost)
             assert result.cost <= budget
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_cap_binds_every_example(seed):
+    rng = np.random.default_rng(seed)
+    n_binding = 0
+    for _ in range(40):
+        instance = random_instance(rng, max_internal=8)
+        if instance.split_cost.any():
+            continue
+        points = [(*instance.evaluate(one), max(example_costs(instance, one))) for one in prunings(instance)]
+        budget, cap = (points[rng.integers(len(points))][place] for place in (1, 2))
+        result = solve_budget_branch_and_bound(instance, budget, max_cost=cap)
+        best = min(error for error, cost, dearest in points if cost <= budget and dearest <= cap)
+        assert (result.status, result.error, result.bound) == (Status.OPTIMAL, best, best)
+        assert max(example_costs(instance, result.pruning)) <= cap
+        assert instance.evaluate(result.pruning) == (result.error, result.cost)
+        n_binding += best > min(error for error, cost, _ in points if cost <= budget)
+    assert n_binding > 0
 
 
 @settings(max_examples=150, deadline=None)
@@ -168,6 +194,17 @@ def forest_instance():
     X, y = load_breast_cancer(return_X_y=True)
     forest = Forest.from_sklearn(RandomForestClassifier(8, max_leaf_nodes=9, random_state=0).fit(X[:300], y[:300]))
     return PruningInstance.from_forest(forest, X[300:360], FeatureCosts(np.ones(30)))
+
+
+def test_a_cap_on_a_fitted_forest(forest_instance):
+    budget = forest_instance.evaluate(forest_instance.unpruned)[1] / 2
+    free = solve_budget_branch_and_bound(forest_instance, budget)
+    cap = max(example_costs(forest_instance, free.pruning)) - 2
+    capped = solve_budget_branch_and_bound(forest_instance, budget, max_cost=cap, time_limit=2)
+    greedy = solve_budget(forest_instance, budget, "greedy", max_cost=cap)
+    assert max(example_costs(forest_instance, capped.pruning)) <= cap
+    assert free.error <= capped.bound <= capped.error <= greedy.error
+    assert free.error < capped.error
 
 
 @pytest.mark.parametrize("share", [Fraction(1, 4), Fraction(3, 5), Fraction(4, 5)])
