@@ -15,6 +15,7 @@ from ipforest.ensemble.trees import Trees
 
 INVERSE_LINKS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "identity": lambda margins: margins,
+    "log": np.exp,
     "logit": expit,
     "half logit": lambda margins: expit(2 * margins),
     "multinomial logit": lambda margins: softmax(margins, axis=1),
@@ -42,7 +43,7 @@ class BoostedTrees(Trees):
         Margins before the first tree.
     classes : ndarray, shape (n_classes,), or None
         Class labels; None for regression.
-    link : {"identity", "logit", "half logit", "multinomial logit"}
+    link : {"identity", "log", "logit", "half logit", "multinomial logit"}
         Between margins and what they stand for: targets or probabilities.
 
     Raises

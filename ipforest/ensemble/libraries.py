@@ -12,11 +12,18 @@ from ipforest.ensemble.forest import Forest
 READERS = {
     "sklearn": "ipforest.ensemble.scikit_learn:read_sklearn",
     "lightgbm": "ipforest.ensemble.lightgbm:read_lightgbm",
+    "xgboost": "ipforest.ensemble.xgboost:read_xgboost",
+    "catboost": "ipforest.ensemble.catboost:read_catboost",
 }
 """Reader of a fitted model, by the package that its class, or the nearest of its bases, comes from."""
 
-WRITERS = {"sklearn": "ipforest.ensemble.scikit_learn:forest_to_sklearn"}
-"""Writer of a forest, by format."""
+WRITERS = {
+    "sklearn": "ipforest.ensemble.scikit_learn:forest_to_sklearn",
+    "lightgbm": "ipforest.ensemble.lightgbm:write_lightgbm",
+    "onnx": "ipforest.ensemble.onnx:write_onnx",
+    "c": "ipforest.ensemble.c_source:write_c",
+}
+"""Writer of trees, by format."""
 
 
 def read(model: object) -> Forest | BoostedTrees:
@@ -25,8 +32,9 @@ def read(model: object) -> Forest | BoostedTrees:
     Parameters
     ----------
     model : fitted model
-        scikit-learn: RandomForest*, ExtraTrees*, Bagging* of trees, DecisionTree*, ExtraTree*, GradientBoosting*; also
-        in a FrozenEstimator. LightGBM: LGBMClassifier, LGBMRegressor, Booster.
+        scikit-learn: RandomForest*, ExtraTrees*, Bagging* of trees, DecisionTree*, ExtraTree*, GradientBoosting*,
+        HistGradientBoosting*; also in a FrozenEstimator. LightGBM: LGBMClassifier, LGBMRegressor, Booster. XGBoost:
+        XGBClassifier, XGBRegressor, Booster. CatBoost with symmetric trees: CatBoostClassifier, CatBoostRegressor.
 
     Returns
     -------
@@ -47,27 +55,29 @@ def read(model: object) -> Forest | BoostedTrees:
     return cast("Forest | BoostedTrees", _load(reader)(model))
 
 
-def write(forest: Forest, target: str) -> Any:
-    """Return a forest as a model of another library, or in another format.
+def write(trees: Forest | BoostedTrees, target: str) -> Any:
+    """Return trees as a model of another library, or in another format.
 
     Parameters
     ----------
-    forest : Forest
+    trees : Forest or BoostedTrees
     target : str
-        "sklearn": a fitted RandomForestClassifier or RandomForestRegressor.
+        "sklearn": a Forest as a fitted RandomForestClassifier or RandomForestRegressor.
+        "lightgbm": BoostedTrees as a `lightgbm.Booster`; its ``model_to_string`` is LightGBM's text model.
+        "onnx": an `onnx.ModelProto`. "c": C source, as text.
 
     Raises
     ------
     TypeError
-        It is no Forest.
+        They are no trees of this package, or not of the kind that the format holds.
     ValueError
-        Unknown target.
+        Unknown target, or tests that the format cannot express.
     """
-    if not isinstance(forest, Forest):
-        raise TypeError(f"forest: expected a Forest, got {type(forest).__name__}")
+    if not isinstance(trees, Forest | BoostedTrees):
+        raise TypeError(f"trees: expected a Forest or BoostedTrees, got {type(trees).__name__}")
     if target not in WRITERS:
         raise ValueError(f"target: expected one of {', '.join(WRITERS)}, got {target!r}")
-    return _load(WRITERS[target])(forest)
+    return _load(WRITERS[target])(trees)
 
 
 def _load(entry: str) -> Callable[[Any], Any]:

@@ -1,4 +1,4 @@
-"""Read LightGBM's boosters."""
+"""Between LightGBM's boosters and ours: read from its dump, written as its text model."""
 
 from __future__ import annotations
 
@@ -8,14 +8,28 @@ import numpy as np
 
 from ipforest._arrays import Array
 from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.joining import TreeNodes, category_row, join_trees
 from ipforest.ensemble.trees import LEAF
 
 LINKS = {
     "binary": "logit",
+    "cross_entropy": "logit",
     "multiclass": "multinomial logit",
-    "regression": "identity",
+    **dict.fromkeys(("regression", "regression_l1", "huber", "fair", "quantile", "mape"), "identity"),
+    **dict.fromkeys(("poisson", "gamma", "tweedie"), "log"),
 }
 """Link of each objective that is read."""
+
+OBJECTIVES = {
+    "logit": "binary sigmoid:1",
+    "multinomial logit": "multiclass num_class:{n_margins}",
+    "identity": "regression",
+    "log": "poisson",
+}
+"""Objective that is written for each link."""
+
+CATEGORICAL, DEFAULT_LEFT, MISSING_IS_NAN = 1, 2, 8
+WORD = 32
 
 
 def read_lightgbm(model: Any) -> BoostedTrees:
@@ -26,7 +40,7 @@ def read_lightgbm(model: Any) -> BoostedTrees:
     Raises
     ------
     TypeError
-        An objective that is not read, trees that are averaged (random forest mode), linear trees or categorical splits.
+        An objective that is not read, trees that are averaged (random forest mode), or linear trees.
     sklearn.exceptions.NotFittedError
         The estimator is not fitted.
     """
@@ -34,29 +48,12 @@ def read_lightgbm(model: Any) -> BoostedTrees:
     dump = booster.dump_model()
     link, scale = _link(str(dump["objective"]))
     n_margins = int(dump["num_tree_per_iteration"])
-    trees = [_Tree(info["tree_structure"]) for info in _checked_trees(dump)]
-    offsets = np.concatenate([[0], np.cumsum([tree.size for tree in trees])])
-
-    def joined(name: str) -> Array:
-        return np.concatenate([getattr(tree, name) for tree in trees])
-
-    def children(name: str) -> Array:
-        parts = (
-            np.where(getattr(tree, name) == LEAF, LEAF, getattr(tree, name) + start)
-            for tree, start in zip(trees, offsets, strict=False)
-        )
-        return np.concatenate(list(parts)).astype(np.int32)
-
+    trees = [_nodes(info["tree_structure"]) for info in _checked_trees(dump)]
+    fields = join_trees(trees)
     return BoostedTrees(
-        tree_offsets=offsets,
-        left=children("left"),
-        right=children("right"),
-        feature=joined("feature").astype(np.int32),
-        threshold=joined("threshold"),
-        missing_left=joined("missing_left"),
+        **{**fields, "value": scale * fields["value"]},
         n_features=int(dump["max_feature_idx"]) + 1,
         dtype=np.dtype(np.float64),
-        value=scale * joined("value")[:, None],
         first_output=(np.arange(len(trees)) % n_margins).astype(np.int32),
         base_score=np.zeros(n_margins),
         classes=_classes(model, link, n_margins),
@@ -74,7 +71,7 @@ def _link(objective: str) -> tuple[str, float]:
 
 
 def _classes(model: Any, link: str, n_margins: int) -> Array | None:
-    if link == "identity":
+    if link in ("identity", "log"):
         return None
     return np.asarray(getattr(model, "classes_", np.arange(max(2, n_margins))))
 
@@ -85,32 +82,33 @@ def _checked_trees(dump: dict[str, Any]) -> list[dict[str, Any]]:
     return list(dump["tree_info"])
 
 
-class _Tree:
-    """One tree of the dump as arrays, parents first."""
-
-    def __init__(self, structure: dict[str, Any]) -> None:
-        nodes = [structure]
-        left, right = [], []
-        for node in nodes:
-            is_leaf = "left_child" not in node
-            left.append(LEAF if is_leaf else len(nodes))
-            right.append(LEAF if is_leaf else len(nodes) + 1)
-            if not is_leaf:
-                nodes += [node["left_child"], node["right_child"]]
-        self.size = len(nodes)
-        self.left, self.right = np.array(left), np.array(right)
-        self.feature = np.array([node.get("split_feature", LEAF) for node in nodes])
-        self.threshold = np.array([_threshold(node) for node in nodes])
-        self.missing_left = np.array([_missing_left(node) for node in nodes])
-        self.value = np.array([_leaf_value(node) for node in nodes])
+def _nodes(structure: dict[str, Any]) -> TreeNodes:
+    """List the nodes of a tree of the dump."""
+    nodes = [structure]
+    left, right = [], []
+    for node in nodes:
+        is_leaf = "left_child" not in node
+        left.append(LEAF if is_leaf else len(nodes))
+        right.append(LEAF if is_leaf else len(nodes) + 1)
+        if not is_leaf:
+            nodes += [node["left_child"], node["right_child"]]
+    return TreeNodes(
+        left=left,
+        right=right,
+        feature=[node.get("split_feature", LEAF) for node in nodes],
+        threshold=[_threshold(node) for node in nodes],
+        missing_left=[_missing_left(node) for node in nodes],
+        value=[_leaf_value(node) for node in nodes],
+        left_categories={
+            number: category_row([int(code) for code in node["threshold"].split("||")], inside=True, others=False)
+            for number, node in enumerate(nodes)
+            if node.get("decision_type") == "=="
+        },
+    )
 
 
 def _threshold(node: dict[str, Any]) -> float:
-    if "left_child" not in node:
-        return 0.0
-    if node["decision_type"] != "<=":
-        raise TypeError(f"model: expected splits of numbers (<=), got a categorical one ({node['decision_type']})")
-    return float(node["threshold"])
+    return float(node["threshold"]) if node.get("decision_type") == "<=" else 0.0
 
 
 def _missing_left(node: dict[str, Any]) -> bool:
@@ -119,6 +117,8 @@ def _missing_left(node: dict[str, Any]) -> bool:
         return False
     if node["missing_type"] == "Zero":
         raise TypeError("model: expected missing values to be NaN, got zero_as_missing")
+    if node["decision_type"] == "==":
+        return False
     return bool(node["default_left"] if node["missing_type"] == "NaN" else node["threshold"] >= 0)
 
 
@@ -128,3 +128,101 @@ def _leaf_value(node: dict[str, Any]) -> float:
     if "leaf_features" in node:
         raise TypeError("model: expected leaves with one value, got linear trees")
     return float(node["leaf_value"])
+
+
+def write_lightgbm(trees: BoostedTrees) -> Any:
+    """Return boosted trees as a LightGBM booster; see `ipforest.ensemble.write`.
+
+    The base score becomes a first round of single leaves.
+
+    Raises
+    ------
+    TypeError
+        They are no `BoostedTrees`.
+    ValueError
+        A link that LightGBM has not, trees for several outputs at once, or an incomplete round.
+    """
+    from lightgbm import Booster
+
+    return Booster(model_str=lightgbm_text(trees))
+
+
+def lightgbm_text(trees: BoostedTrees) -> str:
+    """Write the text of a LightGBM model; see `write_lightgbm`."""
+    if not isinstance(trees, BoostedTrees):
+        raise TypeError(f"trees: expected BoostedTrees, which LightGBM adds up, got {type(trees).__name__}")
+    n_margins = trees.base_score.size
+    if trees.link not in OBJECTIVES:
+        raise ValueError(f"trees: expected a link of {', '.join(OBJECTIVES)}, got {trees.link!r}")
+    if trees.value.shape[1] > 1 or not np.array_equal(trees.first_output, np.arange(trees.n_trees) % n_margins):
+        raise ValueError(
+            f"trees: expected rounds of {n_margins} trees, one per margin in order, as LightGBM has them, got others"
+        )
+    threshold = np.minimum(trees.float64_thresholds(), np.finfo(np.float64).max)
+    blocks = [_leaf_text(number, score) for number, score in enumerate(trees.base_score.tolist())]
+    blocks += [
+        _tree_text(trees, threshold, number, range(start, stop))
+        for number, (start, stop) in enumerate(trees, start=n_margins)
+    ]
+    names = trees.feature_names or tuple(f"Column_{column}" for column in range(trees.n_features))
+    header = [
+        "tree",
+        "version=v4",
+        f"num_class={n_margins}",
+        f"num_tree_per_iteration={n_margins}",
+        "label_index=0",
+        f"max_feature_idx={trees.n_features - 1}",
+        f"objective={OBJECTIVES[trees.link].format(n_margins=n_margins)}",
+        f"feature_names={' '.join('_'.join(name.split()) for name in names)}",
+        f"feature_infos={' '.join(['[-1e+308:1e+308]'] * trees.n_features)}",
+        f"tree_sizes={' '.join(str(len(block)) for block in blocks)}",
+        "",
+        "",
+    ]
+    return (
+        "\n".join(header) + "".join(blocks) + "end of trees\n\nfeature_importances:\n\nparameters:\nend of parameters\n"
+    )
+
+
+def _leaf_text(number: int, value: float) -> str:
+    return f"Tree={number}\nnum_leaves=1\nnum_cat=0\nleaf_value={value!r}\nis_linear=0\nshrinkage=1\n\n\n"
+
+
+def _tree_text(trees: BoostedTrees, threshold: Array, number: int, nodes: range) -> str:
+    """Write one tree: its tests are numbered in order, its leaves -1, -2, ... in order."""
+    inner = [node for node in nodes if trees.left[node] != LEAF]
+    leaves = [node for node in nodes if trees.left[node] == LEAF]
+    if not inner:
+        return _leaf_text(number, float(trees.value[nodes[0], 0]))
+    place = {node: position for position, node in enumerate(inner)}
+    place |= {node: -1 - position for position, node in enumerate(leaves)}
+    categorical = [node for node in inner if trees.category_set[node] >= 0]
+    words = [_bits(trees, node) for node in categorical]
+    set_of = {node: position for position, node in enumerate(categorical)}
+    columns: dict[str, list[Any]] = {
+        "split_feature": [trees.feature[node] for node in inner],
+        "split_gain": [0] * len(inner),
+        "threshold": [set_of[node] if node in set_of else repr(float(threshold[node])) for node in inner],
+        "decision_type": [
+            MISSING_IS_NAN + (CATEGORICAL if node in set_of else DEFAULT_LEFT * int(trees.missing_left[node]))
+            for node in inner
+        ],
+        "left_child": [place[int(trees.left[node])] for node in inner],
+        "right_child": [place[int(trees.right[node])] for node in inner],
+        "leaf_value": [repr(float(trees.value[node, 0])) for node in leaves],
+    }
+    if categorical:
+        columns["cat_boundaries"] = [0, *np.cumsum([len(row) for row in words])]
+        columns["cat_threshold"] = [word for row in words for word in row]
+    lines = [f"{name}={' '.join(map(str, values))}" for name, values in columns.items()]
+    head = [f"Tree={number}", f"num_leaves={len(leaves)}", f"num_cat={len(categorical)}"]
+    return "\n".join([*head, *lines, "is_linear=0", "shrinkage=1", "", "", ""])
+
+
+def _bits(trees: BoostedTrees, node: int) -> list[int]:
+    """Pack the categories that go left into words of 32 bits."""
+    row = trees.left_categories[trees.category_set[node]]
+    if row[-1] or trees.missing_left[node]:
+        raise ValueError("trees: expected unknown and missing categories to go right, as in LightGBM, got some left")
+    padded = np.append(row[:-1], np.zeros(-(row.size - 1) % WORD, dtype=bool))
+    return [int(word) for word in np.packbits(padded, bitorder="little").view("<u4")]

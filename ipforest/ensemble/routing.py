@@ -1,7 +1,7 @@
 """Compiled walks through trees: leaves reached, tests made, first uses of units.
 
-Where a test sends an example is decided in one place, `_child`: another kind of test (a set of categories, say) is
-another field of `Splits` and a branch there. First uses are found by climbing from the leaves. Kernels are parallel
+Where a test sends an example is decided in one place, `_child`: another kind of test is another field of `Splits` and a
+branch there. First uses are found by climbing from the leaves. Kernels are parallel
 over trees or over examples, so results do not depend on the number of threads.
 """
 
@@ -26,6 +26,10 @@ class Splits(NamedTuple):
         An example goes left if its feature is at most this.
     missing_left : ndarray of bool, shape (n_nodes,)
         Whether a missing value goes left.
+    category_set : ndarray of int32, shape (n_nodes,)
+        The set of categories that goes left, -1 for a test of a number.
+    left_categories : ndarray of bool, shape (n_sets, n_categories + 1)
+        Whether a category is in the set; the last column is for all others.
     """
 
     root: Array
@@ -34,12 +38,20 @@ class Splits(NamedTuple):
     feature: Array
     threshold: Array
     missing_left: Array
+    category_set: Array
+    left_categories: Array
 
 
 @njit
 def _child(splits: Splits, node: int, x: float) -> int:
     """Return the child of a node to which its test sends a value."""
-    goes_left = splits.missing_left[node] if np.isnan(x) else x <= splits.threshold[node]
+    if np.isnan(x):
+        goes_left = splits.missing_left[node]
+    elif splits.left_categories.shape[0] > 0 and splits.category_set[node] >= 0:
+        others = splits.left_categories.shape[1] - 1
+        goes_left = splits.left_categories[splits.category_set[node], int(x) if 0 <= x < others else others]
+    else:
+        goes_left = x <= splits.threshold[node]
     return int(splits.left[node] if goes_left else splits.right[node])
 
 
@@ -262,7 +274,7 @@ def fill_first_uses(needs: FirstNeeds, leaves: Array, pair_index: Array, next_po
 
 @njit
 def _depth_first_ranges(parent: Array) -> tuple[Array, Array]:
-    """Give each node a range ``begin[h]:end[h]`` that holds its own number, ``begin[h]``, and those of all below it."""
+    """Return each node a range ``begin[h]:end[h]`` that holds its own number, ``begin[h]``, and those of all below it."""
     size = np.ones(parent.size, np.int32)
     for node in range(parent.size - 1, -1, -1):
         if parent[node] >= 0:

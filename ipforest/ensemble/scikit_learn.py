@@ -13,6 +13,8 @@ from sklearn.ensemble import (
     ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -23,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
+from ipforest.ensemble.histogram_boosting import read_histogram_boosting
 from ipforest.ensemble.trees import LEAF
 
 SINGLE_TREES = (DecisionTreeClassifier, DecisionTreeRegressor)
@@ -30,6 +33,7 @@ FORESTS = (RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, 
 BAGGINGS = (BaggingClassifier, BaggingRegressor)
 AVERAGING = (*SINGLE_TREES, *FORESTS, *BAGGINGS)
 BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
+HISTOGRAM_BOOSTED = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 
 SUPPORTED = "RandomForest*, ExtraTrees*, Bagging* of trees, DecisionTree* or ExtraTree*"
 
@@ -39,8 +43,13 @@ def read_sklearn(model: Any) -> Forest | BoostedTrees:
     inner = _unfrozen(model)
     if isinstance(inner, BOOSTED):
         return _boosted_from_sklearn(inner)
+    if isinstance(inner, HISTOGRAM_BOOSTED):
+        return read_histogram_boosting(inner)
     if not isinstance(inner, AVERAGING):
-        raise TypeError(f"model: expected scikit-learn's {SUPPORTED}, or GradientBoosting*, got {_name_of(inner)}")
+        raise TypeError(
+            f"model: expected scikit-learn's {SUPPORTED}, GradientBoosting* or HistGradientBoosting*, "
+            f"got {_name_of(inner)}"
+        )
     return forest_from_sklearn(inner)
 
 
@@ -184,7 +193,21 @@ def _values(tree: Any, classes: npt.NDArray[Any] | None) -> npt.NDArray[np.float
 
 
 def forest_to_sklearn(forest: Forest) -> Any:
-    """Return the forest as a fitted scikit-learn random forest that predicts the same."""
+    """Return the forest as a fitted scikit-learn random forest that predicts the same.
+
+    Raises
+    ------
+    TypeError
+        The trees are added up, not averaged.
+    ValueError
+        A test is none of scikit-learn's forests: of a category, by "<", or of float64 values.
+    """
+    if not isinstance(forest, Forest):
+        raise TypeError(f"trees: expected a Forest, which scikit-learn averages, got {type(forest).__name__}")
+    if forest.tests_categories.any() or forest.comparison != "<=" or forest.dtype != np.float32:
+        raise ValueError(
+            "forest: expected tests x <= threshold of float32 numbers, as scikit-learn's forests make them, got others"
+        )
     kind, tree_kind = (
         (RandomForestClassifier, DecisionTreeClassifier)
         if forest.is_classifier

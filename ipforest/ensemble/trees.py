@@ -66,6 +66,10 @@ class Trees:
         Examples are rounded to float32 or float64 before they are compared.
     feature_names : tuple of str, shape (n_features,), optional
         The columns of training; a data frame must have the same.
+    category_set : ndarray of int32, shape (n_nodes,), optional
+        Of a node that tests a category, the set that goes left; -1 at all other nodes.
+    left_categories : ndarray of bool, shape (n_sets, n_categories + 1), optional
+        Whether categories 0, 1, ... are in the set; the last column is for all others, negative numbers included.
 
     Attributes
     ----------
@@ -81,7 +85,14 @@ class Trees:
         outside the range, or another comparison, dtype or number of names.
     """
 
-    NODE_FIELDS: ClassVar[tuple[str, ...]] = ("left", "right", "feature", "threshold", "missing_left")
+    NODE_FIELDS: ClassVar[tuple[str, ...]] = (
+        "left",
+        "right",
+        "feature",
+        "threshold",
+        "missing_left",
+        "category_set",
+    )
     TREE_FIELDS: ClassVar[tuple[str, ...]] = ()
 
     tree_offsets: IntArray
@@ -94,6 +105,8 @@ class Trees:
     comparison: Literal["<=", "<"] = field(default="<=", kw_only=True)
     dtype: np.dtype[Any] = field(default=FLOAT32, kw_only=True)
     feature_names: tuple[str, ...] | None = field(default=None, kw_only=True)
+    category_set: npt.NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32), kw_only=True)
+    left_categories: BoolArray = field(default_factory=lambda: np.empty((0, 1), dtype=bool), kw_only=True)
     parent: npt.NDArray[np.int32] = field(init=False)
     internal_nodes: npt.NDArray[np.int32] = field(init=False)
 
@@ -107,12 +120,24 @@ class Trees:
             ("missing_left", np.bool_),
         ):
             object.__setattr__(self, name, checked_array(getattr(self, name), name, dtype, (self.n_nodes,)))
+        self._set_categories()
         object.__setattr__(self, "dtype", np.dtype(self.dtype))
         object.__setattr__(self, "feature_names", checked_names(self.feature_names, self.n_features))
         internal = np.flatnonzero(self.left != LEAF).astype(np.int32)
         self._check_tests(internal)
         object.__setattr__(self, "parent", read_only(self._parents(internal)))
         object.__setattr__(self, "internal_nodes", read_only(internal))
+
+    def _set_categories(self) -> None:
+        numbers = self.category_set if np.size(self.category_set) else np.full(self.n_nodes, -1)
+        shape = np.shape(self.left_categories)
+        object.__setattr__(self, "category_set", checked_array(numbers, "category_set", np.int32, (self.n_nodes,)))
+        object.__setattr__(
+            self, "left_categories", checked_array(self.left_categories, "left_categories", np.bool_, shape)
+        )
+        last = self.category_set.max()
+        if len(shape) != 2 or last >= shape[0]:
+            raise ValueError(f"left_categories: expected a row for each set 0..{last}, got shape {shape}")
 
     def _check_tests(self, internal: npt.NDArray[np.int32]) -> None:
         tested = self.feature[internal]
@@ -166,7 +191,43 @@ class Trees:
     def splits(self) -> routing.Splits:
         """The tests as the kernels of `ipforest.ensemble.routing` make them: ``x <= threshold``."""
         threshold = self.threshold if self.comparison == "<=" else np.nextafter(self.threshold, -np.inf)
-        return routing.Splits(self.tree_offsets[:-1], self.left, self.right, self.feature, threshold, self.missing_left)
+        return routing.Splits(
+            self.tree_offsets[:-1],
+            self.left,
+            self.right,
+            self.feature,
+            threshold,
+            self.missing_left,
+            self.category_set,
+            self.left_categories,
+        )
+
+    def float64_thresholds(self) -> FloatArray:
+        """Return thresholds such that float64 values go left exactly if ``x <= threshold``, shape (n_nodes,).
+
+        Where examples are rounded to float32 first, it is the largest value that is rounded to one that goes left.
+        """
+        threshold: FloatArray = self.splits.threshold
+        if self.dtype == np.float64:
+            return threshold
+        below = self.float32_thresholds()
+        with np.errstate(over="ignore"):
+            above = np.nextafter(below, np.float32(np.inf))
+        middle = (below.astype(np.float64) + above) / 2
+        is_even = below.view(np.int32) % 2 == 0
+        return np.where(is_even, middle, np.nextafter(middle, -np.inf))
+
+    def float32_thresholds(self) -> npt.NDArray[np.float32]:
+        """Return thresholds such that float32 values go left exactly if ``x <= threshold``, shape (n_nodes,)."""
+        threshold = self.splits.threshold
+        with np.errstate(over="ignore"):
+            nearest = threshold.astype(np.float32)
+            return np.where(nearest <= threshold, nearest, np.nextafter(nearest, np.float32(-np.inf)))
+
+    @property
+    def tests_categories(self) -> BoolArray:
+        """Whether each node tests a category, shape (n_nodes,)."""
+        return np.greater_equal(self.category_set, 0, dtype=bool)
 
     def apply(self, X: npt.ArrayLike) -> IntArray:
         """Find the leaf that each example reaches in each tree, numbered within the tree as scikit-learn does.
@@ -442,6 +503,7 @@ class Trees:
             "feature": np.where(inner, self.feature[stays], LEAF),
             "threshold": self.threshold[stays],
             "missing_left": self.missing_left[stays],
+            "category_set": np.where(inner, self.category_set[stays], -1),
         }
 
     def __len__(self) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import numpy.typing as npt
 
@@ -18,10 +16,7 @@ def first_trees(forest: Forest, n_trees: int) -> Forest:
     if n_trees == 0:
         first = first_trees(forest, 1)
         return first.prune(Pruning(np.zeros(first.n_internal, dtype=bool)))
-    stop = int(forest.tree_offsets[n_trees])
-    names = ("left", "right", "feature", "threshold", "missing_left", "value", "weight", "n_samples", "impurity")
-    columns = {name: getattr(forest, name)[:stop] for name in names}
-    return replace(forest, tree_offsets=forest.tree_offsets[: n_trees + 1], **columns)
+    return forest.first(n_trees)
 
 
 def staged_costs(forest: Forest, leaves: npt.NDArray[np.int32], costs: FeatureCosts) -> FloatArray:

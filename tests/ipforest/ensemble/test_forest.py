@@ -388,6 +388,7 @@ def test_trees_do_not_share_nodes() -> None:
         **forest_fields(),
         **{name: np.zeros(10) for name in ("threshold", "weight", "impurity")},
         **{name: np.zeros(10, dtype=int) for name in ("feature", "n_samples")},
+        "category_set": np.full(10, -1),
         "missing_left": np.zeros(10, dtype=bool),
         "value": np.ones((10, 3)),
     }

@@ -1,10 +1,13 @@
 """read and write: which models are taken, and what is said of others."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from fitted_forests import KINDS, examples, fitted
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression
 
 from ipforest.ensemble import Forest, read, write
 
@@ -30,9 +33,12 @@ def test_a_subclass_from_elsewhere_is_read_as_its_base() -> None:
 @pytest.mark.parametrize(
     ("model", "text"),
     [
-        (3, "model: expected a fitted model of sklearn, lightgbm, got builtins.int"),
-        (np.ones(3), "model: expected a fitted model of sklearn, lightgbm, got numpy.ndarray"),
-        (HistGradientBoostingRegressor(), r"model: expected scikit-learn's RandomForest\*, .*, or GradientBoosting\*"),
+        (3, "model: expected a fitted model of sklearn, lightgbm, xgboost, catboost, got builtins.int"),
+        (np.ones(3), "model: expected a fitted model of sklearn, .*, got numpy.ndarray"),
+        (
+            LinearRegression(),
+            r"model: expected scikit-learn's RandomForest\*, .* or HistGradientBoosting\*, got Linear",
+        ),
     ],
 )
 def test_other_models_are_refused(model, text: str) -> None:
@@ -42,7 +48,11 @@ def test_other_models_are_refused(model, text: str) -> None:
 
 def test_other_targets_are_refused() -> None:
     forest = read(fitted("classifier", "tree"))
-    with pytest.raises(ValueError, match="target: expected one of sklearn, got 'cobol'"):
+    with pytest.raises(ValueError, match="target: expected one of sklearn, lightgbm, onnx, c, got 'cobol'"):
         write(forest, "cobol")
-    with pytest.raises(TypeError, match="forest: expected a Forest, got int"):
+    with pytest.raises(TypeError, match="trees: expected a Forest or BoostedTrees, got int"):
         write(3, "sklearn")
+    with pytest.raises(TypeError, match="trees: expected BoostedTrees, which LightGBM adds up, got Forest"):
+        write(forest, "lightgbm")
+    with pytest.raises(ValueError, match="forest: expected tests x <= threshold of float32 numbers"):
+        write(replace(forest, comparison="<"), "sklearn")

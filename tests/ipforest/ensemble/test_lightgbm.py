@@ -3,8 +3,9 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 
-from ipforest.ensemble.libraries import read
+from ipforest.ensemble import read, write
 
 lightgbm = pytest.importorskip("lightgbm")
 
@@ -49,10 +50,67 @@ def test_boosters_cost_penalties_and_names() -> None:
     np.testing.assert_allclose(read(model.booster_).predict_proba(X)[:, 1], model.booster_.predict(X), rtol=1e-10)
 
 
+def categorical_examples() -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 45, 600), rng.random(600), rng.integers(0, 3, 600)]).astype(float)
+    y = np.isin(X[:, 0], [1, 4, 40]) * 5.0 + X[:, 1] + (X[:, 2] == 1)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    return X, y
+
+
+def test_categories_known_and_unknown_go_the_same_way() -> None:
+    X, y = categorical_examples()
+    model = lightgbm.LGBMRegressor(**SMALL, min_data_per_group=2, cat_smooth=1)
+    trees = read(model.fit(X, y, categorical_feature=[0, 2]))
+    assert trees.tests_categories.any()
+    assert not trees.tests_categories.all()
+    strange = np.column_stack([np.arange(-3, 60), np.full(63, 0.3), np.arange(63) % 5]).astype(float)
+    for examples in (X, strange):
+        np.testing.assert_allclose(trees.predict(examples), model.predict(examples), rtol=1e-12)
+    first = trees.first(2)
+    np.testing.assert_array_equal(first.apply(X), trees.apply(X)[:, :2])
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("load", [load_breast_cancer, load_digits])
+def test_written_models_predict_the_same(load: Any, missing: bool) -> None:
+    X, y = load(return_X_y=True)
+    training = with_gaps(X) if missing else X.astype(np.float64)
+    trees = read(GradientBoostingClassifier(n_estimators=4).fit(X, y))
+    trees = trees if not missing else read(HistGradientBoostingClassifier(max_iter=4).fit(training, y))
+    booster = write(trees, "lightgbm")
+    np.testing.assert_allclose(booster.predict(training), probabilities(trees, training), rtol=1e-12, atol=1e-15)
+    again = read(lightgbm.Booster(model_str=booster.model_to_string()))
+    np.testing.assert_array_equal(again.margins(training), trees.margins(training))
+
+
+def test_written_categories_and_targets() -> None:
+    X, y = categorical_examples()
+    model = lightgbm.LGBMRegressor(**SMALL, min_data_per_group=2).fit(X, y, categorical_feature=[0, 2])
+    np.testing.assert_allclose(write(read(model), "lightgbm").predict(X), model.predict(X), rtol=1e-12)
+    stump = read(lightgbm.LGBMRegressor(**SMALL).fit(X[:30, 1:2], np.ones(30)))
+    np.testing.assert_allclose(write(stump, "lightgbm").predict(X[:, 1:2]), 1.0)
+
+
+def test_what_lightgbm_has_not_is_refused() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = read(GradientBoostingClassifier(loss="exponential", n_estimators=2).fit(X, y))
+    with pytest.raises(ValueError, match=r"trees: expected a link of logit, .*, got 'half logit'"):
+        write(model, "lightgbm")
+    three = read(GradientBoostingClassifier(n_estimators=2).fit(*load_iris(return_X_y=True)))
+    with pytest.raises(ValueError, match="trees: expected rounds of 3 trees, one per margin in order"):
+        write(three.reordered([1, 0, 2, 3, 4, 5]), "lightgbm")
+
+
+def probabilities(trees: Any, X: Any) -> Any:
+    found = trees.predict_proba(X)
+    return found[:, 1] if found.shape[1] == 2 else found
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"objective": "poisson"}, r"expected an objective of binary, multiclass, regression, got poisson"),
+        ({"objective": "cross_entropy_lambda"}, r"expected an objective of binary, .*, got cross_entropy_lambda"),
         (
             {"boosting_type": "rf", "subsample": 0.5, "subsample_freq": 1},
             r"expected boosted trees, got averaged ones",
@@ -64,14 +122,12 @@ def test_boosters_cost_penalties_and_names() -> None:
 def test_what_is_not_read(settings: dict[str, Any], message: str) -> None:
     X, y = load_diabetes(return_X_y=True)
     sparse = np.where(X > 0, X, 0)
-    model = lightgbm.LGBMRegressor(**{**SMALL, **settings}).fit(sparse, y)
+    model = lightgbm.LGBMRegressor(**{**SMALL, **settings}).fit(sparse, y / y.max())
     with pytest.raises(TypeError, match=message):
         read(model)
 
 
-def test_categories_are_not_read() -> None:
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.integers(0, 6, 300), rng.random(300)])
-    model = lightgbm.LGBMRegressor(**SMALL).fit(X, np.isin(X[:, 0], [1, 4]) * 5.0 + X[:, 1], categorical_feature=[0])
-    with pytest.raises(TypeError, match=r"expected splits of numbers \(<=\), got a categorical one"):
-        read(model)
+def test_logarithmic_link() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    model = lightgbm.LGBMRegressor(**SMALL, objective="poisson").fit(X, y)
+    np.testing.assert_allclose(read(model).predict(X), model.predict(X), rtol=1e-10)

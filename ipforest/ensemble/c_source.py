@@ -1,0 +1,127 @@
+"""Trees as C source, for where there is no Python: a microcontroller that reads its sensors one at a time."""
+
+from __future__ import annotations
+
+from string import Template
+
+import numpy as np
+
+from ipforest._arrays import Array
+from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.forest import Forest
+from ipforest.ensemble.trees import LEAF
+
+SOURCE = Template("""\
+/* $n_trees trees, $n_nodes nodes. C99; needs math.h$link_needs.
+
+   trees_predict(read, context, output) fills output[$n_outputs] with $meaning.
+   A feature is read when a path first tests it, and then kept: read(feature, context) is called at most
+   once per feature, and only for what the example pays for. NAN is a missing value. */
+
+#include <math.h>
+#include <stdbool.h>
+
+#define N_FEATURES $n_features
+#define N_TREES $n_trees
+#define N_VALUES $n_values
+#define N_MARGINS $n_margins
+#define N_OUTPUTS $n_outputs
+
+typedef $real (*trees_read)(int feature, void *context);
+
+static const int root[N_TREES] = {$root};
+static const int first_output[N_TREES] = {$first_output};
+static const int left[$n_nodes] = {$left};
+static const int right[$n_nodes] = {$right};
+static const int feature_of[$n_nodes] = {$feature};
+static const $real threshold[$n_nodes] = {$threshold};
+static const bool missing_left[$n_nodes] = {$missing_left};
+static const double value[$n_nodes][N_VALUES] = {$value};
+static const double base_score[N_MARGINS] = {$base_score};
+
+void trees_predict(trees_read read, void *context, double output[N_OUTPUTS])
+{
+    $real x[N_FEATURES];
+    bool known[N_FEATURES] = {false};
+    double margin[N_MARGINS];
+    for (int k = 0; k < N_MARGINS; k++)
+        margin[k] = base_score[k];
+    for (int tree = 0; tree < N_TREES; tree++) {
+        int node = root[tree];
+        while (left[node] >= 0) {
+            const int f = feature_of[node];
+            if (!known[f]) {
+                x[f] = read(f, context);
+                known[f] = true;
+            }
+            node = (isnan(x[f]) ? missing_left[node] : x[f] <= threshold[node]) ? left[node] : right[node];
+        }
+        for (int k = 0; k < N_VALUES; k++)
+            margin[first_output[tree] + k] += value[node][k];
+    }
+$link}
+""")
+
+LINKS = {
+    "mean": "    for (int k = 0; k < N_OUTPUTS; k++)\n        output[k] = margin[k] / N_TREES;\n",
+    "identity": "    output[0] = margin[0];\n",
+    "log": "    output[0] = exp(margin[0]);\n",
+    "logit": "    output[1] = 1 / (1 + exp(-margin[0]));\n    output[0] = 1 - output[1];\n",
+    "half logit": "    output[1] = 1 / (1 + exp(-2 * margin[0]));\n    output[0] = 1 - output[1];\n",
+    "multinomial logit": """\
+    double largest = margin[0], total = 0;
+    for (int k = 1; k < N_MARGINS; k++)
+        largest = fmax(largest, margin[k]);
+    for (int k = 0; k < N_MARGINS; k++)
+        total += output[k] = exp(margin[k] - largest);
+    for (int k = 0; k < N_MARGINS; k++)
+        output[k] /= total;
+""",
+}
+"""From margins to outputs."""
+
+
+def write_c(trees: Forest | BoostedTrees) -> str:
+    """Write trees as one C99 function; see `ipforest.ensemble.write`.
+
+    Raises
+    ------
+    ValueError
+        There are tests of categories.
+    """
+    if trees.tests_categories.any():
+        raise ValueError("trees: expected tests of numbers, got some of categories")
+    if isinstance(trees, BoostedTrees):
+        link, base_score, first_output = trees.link, trees.base_score, trees.first_output
+    else:
+        link, base_score = "mean", np.zeros(trees.value.shape[1])
+        first_output = np.zeros(trees.n_trees, dtype=np.int32)
+    narrow = trees.dtype == np.float32
+    threshold = trees.float32_thresholds() if narrow else trees.float64_thresholds()
+    return SOURCE.substitute(
+        n_trees=trees.n_trees,
+        n_nodes=trees.n_nodes,
+        n_features=trees.n_features,
+        n_values=trees.value.shape[1],
+        n_margins=base_score.size,
+        n_outputs=1 if trees.classes is None else len(trees.classes),
+        meaning="the prediction" if trees.classes is None else "the probability of each class",
+        link_needs="" if link in ("mean", "identity") else " and its library",
+        real="float" if narrow else "double",
+        root=_listed(trees.tree_offsets[:-1]),
+        first_output=_listed(first_output),
+        left=_listed(np.where(trees.is_leaf, LEAF, trees.left)),
+        right=_listed(np.where(trees.is_leaf, LEAF, trees.right)),
+        feature=_listed(trees.feature),
+        threshold=_listed(np.where(trees.is_leaf, 0, threshold), "f" if narrow else ""),
+        missing_left=_listed(trees.missing_left.astype(int)),
+        value=", ".join(f"{{{_listed(row)}}}" for row in trees.value),
+        base_score=_listed(base_score),
+        link=LINKS[link],
+    )
+
+
+def _listed(values: Array, suffix: str = "") -> str:
+    """List numbers so that C reads them back exactly; an infinite threshold is C's HUGE_VAL."""
+    texts = [f"{value!r}{suffix}" for value in values.astype(np.float64 if suffix else values.dtype).tolist()]
+    return ", ".join(text.replace("inf" + suffix, "HUGE_VAL") for text in texts)

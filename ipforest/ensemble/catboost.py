@@ -1,0 +1,99 @@
+"""Read CatBoost's symmetric trees from its JSON model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from ipforest._arrays import Array
+from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.joining import TreeNodes, join_trees
+from ipforest.ensemble.trees import LEAF
+
+LINKS = {
+    **dict.fromkeys(("Logloss", "CrossEntropy"), "logit"),
+    "MultiClass": "multinomial logit",
+    **dict.fromkeys(("RMSE", "MAE", "Quantile", "Huber", "LogCosh", "MAPE"), "identity"),
+    **dict.fromkeys(("Poisson", "Tweedie"), "log"),
+}
+"""Link of each loss that is read."""
+
+
+def read_catboost(model: Any) -> BoostedTrees:
+    """Read a fitted CatBoostClassifier, CatBoostRegressor or CatBoost whose trees are symmetric.
+
+    A symmetric tree makes the same test at all nodes of a level. Columns go by their order.
+
+    Raises
+    ------
+    TypeError
+        A loss that is not read, other trees, or tests of categories or text.
+    """
+    stored = _dump(model)
+    loss = str(stored["model_info"]["params"]["loss_function"]["type"])
+    if loss not in LINKS:
+        raise TypeError(f"model: expected a loss of {', '.join(LINKS)}, got {loss}")
+    if "oblivious_trees" not in stored:
+        raise TypeError("model: expected symmetric trees, got others (grow_policy)")
+    features = stored["features_info"].get("float_features", [])
+    scale, base = stored["scale_and_bias"]
+    trees = [_nodes(tree, features, scale) for tree in stored["oblivious_trees"]]
+    n_features = len(model.feature_names_)
+    link = LINKS[loss]
+    return BoostedTrees(
+        **join_trees(trees),
+        n_features=n_features,
+        dtype=np.dtype(np.float32),
+        first_output=np.zeros(len(trees), dtype=np.int32),
+        base_score=np.array(base, dtype=np.float64),
+        classes=np.asarray(model.classes_) if link in ("logit", "multinomial logit") else None,
+        link=link,
+    )
+
+
+def _dump(model: Any) -> dict[str, Any]:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.json"
+        model.save_model(str(path), format="json")
+        stored: dict[str, Any] = json.loads(path.read_text())
+    return stored
+
+
+def _nodes(tree: dict[str, Any], features: list[dict[str, Any]], scale: float) -> TreeNodes:
+    """Unfold a symmetric tree: test s sets bit s of the leaf's number where the feature exceeds the border."""
+    splits = tree["splits"]
+    if any(split["split_type"] != "FloatFeature" for split in splits):
+        raise TypeError(f"model: expected tests of numbers, got {splits}")
+    depth = len(splits)
+    values = scale * np.array(tree["leaf_values"], dtype=np.float64).reshape(2**depth, -1)
+    tested = [features[split["float_feature_index"]] for split in splits]
+    level = np.repeat(np.arange(depth + 1), 2 ** np.arange(depth + 1))
+    node = np.arange(level.size)
+    is_leaf = level == depth
+    test = np.minimum(level, depth - 1)
+
+    def of_level(per_split: list[Any]) -> Array:
+        return np.asarray(per_split)[test] if depth else np.zeros(1, dtype=np.int64)
+
+    node_values = np.zeros((level.size, values.shape[1]))
+    node_values[is_leaf] = values[_reversed_bits(np.arange(2**depth), depth)]
+    return TreeNodes(
+        left=np.where(is_leaf, LEAF, 2 * node + 1),
+        right=np.where(is_leaf, LEAF, 2 * node + 2),
+        feature=of_level([feature["flat_feature_index"] for feature in tested]),
+        threshold=of_level([np.float64(np.float32(split["border"])) for split in splits]),
+        missing_left=of_level([feature["nan_value_treatment"] != "AsTrue" for feature in tested]),
+        value=node_values,
+    )
+
+
+def _reversed_bits(numbers: Array, n_bits: int) -> Array:
+    """Reverse the bits: leaves in order have the first test as their highest bit, CatBoost as the lowest."""
+    result = np.zeros_like(numbers)
+    for bit in range(n_bits):
+        result |= (numbers >> bit & 1) << (n_bits - 1 - bit)
+    return result

@@ -1,0 +1,114 @@
+"""Read scikit-learn's HistGradientBoosting estimators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.utils.validation import check_is_fitted
+
+from ipforest._arrays import Array, BoolArray, FloatArray
+from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.joining import TreeNodes, category_row, join_trees
+from ipforest.ensemble.trees import LEAF
+
+LINKS = {
+    "log_loss": "logit",
+    **dict.fromkeys(("squared_error", "absolute_error", "quantile"), "identity"),
+    **dict.fromkeys(("poisson", "gamma"), "log"),
+}
+"""Link of each loss that is read."""
+
+
+def read_histogram_boosting(estimator: Any) -> BoostedTrees:
+    """Read a fitted HistGradientBoostingClassifier or HistGradientBoostingRegressor.
+
+    Raises
+    ------
+    TypeError
+        A loss that is not read, or categories that are no integers >= 0.
+    """
+    check_is_fitted(estimator)
+    if estimator.loss not in LINKS:
+        raise TypeError(f"model: expected a loss of {', '.join(LINKS)}, got {estimator.loss}")
+    columns = _Columns(estimator)
+    known = estimator._bin_mapper.make_known_categories_bitsets()
+    trees = [_nodes(tree, columns, known) for stage in estimator._predictors for tree in stage]
+    n_margins = estimator.n_trees_per_iteration_
+    link = LINKS[estimator.loss]
+    return BoostedTrees(
+        **join_trees(trees),
+        n_features=int(estimator.n_features_in_),
+        dtype=np.dtype(np.float64),
+        feature_names=tuple(estimator.feature_names_in_) if hasattr(estimator, "feature_names_in_") else None,
+        first_output=np.tile(np.arange(n_margins), len(estimator._predictors)).astype(np.int32),
+        base_score=np.asarray(estimator._baseline_prediction, dtype=np.float64).reshape(-1),
+        classes=estimator.classes_ if isinstance(estimator, HistGradientBoostingClassifier) else None,
+        link="multinomial logit" if n_margins > 1 else link,
+    )
+
+
+class _Columns:
+    """Which column of X each feature of the trees is, and which of its values each category.
+
+    The estimator puts columns of categories first and numbers their values.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        n_features = int(estimator.n_features_in_)
+        self.column = np.arange(n_features)
+        self.values: dict[int, FloatArray] = {}
+        if estimator._preprocessor is None:
+            return
+        is_categorical = np.asarray(estimator.is_categorical_, dtype=bool)
+        self.column = np.concatenate([np.flatnonzero(is_categorical), np.flatnonzero(~is_categorical)])
+        encoder = estimator._preprocessor.named_transformers_["encoder"]
+        self.values = dict(enumerate(map(_codes, encoder.categories_)))
+
+
+def _codes(categories: Any) -> FloatArray:
+    """Take the categories of a column as numbers, the missing one left out."""
+    try:
+        numbers = np.asarray(categories, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"model: expected categories that are integers >= 0, got {list(categories)[:3]}") from None
+    numbers = numbers[~np.isnan(numbers)]
+    if np.any(numbers < 0) or np.any(numbers != np.rint(numbers)):
+        raise TypeError(f"model: expected categories that are integers >= 0, got {numbers[:3].tolist()}")
+    return numbers
+
+
+def _nodes(tree: Any, columns: _Columns, known: tuple[Array, Array]) -> TreeNodes:
+    nodes = tree.nodes
+    is_leaf = nodes["is_leaf"].astype(bool)
+    bitset_of_feature, place_of_feature = known[0], known[1]
+    left_categories = {}
+    for node in np.flatnonzero(nodes["is_categorical"].astype(bool) & ~is_leaf).tolist():
+        feature = int(nodes["feature_idx"][node])
+        left = _members(tree.raw_left_cat_bitsets[nodes["bitset_idx"][node]])
+        seen = _members(bitset_of_feature[place_of_feature[feature]])
+        goes_left = left | ~seen if nodes["missing_go_to_left"][node] else left
+        left_categories[node] = _renumbered(goes_left, columns.values[feature], bool(nodes["missing_go_to_left"][node]))
+    return TreeNodes(
+        left=np.where(is_leaf, LEAF, nodes["left"].astype(np.int64)),
+        right=np.where(is_leaf, LEAF, nodes["right"].astype(np.int64)),
+        feature=np.where(is_leaf, LEAF, columns.column[np.where(is_leaf, 0, nodes["feature_idx"])]),
+        threshold=nodes["num_threshold"],
+        missing_left=nodes["missing_go_to_left"],
+        value=nodes["value"],
+        left_categories=left_categories,
+    )
+
+
+def _members(bitset: Array) -> BoolArray:
+    """Unpack a bitset of 256 categories."""
+    return np.unpackbits(np.ascontiguousarray(bitset, dtype="<u4").view(np.uint8), bitorder="little").astype(bool)
+
+
+def _renumbered(goes_left: BoolArray, values: FloatArray, unknown_left: bool) -> BoolArray:
+    """Say of the categories themselves, not of their numbers, where they go."""
+    row = category_row(values.astype(np.int64), inside=False, others=unknown_left)
+    row[:-1] = unknown_left
+    row[values.astype(np.int64)] = goes_left[: values.size]
+    return row

@@ -1,0 +1,119 @@
+"""Trees of other libraries, one by one, put into the flat arrays of `Trees`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ipforest._arrays import Array, BoolArray
+from ipforest.ensemble.trees import LEAF
+
+
+class TreeNodes(NamedTuple):
+    """One tree; the root is node 0, nodes that it does not lead to are left out.
+
+    Parameters
+    ----------
+    left, right : array of int, shape (n_nodes,)
+        Children, -1 at leaves.
+    feature : array of int, shape (n_nodes,)
+    threshold : array of float, shape (n_nodes,)
+    missing_left : array of bool, shape (n_nodes,)
+    value : array of float, shape (n_nodes,) or (n_nodes, n_values)
+    left_categories : dict of int to ndarray of bool, optional
+        Of the nodes that test a category: which categories go left; the last entry is for all others.
+    """
+
+    left: Any
+    right: Any
+    feature: Any
+    threshold: Any
+    missing_left: Any
+    value: Any
+    left_categories: dict[int, BoolArray] = {}  # noqa: RUF012  # never written
+
+
+def join_trees(trees: Sequence[TreeNodes]) -> dict[str, Any]:
+    """Return the fields of `Trees`, and ``value``, parents before their children.
+
+    Raises
+    ------
+    ValueError
+        There are no trees.
+    """
+    if not trees:
+        raise ValueError("model: expected at least one tree, got none")
+    orders = [_breadth_first(tree.left, tree.right) for tree in trees]
+    offsets = np.concatenate([[0], np.cumsum([order.size for order in orders])])
+    numbered = [number for number, tree in enumerate(trees) for _ in tree.left_categories]
+    fields: dict[str, list[Array]] = {name: [] for name in ("left", "right", "category_set")}
+    for tree, order, start in zip(trees, orders, offsets.tolist(), strict=False):
+        new_number = np.full(np.size(tree.left), LEAF)
+        new_number[order] = np.arange(order.size) + start
+        for name in ("left", "right"):
+            old = np.asarray(getattr(tree, name))[order]
+            fields[name].append(np.where(old == LEAF, LEAF, new_number[old]))
+        sets = np.full(np.size(tree.left), -1)
+        sets[list(tree.left_categories)] = np.arange(len(tree.left_categories))
+        fields["category_set"].append(sets[order])
+    first_set = np.searchsorted(numbered, np.arange(len(trees)))
+    sets = np.concatenate(fields.pop("category_set"))
+    tree_of_node = np.repeat(np.arange(len(trees)), np.diff(offsets))
+    joined = {name: np.concatenate(parts).astype(np.int32) for name, parts in fields.items()}
+    is_leaf = joined["left"] == LEAF
+
+    def taken(name: str) -> Array:
+        return np.concatenate(
+            [np.asarray(getattr(tree, name))[order] for tree, order in zip(trees, orders, strict=True)]
+        )
+
+    values = taken("value").astype(np.float64)
+    return {
+        "tree_offsets": offsets,
+        **joined,
+        "feature": np.where(is_leaf, LEAF, taken("feature")).astype(np.int32),
+        "threshold": np.where(is_leaf, 0.0, taken("threshold").astype(np.float64)),
+        "missing_left": taken("missing_left").astype(bool) & ~is_leaf,
+        "category_set": np.where(sets < 0, -1, sets + first_set[tree_of_node]).astype(np.int32),
+        "left_categories": _table([row for tree in trees for row in tree.left_categories.values()]),
+        "value": values if values.ndim == 2 else values[:, None],
+    }
+
+
+def _breadth_first(left: Any, right: Any) -> Array:
+    order = [0]
+    for node in order:
+        if left[node] != LEAF:
+            order += [left[node], right[node]]
+    return np.array(order)
+
+
+def _table(rows: Sequence[BoolArray]) -> BoolArray:
+    """Bring sets of categories to one width."""
+    width = max((row.size for row in rows), default=1)
+    table = np.empty((len(rows), width), dtype=bool)
+    for number, row in enumerate(rows):
+        table[number, : row.size - 1] = row[:-1]
+        table[number, row.size - 1 :] = row[-1]
+    return table
+
+
+def category_row(members: Sequence[int] | Array, *, inside: bool, others: bool, size: int = 0) -> BoolArray:
+    """Tell which categories go left, the last entry being for all others.
+
+    Parameters
+    ----------
+    members : sequence of int
+        Categories that go left if `inside`, else right.
+    inside, others : bool
+        Whether the members, and categories beyond the row, go left.
+    size : int
+        The row has at least so many categories; those that are no members go where the members do not go.
+    """
+    chosen = np.asarray(members, dtype=np.int64)
+    row = np.full(max(size, chosen.max(initial=-1) + 1) + 1, not inside)
+    row[chosen] = inside
+    row[-1] = others
+    return row

@@ -1,0 +1,88 @@
+"""ONNX and C source: predictions equal those of the trees, missing values included; C reads no feature twice."""
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+)
+
+from ipforest.ensemble import BoostedTrees, Forest, read, write
+
+MODELS = {
+    "forest": RandomForestClassifier(5, random_state=0),
+    "logit": HistGradientBoostingClassifier(max_iter=5),
+    "half logit": GradientBoostingClassifier(loss="exponential", n_estimators=5),
+    "multinomial logit": HistGradientBoostingClassifier(max_iter=3),
+    "identity": HistGradientBoostingRegressor(max_iter=5),
+    "log": HistGradientBoostingRegressor(loss="poisson", max_iter=5),
+}
+
+
+def trees_and_examples(name: str) -> tuple[Forest | BoostedTrees, Any]:
+    load = {"multinomial logit": load_iris, "identity": load_diabetes, "log": load_diabetes}.get(
+        name, load_breast_cancer
+    )
+    X, y = load(return_X_y=True)
+    gaps = X.copy()
+    if name != "half logit":
+        gaps[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
+    return read(MODELS[name].fit(gaps, y)), gaps
+
+
+def predicted(trees: Forest | BoostedTrees, X: Any) -> Any:
+    return trees.predict_proba(X) if trees.is_classifier else trees.predict(X)[:, None]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_onnx_predicts_the_same(name: str) -> None:
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    trees, X = trees_and_examples(name)
+    session = runtime.InferenceSession(write(trees, "onnx").SerializeToString())
+    (found,) = session.run(None, {"X": X.astype(trees.dtype)})
+    np.testing.assert_allclose(found, predicted(trees, X), rtol=3e-6, atol=3e-7)
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+@pytest.mark.parametrize("name", MODELS)
+def test_c_predicts_the_same_and_reads_what_is_paid_for(name: str, tmp_path: Path) -> None:
+    trees, X = trees_and_examples(name)
+    source, library = tmp_path / "trees.c", tmp_path / "trees.so"
+    source.write_text(write(trees, "c"))
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC"]
+    subprocess.run(["gcc", *flags, str(source), "-o", str(library), "-lm"], check=True)
+    real = ctypes.c_float if trees.dtype == np.float32 else ctypes.c_double
+    expected, usage = predicted(trees, X), trees.feature_usage(X) > 0
+    output = (ctypes.c_double * expected.shape[1])()
+    function = ctypes.CDLL(str(library)).trees_predict
+    callback = ctypes.CFUNCTYPE(real, ctypes.c_int, ctypes.c_void_p)
+    for i, row in enumerate(X[:40].astype(trees.dtype).tolist()):
+        read_features: list[int] = []
+
+        def read_feature(feature: int, _: Any, row: Any = row, seen: list[int] = read_features) -> float:
+            seen.append(feature)
+            return float(row[feature])
+
+        function(callback(read_feature), None, output)
+        np.testing.assert_allclose(output, expected[i], rtol=1e-12)
+        assert sorted(read_features) == np.flatnonzero(usage[i]).tolist()
+
+
+def test_categories_are_not_written() -> None:
+    X = np.arange(60.0)[:, None] % 6
+    model = HistGradientBoostingRegressor(max_iter=2, categorical_features=[0], min_samples_leaf=2)
+    trees = read(model.fit(X, np.isin(X[:, 0], [1, 4]) * 1.0))
+    pytest.importorskip("onnx")
+    for target in ("c", "onnx"):
+        with pytest.raises(ValueError, match="trees: expected tests of numbers, got some of categories"):
+            write(trees, target)
