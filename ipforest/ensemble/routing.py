@@ -274,7 +274,7 @@ def fill_first_uses(needs: FirstNeeds, leaves: Array, pair_index: Array, next_po
 
 @njit
 def _depth_first_ranges(parent: Array) -> tuple[Array, Array]:
-    """Return each node a range ``begin[h]:end[h]`` that holds its own number, ``begin[h]``, and those of all below it."""
+    """Give each node a range ``begin[h]:end[h]`` that holds its own number, ``begin[h]``, and those of all below it."""
     size = np.ones(parent.size, np.int32)
     for node in range(parent.size - 1, -1, -1):
         if parent[node] >= 0:
