@@ -27,8 +27,10 @@ from ipforest._arrays import (
 )
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble import routing
+from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
-from ipforest.losses import ErrorData, node_errors
+from ipforest.ensemble.trees import Trees
+from ipforest.losses import ErrorData, NodeErrors, node_errors, stage_errors
 from ipforest.rational import INT64_SAFE, as_fraction, exact_sum, nonnegative_fraction
 from ipforest.results import Pruning
 
@@ -278,17 +280,61 @@ class PruningInstance:
         TypeError, ValueError, OverflowError
             Bad examples, prices for another number of features, an unknown loss, numbers too large.
         """
-        costs = forest.matched_costs(costs)
-        examples = forest.checked_examples(X_cost, "X_cost")
-        price_of_split = nonnegative_fraction(split_cost, "split_cost")
         errors = node_errors(forest, loss, error_data, resolution, class_costs)
+        return cls._from_trees(forest, X_cost, costs, errors, split_cost)
+
+    @classmethod
+    def from_boosted(
+        cls,
+        trees: BoostedTrees,
+        X_cost: npt.ArrayLike,
+        costs: FeatureCosts,
+        error_data: ErrorData,
+        loss: str = "second-order",
+        split_cost: object = 0,
+        resolution: object | None = None,
+    ) -> PruningInstance:
+        """Build the instance of boosted trees: errors from each tree's own step, costs from routed examples.
+
+        Parameters
+        ----------
+        trees : BoostedTrees
+            With values at internal nodes; see `ipforest.ensemble.refitting.fill_inner_values`.
+        X_cost : array, shape (n_examples, n_features)
+        costs : FeatureCosts
+        error_data : tuple (X, y) or (X, y, weights)
+            Examples on which the steps are judged, training or held-out.
+        loss : {"second-order", "stage"}
+            See `ipforest.losses.stage_errors`, which says what of it is exact and what a surrogate.
+        split_cost, resolution : number, optional
+            As in `from_forest`.
+
+        Returns
+        -------
+        PruningInstance
+            Its errors add up over the trees: ``1/N_e sum e_h z_h`` in place of ``1/(N_e T) sum e_h z_h``.
+
+        Raises
+        ------
+        TypeError, ValueError, OverflowError
+            Bad examples, prices for another number of features, an unknown loss, numbers too large.
+        """
+        return cls._from_trees(trees, X_cost, costs, stage_errors(trees, loss, error_data, resolution), split_cost)
+
+    @classmethod
+    def _from_trees(
+        cls, trees: Trees, X_cost: npt.ArrayLike, costs: FeatureCosts, errors: NodeErrors, split_cost: object
+    ) -> PruningInstance:
+        costs = trees.matched_costs(costs)
+        examples = trees.checked_examples(X_cost, "X_cost")
+        price_of_split = nonnegative_fraction(split_cost, "split_cost")
         denominator = lcm(costs.denominator, price_of_split.denominator)
         unit_costs = np.array([_int64(cost * denominator) for cost in costs.unit_costs], dtype=np.int64)
-        leaves = forest.leaves(examples)
-        uses = forest.first_uses(leaves, costs)
+        leaves = trees.leaves(examples)
+        uses = trees.first_uses(leaves, costs)
         return cls(
-            tree_offsets=forest.tree_offsets,
-            node_parent=forest.parent,
+            tree_offsets=trees.tree_offsets,
+            node_parent=trees.parent,
             errors=errors.errors,
             indptr=uses.indptr,
             indices=uses.indices,

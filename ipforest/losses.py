@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import xlogy
 
 from ipforest._arrays import Array, FloatArray
+from ipforest.ensemble.margin_losses import MARGIN_LOSSES, encode_targets
 from ipforest.rational import INT64_SAFE, as_fraction
 
 if TYPE_CHECKING:
+    from ipforest.ensemble.boosted import BoostedTrees
     from ipforest.ensemble.forest import Forest
 
 ErrorData: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike] | tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
@@ -21,6 +24,7 @@ ErrorData: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike] | tuple[npt.ArrayLike
 
 CLASSIFICATION_LOSSES = ("misclassification", "gini", "entropy")
 REGRESSION_LOSSES = ("squared_error",)
+STAGE_LOSSES = ("second-order", "stage")
 
 EXAMPLE_BITS, TOTAL_BITS = 16, 28
 
@@ -90,6 +94,116 @@ def node_errors(
         total_weight = float(weights.sum())
     step = _step(losses, float(losses[roots].sum()), n_examples, resolution)
     return _as_integers(losses, step, total_weight, forest.n_trees)
+
+
+def stage_errors(trees: BoostedTrees, loss: str, error_data: ErrorData, resolution: object | None = None) -> NodeErrors:
+    r"""Compute e_h of every node of boosted trees, each tree judged at the margins of all trees before it.
+
+    With v_h what node h adds as a leaf, and g_i, h_i the derivatives of example i's loss at its margin F_i before the
+    tree,
+
+    - "stage" is the loss itself, :math:`e_h = \sum_{i \in h} \ell(y_i, F_i + v_h)`;
+    - "second-order" is its expansion, :math:`e_h = \sum_{i \in h} (g_i v_h + h_i v_h^2 / 2 + c_i)`, where c_i depends
+      on the tree and the example only and makes every term nonnegative. It needs a pass per tree, not one per level.
+
+    **What is exact, what is a surrogate.** The sum over the leaves of a tree is exactly what that tree's step loses
+    ("stage"), so for one tree, or for the last one with the others left as they are, the optimal pruning is optimal for
+    the loss. Of several trees, pruning one moves the margins at which later ones were judged: the sum over trees is a
+    surrogate for the loss of the whole. The pruning is optimal, and certified, for the surrogate; refit the leaves
+    after it (`ipforest.ensemble.refitting`).
+
+    Parameters
+    ----------
+    trees : BoostedTrees
+        With values at internal nodes.
+    loss : {"second-order", "stage"}
+    error_data : tuple (X, y) or (X, y, weights)
+        Training or held-out examples; weights have shape (n_samples,).
+    resolution : number, optional
+        Rounding step; see `node_errors`.
+
+    Returns
+    -------
+    NodeErrors
+        ``error_unit`` makes the sum over all trees an average over the examples, so that lambda is what a unit of cost
+        is worth in loss.
+
+    Raises
+    ------
+    ValueError
+        Unknown loss, targets the trees do not know, or losses too large for int64.
+    """
+    if loss not in STAGE_LOSSES:
+        raise ValueError(f"loss: expected one of {', '.join(map(repr, STAGE_LOSSES))} for boosted trees, got {loss!r}")
+    if not isinstance(error_data, tuple) or len(error_data) not in (2, 3):
+        raise ValueError(f"error_data: expected a pair (X, y) or (X, y, weights), got {type(error_data).__name__}")
+    leaves = trees.leaves(trees.checked_examples(error_data[0], "error_data X"))
+    n_samples = leaves.shape[1]
+    targets = encode_targets(error_data[1], trees.classes)
+    weight = np.asarray(error_data[2] if len(error_data) == 3 else np.ones(n_samples), dtype=np.float64)
+    if targets.shape[0] != n_samples or weight.shape != (n_samples,):
+        raise ValueError(f"error_data: expected {n_samples} targets and weights, got {targets.shape[0]}, {weight.size}")
+    if not np.all(np.isfinite(weight) & (weight >= 0)) or not weight.any():
+        raise ValueError("error_data: expected finite weights >= 0, some > 0, got others")
+    losses = np.empty(trees.n_nodes)
+    margins = np.tile(trees.base_score, (n_samples, 1))
+    judge = _stage_losses if loss == "stage" else _second_order_losses
+    for number, (columns, (start, stop)) in enumerate(zip(trees.output_columns(), trees, strict=True)):
+        losses[start:stop] = judge(trees, number, columns, leaves[number], margins, targets, weight)
+        margins[:, columns] += trees.value[leaves[number]]
+    roots = trees.tree_offsets[:-1]
+    losses = _nonnegative(losses)
+    step = _step(losses, float(losses[roots].sum()), n_samples * trees.n_trees, resolution)
+    return _as_integers(losses, step, float(weight.sum()), trees.n_trees)
+
+
+def _second_order_losses(
+    trees: BoostedTrees,
+    number: int,
+    columns: slice,
+    reached: npt.NDArray[np.int32],
+    margins: FloatArray,
+    targets: FloatArray,
+    weight: FloatArray,
+) -> FloatArray:
+    loss = MARGIN_LOSSES[trees.link]
+    value = trees.value[slice(*trees.tree_offsets[number : number + 2].tolist())]
+    gradient, hessian = (of(margins, targets)[:, columns] for of in (loss.gradient, loss.hessian))
+    largest = np.abs(value).max(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        deepest = np.where(gradient == 0, 0.0, np.square(gradient) / (2 * hessian))
+    offset = np.minimum(deepest, np.abs(gradient) * largest)
+    sums = trees.sums_of_tree(number, reached, weight[:, None] * np.hstack([gradient, hessian, offset]))
+    G, H, C = np.split(sums, 3, axis=1)
+    return np.asarray((G * value + H * np.square(value) / 2 + C).sum(axis=1))
+
+
+def _stage_losses(
+    trees: BoostedTrees,
+    number: int,
+    columns: slice,
+    reached: npt.NDArray[np.int32],
+    margins: FloatArray,
+    targets: FloatArray,
+    weight: FloatArray,
+) -> FloatArray:
+    loss = MARGIN_LOSSES[trees.link]
+    start, stop = trees.tree_offsets[number : number + 2].tolist()
+    losses = np.zeros(stop - start)
+    rows, node = np.arange(reached.size), reached
+    while rows.size:
+        moved = margins[rows]
+        moved[:, columns] += trees.value[node]
+        lost = weight[rows] * (loss.value(moved, targets[rows]) - _least_loss(trees.link, targets[rows]))
+        losses += np.bincount(node - start, lost, stop - start)
+        above = trees.parent[node]
+        rows, node = rows[above >= 0], above[above >= 0]
+    return losses
+
+
+def _least_loss(link: str, targets: FloatArray) -> FloatArray | float:
+    """Return what no margin can undercut: only the Poisson loss may be negative."""
+    return (targets - xlogy(targets, targets)).sum(axis=1) if link == "log" else 0.0
 
 
 def loss_for(loss: str | None, is_classification: bool) -> str:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, softmax
 
 from ipforest._arrays import Array, FloatArray, checked_array
+from ipforest.ensemble import routing
 from ipforest.ensemble.trees import Trees
+
+if TYPE_CHECKING:
+    from ipforest.results import Pruning
 
 INVERSE_LINKS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "identity": lambda margins: margins,
@@ -35,7 +39,8 @@ class BoostedTrees(Trees):
     tree_offsets, left, right, feature, threshold, missing_left, n_features, comparison, dtype, feature_names
         The structure; see `ipforest.ensemble.Trees`.
     value : ndarray of float64, shape (n_nodes, n_values)
-        What a leaf adds, learning rate included.
+        What a leaf adds, learning rate included; at an internal node what it adds if it becomes a leaf, 0 where the
+        library does not store it (see `ipforest.ensemble.refitting.fill_inner_values`).
     first_output : ndarray of int32, shape (n_trees,)
         The leaves of tree t add to the margins ``first_output[t]`` to ``first_output[t] + n_values - 1``: a tree for
         one class has one value per leaf, a tree for all has as many as there are margins.
@@ -99,9 +104,45 @@ class BoostedTrees(Trees):
         """
         leaves = self.leaves(self.checked_examples(X))
         total = np.tile(self.base_score, (leaves.shape[1], 1))
-        for reached, first in zip(leaves, self.first_output.tolist(), strict=True):
-            total[:, first : first + self.value.shape[1]] += self.value[reached]
+        for reached, columns in zip(leaves, self.output_columns(), strict=True):
+            total[:, columns] += self.value[reached]
         return total
+
+    def output_columns(self) -> list[slice]:
+        """Return the margins that each tree adds to."""
+        return [slice(first, first + self.value.shape[1]) for first in self.first_output.tolist()]
+
+    def sums_of_tree(self, tree: int, reached: npt.NDArray[np.int32], amounts: FloatArray) -> FloatArray:
+        """Sum amounts of the examples that pass each node of one tree.
+
+        Parameters
+        ----------
+        tree : int
+        reached : ndarray of int32, shape (n_samples,)
+            The leaf, over all nodes, that each example reaches.
+        amounts : ndarray of float64, shape (n_samples, k)
+
+        Returns
+        -------
+        ndarray of float64, shape (n_nodes_of_the_tree, k)
+        """
+        start, stop = self.tree_offsets[tree : tree + 2].tolist()
+        local = reached - start
+        sums: FloatArray = np.column_stack([np.bincount(local, column, stop - start) for column in amounts.T])
+        parent = self.parent[start:stop]
+        routing.accumulate_to_ancestors(np.where(parent < 0, parent, parent - start).astype(np.int32), sums)
+        return sums
+
+    def prune(self, pruning: Pruning) -> Self:
+        """Collapse every internal node that the pruning does not keep into a leaf.
+
+        Raises
+        ------
+        ValueError
+            The pruning has another number of internal nodes, or keeps a node whose parent it does not keep.
+        """
+        stays, structure = self.restriction(pruning.kept)
+        return replace(self, **structure, value=self.value[stays])
 
     def predict_proba(self, X: npt.ArrayLike) -> FloatArray:
         """Return the class probabilities that the link makes of the margins.

@@ -1,0 +1,181 @@
+"""What the leaves of boosted trees add, learnt anew: tree by tree by Newton steps, or all together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+from scipy.sparse import csr_array
+
+from ipforest._arrays import FloatArray
+from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.margin_losses import MARGIN_LOSSES, MarginLoss, encode_targets
+
+__all__ = ["fill_inner_values", "mean_loss", "refit_by_newton", "refit_jointly"]
+
+TINY = 1e-300
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sample:
+    """Examples as the refits see them: where they end, their targets and weights."""
+
+    trees: BoostedTrees
+    leaves: npt.NDArray[np.int32]
+    targets: FloatArray
+    weight: FloatArray
+    loss: MarginLoss
+
+    @classmethod
+    def of(
+        cls, trees: BoostedTrees, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None
+    ) -> _Sample:
+        leaves = trees.leaves(trees.checked_examples(X))
+        targets = encode_targets(y, trees.classes)
+        if targets.shape[0] != leaves.shape[1]:
+            raise ValueError(f"y: expected one target per example, shape ({leaves.shape[1]},), got {np.shape(y)}")
+        weight = np.ones(targets.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        return cls(trees, leaves, targets, weight, MARGIN_LOSSES[trees.link])
+
+    def margins(self) -> FloatArray:
+        total = np.tile(self.trees.base_score, (self.leaves.shape[1], 1))
+        for reached, columns in zip(self.leaves, self.trees.output_columns(), strict=True):
+            total[:, columns] += self.trees.value[reached]
+        return total
+
+    def mean_loss(self, margins: FloatArray) -> float:
+        return float(np.average(self.loss.value(margins, self.targets), weights=self.weight))
+
+
+def mean_loss(
+    trees: BoostedTrees, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
+) -> float:
+    """Compute the average loss of the margins on examples, that of `MARGIN_LOSSES` for the link of the trees."""
+    sample = _Sample.of(trees, X, y, sample_weight)
+    return sample.mean_loss(sample.margins())
+
+
+def fill_inner_values(trees: BoostedTrees, X: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Any:
+    """Return the trees with values at internal nodes: the mean of the leaves below over the examples that reach them.
+
+    It is what a node adds if it becomes a leaf, for trees of libraries that only store their leaves. Nodes that no
+    example reaches get 0.
+    """
+    leaves = trees.leaves(trees.checked_examples(X))
+    weight = np.ones(leaves.shape[1]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    columns = [np.where(trees.is_leaf, column, 0.0)[leaves] * weight for column in trees.value.T]
+    total, *sums = trees.reach_sums(leaves, [weight, *columns]).T
+    means = np.column_stack(sums) / np.maximum(total, TINY)[:, None]
+    return replace(trees, value=np.where(trees.is_leaf[:, None], trees.value, means))
+
+
+def refit_by_newton(
+    trees: BoostedTrees,
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    sample_weight: npt.ArrayLike | None = None,
+    *,
+    learning_rate: float = 0.1,
+    l2: float = 1.0,
+) -> BoostedTrees:
+    r"""Refit the values of all nodes tree by tree, each by one Newton step at the margins of the trees before it.
+
+    A node adds :math:`-\eta G / (H + l_2)` with the sums of gradients and Hessians of the examples that pass it. Nodes
+    that none passes keep their value.
+
+    Parameters
+    ----------
+    trees : BoostedTrees
+    X, y, sample_weight
+        Examples, shape (n_samples, n_features), their targets and, optionally, weights.
+    learning_rate : float
+        :math:`\eta`.
+    l2 : float
+        Penalty on squared values.
+
+    Returns
+    -------
+    BoostedTrees
+    """
+    sample = _Sample.of(trees, X, y, sample_weight)
+    value = trees.value.copy()
+    margins = np.tile(trees.base_score, (sample.leaves.shape[1], 1))
+    weight = sample.weight[:, None]
+    for number, ((start, stop), columns) in enumerate(zip(trees, trees.output_columns(), strict=True)):
+        reached = sample.leaves[number]
+        gradient = (weight * sample.loss.gradient(margins, sample.targets))[:, columns]
+        hessian = (weight * sample.loss.hessian(margins, sample.targets))[:, columns]
+        sums = trees.sums_of_tree(number, reached, np.hstack([gradient, hessian, weight]))
+        G, H = np.split(sums[:, :-1], 2, axis=1)
+        passed = sums[:, -1] > 0
+        steps = -learning_rate * G / np.maximum(H + l2, TINY)
+        value[start:stop][passed] = steps[passed]
+        margins[:, columns] += value[reached]
+    return replace(trees, value=value)
+
+
+def refit_jointly(
+    trees: BoostedTrees,
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    sample_weight: npt.ArrayLike | None = None,
+    *,
+    l2: float = 1.0,
+    max_iter: int = 30,
+) -> BoostedTrees:
+    r"""Refit all leaf values together: ridge regression from where they are, for any loss.
+
+    Minimises :math:`\sum_i \ell(y_i, F_i) + \frac{l_2}{2} \lVert v - v_0 \rVert^2` over the leaf values v, by L-BFGS
+    from the present values v_0: the loss on the examples never rises. Internal nodes keep their values.
+
+    Parameters
+    ----------
+    trees : BoostedTrees
+    X, y, sample_weight
+        Examples, shape (n_samples, n_features), their targets and, optionally, weights.
+    l2 : float
+        Penalty on what is added to the values.
+    max_iter : int
+        Most iterations.
+
+    Returns
+    -------
+    BoostedTrees
+    """
+    sample = _Sample.of(trees, X, y, sample_weight)
+    start = sample.margins()
+    n_trees, n_samples = sample.leaves.shape
+    number = np.cumsum(trees.is_leaf) - 1
+    n_leaves, n_values = int(number[-1]) + 1, trees.value.shape[1]
+    indptr = np.arange(0, n_trees * n_samples + 1, n_trees)
+    columns = trees.output_columns()
+    designs = []
+    for first in sorted({block.start for block in columns}):
+        mine = np.array([block.start == first for block in columns], dtype=np.float64)
+        ends = csr_array(
+            (np.tile(mine, n_samples), number[sample.leaves.T].ravel(), indptr.copy()), (n_samples, n_leaves)
+        )
+        ends.eliminate_zeros()
+        designs.append((slice(first, first + n_values), ends, ends.T.tocsr()))
+
+    def objective(flat: FloatArray) -> tuple[float, FloatArray]:
+        change = flat.reshape(n_leaves, n_values)
+        margins = start.copy()
+        for block, ends, _ in designs:
+            margins[:, block] += ends @ change
+        loss = float(sample.weight @ sample.loss.value(margins, sample.targets))
+        slope = sample.weight[:, None] * sample.loss.gradient(margins, sample.targets)
+        gradient = l2 * change
+        for block, _, transposed in designs:
+            gradient = gradient + transposed @ slope[:, block]
+        return loss + l2 / 2 * float(np.square(change).sum()), gradient.ravel()
+
+    found = minimize(
+        objective, np.zeros(n_leaves * n_values), jac=True, method="L-BFGS-B", options={"maxiter": max_iter}
+    )
+    value = trees.value.copy()
+    value[trees.is_leaf] += found.x.reshape(n_leaves, n_values)
+    return replace(trees, value=value)
