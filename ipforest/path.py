@@ -25,15 +25,26 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from math import inf
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import Array, IntArray, checked_array, checked_integer, read_only
+from ipforest._arrays import (
+    Array,
+    IntArray,
+    checked_array,
+    checked_integer,
+    load_arrays,
+    one_line,
+    read_only,
+    save_arrays,
+)
 from ipforest._records import records_to_csv
 from ipforest.instance import PruningInstance, require_instance
+from ipforest.maxflow.checkpoint import pack, read_subproblems, unpack, write_subproblems
 from ipforest.maxflow.network import TUNING, Lambda, Tuning
 from ipforest.maxflow.parametric_cut import Halves, ParametricCut, Subproblem, resolve
 from ipforest.maxflow.presolve import presolve, restore_flow
@@ -46,6 +57,10 @@ from ipforest.results import BudgetResult, DualFlow, Mixture, Pruning, PruningRe
 logger = logging.getLogger(__name__)
 
 NEVER_KEPT = -1
+SEARCH_VERSION = 1
+"""Of the files of unfinished searches."""
+SAVE_EVERY_S = 30.0
+"""Seconds between two copies of a search on disk."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -517,6 +532,106 @@ class PathSearch:
         if path.is_complete:
             self._whole = path
         return path
+
+    def run_saved(
+        self, file: str | Path, progress: ProgressCallback | None = None, every_s: float = SAVE_EVERY_S
+    ) -> None:
+        """Search as `run` does, and save the search every so many seconds and when it is interrupted.
+
+        Parameters
+        ----------
+        file : path
+            Of the search, see `save`; it stays when the search ends.
+        progress : callable, optional
+        every_s : float
+            Seconds between two copies on disk. Subproblems under way are finished first.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+        OverflowError
+            As `prune_path`.
+        """
+        shown = progress or silent
+        while True:
+            due = perf_counter() + every_s
+
+            def report(share: float, message: str, due: float = due) -> None:
+                shown(share, message)
+                if perf_counter() >= due:
+                    raise _SaveNow
+
+            try:
+                self.run(report)
+            except _SaveNow:
+                self.save(file)
+            except KeyboardInterrupt:
+                self.save(file)
+                raise
+            else:
+                return
+
+    def save(self, file: str | Path) -> None:
+        """Write what was found and what is still open to an ``.npz`` file, whole or not at all; see `load`.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+        ValueError
+            The whole path was taken from the search already.
+        """
+        if self._whole is not None:
+            raise ValueError("search: expected one that is not finished, got one whose path is complete")
+        about = {
+            "version": SEARCH_VERSION,
+            "instance": self._instance.fingerprint(),
+            "max_points": self._max_points,
+            "outside": write_subproblems(self._outside),
+            "ended": self._ended,
+            "seconds": self._seconds,
+            "tuning": self._cut.tuning,
+        }
+        save_arrays(file, {"about": np.array(json.dumps(about)), **pack(self._cut)})
+
+    @classmethod
+    def load(cls, file: str | Path, instance: PruningInstance) -> PathSearch:
+        """Take up a search that `save` wrote, of the same instance.
+
+        Raises
+        ------
+        OSError
+            The file cannot be opened.
+        ValueError
+            It is no such file, is truncated or damaged, or of another instance.
+        """
+        stored = load_arrays(file, "unfinished path", compressed=False)
+        try:
+            about = json.loads(str(stored["about"]))
+            if about["version"] != SEARCH_VERSION:
+                raise ValueError(f"version {about['version']}, not {SEARCH_VERSION}")
+            if about["instance"] != instance.fingerprint():
+                raise ValueError("the path of another problem")
+            search = cls(instance, about["max_points"], tuning=Tuning(*about["tuning"]))
+            unpack(search._cut, stored)
+            search._outside = read_subproblems(about["outside"])
+            search._ended, search._seconds = bool(about["ended"]), float(about["seconds"])
+        except (KeyError, TypeError, ValueError) as problem:
+            raise ValueError(
+                f"{file}: expected an unfinished path of this problem, got: {one_line(problem)}; remove the file to "
+                "start anew"
+            ) from None
+        return search
+
+    @property
+    def n_found(self) -> int:
+        """Number of breakpoints that are known."""
+        return len(self._cut.done)
+
+
+class _SaveNow(Exception):
+    """It is time to save a search: no error, it ends a run between two steps."""
 
 
 def _checked_range(lam_range: tuple[object, object]) -> tuple[Fraction, Fraction]:

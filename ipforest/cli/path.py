@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
 from math import inf
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -26,12 +28,22 @@ from ipforest.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from ipforest.path import PruningPath
+    from ipforest.instance import PruningInstance
+    from ipforest.path import PathSearch, PruningPath
+
+UNFINISHED = "path.unfinished.npz"
+"""The search on disk while it runs: the command goes on from it."""
 
 
 def add(commands: Subparsers) -> None:
     """Describe the command."""
-    command = add_command(commands, "path", run, "Compute error and cost of the optimal prunings for every lambda.")
+    command = add_command(
+        commands,
+        "path",
+        run,
+        "Compute error and cost of the optimal prunings for every lambda. With --out, a command that was interrupted "
+        "or killed goes on where it stopped when it is run again.",
+    )
     add_problem_options(command)
     command.add_argument("--budget", metavar="B", help="also say what this average cost of an example buys")
     command.add_argument("--rows", type=positive_integer, default=15, metavar="N", help="rows of the table printed")
@@ -51,9 +63,13 @@ def run(options: Arguments) -> int:
     problem = read_problem(options)
     print_notes(problem)
     instance = problem.instance
-    search = PathSearch(instance)
+    file = None if directory is None else directory / UNFINISHED
+    search = PathSearch(instance) if file is None or not file.exists() else _resumed(file, instance)
     with progress_bar("ipforest path", visible=not options.json) as progress, suppress(KeyboardInterrupt):
-        search.run(progress)
+        if file is None:
+            search.run(progress)
+        else:
+            search.run_saved(file, progress)
     path = search.path()  # of an interrupted search, what it found
     best = None if budget is None else path.at_budget(budget)
     code = DONE if path.is_complete else INTERRUPTED
@@ -65,6 +81,9 @@ def run(options: Arguments) -> int:
         if path.is_complete:  # a coarse path has no flow to certify it
             origin = provenance(problem.forest, problem.X, problem.costs, problem.loss, problem.split_cost)
             write_path_certificate(directory / "path.cert", path, origin)
+            (directory / UNFINISHED).unlink(missing_ok=True)
+        else:
+            print(f"ipforest: interrupted; the same command goes on from {directory / UNFINISHED}", file=sys.stderr)
     if options.json:
         print(path.to_json())
         return code
@@ -74,6 +93,15 @@ def run(options: Arguments) -> int:
     if best is not None:
         console.print(best.summary(), highlight=False, soft_wrap=True)
     return code
+
+
+def _resumed(file: Path, instance: PruningInstance) -> PathSearch:
+    """Take up a search that was interrupted or killed, and say so."""
+    from ipforest.path import PathSearch
+
+    search = PathSearch.load(file, instance)
+    print(f"ipforest: note: goes on from {file}, where {search.n_found} breakpoints are found", file=sys.stderr)
+    return search
 
 
 def _path_table(path: PruningPath, n_rows: int, currency: str) -> Table:

@@ -3,12 +3,12 @@
 import csv
 import json
 import os
+import signal
 import subprocess
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 
 import joblib
 import numpy as np
@@ -25,6 +25,8 @@ from ipforest.model_files import load_model
 from ipforest.solvers import tree_dp
 from proofs.claims import table as claims
 from proofs.claims.claim import Finding, Ruling
+
+ONE_CUT_A_CALL = Tuning(small=-1)
 
 
 def ipforest(*arguments, **environment):
@@ -177,7 +179,12 @@ def interrupted(monkeypatch):
         yield report
 
     monkeypatch.setattr(progress_module, "progress_bar", bar)
-    monkeypatch.setattr(path_module, "PathSearch", partial(path_module.PathSearch, tuning=Tuning(small=-1)))
+
+    class OneCutAtATime(path_module.PathSearch):
+        def __init__(self, *arguments):
+            super().__init__(*arguments, tuning=ONE_CUT_A_CALL)
+
+    monkeypatch.setattr(path_module, "PathSearch", OneCutAtATime)
 
 
 def test_an_interrupted_path_keeps_what_was_found_without_a_certificate(own_forest, tmp_path, interrupted, capsys):
@@ -187,6 +194,65 @@ def test_an_interrupted_path_keeps_what_was_found_without_a_certificate(own_fore
     assert (tmp_path / "path.png").exists()
     assert any(int(row["skipped_after"]) > 0 for row in read_csv(tmp_path / "path.csv"))
     assert not (tmp_path / "path.cert").exists()
+
+
+HANGS_ONCE_SAVED = """
+import sys, time
+from ipforest import path
+from ipforest.cli import main
+from ipforest.maxflow.network import Tuning
+
+class Hanging(path.PathSearch):
+    def __init__(self, instance):
+        super().__init__(instance, tuning=Tuning(small=-1))
+
+    def run_saved(self, file, progress):
+        def report(share, message):
+            if file.exists() and self.n_found and "open" in message:
+                print("saved", flush=True)
+                time.sleep(100)
+        super().run_saved(file, report, every_s=0)
+
+path.PathSearch = Hanging
+sys.exit(main(sys.argv[1:]))
+"""
+"""Cuts one by one, saves the search after each, and waits for a signal once something is found."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL], ids=["interrupted", "killed"])
+def test_a_path_that_was_stopped_goes_on_when_run_again(own_forest, tmp_path, capsys, ending):
+    command = ["path", *map(str, own(own_forest)), "--out"]
+    stopped = subprocess.Popen(
+        [sys.executable, "-c", HANGS_ONCE_SAVED, *command, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with stopped:
+        assert stopped.stdout.readline() == "saved\n"
+        stopped.send_signal(ending)
+        _, complaint = stopped.communicate()
+    unfinished = tmp_path / "path.unfinished.npz"
+    assert unfinished.exists()
+    if ending is signal.SIGINT:
+        assert stopped.returncode == 130
+        assert complaint.endswith(f"ipforest: interrupted; the same command goes on from {unfinished}\n")
+        assert json.loads((tmp_path / "path.json").read_text())["status"] == "interrupted"
+    again = ipforest(*command, tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert f"note: goes on from {unfinished}, where " in again.stderr
+    assert not unfinished.exists()
+    assert main([*command, str(tmp_path / "whole")]) == 0
+    assert (tmp_path / "path.csv").read_text() == (tmp_path / "whole" / "path.csv").read_text()
+    assert main(["verify", str(tmp_path / "path.cert")]) == 0
+
+
+def test_the_unfinished_path_of_another_problem_is_refused(own_forest, tmp_path, interrupted, capsys):
+    command = ["path", *map(str, own(own_forest)), "--out", str(tmp_path)]
+    assert main(command) == 130
+    assert main([*command, "--loss", "gini"]) == 2
+    assert "got: the path of another problem; remove the file to start anew" in capsys.readouterr().err
 
 
 def test_an_interrupted_path_prunes_nothing(own_forest, tmp_path, interrupted, capsys):

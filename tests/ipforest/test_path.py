@@ -237,6 +237,61 @@ def test_an_interrupted_search_goes_on_where_it_stopped(middle_sized, tuning):
     assert_same(search.path(), prune_path(middle_sized))
 
 
+@pytest.mark.parametrize("tuning", [ONE_CUT_A_CALL, TENTATIVE], ids=["exact", "tentative"])
+@pytest.mark.parametrize("n_reports", [1, 5, 9])
+def test_an_interrupted_search_goes_on_from_a_file(middle_sized, tmp_path, tuning, n_reports):
+    search = interrupted(middle_sized, tuning, n_reports)
+    search.save(tmp_path / "search.npz")
+    resumed = PathSearch.load(tmp_path / "search.npz", middle_sized)
+    assert resumed.n_found == search.n_found
+    assert resumed.path().records() == search.path().records()
+    again = PathSearch.load(tmp_path / "search.npz", middle_sized)
+    again.run()
+    assert_same(again.path(), prune_path(middle_sized))
+
+
+def test_a_search_of_a_few_points_goes_on_from_a_file(middle_sized, tmp_path):
+    lams = prune_path(middle_sized).breakpoints
+    search = PathSearch(middle_sized, 6, (lams[2], lams[-3]))
+    search.save(tmp_path / "search.npz")
+    search.run()
+    resumed = PathSearch.load(tmp_path / "search.npz", middle_sized)
+    resumed.run()
+    assert resumed.path().records() == search.path().records()
+    assert resumed.path().skipped == search.path().skipped
+
+
+def test_a_search_is_saved_every_so_many_seconds(middle_sized, tmp_path):
+    seen = []
+
+    def report(share, message):
+        file = tmp_path / "search.npz"
+        seen.append(PathSearch.load(file, middle_sized).n_found if file.exists() else 0)
+
+    search = PathSearch(middle_sized, tuning=ONE_CUT_A_CALL)
+    search.run_saved(tmp_path / "search.npz", report, every_s=0)
+    assert_same(search.path(), prune_path(middle_sized))
+    assert len(set(seen)) > 5
+    assert seen == sorted(seen)
+
+
+def test_files_that_hold_no_search_of_this_instance_are_refused(middle_sized, tmp_path):
+    file = tmp_path / "search.npz"
+    PathSearch(middle_sized).save(file)
+    with pytest.raises(
+        ValueError, match=r"search.npz: expected an unfinished path of this problem, got: the path of an"
+    ):
+        PathSearch.load(file, next(with_wrong_splits()))
+    stored = dict(np.load(file))
+    for name, changed in (("node_order", stored["node_order"][1:]), ("done", np.array("[[1]]"))):
+        np.savez(file, **{**stored, name: changed})
+        with pytest.raises(ValueError, match=r"expected an unfinished path of this problem, got: .*; remove the file"):
+            PathSearch.load(file, middle_sized)
+    file.write_bytes(file.read_bytes()[:300])
+    with pytest.raises(ValueError, match="expected a complete unfinished path file"):
+        PathSearch.load(file, middle_sized)
+
+
 def test_an_interrupt_passes_through_by_default(middle_sized):
     def interrupt(share, message):
         raise KeyboardInterrupt

@@ -1,0 +1,130 @@
+"""The state of a parametric cut between two steps, as arrays: to be written to disk and taken up again.
+
+What follows from the problem alone (the reduced problem, an empty network) is made again and not stored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ipforest.maxflow.network import Lambda
+from ipforest.maxflow.parametric_cut import ParametricCut, Subproblem, TentativeSplit
+
+__all__ = ["pack", "read_subproblems", "unpack", "write_subproblems"]
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+NETWORK = "network"
+
+
+def pack(cut: ParametricCut) -> Arrays:
+    """Return the state of a parametric cut while no step of it runs.
+
+    Parameters
+    ----------
+    cut : ParametricCut
+
+    Returns
+    -------
+    dict of str to ndarray
+        Those arrays of the network that are not as at the start, the permutations, and the subproblems as JSON.
+    """
+    start = dict(_leaves(ParametricCut(cut.reduced, cut.tuning).network, NETWORK))
+    changed = {
+        name: np.asarray(value)
+        for name, value in _leaves(cut.network, NETWORK)
+        if not np.array_equal(value, start[name]) or np.asarray(value).dtype != np.asarray(start[name]).dtype
+    }
+    splits = [(split.start, split.middle, split.stop, *split.lam) for split in cut.tentative]
+    return {
+        **changed,
+        "node_order": cut.node_order,
+        "acquisition_order": cut.acquisition_order,
+        "done": np.array(write_subproblems(cut.done)),
+        "open": np.array(write_subproblems(cut.open)),
+        "tentative": np.array(json.dumps(splits)),
+    }
+
+
+def unpack(cut: ParametricCut, state: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Bring a parametric cut that has not begun into the state of another one of the same problem.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        The state is not one that `pack` gave, or that of another problem.
+    """
+    for name in ("node_order", "acquisition_order"):
+        ordered = getattr(cut, name)
+        if not np.array_equal(np.sort(state[name]), ordered):
+            raise ValueError(f"{name}: expected a permutation of {ordered.size} numbers of this problem, got another")
+        setattr(cut, name, state[name].astype(np.int32))
+    cut.network = _with_leaves(cut.network, NETWORK, state)
+    cut.done, cut.open = read_subproblems(state["done"]), read_subproblems(state["open"])
+    cut.tentative = [
+        TentativeSplit(start, middle, stop, Lambda(p, q))
+        for start, middle, stop, p, q in json.loads(str(state["tentative"]))
+    ]
+
+
+def _leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """List what a named tuple of arrays, numbers and such tuples holds, by dotted names."""
+    for field in value._fields:
+        inner, inner_name = getattr(value, field), f"{name}.{field}"
+        if hasattr(inner, "_fields"):
+            yield from _leaves(inner, inner_name)
+        else:
+            yield inner_name, inner
+
+
+def _with_leaves(value: Any, name: str, stored: Mapping[str, npt.NDArray[Any]]) -> Any:
+    """Replace what is stored by another array of the same shape, or another number."""
+    changed = {}
+    for field in value._fields:
+        inner, inner_name = getattr(value, field), f"{name}.{field}"
+        if hasattr(inner, "_fields"):
+            changed[field] = _with_leaves(inner, inner_name, stored)
+        elif inner_name in stored:
+            array = stored[inner_name]
+            if array.shape != np.shape(inner):
+                raise ValueError(f"{inner_name}: expected shape {np.shape(inner)}, got {array.shape}")
+            changed[field] = array if array.ndim else int(array)
+    return value._replace(**changed)
+
+
+def write_subproblems(problems: Sequence[Subproblem]) -> str:
+    """Write subproblems as JSON."""
+    return json.dumps(
+        [
+            [
+                *(edge for part in (problem.nodes, problem.acquisitions) for edge in (part.start, part.stop)),
+                problem.flow_q,
+                str(problem.lam_low),
+                str(problem.lam_high),
+                *(problem.resolved or (0, 0)),
+            ]
+            for problem in problems
+        ]
+    )
+
+
+def read_subproblems(text: object) -> list[Subproblem]:
+    """Read what `write_subproblems` wrote."""
+    return [
+        Subproblem(
+            slice(a, b),
+            slice(c, d),
+            flow_q,
+            Fraction(low),
+            inf if high == str(inf) else Fraction(high),
+            Lambda(p, q) if q else None,
+        )
+        for a, b, c, d, flow_q, low, high, p, q in json.loads(str(text))
+    ]
