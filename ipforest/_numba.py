@@ -26,7 +26,7 @@ def inner_njit(function: Callable[..., R]) -> Callable[..., R]:
 
     Those of a kernel that takes a network take as long to compile as the kernel.
     """
-    return _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    return _compiled(function, no_cpython_wrapper=True)
 
 
 def inlined(function: Callable[..., R]) -> Callable[..., R]:
@@ -35,7 +35,7 @@ def inlined(function: Callable[..., R]) -> Callable[..., R]:
 
 
 def _compiled(function: Callable[..., R], **options: Any) -> Callable[..., R]:
-    dispatcher = numba.njit(nogil=True, **options)(function)
+    dispatcher = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
     if numba.config.DISABLE_JIT:
         return function
     with suppress(RuntimeError):  # nowhere to write: neither the package's folder nor the user's cache

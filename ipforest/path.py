@@ -47,9 +47,8 @@ from ipforest.instance import PruningInstance, require_instance
 from ipforest.maxflow.checkpoint import pack, read_subproblems, unpack, write_subproblems
 from ipforest.maxflow.network import TUNING, Lambda, Tuning
 from ipforest.maxflow.parametric_cut import Halves, ParametricCut, Subproblem, resolve
-from ipforest.maxflow.presolve import presolve, restore_flow
+from ipforest.maxflow.presolve import presolve, restore_flow, restore_row_order
 from ipforest.maxflow.single_cut import complete_flow, dual_bound
-from ipforest.maxflow.subproblems import restore_row_order
 from ipforest.progress import ProgressCallback, silent
 from ipforest.rational import exact_sum, nonnegative_fraction
 from ipforest.results import BudgetResult, DualFlow, Mixture, Pruning, PruningResult, Status
@@ -694,8 +693,8 @@ def _path_flow(
     for piece, (p, q) in zip(pieces, lambdas, strict=True):
         nodes, acquisitions = cut.part(piece)
         node_p[nodes], node_q[nodes], price[acquisitions] = p, q, p
-    restore_row_order(reduced.indptr, reduced.indices, network.indices, network.flow, reduced.cost.size)
-    flow = restore_flow(instance, reduced, network, node_p, node_q, price)
+    restore_row_order(reduced.rows, network.problem.indices, network.flow.triple, reduced.cost.size)
+    flow = restore_flow(instance, reduced, network.flow, node_p, node_q, price)
     return PathFlow(
         tuple(lam.p for lam in lambdas),
         tuple(lam.q for lam in lambdas),

@@ -10,61 +10,74 @@ import numpy as np
 
 from ipforest._arrays import Array
 from ipforest._numba import inlined, inner_njit
-from ipforest.maxflow.network import DEAD, KEPT, Lambda, Network, Part, Tuning, nodes_of_level
+from ipforest.maxflow.network import (
+    DEAD,
+    KEPT,
+    Flow,
+    Labels,
+    Lambda,
+    Network,
+    Part,
+    Problem,
+    Tuning,
+    Worth,
+    nodes_of_level,
+)
 from ipforest.maxflow.persistency import drop_unprofitable, set_aside
 from ipforest.maxflow.waves import LABELS_TOO_NARROW, NEAR, push_waves
 
 
 @inner_njit
-def load_start(network: Network, part: Part, lam: Lambda, flow_scale: float) -> None:
+def load_start(problem: Problem, flow: Flow, level: Array, part: Part, lam: Lambda, flow_scale: float) -> None:
     """Set capacities for lambda and turn the flow in the arrays, times `flow_scale`, into a feasible one.
 
     What an acquisition would take beyond its price is cut in proportion; what a node cannot send stays as its excess.
     """
-    flow, room, inflow = network.flow, network.room, network.inflow
-    indices, row_start, row_end = network.indices, network.row_start, network.row_end
+    indices, row_start, row_end = problem.indices, problem.row_start, problem.row_end
+    triple, up, excess, own_room = flow.triple, flow.up, flow.excess, flow.own_room
+    room, inflow, cost = flow.room, flow.inflow, problem.cost
     nodes, acquisitions = part
     p, q = lam
     for i in range(acquisitions.size):
         j = acquisitions[i]
-        room[j] = p * network.cost[j]
+        room[j] = p * cost[j]
         inflow[j] = 0
     for i in range(nodes.size):
         h = nodes[i]
-        network.level[h] = 1
-        network.own_room[h] = p * network.split_cost[h] + q * max(-network.gain[h], 0)
-        network.excess[h] = q * max(network.gain[h], 0)
+        level[h] = 1
+        own_room[h] = p * problem.split_cost[h] + q * max(-problem.gain[h], 0)
+        excess[h] = q * max(problem.gain[h], 0)
         if flow_scale > 0.0:
             for x in range(row_start[h], row_end[h]):
-                inflow[indices[x]] += flow[x]
+                inflow[indices[x]] += triple[x]
     for i in range(nodes.size - 1, -1, -1):
         h = nodes[i]
-        left = network.excess[h]
-        taken = min(left, network.own_room[h])
-        network.own_room[h] -= taken
+        left = excess[h]
+        taken = min(left, own_room[h])
+        own_room[h] -= taken
         left -= taken
         for x in range(row_start[h], row_end[h]):
-            if flow[x] > 0:
+            if triple[x] > 0:
                 if flow_scale > 0.0 and left > 0:
                     j = indices[x]
-                    share = min(flow_scale, p * network.cost[j] / inflow[j])
-                    taken = min(np.int64(flow[x] * share), left, room[j])
-                    flow[x] = taken
+                    share = min(flow_scale, p * cost[j] / inflow[j])
+                    taken = min(np.int64(triple[x] * share), left, room[j])
+                    triple[x] = taken
                     room[j] -= taken
                     left -= taken
                 else:
-                    flow[x] = 0
-        above = network.parent[h]
+                    triple[x] = 0
+        above = problem.parent[h]
         taken = np.int64(0)
         if above >= 0:
-            taken = min(np.int64(network.up[h] * flow_scale), left)
-            network.excess[above] += taken
-        network.up[h] = taken
-        network.excess[h] = left - taken
+            taken = min(np.int64(up[h] * flow_scale), left)
+            excess[above] += taken
+        up[h] = taken
+        excess[h] = left - taken
 
 
 @inner_njit
-def mark_kept(network: Network, part: Part, q: int) -> int:
+def mark_kept(problem: Problem, flow: Flow, labels: Labels, part: Part, q: int) -> int:
     """Find the smallest source side of the minimum cut; mark it by ``level == KEPT`` and its acquisitions by label 1.
 
     First the excess goes back to the sources it came from, which makes the preflow a flow; ``excess`` is then what each
@@ -75,26 +88,26 @@ def mark_kept(network: Network, part: Part, q: int) -> int:
     int
         Number of nodes kept.
     """
-    parent, level, up, excess = network.parent, network.level, network.up, network.excess
-    row_start, row_end, indices, flow = network.row_start, network.row_end, network.indices, network.flow
-    label = network.label
+    parent, first_child, next_sibling = problem.parent, problem.first_child, problem.next_sibling
+    row_start, row_end, indices = problem.row_start, problem.row_end, problem.indices
+    triple, up, excess, level, label = flow.triple, flow.up, flow.excess, labels.level, labels.label
     nodes, acquisitions = part
     for i in range(acquisitions.size):
         label[acquisitions[i]] = 0
     waiting = 0
     for i in range(nodes.size):
         h = nodes[i]
-        over = excess[h] - q * max(network.gain[h], 0)
+        over = excess[h] - q * max(problem.gain[h], 0)
         if over > 0:
             excess[h] -= over
-            child = network.first_child[h]
+            child = first_child[h]
             while child >= 0 and over > 0:
                 if parent[child] == h:
                     taken = min(over, up[child])
                     up[child] -= taken
                     excess[child] += taken
                     over -= taken
-                child = network.next_sibling[child]
+                child = next_sibling[child]
         waiting += excess[h] > 0
     if waiting == 0:
         return 0
@@ -109,15 +122,15 @@ def mark_kept(network: Network, part: Part, q: int) -> int:
             above = parent[h]
             yes = excess[h] > 0 or (up[h] > 0 and level[above] == KEPT)
             if not yes:
-                child = network.first_child[h]
+                child = first_child[h]
                 while child >= 0:
                     if parent[child] == h and level[child] == KEPT:
                         yes = True
                         break
-                    child = network.next_sibling[child]
+                    child = next_sibling[child]
             if not yes:
                 for x in range(row_start[h], row_end[h]):
-                    if label[indices[x]] == 1 and flow[x] > 0:
+                    if label[indices[x]] == 1 and triple[x] > 0:
                         yes = True
                         break
             if yes:
@@ -129,34 +142,35 @@ def mark_kept(network: Network, part: Part, q: int) -> int:
     return kept
 
 
-@inlined
-def _without_worthless(network: Network, part: Part, lam: Lambda) -> int:
+@inner_njit
+def _without_worthless(problem: Problem, labels: Labels, worth: Worth, part: Part, lam: Lambda) -> int:
     """Unmark what is worth nothing among the marked nodes; return how many stay."""
+    level, label = labels.level, labels.label
     nodes, acquisitions = part
     for i in range(acquisitions.size):
-        network.label[acquisitions[i]] = 0
-    marked = nodes_of_level(network, nodes, KEPT)
+        label[acquisitions[i]] = 0
+    marked = nodes_of_level(level, nodes, KEPT)
     for i in range(nodes.size):
-        if network.level[nodes[i]] != KEPT:
-            network.level[nodes[i]] = DEAD
-    n_kept = drop_unprofitable(network, Part(marked, acquisitions), lam, np.int64(1))
+        if level[nodes[i]] != KEPT:
+            level[nodes[i]] = DEAD
+    n_kept = drop_unprofitable(problem, level, worth, Part(marked, acquisitions), lam, np.int64(1))
     for i in range(marked.size):
         h = marked[i]
-        if network.level[h] != DEAD:
-            network.level[h] = KEPT
-            for x in range(network.row_start[h], network.row_end[h]):
-                network.label[network.indices[x]] = 1
+        if level[h] != DEAD:
+            level[h] = KEPT
+            for x in range(problem.row_start[h], problem.row_end[h]):
+                label[problem.indices[x]] = 1
     return n_kept
 
 
 @inlined
-def _met(network: Network, acquisitions: Array) -> Array:
+def _met(label: Array, n_payers: Array, acquisitions: Array) -> Array:
     """Acquisitions that the nodes left meet; the others get label 0."""
     chosen, n_chosen = np.empty(acquisitions.size, np.int32), 0
     for i in range(acquisitions.size):
         j = acquisitions[i]
-        network.label[j] = 0
-        if network.n_payers[j] > 0:
+        label[j] = 0
+        if n_payers[j] > 0:
             chosen[n_chosen] = j
             n_chosen += 1
     return chosen[:n_chosen]
@@ -177,14 +191,16 @@ def cut(
         EXACT, then the flow is maximum where it matters for the cut, with `all_flow` everywhere; NEAR: the cut is
         minimal up to a share `tolerance` of the excess; LABELS_TOO_NARROW: nothing was found.
     """
+    problem, flow, labels, worth = network.problem, network.flow, network.labels, network.worth
     left, n_kept = part, 0
-    if not all_flow and drop_unprofitable(network, part, lam, np.int64(0)) < part.nodes.size:
-        set_aside(network, part.nodes, flow_scale)
-        left = Part(nodes_of_level(network, part.nodes, 1), _met(network, part.acquisitions))
-    load_start(network, left, lam, flow_scale)
+    if not all_flow and drop_unprofitable(problem, labels.level, worth, part, lam, np.int64(0)) < part.nodes.size:
+        set_aside(problem, flow, labels.level, worth.n_payers, part.nodes, flow_scale)
+        nodes = nodes_of_level(labels.level, part.nodes, 1)
+        left = Part(nodes, _met(labels.label, worth.n_payers, part.acquisitions))
+    load_start(problem, flow, labels.level, left, lam, flow_scale)
     rounds, outcome = push_waves(network, left, lam, tolerance, tuning)
     if outcome != LABELS_TOO_NARROW:
-        n_kept = mark_kept(network, left, lam.q)
+        n_kept = mark_kept(problem, flow, labels, left, lam.q)
     if outcome == NEAR:
-        n_kept = _without_worthless(network, left, lam)
+        n_kept = _without_worthless(problem, labels, worth, left, lam)
     return n_kept, rounds, outcome

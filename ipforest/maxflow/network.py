@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,60 +70,23 @@ class Part(NamedTuple):
     acquisitions: Array
 
 
-class Network(NamedTuple):
-    """The arrays of a closure problem with n nodes and m acquisitions, and of the flow in it.
+class Problem(NamedTuple):
+    """A closure problem with n nodes and m acquisitions.
 
-    Subproblems share one network: each owns some nodes and acquisitions, and whoever works on it may write the entries
-    of these, and of no others, as said here for each field.
+    Only `split`, `rejoin` and `settle_ends` (`ipforest.maxflow.subproblems`) write here, between cuts.
 
     Attributes
     ----------
     parent : int32 (n,)
-        -1 at roots and where the parent is in another subproblem. Written by `split` and `rejoin`
-        (`ipforest.maxflow.subproblems`), between cuts.
+        -1 at roots and where the parent is in another subproblem.
     first_child, next_sibling : int32 (n,)
-        Of the whole forest; a child counts while its ``parent`` is the node. Never written.
+        Of the whole forest; a child counts while its ``parent`` is the node.
     row_start, row_end : int64 (n,)
         The live triples of node h are ``row_start[h]:row_end[h]``. `split` shortens rows, `rejoin` lengthens them.
     indices : int32 (n_triples,)
         Acquisition of each triple. `split` moves the live triples of a row to its front.
     gain, split_cost : int64 (n,)
-        Never written.
     cost : int64 (m,)
-        Never written.
-    flow : int64 (n_triples,)
-        Flow from node to acquisition: kept from cut to cut, rescaled when one starts.
-    up : int64 (n,)
-        Flow to the parent, likewise.
-    excess : int64 (n,)
-        Flow that waits at a node during a cut; after it, what the arc from the source does not carry.
-    own_room : int64 (n,)
-        What the node's own arcs to the sink can still take at the lambda of the last cut.
-    room : int64 (m,)
-        What an acquisition can still take at the lambda of the last cut.
-    level : int32 (n,)
-        1 or `DEAD` after persistency; in the waves the distance label, `DEAD` without one; `KEPT` after the cut.
-    label : uint8 or int32 (m,)
-        Distance label in the waves; after the cut 1 for the acquisitions of kept nodes.
-    max_label : int
-        No label; labels are smaller.
-    inflow : int64 (m,)
-        Scratch of `load_start`: the flow that an acquisition gets.
-    available : int64 (m,)
-        Scratch of the waves: what nodes of the acquisition's own label pay for it.
-    overload : int64 (m,)
-        Scratch of the waves: what an acquisition took too much in this sweep; 0 between sweeps.
-    worth : int64 (n,)
-        Scratch of persistency: what a subtree earns beyond what only it buys.
-    n_payers, payer_code : int32 (m,)
-        Scratch of persistency: how many of the nodes left meet an acquisition, and the exclusive or of their numbers.
-        `n_payers` is read until the waves begin.
-    owner : int32 (m,)
-        Scratch of the spanning forest: the node that pays most for an acquisition.
-    owner_triple : int64 (m,)
-        Scratch of the spanning forest: the triple by which it does.
-    tree, place : int32 (n,)
-        Scratch of the spanning forest: a node of the same tree (union-find), the place of a node in its subproblem.
     """
 
     parent: Array
@@ -135,70 +98,147 @@ class Network(NamedTuple):
     gain: Array
     split_cost: Array
     cost: Array
-    flow: Array
+
+
+class Flow(NamedTuple):
+    """Flow and what is left of capacities, at the lambda of the last cut; every cut starts from it, rescaled.
+
+    Attributes
+    ----------
+    triple : int64 (n_triples,)
+        Flow from node to acquisition.
+    up : int64 (n,)
+        Flow to the parent.
+    excess : int64 (n,)
+        Flow that waits at a node during a cut; after it, what the arc from the source does not carry.
+    own_room : int64 (n,)
+        What the node's own arcs to the sink can still take.
+    room : int64 (m,)
+        What an acquisition can still take.
+    inflow : int64 (m,)
+        Scratch of `load_start`: the flow that an acquisition gets.
+    """
+
+    triple: Array
     up: Array
     excess: Array
     own_room: Array
     room: Array
+    inflow: Array
+
+
+class Labels(NamedTuple):
+    """Where nodes and acquisitions stand; persistency and every cut write anew.
+
+    Attributes
+    ----------
+    level : int32 (n,)
+        1 or `DEAD` after persistency; in the waves the distance label, `DEAD` without one; `KEPT` after the cut.
+    label : uint8 or int32 (m,)
+        Distance label in the waves; after the cut 1 for the acquisitions of kept nodes.
+    max_label : int
+        Stands for no label; labels are smaller.
+    available : int64 (m,)
+        Scratch of the waves: what nodes of the acquisition's own label pay for it.
+    overload : int64 (m,)
+        Scratch of the waves: what an acquisition took too much in this sweep; 0 between sweeps.
+    """
+
     level: Array
     label: Array
     max_label: int
-    inflow: Array
     available: Array
     overload: Array
-    worth: Array
+
+
+class Worth(NamedTuple):
+    """Scratch of persistency.
+
+    Attributes
+    ----------
+    subtree : int64 (n,)
+        What a subtree earns beyond what only it buys.
+    n_payers : int32 (m,)
+        How many of the nodes left meet an acquisition; read once more when a cut starts.
+    payer_code : int32 (m,)
+        The exclusive or of their numbers.
+    """
+
+    subtree: Array
     n_payers: Array
     payer_code: Array
+
+
+class SpanningForest(NamedTuple):
+    """Scratch of `ipforest.maxflow.spanning_forest`.
+
+    Attributes
+    ----------
+    owner : int32 (m,)
+        The node that pays most for an acquisition.
+    owner_triple : int64 (m,)
+        The triple by which it does.
+    tree : int32 (n,)
+        A node of the same tree (union-find).
+    place : int32 (n,)
+        The place of a node in its subproblem.
+    """
+
     owner: Array
     owner_triple: Array
     tree: Array
     place: Array
 
+
+class Network(NamedTuple):
+    """All arrays, which subproblems share.
+
+    Each owns some nodes and acquisitions, and whoever works on it writes only the entries of these.
+    """
+
+    problem: Problem
+    flow: Flow
+    labels: Labels
+    worth: Worth
+    forest: SpanningForest
+
     def with_wide_labels(self) -> Network:
         """Return the network with labels for augmenting paths of any length."""
-        return self._replace(label=np.zeros(self.cost.size, dtype=np.int32), max_label=2**29)
+        wide = np.zeros(self.problem.cost.size, dtype=np.int32)
+        return self._replace(labels=self.labels._replace(label=wide, max_label=2**29))
 
     @property
     def whole(self) -> Part:
         """All nodes and acquisitions."""
-        return Part(np.arange(self.gain.size, dtype=np.int32), np.arange(self.cost.size, dtype=np.int32))
+        n, m = self.problem.gain.size, self.problem.cost.size
+        return Part(np.arange(n, dtype=np.int32), np.arange(m, dtype=np.int32))
 
 
 def build_network(parent: Array, gain: Array, split_cost: Array, indptr: Array, indices: Array, cost: Array) -> Network:
     """Allocate a network without flow, with narrow labels."""
-    n, m = parent.size, cost.size
-    parent = parent.astype(np.int32)
-    first_child = np.full(n, -1, dtype=np.int32)
-    next_sibling = np.full(n, -1, dtype=np.int32)
-    _list_children(parent, first_child, next_sibling)
-    return Network(
-        parent=parent,
-        first_child=first_child,
-        next_sibling=next_sibling,
+    n, m = gain.size, cost.size
+
+    def zeros(size: int, dtype: type[np.integer[Any]] = np.int64) -> Array:
+        return np.zeros(size, dtype=dtype)
+
+    problem = Problem(
+        parent=parent.astype(np.int32),
+        first_child=np.full(n, -1, dtype=np.int32),
+        next_sibling=np.full(n, -1, dtype=np.int32),
         row_start=indptr[:-1].astype(np.int64),
         row_end=indptr[1:].astype(np.int64),
         indices=indices.astype(np.int32),
         gain=gain.astype(np.int64),
         split_cost=split_cost.astype(np.int64),
         cost=cost.astype(np.int64),
-        flow=np.zeros(indices.size, dtype=np.int64),
-        up=np.zeros(n, dtype=np.int64),
-        excess=np.zeros(n, dtype=np.int64),
-        own_room=np.zeros(n, dtype=np.int64),
-        room=np.zeros(m, dtype=np.int64),
-        level=np.zeros(n, dtype=np.int32),
-        label=np.zeros(m, dtype=np.uint8),
-        max_label=250,
-        inflow=np.zeros(m, dtype=np.int64),
-        available=np.zeros(m, dtype=np.int64),
-        overload=np.zeros(m, dtype=np.int64),
-        worth=np.zeros(n, dtype=np.int64),
-        n_payers=np.zeros(m, dtype=np.int32),
-        payer_code=np.zeros(m, dtype=np.int32),
-        owner=np.zeros(m, dtype=np.int32),
-        owner_triple=np.zeros(m, dtype=np.int64),
-        tree=np.zeros(n, dtype=np.int32),
-        place=np.zeros(n, dtype=np.int32),
+    )
+    _list_children(problem.parent, problem.first_child, problem.next_sibling)
+    return Network(
+        problem,
+        Flow(zeros(indices.size), zeros(n), zeros(n), zeros(n), zeros(m), zeros(m)),
+        Labels(zeros(n, np.int32), zeros(m, np.uint8), 250, zeros(m), zeros(m)),
+        Worth(zeros(n), zeros(m, np.int32), zeros(m, np.int32)),
+        SpanningForest(zeros(m, np.int32), zeros(m), zeros(n, np.int32), zeros(n, np.int32)),
     )
 
 
@@ -212,11 +252,11 @@ def _list_children(parent: Array, first_child: Array, next_sibling: Array) -> No
 
 
 @inlined
-def nodes_of_level(network: Network, nodes: Array, level: int) -> Array:
+def nodes_of_level(levels: Array, nodes: Array, level: int) -> Array:
     """Select the nodes of a level."""
     chosen, n_chosen = np.empty(nodes.size, np.int32), 0
     for i in range(nodes.size):
-        if network.level[nodes[i]] == level:
+        if levels[nodes[i]] == level:
             chosen[n_chosen] = nodes[i]
             n_chosen += 1
     return chosen[:n_chosen]

@@ -106,7 +106,7 @@ class ParametricCut:
         )
         self.never, self.always = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
         needed = np.zeros(m, dtype=bool)
-        settle_ends(self.network, self.never, self.always, needed)
+        settle_ends(self.network.problem, self.network.flow, self.never, self.always, needed)
         self.node_order = np.flatnonzero(~(self.never | self.always)).astype(np.int32)
         self.acquisition_order = np.flatnonzero(needed).astype(np.int32)
         self.done: list[Subproblem] = []
@@ -123,13 +123,13 @@ class ParametricCut:
     def n_triples(self, problem: Subproblem) -> int:
         """Count the live triples of a subproblem."""
         nodes, _ = self.part(problem)
-        return int(np.sum(self.network.row_end[nodes] - self.network.row_start[nodes]))
+        return int(np.sum(self.network.problem.row_end[nodes] - self.network.problem.row_start[nodes]))
 
     def totals(self, problem: Subproblem) -> tuple[int, int, int]:
         """Sum the gain, the cost and the positive gains of a subproblem."""
         nodes, acquisitions = self.part(problem)
-        gain = self.network.gain[nodes]
-        cost = np.sum(self.network.split_cost[nodes]) + np.sum(self.network.cost[acquisitions])
+        gain = self.network.problem.gain[nodes]
+        cost = np.sum(self.network.problem.split_cost[nodes]) + np.sum(self.network.problem.cost[acquisitions])
         return int(np.sum(gain)), int(cost), int(np.sum(np.maximum(gain, 0)))
 
     def importance(self, problem: Subproblem) -> float:
@@ -189,7 +189,7 @@ class ParametricCut:
             return upper, lower
         more, lower = self.cut_at(lower, lam)
         if more is not None:
-            upper = self._joined([upper, more])
+            upper = self.joined([upper, more])
         if lower is not None:
             self.tentative.append(TentativeSplit(problem.nodes.start, lower.nodes.start, problem.nodes.stop, lam))
         return upper, lower
@@ -231,7 +231,7 @@ class ParametricCut:
         wrong = too_low + [problem for problem in others if problem.highest >= lowest]
         below = [Fraction(problem.highest) for problem in others if problem.highest < lowest]
         lam_low = max(below, default=min(problem.lam_low for problem in others))
-        joined = replace(self._joined(sorted(wrong, key=lambda problem: problem.nodes.start)), lam_low=lam_low)
+        joined = replace(self.joined(sorted(wrong, key=lambda problem: problem.nodes.start)), lam_low=lam_low)
         inside = range(joined.nodes.start, joined.nodes.stop)
         done = [problem for problem in self.done if problem.nodes.start not in inside]
         still_open = [problem for problem in self.open if problem.nodes.start not in inside]
@@ -254,7 +254,7 @@ class ParametricCut:
         others = [problem for problem in problems if split.middle <= problem.nodes.start < split.stop]
         return first, others
 
-    def _joined(self, problems: Sequence[Subproblem]) -> Subproblem:
+    def joined(self, problems: Sequence[Subproblem]) -> Subproblem:
         """Make one subproblem of adjacent ones, at the scale of flow of the largest."""
         joined = Subproblem(
             nodes=slice(problems[0].nodes.start, problems[-1].nodes.stop),
@@ -267,7 +267,8 @@ class ParametricCut:
             joined = replace(joined, flow_q=0)
         scales = [joined.flow_q / problem.flow_q if problem.flow_q else 0.0 for problem in problems]
         scale = np.repeat(scales, [problem.n_nodes for problem in problems])
-        rejoin(self.network, self.part(joined), self.reduced.parent, self.reduced.indptr, scale)
+        network, reduced = self.network, self.reduced
+        rejoin(network.problem, network.flow, self.part(joined), reduced.parent, reduced.indptr, scale)
         self.node_order[joined.nodes].sort()
         return joined
 
@@ -276,6 +277,7 @@ class ParametricCut:
         part = self.part(problem)
         found = np.empty((problem.n_nodes, 6), dtype=np.int64)
         report = solve(self.network, part, task, self.tuning, found)
+        rows = found[: report.n_trivial].tolist() + found[problem.n_nodes - report.n_open :].tolist()
         first_node, first_acquisition = problem.nodes.start, problem.acquisitions.start
         return report, [
             replace(
@@ -285,7 +287,7 @@ class ParametricCut:
                 flow_q=q,
                 resolved=Lambda(p, q) if p else None,
             )
-            for a, b, c, d, p, q in found[: report.n_trivial + report.n_open].tolist()
+            for a, b, c, d, p, q in rows
         ]
 
     def _cut(

@@ -15,13 +15,14 @@ import numpy as np
 
 from ipforest._arrays import Array
 from ipforest._numba import inlined, inner_njit
-from ipforest.maxflow.network import DEAD, Lambda, Network, Part
+from ipforest.maxflow.network import DEAD, Flow, Lambda, Part, Problem, Worth
 
 
 @inlined
-def _initial_worth(network: Network, part: Part, lam: Lambda) -> None:
+def _initial_worth(problem: Problem, scratch: Worth, part: Part, lam: Lambda) -> None:
     """Count who meets each acquisition, and what each subtree is worth."""
-    n_payers, payer_code, worth, indices = network.n_payers, network.payer_code, network.worth, network.indices
+    indices, row_start, row_end = problem.indices, problem.row_start, problem.row_end
+    worth, n_payers, payer_code = scratch.subtree, scratch.n_payers, scratch.payer_code
     nodes, acquisitions = part
     p, q = lam
     for i in range(acquisitions.size):
@@ -29,42 +30,29 @@ def _initial_worth(network: Network, part: Part, lam: Lambda) -> None:
         payer_code[acquisitions[i]] = 0
     for i in range(nodes.size):
         h = nodes[i]
-        worth[h] = q * network.gain[h] - p * network.split_cost[h]
-        for x in range(network.row_start[h], network.row_end[h]):
+        worth[h] = q * problem.gain[h] - p * problem.split_cost[h]
+        for x in range(row_start[h], row_end[h]):
             n_payers[indices[x]] += 1
             payer_code[indices[x]] ^= h
     for i in range(acquisitions.size):
         j = acquisitions[i]
         if n_payers[j] == 1:
-            worth[payer_code[j]] -= p * network.cost[j]
+            worth[payer_code[j]] -= p * problem.cost[j]
     for i in range(nodes.size - 1, -1, -1):
-        above = network.parent[nodes[i]]
+        above = problem.parent[nodes[i]]
         if above >= 0:
             worth[above] += max(worth[nodes[i]], 0)
 
 
-@inlined
-def _charge(network: Network, h: int, price: int, least: int, doomed: Array, n_doomed: int) -> int:
-    """Take a price off what a subtree and those above it are worth; note those that fall below `least`."""
-    worth = network.worth
-    while h >= 0 and network.level[h] != DEAD and price > 0:
-        before = worth[h]
-        worth[h] = before - price
-        if before >= least and worth[h] < least:
-            doomed[n_doomed] = h
-            n_doomed += 1
-        price = max(before, 0) - max(worth[h], 0)
-        h = network.parent[h]
-    return n_doomed
-
-
 @inner_njit
-def drop_unprofitable(network: Network, part: Part, lam: Lambda, least: int) -> int:
+def drop_unprofitable(problem: Problem, level: Array, scratch: Worth, part: Part, lam: Lambda, least: int) -> int:
     """Drop subtrees that are worth less than `least` until there are none; they get level DEAD, the others level 1.
 
     Parameters
     ----------
-    network : Network
+    problem : Problem
+    level : int32 (n,)
+    scratch : Worth
         ``n_payers`` becomes the number of nodes left that meet each acquisition.
     part : Part
     lam : Lambda
@@ -76,14 +64,16 @@ def drop_unprofitable(network: Network, part: Part, lam: Lambda, least: int) -> 
     int
         Number of nodes left.
     """
-    parent, level, n_payers, payer_code = network.parent, network.level, network.n_payers, network.payer_code
+    parent, first_child, next_sibling = problem.parent, problem.first_child, problem.next_sibling
+    indices, row_start, row_end = problem.indices, problem.row_start, problem.row_end
+    worth, n_payers, payer_code = scratch.subtree, scratch.n_payers, scratch.payer_code
     nodes = part.nodes
-    _initial_worth(network, part, lam)
+    _initial_worth(problem, scratch, part, lam)
     doomed, stack = np.empty(nodes.size, np.int32), np.empty(nodes.size, np.int32)
     n_doomed, n_left = 0, nodes.size
     for i in range(nodes.size):
         level[nodes[i]] = 1
-        if network.worth[nodes[i]] < least:
+        if worth[nodes[i]] < least:
             doomed[n_doomed] = nodes[i]
             n_doomed += 1
     while n_doomed > 0:
@@ -97,32 +87,49 @@ def drop_unprofitable(network: Network, part: Part, lam: Lambda, least: int) -> 
             depth -= 1
             h = stack[depth]
             n_left -= 1
-            child = network.first_child[h]
+            child = first_child[h]
             while child >= 0:
                 if parent[child] == h and level[child] != DEAD:
                     level[child] = DEAD
                     stack[depth] = child
                     depth += 1
-                child = network.next_sibling[child]
-            for x in range(network.row_start[h], network.row_end[h]):
-                j = network.indices[x]
+                child = next_sibling[child]
+            for x in range(row_start[h], row_end[h]):
+                j = indices[x]
                 n_payers[j] -= 1
                 payer_code[j] ^= h
                 if n_payers[j] == 1:
-                    n_doomed = _charge(network, payer_code[j], lam.p * network.cost[j], least, doomed, n_doomed)
+                    price = lam.p * problem.cost[j]
+                    n_doomed = _charge(parent, level, worth, payer_code[j], price, least, doomed, n_doomed)
     return n_left
 
 
+@inlined
+def _charge(
+    parent: Array, level: Array, worth: Array, h: int, price: int, least: int, doomed: Array, n_doomed: int
+) -> int:
+    """Take a price off what a subtree and those above it are worth; note those that fall below `least`."""
+    while h >= 0 and level[h] != DEAD and price > 0:
+        before = worth[h]
+        worth[h] = before - price
+        if before >= least and worth[h] < least:
+            doomed[n_doomed] = h
+            n_doomed += 1
+        price = max(before, 0) - max(worth[h], 0)
+        h = parent[h]
+    return n_doomed
+
+
 @inner_njit
-def set_aside(network: Network, nodes: Array, flow_scale: float) -> None:
+def set_aside(problem: Problem, flow: Flow, level: Array, n_payers: Array, nodes: Array, flow_scale: float) -> None:
     """Scale the flow of the nodes that were dropped, without what they pay for others or hand to them."""
-    flow = network.flow
+    triple, up, indices = flow.triple, flow.up, problem.indices
     for i in range(nodes.size):
         h = nodes[i]
-        if network.level[h] == DEAD:
-            above = network.parent[h]
-            stays = above >= 0 and network.level[above] == DEAD
-            network.up[h] = np.int64(network.up[h] * flow_scale) if stays else 0
-            for x in range(network.row_start[h], network.row_end[h]):
-                if flow[x] > 0:
-                    flow[x] = np.int64(flow[x] * flow_scale) if network.n_payers[network.indices[x]] == 0 else 0
+        if level[h] == DEAD:
+            above = problem.parent[h]
+            stays = above >= 0 and level[above] == DEAD
+            up[h] = np.int64(up[h] * flow_scale) if stays else 0
+            for x in range(problem.row_start[h], problem.row_end[h]):
+                if triple[x] > 0:
+                    triple[x] = np.int64(triple[x] * flow_scale) if n_payers[indices[x]] == 0 else 0

@@ -20,7 +20,7 @@ import numpy as np
 
 from ipforest._arrays import Array
 from ipforest._numba import njit
-from ipforest.maxflow.network import Network
+from ipforest.maxflow.network import Flow
 
 if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
@@ -108,12 +108,13 @@ def presolve(instance: PruningInstance, twin_share: int = TWIN_SHARE) -> Reduced
     """
     rows = _rows(instance)
     acquisition, cost = _group_acquisitions(instance, twin_share)
-    row_size = np.diff(instance.indptr)
+    row_size, indices = np.diff(instance.indptr), instance.indices
     unchanged = cost.size == instance.n_acquisitions
     if not unchanged:
         leader = _leaders(acquisition, cost.size)
         row_size = np.zeros(instance.n_internal, dtype=np.int64)
-        _count_leaders(rows, acquisition, leader, row_size)
+        indices = np.empty(instance.n_triples, dtype=np.int32)
+        _keep_leaders(rows, acquisition, leader, row_size, indices)
     node = np.empty(instance.n_internal, dtype=np.int32)
     n_reduced = _merge_nodes(instance.parent, instance.gain, instance.split_cost, row_size, node)
     first = _first_members(node)
@@ -135,11 +136,8 @@ def presolve(instance: PruningInstance, twin_share: int = TWIN_SHARE) -> Reduced
     above = instance.parent[first]
     parent = np.where(above >= 0, node[above], -1).astype(np.int32)
     indptr = np.concatenate([[0], np.cumsum(row_size[first])])
-    if unchanged:
-        indices: Array = instance.indices
-    else:
-        indices = np.empty(int(indptr[-1]), dtype=np.int32)
-        _fill_leaders(rows, acquisition, leader, indices)
+    if not unchanged:
+        indices = indices[: indptr[-1]]
     return ReducedProblem(parent, gain, instance.split_cost[first], indptr, indices, cost, node, acquisition, first)
 
 
@@ -218,25 +216,17 @@ def _check_groups(rows: Rows, group: Array, size: Array, broken: Array) -> None:
 
 
 @njit
-def _count_leaders(rows: Rows, group: Array, leader: Array, row_size: Array) -> None:
-    indptr, indices = rows
-    for h in range(indptr.size - 1):
-        for x in range(indptr[h], indptr[h + 1]):
-            g = group[indices[x]]
-            if g >= 0 and leader[g] == indices[x]:
-                row_size[h] += 1
-
-
-@njit
-def _fill_leaders(rows: Rows, group: Array, leader: Array, filled: Array) -> None:
+def _keep_leaders(rows: Rows, group: Array, leader: Array, row_size: Array, kept: Array) -> None:
+    """Rewrite the rows with one member per group; write how long each is and, one after another, what is in them."""
     indptr, indices = rows
     at = 0
     for h in range(indptr.size - 1):
         for x in range(indptr[h], indptr[h + 1]):
             g = group[indices[x]]
             if g >= 0 and leader[g] == indices[x]:
-                filled[at] = g
+                kept[at] = g
                 at += 1
+                row_size[h] += 1
 
 
 @njit
@@ -252,15 +242,15 @@ def _merge_nodes(parent: Array, gain: Array, split_cost: Array, row_size: Array,
 
 
 def restore_flow(
-    instance: PruningInstance, reduced: ReducedProblem, network: Network, node_p: Array, node_q: Array, price: Array
+    instance: PruningInstance, reduced: ReducedProblem, flow: Flow, node_p: Array, node_q: Array, price: Array
 ) -> ArcFlow:
-    """Carry the flow of a reduced network back to the arcs of the instance.
+    """Carry the flow in a reduced problem back to the arcs of the instance.
 
     Parameters
     ----------
     instance : PruningInstance
     reduced : ReducedProblem
-    network : Network
+    flow : Flow
         With triples in the order of the reduced problem.
     node_p, node_q : ndarray of int64, shape (n_reduced_nodes,)
         Lambda of each node's flow, p / q; q is the scale of its gain.
@@ -271,18 +261,30 @@ def restore_flow(
     -------
     ArcFlow
     """
-    own_flow = node_p * reduced.split_cost + node_q * np.maximum(-reduced.gain, 0) - network.own_room
+    own_flow = node_p * reduced.split_cost + node_q * np.maximum(-reduced.gain, 0) - flow.own_room
     split_flow = np.minimum(own_flow, node_p * reduced.split_cost)
     split, gain, up = (np.zeros(instance.n_internal, dtype=np.int64) for _ in range(3))
     split[reduced.first] = split_flow
-    sent = NodeFlow(node_q, network.excess, own_flow - split_flow, network.up)
+    sent = NodeFlow(node_q, flow.excess, own_flow - split_flow, flow.up)
     _unmerge(instance.parent, instance.gain, reduced.node, reduced.first, sent, gain, up)
     if reduced.indices is instance.indices:
-        return ArcFlow(network.flow, up, gain, split)
+        return ArcFlow(flow.triple, up, gain, split)
     room = instance.acquisition_cost * np.append(price, 0)[reduced.acquisition]
     triple = np.zeros(instance.n_triples, dtype=np.int64)
-    _spread(_rows(instance), reduced.rows, reduced.first, reduced.acquisition, room, network.flow, triple)
+    _spread(_rows(instance), reduced.rows, reduced.first, reduced.acquisition, room, flow.triple, triple)
     return ArcFlow(triple, up, gain, split)
+
+
+@njit
+def restore_row_order(rows: Rows, reordered: Array, triple: Array, n_acquisitions: int) -> None:
+    """Bring the flow on the triples of rows that were reordered back into the order of `rows`."""
+    indptr, indices = rows
+    of_acquisition = np.empty(n_acquisitions, np.int64)
+    for h in range(indptr.size - 1):
+        for x in range(indptr[h], indptr[h + 1]):
+            of_acquisition[reordered[x]] = triple[x]
+        for x in range(indptr[h], indptr[h + 1]):
+            triple[x] = of_acquisition[indices[x]]
 
 
 @njit

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ipforest.maxflow.network import KEPT, TUNING, Lambda, Network, Part, Tuning, build_network
-from ipforest.maxflow.presolve import ReducedProblem, presolve, reduce_flow, restore_flow
-from ipforest.maxflow.subproblems import Task, restore_row_order, solve
+from ipforest.maxflow.presolve import ReducedProblem, presolve, reduce_flow, restore_flow, restore_row_order
+from ipforest.maxflow.subproblems import Task, solve
 from ipforest.maxflow.waves import EXACT
 from ipforest.rational import INT64_SAFE, exact_sum
 from ipforest.results import DualFlow, Pruning
@@ -48,10 +48,10 @@ def minimum_cut(
     """
     reduced, network = _network(instance, lam, start)
     part, flow_q = network.whole, 0 if start is None else start.q
-    room = lam.p * (exact_sum(network.cost) + exact_sum(network.split_cost))
-    if room > tuning.plenty_of_room * lam.q * exact_sum(np.maximum(network.gain, 0)):
+    room = lam.p * (exact_sum(reduced.cost) + exact_sum(reduced.split_cost))
+    if room > tuning.plenty_of_room * lam.q * exact_sum(np.maximum(reduced.gain, 0)):
         rounds, _, _ = _run(network, part, Task(lam, flow_q, all_flow=True), tuning)
-        kept = network.level == KEPT
+        kept = network.labels.level == KEPT
     else:
         rounds, n_kept, n_paid = _run(network, part, Task(lam, flow_q), tuning)
         kept = np.zeros(part.nodes.size, dtype=bool)
@@ -59,7 +59,7 @@ def minimum_cut(
         rest = Part(part.nodes[n_kept:], part.acquisitions[n_paid:])
         more, _, _ = _run(network, rest, Task(lam, lam.q, all_flow=True), tuning)
         rounds += more
-        restore_row_order(reduced.indptr, reduced.indices, network.indices, network.flow, network.cost.size)
+        restore_row_order(reduced.rows, network.problem.indices, network.flow.triple, reduced.cost.size)
     return Pruning(np.append(kept, True)[reduced.node]), _dual_flow(instance, reduced, network, lam), rounds
 
 
@@ -97,7 +97,7 @@ def _network(instance: PruningInstance, lam: Lambda, start: DualFlow | None) -> 
         reduced.parent, reduced.gain, reduced.split_cost, reduced.indptr, reduced.indices, reduced.cost
     )
     if start is not None:
-        network.flow[:], network.up[:] = reduce_flow(instance, reduced, start)
+        network.flow.triple[:], network.flow.up[:] = reduce_flow(instance, reduced, start)
     return reduced, network
 
 
@@ -110,12 +110,11 @@ def _run(network: Network, part: Part, task: Task, tuning: Tuning) -> tuple[int,
     if report.outcome != EXACT:
         wide = network.with_wide_labels()
         report = solve(wide, part, task._replace(flow_q=0), tuning, found)
-    n_paid = int(found[0, 3]) if report.n_kept else 0
+    n_paid = int(found[-report.n_open, 3]) if report.n_open else 0
     return report.rounds, report.n_kept, n_paid
 
 
 def _dual_flow(instance: PruningInstance, reduced: ReducedProblem, network: Network, lam: Lambda) -> DualFlow:
     n, m = reduced.gain.size, reduced.cost.size
     p, q, price = (np.full(size, value, dtype=np.int64) for size, value in ((n, lam.p), (n, lam.q), (m, lam.p)))
-    flow = restore_flow(instance, reduced, network, p, q, price)
-    return DualFlow(lam.p, lam.q, flow.triple, flow.up, flow.gain, flow.split)
+    return DualFlow(lam.p, lam.q, *restore_flow(instance, reduced, network.flow, p, q, price))

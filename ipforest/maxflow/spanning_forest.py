@@ -13,11 +13,13 @@ was made to give too much takes it back from what it pays and leaves room behind
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ipforest._arrays import Array
 from ipforest._numba import inlined, inner_njit
-from ipforest.maxflow.network import DEAD, Lambda, Network, Part, Tuning
+from ipforest.maxflow.network import DEAD, Flow, Lambda, Part, Problem, SpanningForest, Tuning
 
 NO_TRIPLE = -1
 UP = -1
@@ -25,19 +27,18 @@ UP = -1
 
 
 @inlined
-def _choose_owners(network: Network, part: Part) -> None:
-    owner, owner_triple = network.owner, network.owner_triple
-    indices, flow = network.indices, network.flow
+def _choose_owners(problem: Problem, triple: Array, level: Array, forest: SpanningForest, part: Part) -> None:
+    owner, owner_triple, indices = forest.owner, forest.owner_triple, problem.indices
     nodes, acquisitions = part
     for i in range(acquisitions.size):
         owner_triple[acquisitions[i]] = NO_TRIPLE
     for i in range(nodes.size):
         h = nodes[i]
-        if network.level[h] == DEAD:
+        if level[h] == DEAD:
             continue
-        for x in range(network.row_start[h], network.row_end[h]):
+        for x in range(problem.row_start[h], problem.row_end[h]):
             j = indices[x]
-            if owner_triple[j] == NO_TRIPLE or flow[x] > flow[owner_triple[j]]:
+            if owner_triple[j] == NO_TRIPLE or triple[x] > triple[owner_triple[j]]:
                 owner_triple[j] = x
                 owner[j] = h
 
@@ -50,69 +51,81 @@ def _root(tree: Array, h: int) -> int:
     return h
 
 
+class Edges(NamedTuple):
+    """Edges of the forest: the two nodes of each, and the triple that joins them, or `UP`."""
+
+    first: Array
+    second: Array
+    triple: Array
+
+
 @inner_njit
 def _grow_forest(
-    network: Network, nodes: Array, live: int, tuning: Tuning, edge_from: Array, edge_to: Array, edge: Array
-) -> int:
-    """List the edges of a forest of heavy arcs; return how many."""
-    tree, owner, level = network.tree, network.owner, network.level
-    for i in range(nodes.size):
+    problem: Problem, flow: Flow, level: Array, forest: SpanningForest, nodes: Array, live: int, tuning: Tuning
+) -> tuple[int, Edges]:
+    """List the edges of a forest of heavy arcs; return how many, and them."""
+    parent, indices, row_start, row_end = problem.parent, problem.indices, problem.row_start, problem.row_end
+    triple, up, tree, owner = flow.triple, flow.up, forest.tree, forest.owner
+    n = nodes.size
+    first, second, joined_by = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int64)
+    for i in range(n):
         tree[nodes[i]] = nodes[i]
     n_edges = 0
     threshold = max(live, 1)
     for _ in range(tuning.forest_classes):
-        for i in range(nodes.size):
+        for i in range(n):
             h = nodes[i]
             if level[h] == DEAD:
                 continue
             a = _root(tree, h)
-            if network.up[h] >= threshold:
-                b = _root(tree, network.parent[h])
+            if up[h] >= threshold:
+                b = _root(tree, parent[h])
                 if a != b:
                     tree[b] = a
-                    edge_from[n_edges] = h
-                    edge_to[n_edges] = network.parent[h]
-                    edge[n_edges] = UP
+                    first[n_edges] = h
+                    second[n_edges] = parent[h]
+                    joined_by[n_edges] = UP
                     n_edges += 1
-            for x in range(network.row_start[h], network.row_end[h]):
-                if network.flow[x] >= threshold:
-                    other = owner[network.indices[x]]
+            for x in range(row_start[h], row_end[h]):
+                if triple[x] >= threshold:
+                    other = owner[indices[x]]
                     if tree[other] != a:
                         b = _root(tree, other)
                         if a != b:
                             tree[b] = a
-                            edge_from[n_edges] = h
-                            edge_to[n_edges] = other
-                            edge[n_edges] = x
+                            first[n_edges] = h
+                            second[n_edges] = other
+                            joined_by[n_edges] = x
                             n_edges += 1
         threshold = max(threshold // tuning.class_ratio, 1)
-    return n_edges
+    return n_edges, Edges(first, second, joined_by)
 
 
 @inner_njit
-def _orient_forest(place: Array, n: int, n_edges: int, edge_from: Array, edge_to: Array) -> tuple[Array, Array]:
+def _orient_forest(place: Array, n: int, n_edges: int, edges: Edges) -> tuple[Array, Array]:
     """Order the places of nodes root first; return the order and the edge that leads to the root (-1 at roots)."""
+    first, second = edges.first, edges.second
     start = np.zeros(n + 1, np.int64)
     for e in range(n_edges):
-        start[place[edge_from[e]] + 1] += 1
-        start[place[edge_to[e]] + 1] += 1
+        start[place[first[e]] + 1] += 1
+        start[place[second[e]] + 1] += 1
     for i in range(n):
         start[i + 1] += start[i]
     fill = start[:-1].copy()
     incident = np.empty(2 * n_edges, np.int32)
     for e in range(n_edges):
-        for end in (place[edge_from[e]], place[edge_to[e]]):
+        for end in (place[first[e]], place[second[e]]):
             incident[fill[end]] = e
             fill[end] += 1
     order, rootward = np.empty(n, np.int32), np.empty(n, np.int32)
     for i in range(n):
         rootward[i] = -2
     size = 0
-    for first in range(n):
-        if rootward[first] != -2:
+    for root in range(n):
+        if rootward[root] != -2:
             continue
-        rootward[first] = -1
-        order[size] = first
+        rootward[root] = -1
+        order[size] = root
         done = size
         size += 1
         while done < size:
@@ -120,7 +133,7 @@ def _orient_forest(place: Array, n: int, n_edges: int, edge_from: Array, edge_to
             done += 1
             for x in range(start[here], start[here + 1]):
                 e = incident[x]
-                there = place[edge_from[e]] + place[edge_to[e]] - here
+                there = place[first[e]] + place[second[e]] - here
                 if rootward[there] == -2:
                     rootward[there] = e
                     order[size] = there
@@ -129,9 +142,9 @@ def _orient_forest(place: Array, n: int, n_edges: int, edge_from: Array, edge_to
 
 
 @inlined
-def _list_owned(network: Network, part: Part) -> tuple[Array, Array]:
+def _list_owned(forest: SpanningForest, part: Part) -> tuple[Array, Array]:
     """List what each node owns: of the node at place i, ``owned[start[i]:start[i + 1]]``."""
-    owner, owner_triple, place = network.owner, network.owner_triple, network.place
+    owner, owner_triple, place = forest.owner, forest.owner_triple, forest.place
     nodes, acquisitions = part
     start = np.zeros(nodes.size + 1, np.int64)
     for i in range(acquisitions.size):
@@ -151,13 +164,13 @@ def _list_owned(network: Network, part: Part) -> tuple[Array, Array]:
 
 
 @inner_njit
-def _fill_owned(network: Network, h: int, owned: Array) -> int:
+def _fill_owned(flow: Flow, owner_triple: Array, h: int, owned: Array) -> int:
     """Fill what the node owns from its excess; return the room that is left."""
-    room, flow = network.room, network.flow
-    left = network.excess[h]
+    room, triple, own_room = flow.room, flow.triple, flow.own_room
+    left = flow.excess[h]
     if left > 0:
-        taken = min(left, network.own_room[h])
-        network.own_room[h] -= taken
+        taken = min(left, own_room[h])
+        own_room[h] -= taken
         left -= taken
     lacking = 0
     for i in range(owned.size):
@@ -165,101 +178,104 @@ def _fill_owned(network: Network, h: int, owned: Array) -> int:
         if room[j] > 0:
             taken = min(max(left, 0), room[j])
             room[j] -= taken
-            flow[network.owner_triple[j]] += taken
+            triple[owner_triple[j]] += taken
             left -= taken
             lacking += room[j]
-    network.excess[h] = left
+    flow.excess[h] = left
     return lacking
 
 
-@inlined
-def _shift(network: Network, x: int, forward: bool, wanted: int) -> int:
-    """Move up to `wanted` over an edge, from its first node if `forward`; negative: the other way. Return how much."""
-    flow = network.flow
-    amount = wanted if forward else -wanted
-    others = network.owner_triple[network.indices[x]]
-    amount = min(amount, int(flow[others])) if amount > 0 else -min(-amount, int(flow[x]))
-    flow[x] += amount
-    flow[others] -= amount
-    return amount if forward else -amount
+@inner_njit
+def _shift(flow: Flow, indices: Array, owner_triple: Array, child: int, x: int, wanted: int) -> int:
+    """Move up to `wanted` from the first node of an edge to the second; negative: the other way. Return how much."""
+    triple, up = flow.triple, flow.up
+    if x == UP:
+        amount: int = max(wanted, -up[child])
+        up[child] += amount
+        return amount
+    others = owner_triple[indices[x]]
+    amount = min(wanted, triple[others]) if wanted > 0 else -min(-wanted, triple[x])
+    triple[x] += amount
+    triple[others] -= amount
+    return amount
 
 
-@inlined
-def _shift_up(network: Network, child: int, forward: bool, wanted: int) -> int:
-    """As `_shift`, over the arc from a node to its parent."""
-    amount = wanted if forward else -wanted
-    amount = max(amount, -int(network.up[child]))
-    network.up[child] += amount
-    return amount if forward else -amount
-
-
-@inlined
-def _repay(network: Network, nodes: Array, lam: Lambda) -> None:
+@inner_njit
+def _repay(problem: Problem, flow: Flow, nodes: Array, lam: Lambda) -> None:
     """Let nodes that gave too much take it back from what they pay, children first."""
-    flow, room, excess = network.flow, network.room, network.excess
+    triple, room, excess, own_room, up = flow.triple, flow.room, flow.excess, flow.own_room, flow.up
     for i in range(nodes.size - 1, -1, -1):
         h = nodes[i]
         if excess[h] >= 0:
             continue
-        for x in range(network.row_start[h], network.row_end[h]):
-            given = min(flow[x], -excess[h])
-            flow[x] -= given
-            room[network.indices[x]] += given
+        for x in range(problem.row_start[h], problem.row_end[h]):
+            given = min(triple[x], -excess[h])
+            triple[x] -= given
+            room[problem.indices[x]] += given
             excess[h] += given
             if excess[h] == 0:
                 break
-        own_flow = lam.p * network.split_cost[h] + lam.q * max(-network.gain[h], 0) - network.own_room[h]
+        own_flow = lam.p * problem.split_cost[h] + lam.q * max(-problem.gain[h], 0) - own_room[h]
         given = min(own_flow, -excess[h])
-        network.own_room[h] += given
+        own_room[h] += given
         excess[h] += given
         if excess[h] < 0:
-            network.up[h] += excess[h]
-            excess[network.parent[h]] += excess[h]
+            up[h] += excess[h]
+            excess[problem.parent[h]] += excess[h]
             excess[h] = 0
 
 
 @inner_njit
-def route_along_forest(network: Network, part: Part, lam: Lambda, live: int, tuning: Tuning) -> None:
+def route_along_forest(
+    problem: Problem,
+    flow: Flow,
+    level: Array,
+    forest: SpanningForest,
+    part: Part,
+    lam: Lambda,
+    live: int,
+    tuning: Tuning,
+) -> None:
     """Move excess to room along a spanning forest; labels start anew afterwards.
 
     Parameters
     ----------
-    network : Network
+    problem : Problem
+    flow : Flow
+    level : int32 (n,)
+    forest : SpanningForest
     part : Part
     lam : Lambda
     live : int
         Excess that can still move: edges that carry at least this much flow never limit the pass.
     tuning : Tuning
     """
-    nodes = part.nodes
-    n = nodes.size
-    excess, place = network.excess, network.place
-    edge_from, edge_to, edge = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int64)
-    _choose_owners(network, part)
-    n_edges = _grow_forest(network, nodes, live, tuning, edge_from, edge_to, edge)
+    nodes, n = part.nodes, part.nodes.size
+    excess, place, owner_triple = flow.excess, forest.place, forest.owner_triple
+    _choose_owners(problem, flow.triple, level, forest, part)
+    n_edges, edges = _grow_forest(problem, flow, level, forest, nodes, live, tuning)
     for i in range(n):
         place[nodes[i]] = i
-    order, rootward = _orient_forest(place, n, n_edges, edge_from, edge_to)
-    start, owned = _list_owned(network, part)
+    order, rootward = _orient_forest(place, n, n_edges, edges)
+    start, owned = _list_owned(forest, part)
     for i in range(n - 1, -1, -1):
         at = order[i]
         h = nodes[at]
-        if network.level[h] == DEAD:
+        if level[h] == DEAD:
             continue
         mine = owned[start[at] : start[at + 1]]
-        lacking = _fill_owned(network, h, mine)
+        lacking = _fill_owned(flow, owner_triple, h, mine)
         e = rootward[at]
         if e >= 0 and (excess[h] > 0 or lacking - excess[h] > 0):
-            other = edge_from[e] if edge_to[e] == h else edge_to[e]
+            first = edges.first[e]
+            forward = 1 if first == h else -1
+            other = edges.second[e] if first == h else first
             wanted = excess[h] if excess[h] > 0 else excess[h] - lacking
-            if edge[e] == UP:
-                moved = _shift_up(network, edge_from[e], edge_from[e] == h, wanted)
-            else:
-                moved = _shift(network, edge[e], edge_from[e] == h, wanted)
-            excess[h] -= moved
-            excess[other] += moved
-            _fill_owned(network, h, mine)
-    _repay(network, nodes, lam)
+            shifted = _shift(flow, problem.indices, owner_triple, first, edges.triple[e], forward * wanted)
+            excess[h] -= forward * shifted
+            excess[other] += forward * shifted
+            _fill_owned(flow, owner_triple, h, mine)
+    _repay(problem, flow, nodes, lam)
     for i in range(n):
-        if network.level[nodes[i]] != DEAD:
-            network.level[nodes[i]] = 1
+        if level[nodes[i]] != DEAD:
+            level[nodes[i]] = 1

@@ -24,7 +24,7 @@ import numpy as np
 from ipforest._arrays import Array
 from ipforest._numba import inlined, inner_njit, njit
 from ipforest.maxflow.minimum_cut import cut
-from ipforest.maxflow.network import KEPT, Lambda, Network, Part, Tuning
+from ipforest.maxflow.network import KEPT, Flow, Labels, Lambda, Network, Part, Problem, Tuning
 from ipforest.maxflow.waves import EXACT, LABELS_TOO_NARROW
 
 SAFE = 2.0**62
@@ -78,7 +78,7 @@ class Report(NamedTuple):
 
 
 @inner_njit
-def split(network: Network, part: Part) -> tuple[int, int]:
+def split(problem: Problem, flow: Flow, labels: Labels, part: Part) -> tuple[int, int]:
     """Order a subproblem that was cut: kept nodes and their acquisitions first; cut all ties between the two parts.
 
     Returns
@@ -86,7 +86,8 @@ def split(network: Network, part: Part) -> tuple[int, int]:
     n_kept, n_paid : int
         Sizes of the kept part.
     """
-    label = network.label
+    parent, row_start, row_end, indices = problem.parent, problem.row_start, problem.row_end, problem.indices
+    triple, level, label = flow.triple, labels.level, labels.label
     nodes, acquisitions = part
     lower = np.empty(max(nodes.size, acquisitions.size), np.int32)
     n_paid, rest = 0, 0
@@ -102,41 +103,42 @@ def split(network: Network, part: Part) -> tuple[int, int]:
     n_kept, rest = 0, 0
     for i in range(nodes.size):
         h = nodes[i]
-        if network.level[h] == KEPT:
+        if level[h] == KEPT:
             nodes[n_kept] = h
             n_kept += 1
         else:
             lower[rest] = h
             rest += 1
-            above = network.parent[h]
-            if above >= 0 and network.level[above] == KEPT:
-                network.parent[h] = -1
-                network.up[h] = 0
-            end = network.row_start[h]
-            for x in range(network.row_start[h], network.row_end[h]):
-                j = network.indices[x]
+            above = parent[h]
+            if above >= 0 and level[above] == KEPT:
+                parent[h] = -1
+                flow.up[h] = 0
+            end = row_start[h]
+            for x in range(row_start[h], row_end[h]):
+                j = indices[x]
                 if label[j] != 1:
-                    network.indices[x] = network.indices[end]
-                    network.indices[end] = j
-                    flow = network.flow[x]
-                    network.flow[x] = network.flow[end]
-                    network.flow[end] = flow
+                    indices[x] = indices[end]
+                    indices[end] = j
+                    amount = triple[x]
+                    triple[x] = triple[end]
+                    triple[end] = amount
                     end += 1
-            for x in range(end, network.row_end[h]):
-                network.flow[x] = 0
-            network.row_end[h] = end
+            for x in range(end, row_end[h]):
+                triple[x] = 0
+            row_end[h] = end
     for i in range(rest):
         nodes[n_kept + i] = lower[i]
     return n_kept, n_paid
 
 
 @njit
-def rejoin(network: Network, part: Part, parent: Array, indptr: Array, flow_scale: Array) -> None:
+def rejoin(problem: Problem, flow: Flow, part: Part, parent: Array, indptr: Array, flow_scale: Array) -> None:
     """Make one subproblem of adjacent ones: tie its nodes again to all of its acquisitions and to parents in it.
 
     Parameters
     ----------
-    network : Network
+    problem : Problem
+    flow : Flow
     part : Part
     parent : int32 (n,)
     indptr : int64 (n + 1,)
@@ -144,8 +146,9 @@ def rejoin(network: Network, part: Part, parent: Array, indptr: Array, flow_scal
     flow_scale : float64 (nodes.size,)
         What the flow of each node is multiplied by.
     """
+    indices, triple, up = problem.indices, flow.triple, flow.up
     nodes, acquisitions = part
-    node_inside, inside = np.zeros(parent.size, np.bool_), np.zeros(network.cost.size, np.bool_)
+    node_inside, inside = np.zeros(parent.size, np.bool_), np.zeros(problem.cost.size, np.bool_)
     for i in range(acquisitions.size):
         inside[acquisitions[i]] = True
     for i in range(nodes.size):
@@ -153,43 +156,42 @@ def rejoin(network: Network, part: Part, parent: Array, indptr: Array, flow_scal
     for i in range(nodes.size):
         h = nodes[i]
         above = parent[h]
-        network.up[h] = np.int64(network.up[h] * flow_scale[i])
+        up[h] = np.int64(up[h] * flow_scale[i])
         if above >= 0 and node_inside[above]:
-            network.parent[h] = above
-        end = network.row_end[h]
-        for x in range(network.row_start[h], end):
-            network.flow[x] = np.int64(network.flow[x] * flow_scale[i])
+            problem.parent[h] = above
+        end = problem.row_end[h]
+        for x in range(problem.row_start[h], end):
+            triple[x] = np.int64(triple[x] * flow_scale[i])
         for x in range(end, indptr[h + 1]):
-            j = network.indices[x]
+            j = indices[x]
             if inside[j]:
-                network.indices[x] = network.indices[end]
-                network.indices[end] = j
+                indices[x] = indices[end]
+                indices[end] = j
                 end += 1
-        network.row_end[h] = end
+        problem.row_end[h] = end
 
 
 @inlined
-def _break_even(network: Network, part: Part) -> tuple[Lambda, bool]:
+def _break_even(gain: Array, split_cost: Array, cost: Array, part: Part) -> tuple[Lambda, bool]:
     """Reduce gain / cost of a subproblem to p / q, and tell whether flows at this scale fit 64 bits."""
     nodes, acquisitions = part
-    gain, cost, positive = 0, 0, 0
+    gains, costs, positive = 0, 0, 0
     for i in range(nodes.size):
-        gain += network.gain[nodes[i]]
-        positive += max(network.gain[nodes[i]], 0)
-        cost += network.split_cost[nodes[i]]
+        gains += gain[nodes[i]]
+        positive += max(gain[nodes[i]], 0)
+        costs += split_cost[nodes[i]]
     for i in range(acquisitions.size):
-        cost += network.cost[acquisitions[i]]
-    divisor = gcd(gain, cost)
-    lam = Lambda(gain // divisor, cost // divisor)
-    return lam, 2.0 * max(float(lam.p) * float(cost), float(lam.q) * float(positive)) < SAFE
+        costs += cost[acquisitions[i]]
+    divisor = gcd(gains, costs)
+    lam = Lambda(gains // divisor, costs // divisor)
+    return lam, 2.0 * max(float(lam.p) * float(costs), float(lam.q) * float(positive)) < SAFE
 
 
 @inlined
-def _write(table: Array, row: int, a: int, b: int, c: int, d: int) -> None:
-    table[row, 0] = a
-    table[row, 1] = b
-    table[row, 2] = c
-    table[row, 3] = d
+def _write(found: Array, row: int, nodes: tuple[int, int], acquisitions: tuple[int, int], p: int, q: int) -> None:
+    found[row, 0], found[row, 1] = nodes
+    found[row, 2], found[row, 3] = acquisitions
+    found[row, 4], found[row, 5] = p, q
 
 
 @njit
@@ -203,116 +205,98 @@ def solve(network: Network, part: Part, task: Task, tuning: Tuning, found: Array
     task : Task
     tuning : Tuning
     found : int64 (nodes.size, 6)
-        Receives node begin and end, acquisition begin and end, p, q: first of what was cut trivially, with the lambda,
-        then of what is open, with p = 0 and the scale of its flow as q; both by falling lambda. Work stops before
-        `max_cuts` at a part that does not fit 64 bits or needs wider labels; it is the first of the open ones.
+        Receives node begin and end, acquisition begin and end, p, q: at its front what was cut trivially, with the
+        lambda, at its end what is open, with p = 0 and the scale of its flow as q; both by falling lambda. Work stops
+        before `max_cuts` at a part that does not fit 64 bits or needs wider labels; it is the first of the open ones.
 
     Returns
     -------
     Report
     """
+    problem, flow, labels = network.problem, network.flow, network.labels
     nodes, acquisitions = part
-    stack, flow_q = np.empty((nodes.size, 4), np.int64), np.empty(nodes.size, np.int64)
-    _write(stack, 0, 0, nodes.size, 0, acquisitions.size)
-    flow_q[0] = task.flow_q
+    size = nodes.size
+    _write(found, size - 1, (0, size), (0, acquisitions.size), 0, task.flow_q)
     n_open, n_trivial, n_cuts, rounds = 1, 0, 0, 0
     n_kept, outcome, lam, fits = 0, EXACT, task.lam, True
     while n_open > 0 and n_cuts < task.max_cuts:
-        top = n_open - 1
-        a, b, c, d = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
+        top = size - n_open
+        a, b, c, d, flow_q = found[top, 0], found[top, 1], found[top, 2], found[top, 3], found[top, 5]
         own = Part(nodes[a:b], acquisitions[c:d])
         if n_cuts > 0:
-            lam, fits = _break_even(network, own)
+            lam, fits = _break_even(problem.gain, problem.split_cost, problem.cost, own)
         if not fits:
             break
-        scale = float(lam.q) / float(flow_q[top]) if flow_q[top] > 0 else 0.0
+        scale = float(lam.q) / float(flow_q) if flow_q > 0 else 0.0
         n_kept, more, outcome = cut(network, own, lam, scale, task.tolerance, task.all_flow, tuning)
         n_cuts += 1
         rounds += more
         if outcome == LABELS_TOO_NARROW:
-            flow_q[top] = 0
+            found[top, 5] = 0
             break
-        n_open = top
+        n_open -= 1
         if n_kept == 0 or task.all_flow:
-            _write(found, n_trivial, a, b, c, d)
-            found[n_trivial, 4] = lam.p
-            found[n_trivial, 5] = lam.q
+            _write(found, n_trivial, (a, b), (c, d), lam.p, lam.q)
             n_trivial += 1
         else:
-            n_kept, n_paid = split(network, own)
+            n_kept, n_paid = split(problem, flow, labels, own)
             if a + n_kept < b:
-                _write(stack, n_open, a + n_kept, b, c + n_paid, d)
-                flow_q[n_open] = lam.q
                 n_open += 1
-            _write(stack, n_open, a, a + n_kept, c, c + n_paid)
-            flow_q[n_open] = lam.q
+                _write(found, size - n_open, (a + n_kept, b), (c + n_paid, d), 0, lam.q)
             n_open += 1
-    for i in range(n_open):
-        top = n_open - 1 - i
-        row = n_trivial + i
-        _write(found, row, stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3])
-        found[row, 4] = 0
-        found[row, 5] = flow_q[top]
+            _write(found, size - n_open, (a, a + n_kept), (c, c + n_paid), 0, lam.q)
     return Report(n_trivial, n_open, n_kept, rounds, outcome)
 
 
-@njit
-def restore_row_order(indptr: Array, indices: Array, reordered: Array, flow: Array, n_acquisitions: int) -> None:
-    """Bring the flow on rows that were reordered back into the order of `indices`."""
-    of_acquisition = np.empty(n_acquisitions, np.int64)
-    for h in range(indptr.size - 1):
-        for x in range(indptr[h], indptr[h + 1]):
-            of_acquisition[reordered[x]] = flow[x]
-        for x in range(indptr[h], indptr[h + 1]):
-            flow[x] = of_acquisition[indices[x]]
-
-
 @inlined
-def _classify_ends(network: Network, never: Array, always: Array) -> None:
+def _classify_ends(problem: Problem, never: Array, always: Array) -> None:
     """Mark nodes that are kept for no lambda > 0, and nodes that are kept for every lambda.
 
     As lambda falls to 0, gain decides: a node stays when it and what is best below it gain something. As lambda rises,
     only what costs nothing can stay.
     """
-    n = network.parent.size
+    parent, gain, row_start, row_end = problem.parent, problem.gain, problem.row_start, problem.row_end
+    n = parent.size
     best = np.zeros(n, np.int64)
     best_free = np.zeros(n, np.int64)
     free = np.empty(n, np.bool_)
     for h in range(n):
-        above = network.parent[h]
-        free[h] = network.row_start[h] == network.row_end[h] and network.split_cost[h] == 0
+        above = parent[h]
+        free[h] = row_start[h] == row_end[h] and problem.split_cost[h] == 0
         if above >= 0 and not free[above]:
             free[h] = False
     for h in range(n - 1, -1, -1):
-        best[h] = max(best[h] + network.gain[h], 0)
-        best_free[h] = max(best_free[h] + network.gain[h], 0) if free[h] else 0
-        above = network.parent[h]
+        best[h] = max(best[h] + gain[h], 0)
+        best_free[h] = max(best_free[h] + gain[h], 0) if free[h] else 0
+        above = parent[h]
         if above >= 0:
             best[above] += best[h]
             best_free[above] += best_free[h]
     for h in range(n):
-        above = network.parent[h]
+        above = parent[h]
         never[h] = best[h] == 0 or (above >= 0 and never[above])
         always[h] = best_free[h] > 0 and (above < 0 or always[above])
 
 
 @njit
-def settle_ends(network: Network, never: Array, always: Array, needed: Array) -> None:
-    """Take the two ends of the path out of the network, with the flow that proves them.
+def settle_ends(problem: Problem, flow: Flow, never: Array, always: Array, needed: Array) -> None:
+    """Take the two ends of the path out of the problem, with the flow that proves them.
 
     Where nothing is ever kept, positive gains flow up until negative ones absorb them. Where all is always kept,
     negative gains are filled from the gains below them; ``excess`` is what the source arcs do not carry.
 
     Parameters
     ----------
-    network : Network
+    problem : Problem
+    flow : Flow
     never, always : bool (n,)
         Receive which nodes are kept for no lambda > 0, and which for every lambda.
     needed : bool (m,)
         Receives which acquisitions the others meet.
     """
-    parent, gain, up, excess, own_room = network.parent, network.gain, network.up, network.excess, network.own_room
-    _classify_ends(network, never, always)
+    parent, gain, row_start, row_end = problem.parent, problem.gain, problem.row_start, problem.row_end
+    up, excess, own_room = flow.up, flow.excess, flow.own_room
+    _classify_ends(problem, never, always)
     n = parent.size
     required = np.zeros(n, np.int64)
     offered = np.zeros(n, np.int64)
@@ -327,8 +311,8 @@ def settle_ends(network: Network, never: Array, always: Array, needed: Array) ->
             if parent[h] >= 0 and (never[parent[h]] or always[parent[h]]):
                 offered[parent[h]] += offered[h]
         else:
-            for x in range(network.row_start[h], network.row_end[h]):
-                needed[network.indices[x]] = True
+            for x in range(row_start[h], row_end[h]):
+                needed[problem.indices[x]] = True
     for h in range(n):
         above = parent[h]
         if always[h]:
@@ -343,4 +327,4 @@ def settle_ends(network: Network, never: Array, always: Array, needed: Array) ->
         elif above >= 0 and (always[above] or never[h] != never[above]):
             parent[h] = -1
         if never[h] or always[h]:
-            network.row_end[h] = network.row_start[h]
+            row_end[h] = row_start[h]

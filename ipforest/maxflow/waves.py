@@ -25,7 +25,7 @@ import numpy as np
 
 from ipforest._arrays import Array
 from ipforest._numba import inlined, inner_njit
-from ipforest.maxflow.network import DEAD, Lambda, Network, Part, Tuning
+from ipforest.maxflow.network import DEAD, Flow, Labels, Lambda, Network, Part, Problem, Tuning
 from ipforest.maxflow.spanning_forest import route_along_forest
 
 LABELS_TOO_NARROW, NEAR, EXACT = 0, 1, 2
@@ -68,20 +68,20 @@ def _merge(left: Array, n_left: int, right: Array, merged: Array) -> int:
 
 
 @inner_njit
-def _label(network: Network, part: Part) -> tuple[int, int, bool]:
+def _label(problem: Problem, flow: Flow, labels: Labels, part: Part) -> tuple[int, int, bool]:
     """Label nodes and acquisitions; return the level up to which labels are known, live excess, and complete?.
 
     Levels never fall from one round to the next, so a node's row is scanned from its old level on only. Labels end when
     all nodes with excess have one; the others keep lower bounds, and the acquisitions of the last level have no label.
     """
-    parent, level, up, excess = network.parent, network.level, network.up, network.excess
-    row_start, row_end, indices, flow = network.row_start, network.row_end, network.indices, network.flow
-    label, max_label, available, own_room = network.label, network.max_label, network.available, network.own_room
+    parent, row_start, row_end, indices = problem.parent, problem.row_start, problem.row_end, problem.indices
+    triple, up, excess, own_room, room = flow.triple, flow.up, flow.excess, flow.own_room, flow.room
+    level, label, max_label, available = labels.level, labels.label, labels.max_label, labels.available
     nodes, acquisitions = part
     for i in range(acquisitions.size):
         j = acquisitions[i]
         available[j] = 0
-        label[j] = 0 if network.room[j] > 0 else max_label
+        label[j] = 0 if room[j] > 0 else max_label
     start, order = _by_level(level, nodes)
     top, waiting = start.size - 2, 0
     for i in range(nodes.size):
@@ -119,11 +119,11 @@ def _label(network: Network, part: Part) -> tuple[int, int, bool]:
             for x in range(row_start[h], row_end[h]):
                 j = indices[x]
                 if label[j] == max_label:
-                    if flow[x] > 0:
+                    if triple[x] > 0:
                         label[j] = k
-                        available[j] = flow[x]
+                        available[j] = triple[x]
                 elif label[j] == k:
-                    available[j] += flow[x]
+                    available[j] += triple[x]
         k += 1
     live = 0
     for i in range(nodes.size):
@@ -141,27 +141,25 @@ def _label(network: Network, part: Part) -> tuple[int, int, bool]:
 
 
 @inlined
-def _pay(network: Network, h: int, left: int) -> int:
-    """Spend the excess of a node on its row, in proportion to the room there; return what does not fit."""
-    row_start, row_end, indices = network.row_start, network.row_end, network.indices
-    room, flow = network.room, network.flow
+def _pay(room: Array, triple: Array, indices: Array, begin: int, end: int, left: int) -> int:
+    """Spend excess on a row, in proportion to the room there; return what does not fit."""
     total = 0
-    for x in range(row_start[h], row_end[h]):
+    for x in range(begin, end):
         total += room[indices[x]]
     share = min(left / max(total, 1), 1.0)
     if share < 1.0:
-        for x in range(row_start[h], row_end[h]):
+        for x in range(begin, end):
             j = indices[x]
             taken = min(int(room[j] * share), left)
             room[j] -= taken
-            flow[x] += taken
+            triple[x] += taken
             left -= taken
     if total > 0:
-        for x in range(row_start[h], row_end[h]):
+        for x in range(begin, end):
             j = indices[x]
             taken = min(left, room[j])
             room[j] -= taken
-            flow[x] += taken
+            triple[x] += taken
             left -= taken
             if left == 0:
                 break
@@ -169,11 +167,11 @@ def _pay(network: Network, h: int, left: int) -> int:
 
 
 @inner_njit
-def _sweep(network: Network, nodes: Array) -> None:
+def _sweep(problem: Problem, flow: Flow, labels: Labels, nodes: Array) -> None:
     """Push excess down the labels once, highest label first."""
-    parent, level, up, excess = network.parent, network.level, network.up, network.excess
-    row_start, row_end, indices, flow = network.row_start, network.row_end, network.indices, network.flow
-    label, available, overload, own_room = network.label, network.available, network.overload, network.own_room
+    parent, row_start, row_end, indices = problem.parent, problem.row_start, problem.row_end, problem.indices
+    triple, up, excess, own_room = flow.triple, flow.up, flow.excess, flow.own_room
+    level, label, available, overload = labels.level, labels.label, labels.available, labels.overload
     start, order = _by_level(level, nodes)
     waiting = np.int64(0)
     for k in range(start.size - 2, 0, -1):
@@ -191,8 +189,8 @@ def _sweep(network: Network, nodes: Array) -> None:
                 for x in range(row_start[h], row_end[h]):
                     j = indices[x]
                     if label[j] == k and overload[j] > 0:
-                        taken = min(overload[j], flow[x])
-                        flow[x] -= taken
+                        taken = min(overload[j], triple[x])
+                        triple[x] -= taken
                         overload[j] -= taken
                         waiting -= taken
                         left += taken
@@ -202,7 +200,7 @@ def _sweep(network: Network, nodes: Array) -> None:
                     own_room[h] -= taken
                     left -= taken
                     if left > 0:
-                        left = _pay(network, h, left)
+                        left = _pay(flow.room, triple, indices, row_start[h], row_end[h], left)
                 else:
                     for x in range(row_start[h], row_end[h]):
                         j = indices[x]
@@ -210,7 +208,7 @@ def _sweep(network: Network, nodes: Array) -> None:
                             taken = min(left, available[j])
                             available[j] -= taken
                             overload[j] += taken
-                            flow[x] += taken
+                            triple[x] += taken
                             handed_down += taken
                             left -= taken
                             if left == 0:
@@ -224,7 +222,7 @@ def _sweep(network: Network, nodes: Array) -> None:
 
 
 @inner_njit
-def _nearest_cut(network: Network, nodes: Array, top: int) -> tuple[int, int, int]:
+def _nearest_cut(problem: Problem, flow: Flow, labels: Labels, nodes: Array, top: int) -> tuple[int, int, int]:
     """Find the level below `top` above which the nodes are nearly cut off.
 
     Whatever excess still reaches a payable acquisition waits at a level <= k, or crosses from level k + 1 to k.
@@ -237,10 +235,10 @@ def _nearest_cut(network: Network, nodes: Array, top: int) -> tuple[int, int, in
     total : int
         Excess of all nodes, the dead included.
     """
-    parent, level, up, excess = network.parent, network.level, network.up, network.excess
-    row_start, row_end, indices = network.row_start, network.row_end, network.indices
+    parent, row_start, row_end, indices = problem.parent, problem.row_start, problem.row_end, problem.indices
+    up, excess, level, label = flow.up, flow.excess, labels.level, labels.label
     crossing, waiting = np.zeros(top + 1, np.int64), np.zeros(top + 1, np.int64)
-    counted = np.zeros(network.cost.size, np.bool_)
+    counted = np.zeros(label.size, np.bool_)
     total = 0
     for i in range(nodes.size):
         h = nodes[i]
@@ -254,9 +252,9 @@ def _nearest_cut(network: Network, nodes: Array, top: int) -> tuple[int, int, in
         if k > 1:
             for x in range(row_start[h], row_end[h]):
                 j = indices[x]
-                if network.label[j] == k - 1 and not counted[j]:
+                if label[j] == k - 1 and not counted[j]:
                     counted[j] = True
-                    crossing[k - 1] += network.available[j]
+                    crossing[k - 1] += labels.available[j]
     nearest, bound, below = 0, total, 0
     for k in range(1, top):
         below += waiting[k]
@@ -265,14 +263,14 @@ def _nearest_cut(network: Network, nodes: Array, top: int) -> tuple[int, int, in
     return nearest, bound, total
 
 
-@inlined
-def _have_most_triples(network: Network, nodes: Array, nearest: int) -> bool:
+@inner_njit
+def _have_most_triples(problem: Problem, level: Array, nodes: Array, nearest: int) -> bool:
     """Return whether the nodes above a level, and the dead, have most of the triples."""
     balance = 0
     for i in range(nodes.size):
         h = nodes[i]
-        size = network.row_end[h] - network.row_start[h]
-        balance += size if network.level[h] > nearest or network.level[h] == DEAD else -size
+        size = problem.row_end[h] - problem.row_start[h]
+        balance += size if level[h] > nearest or level[h] == DEAD else -size
     return balance > 0
 
 
@@ -287,24 +285,25 @@ def push_waves(network: Network, part: Part, lam: Lambda, tolerance: float, tuni
         EXACT; NEAR, then the levels of the nodes that are nearly cut off are DEAD, too; LABELS_TOO_NARROW: excess is
         left beyond the largest label.
     """
-    nodes = part.nodes
+    problem, flow, labels = network.problem, network.flow, network.labels
+    gain, level, nodes = problem.gain, labels.level, part.nodes
     rounds, next_forest = 0, tuning.first_forest
     supply = 0
     for i in range(nodes.size):
-        supply += lam.q * max(network.gain[nodes[i]], 0)
+        supply += lam.q * max(gain[nodes[i]], 0)
     while True:
-        top, live, complete = _label(network, part)
+        top, live, complete = _label(problem, flow, labels, part)
         if live == 0:
             return rounds, EXACT if complete else LABELS_TOO_NARROW
         if tolerance > 0.0 and complete and rounds >= tuning.first_near and rounds % tuning.near_every == 0:
-            nearest, bound, total = _nearest_cut(network, nodes, top)
-            if bound <= tolerance * total and _have_most_triples(network, nodes, nearest):
+            nearest, bound, total = _nearest_cut(problem, flow, labels, nodes, top)
+            if bound <= tolerance * total and _have_most_triples(problem, level, nodes, nearest):
                 for i in range(nodes.size):
-                    if network.level[nodes[i]] > nearest:
-                        network.level[nodes[i]] = DEAD
+                    if level[nodes[i]] > nearest:
+                        level[nodes[i]] = DEAD
                 return rounds, NEAR
-        _sweep(network, nodes)
+        _sweep(problem, flow, labels, nodes)
         rounds += 1
         if rounds >= next_forest and live < supply // tuning.dust:
-            route_along_forest(network, part, lam, live, tuning)
+            route_along_forest(problem, flow, level, network.forest, part, lam, live, tuning)
             next_forest = 2 * rounds

@@ -11,7 +11,7 @@ import numpy as np
 from ipforest.maxflow.network import _list_children, build_network
 parent = np.array([-1, 0, 0], dtype=np.int32)
 network = build_network(parent, np.ones(3), np.zeros(3), np.zeros(4), np.zeros(0), np.zeros(0))
-print(network.first_child, _list_children.stats.cache_path)
+print(network.problem.first_child, _list_children.stats.cache_path)
 """
 
 

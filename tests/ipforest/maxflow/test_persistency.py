@@ -14,10 +14,11 @@ from proofs.crosschecks.brute_force import brute_force, prunings
 
 def nodes_left(instance, p, q, least):
     network = network_of(instance)
-    n_left = callable_kernel(drop_unprofitable)(network, network.whole, Lambda(p, q), least)
-    left = network.level != DEAD
+    drop = callable_kernel(drop_unprofitable)
+    n_left = drop(network.problem, network.labels.level, network.worth, network.whole, Lambda(p, q), least)
+    left = network.labels.level != DEAD
     assert n_left == np.count_nonzero(left)
-    assert network.n_payers.tolist() == met_by(instance, left).tolist()
+    assert network.worth.n_payers.tolist() == met_by(instance, left).tolist()
     return left
 
 

@@ -62,16 +62,16 @@ def test_augmenting_paths_longer_than_narrow_labels_reach():
     rows = np.arange(n + 1) * 2
     network = build_network(np.full(n, -1), gain, np.zeros(n), rows, chain(n).indices, np.ones(n + 1))
     part, lam = network.whole, Lambda(1, 1)
-    network.flow[1::2] = 1
-    callable_kernel(load_start)(network, part, lam, 1.0)
-    assert np.flatnonzero(network.excess).tolist() == [n - 1]
-    assert np.flatnonzero(network.room).tolist() == [0]
+    network.flow.triple[1::2] = 1
+    callable_kernel(load_start)(network.problem, network.flow, network.labels.level, part, lam, 1.0)
+    assert np.flatnonzero(network.flow.excess).tolist() == [n - 1]
+    assert np.flatnonzero(network.flow.room).tolist() == [0]
     _, outcome = callable_kernel(push_waves)(network, part, lam, 0.0, TUNING)
     assert outcome == LABELS_TOO_NARROW
     _, outcome = callable_kernel(push_waves)(network.with_wide_labels(), part, lam, 0.0, TUNING)
     assert outcome == EXACT
-    assert not network.excess.any()
-    assert network.room[0] == 0
+    assert not network.flow.excess.any()
+    assert network.flow.room[0] == 0
 
 
 @pytest.mark.parametrize("lam", [Fraction(1, 2), Fraction(399, 401), 1, 2])
@@ -88,34 +88,38 @@ def test_the_pass_along_a_forest_keeps_a_flow_a_flow_and_loses_no_excess(seed):
     network = network_of(instance)
     lam = p, q = Lambda(int(instance.gain.sum()), int(instance.acquisition_cost.sum()))
     part = network.whole
-    callable_kernel(load_start)(network, part, lam, 0.0)
+    callable_kernel(load_start)(network.problem, network.flow, network.labels.level, part, lam, 0.0)
     generator = np.random.default_rng(seed)
     for h in part.nodes[::-1]:
         for x in range(instance.indptr[h], instance.indptr[h + 1]):
-            paid = int(generator.integers(0, min(network.excess[h], network.room[instance.indices[x]]) + 1))
-            network.flow[x] += paid
-            network.excess[h] -= paid
-            network.room[instance.indices[x]] -= paid
+            paid = int(generator.integers(0, min(network.flow.excess[h], network.flow.room[instance.indices[x]]) + 1))
+            network.flow.triple[x] += paid
+            network.flow.excess[h] -= paid
+            network.flow.room[instance.indices[x]] -= paid
         if instance.parent[h] >= 0:
-            network.up[h] = network.excess[h] // 2
-            network.excess[instance.parent[h]] += network.up[h]
-            network.excess[h] -= network.up[h]
-    before = network.excess.sum()
-    callable_kernel(route_along_forest)(network, part, lam, int(before), TUNING)
+            network.flow.up[h] = network.flow.excess[h] // 2
+            network.flow.excess[instance.parent[h]] += network.flow.up[h]
+            network.flow.excess[h] -= network.flow.up[h]
+    before = network.flow.excess.sum()
+    callable_kernel(route_along_forest)(
+        network.problem, network.flow, network.labels.level, network.forest, part, lam, int(before), TUNING
+    )
     loads = np.zeros(instance.n_acquisitions, dtype=np.int64)
-    np.add.at(loads, instance.indices, network.flow)
-    assert np.array_equal(loads + network.room, p * instance.acquisition_cost)
-    arriving, leaving = q * np.maximum(instance.gain, 0), network.up + network.excess
+    np.add.at(loads, instance.indices, network.flow.triple)
+    assert np.array_equal(loads + network.flow.room, p * instance.acquisition_cost)
+    arriving, leaving = q * np.maximum(instance.gain, 0), network.flow.up + network.flow.excess
     below = instance.parent >= 0
-    np.add.at(arriving, instance.parent[below], network.up[below])
-    np.add.at(leaving, instance.triple_node, network.flow)
+    np.add.at(arriving, instance.parent[below], network.flow.up[below])
+    np.add.at(leaving, instance.triple_node, network.flow.triple)
     assert np.array_equal(arriving, leaving)
-    assert min(network.excess.min(), network.room.min(), network.flow.min(), network.up.min()) >= 0
-    assert network.excess.sum() < before
+    assert (
+        min(network.flow.excess.min(), network.flow.room.min(), network.flow.triple.min(), network.flow.up.min()) >= 0
+    )
+    assert network.flow.excess.sum() < before
     callable_kernel(push_waves)(network, part, lam, 0.0, TUNING)
-    callable_kernel(mark_kept)(network, part, q)
+    callable_kernel(mark_kept)(network.problem, network.flow, network.labels, part, q)
     assert np.array_equal(
-        network.level == KEPT, solve(instance, p * instance.error_unit / q / instance.cost_unit).pruning.kept
+        network.labels.level == KEPT, solve(instance, p * instance.error_unit / q / instance.cost_unit).pruning.kept
     )
 
 

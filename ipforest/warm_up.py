@@ -1,0 +1,40 @@
+"""Compile the kernels, or load them from the cache on disk, before anything is timed."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier
+
+from ipforest.costs import FeatureCosts
+from ipforest.ensemble.forest import Forest
+from ipforest.instance import PruningInstance
+from ipforest.maxflow.parametric_cut import ParametricCut
+from ipforest.maxflow.presolve import presolve
+from ipforest.path import prune_path
+from ipforest.progress import ProgressCallback, silent
+from ipforest.solvers import solve
+
+
+def warm_up(progress: ProgressCallback = silent) -> None:
+    """Make every kernel ready that it takes from a fitted forest to its instance, a path and a solve.
+
+    The first time, kernels are compiled, which takes some seconds; later they come from numba's cache, unless there is
+    no folder to write it to.
+
+    Parameters
+    ----------
+    progress : callable
+        Called with the share of the work that is done, about, and a message.
+    """
+    progress(0.0, "compiling: routes")
+    examples = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, 1]])
+    tree = DecisionTreeClassifier(random_state=0).fit(examples, [0, 1, 1, 0, 0, 1])
+    forest = Forest.from_sklearn(tree)
+    instance = PruningInstance.from_forest(forest, examples, FeatureCosts([1, 0]))  # what is free is presolved
+    progress(0.1, "compiling: minimum cut")
+    solve(instance, 0)
+    progress(0.9, "compiling: path")
+    prune_path(instance).result(0)
+    cut = ParametricCut(presolve(instance))
+    cut.joined(cut.open)
+    progress(1.0, "")

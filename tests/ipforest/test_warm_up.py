@@ -1,0 +1,34 @@
+import subprocess
+import sys
+
+PROGRAM = """
+import sys
+from numba.core.dispatcher import Dispatcher
+from ipforest import solve
+from ipforest.experiments.synthetic import synthetic_instance
+from ipforest.maxflow.network import Tuning
+from ipforest.path import PathSearch
+from ipforest.warm_up import warm_up
+
+shares = []
+warm_up(lambda share, message: shares.append(share))
+assert shares[0] == 0 and shares == sorted(shares) and shares[-1] == 1, shares
+rooms = ("ipforest.maxflow", "ipforest.ensemble")
+kernels = {kernel for name, module in sys.modules.items() if name.startswith(rooms)
+           for kernel in vars(module).values() if isinstance(kernel, Dispatcher)}
+instance = synthetic_instance(8, 300, 20, n_training=900, max_price=10, seed=2)
+before = {kernel: list(kernel.overloads) for kernel in kernels}
+for tuning in (Tuning(), Tuning(small=-1, large=-1, tolerance=0.95)):
+    search = PathSearch(instance, tuning=tuning)
+    search.run()
+    path = search.path()
+lam = path.breakpoints[len(path.breakpoints) // 2]
+assert path.result(lam).objective == solve(instance, lam, start=path.result(lam).flow).objective
+print(len(kernels) > 40, [kernel.__name__ for kernel in kernels if list(kernel.overloads) != before[kernel]])
+"""
+
+
+def test_nothing_is_left_to_compile_for_a_path_or_a_solve():
+    finished = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
+    assert finished.stderr == ""
+    assert finished.stdout == "True []\n"
