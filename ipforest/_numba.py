@@ -1,14 +1,24 @@
-"""The one place where kernels are compiled: cached on disk, GIL released, typed for mypy."""
+"""The one place where kernels are compiled: cached on disk, GIL released, typed for mypy; and a clock without that."""
 
 from collections.abc import Callable
 from contextlib import suppress
+from time import perf_counter
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.event import TimingListener, register
 
 R = TypeVar("R")
 
 prange = numba.prange
+
+_compiling = TimingListener()
+register("numba:compiler_lock", _compiling)
+
+
+def clock() -> float:
+    """Return seconds on a clock that stands still while kernels are compiled, or loaded from the cache on disk."""
+    return perf_counter() - (_compiling.duration if _compiling.done else 0.0)
 
 
 def njit(function: Callable[..., R]) -> Callable[..., R]:

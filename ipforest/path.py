@@ -26,7 +26,6 @@ from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from math import inf
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -42,6 +41,7 @@ from ipforest._arrays import (
     read_only,
     save_arrays,
 )
+from ipforest._numba import clock
 from ipforest._records import records_to_csv
 from ipforest.instance import PruningInstance, require_instance
 from ipforest.maxflow.checkpoint import pack, read_subproblems, unpack, write_subproblems
@@ -250,7 +250,7 @@ class PruningPath:
         OverflowError
             Gains or costs at this lambda reach 2^62 in integer units.
         """
-        started = perf_counter()
+        started = clock()
         exact = nonnegative_fraction(lam, "lam")
         if self.flow is None:
             raise ValueError(
@@ -266,7 +266,7 @@ class PruningPath:
             exact,
             dual_bound(self.instance, flow),
             method="path",
-            runtime_s=perf_counter() - started,
+            runtime_s=clock() - started,
             flow=flow,
         )
 
@@ -315,7 +315,7 @@ class PruningPath:
         ValueError
             The budget is negative, or below the cheapest pruning's cost.
         """
-        started = perf_counter()
+        started = clock()
         limit = nonnegative_fraction(budget, "budget")
         index = next((i for i, cost in enumerate(self.costs) if cost <= limit), None)
         if index is None:
@@ -349,7 +349,7 @@ class PruningPath:
             mixture=mixture,
             mixture_error=mixture_error,
             mixture_cost=mixture_cost,
-            runtime_s=perf_counter() - started,
+            runtime_s=clock() - started,
             method="path",
         )
 
@@ -413,9 +413,9 @@ class PruningPath:
 
 def solve_budget_path(instance: PruningInstance, budget: Fraction, *, path: PruningPath | None = None) -> BudgetResult:
     """Solve for a budget by the whole path, computed here or known: the best breakpoint within it, and the mixture."""
-    started = perf_counter()
+    started = clock()
     result = (prune_path(instance) if path is None else path).at_budget(budget)
-    return replace(result, runtime_s=perf_counter() - started)
+    return replace(result, runtime_s=clock() - started)
 
 
 def prune_path(
@@ -477,7 +477,7 @@ class PathSearch:
         lam_range: tuple[object, object] | None = None,
         tuning: Tuning = TUNING,
     ) -> None:
-        started = perf_counter()
+        started = clock()
         require_instance(instance)
         if max_points is not None and (not isinstance(max_points, (int, np.integer)) or max_points < 1):
             raise ValueError(f"max_points: expected an integer >= 1, got {max_points!r}")
@@ -489,7 +489,7 @@ class PathSearch:
             self._restrict(*bounds)
         self._ended = False
         self._whole: PruningPath | None = None
-        self._seconds = perf_counter() - started
+        self._seconds = clock() - started
 
     def _restrict(self, low: Fraction, high: Fraction) -> None:
         """Set aside what lies outside a range of lambda."""
@@ -509,24 +509,24 @@ class PathSearch:
         OverflowError
             As `prune_path`.
         """
-        started = perf_counter()
+        started = clock()
         lambda_unit = float(self._instance.error_unit / self._instance.cost_unit)
         try:
             resolve(self._cut, self._max_points, progress or silent, len(self._outside), lambda_unit)
             self._ended = True
         finally:
-            self._seconds += perf_counter() - started
+            self._seconds += clock() - started
 
     def path(self) -> PruningPath:
         """Return what was found so far; what was not is skipped in it."""
         if self._whole is not None:
             return self._whole
-        started = perf_counter()
+        started = clock()
         self._cut.settle()
         still_open = [*self._cut.open, *self._outside]
         status = Status.INTERRUPTED if not self._ended else Status.FEASIBLE if still_open else Status.OPTIMAL
         path = _assemble(self._instance, self._cut, [*self._cut.done, *still_open], status)
-        self._seconds += perf_counter() - started
+        self._seconds += clock() - started
         path = replace(path, runtime_s=self._seconds)
         if path.is_complete:
             self._whole = path
@@ -554,11 +554,11 @@ class PathSearch:
         """
         shown = progress or silent
         while True:
-            due = perf_counter() + every_s
+            due = clock() + every_s
 
             def report(share: float, message: str, due: float = due) -> None:
                 shown(share, message)
-                if perf_counter() >= due:
+                if clock() >= due:
                     raise _SaveNow
 
             try:

@@ -13,8 +13,8 @@ def silent(share: float, message: str) -> None:
 
 
 @contextmanager
-def progress_bar(description: str, *, visible: bool = True) -> Iterator[ProgressCallback]:
-    """Show a bar on standard error while the block runs; yield its callback."""
+def progress_bar(description: str, *, visible: bool = True, transient: bool = False) -> Iterator[ProgressCallback]:
+    """Show a bar on standard error while the block runs, a transient one no longer; yield its callback."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
@@ -25,7 +25,7 @@ def progress_bar(description: str, *, visible: bool = True) -> Iterator[Progress
         TimeElapsedColumn(),
         TextColumn("{task.fields[message]}"),
     )
-    with Progress(*columns, console=Console(stderr=True), disable=not visible) as bar:
+    with Progress(*columns, console=Console(stderr=True), disable=not visible, transient=transient) as bar:
         task = bar.add_task(description, total=1.0, message="")
 
         def report(share: float, message: str) -> None:

@@ -12,11 +12,11 @@ from ipforest.maxflow.parametric_cut import ParametricCut
 from ipforest.maxflow.presolve import presolve
 from ipforest.path import prune_path
 from ipforest.progress import ProgressCallback, silent
-from ipforest.solvers import solve
+from ipforest.solvers import solve, solve_budget
 
 
 def warm_up(progress: ProgressCallback = silent) -> None:
-    """Make every kernel ready that it takes from a fitted forest to its instance, a path and a solve.
+    """Make every kernel ready that leads from a fitted forest to its instance, a path, a solve and a budget.
 
     The first time, kernels are compiled, which takes some seconds; later they come from numba's cache, unless there is
     no folder to write it to.
@@ -33,8 +33,11 @@ def warm_up(progress: ProgressCallback = silent) -> None:
     instance = PruningInstance.from_forest(forest, examples, FeatureCosts([1, 0]))  # what is free is presolved
     progress(0.1, "compiling: minimum cut")
     solve(instance, 0)
-    progress(0.9, "compiling: path")
-    prune_path(instance).result(0)
+    progress(0.7, "compiling: path")
+    path = prune_path(instance)
+    path.result(0)
     cut = ParametricCut(presolve(instance))
     cut.joined(cut.open)
+    progress(0.8, "compiling: budget")
+    solve_budget(instance, path.costs[0] / 2, "mip", path=path)
     progress(1.0, "")

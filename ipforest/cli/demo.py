@@ -17,6 +17,7 @@ from ipforest.cli.options import (
     add_data_options,
     add_out_option,
     exact_number,
+    make_kernels_ready,
     new_table,
     out_directory,
     positive_integer,
@@ -78,6 +79,7 @@ def run(options: Arguments) -> int:
     solver = solve if options.formulation is None else _pyomo_solver(options.formulation)
     max_features = None if options.all_features else "sqrt"
     directory = out_directory(options)
+    make_kernels_ready(options)
     with progress_bar("ipforest demo", visible=not options.json) as progress:
         progress(0.0, f"training {options.trees} trees")
         forest, parts = train_and_split(data, options.trees, options.seed, max_features)

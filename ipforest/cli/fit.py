@@ -19,6 +19,7 @@ from ipforest.cli.options import (
     add_command,
     add_search_options,
     exact_number,
+    make_kernels_ready,
     new_table,
     positive_integer,
     seed_number,
@@ -71,6 +72,7 @@ def run(options: Arguments) -> int:
     costs = _costs(options, X)
     directory = Path(options.out)
     directory.mkdir(parents=True, exist_ok=True)
+    make_kernels_ready(options)
     with progress_bar("ipforest fit", visible=not options.json) as progress:
         progress(0.1, f"training {options.trees} trees and pruning them")
         X_train, X_test, y_train, y_test = train_test_split(

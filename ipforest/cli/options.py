@@ -124,8 +124,18 @@ def read_problem(options: Arguments) -> Problem:
         raise ValueError("--model: expected --model and --examples together, got one of them")
     forest, X, costs, currency, notes = _of_data_set(options) if options.model is None else own_forest(options)
     loss = loss_for(options.loss, forest.is_classifier)
+    make_kernels_ready(options)
     instance = PruningInstance.from_forest(forest, X, costs, loss, split_cost=options.split_cost)
     return Problem(forest, instance, X, costs, loss, options.split_cost, currency, tuple(notes))
+
+
+def make_kernels_ready(options: Arguments) -> None:
+    """Compile the kernels, or load them, as a step of its own with a bar of its own."""
+    from ipforest.progress import progress_bar
+    from ipforest.warm_up import warm_up
+
+    with progress_bar("compiling kernels", visible=not options.json, transient=True) as progress:
+        warm_up(progress)
 
 
 def _of_data_set(options: Arguments) -> tuple[Forest, Any, FeatureCosts, str, list[str]]:

@@ -39,12 +39,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from heapq import heappop, heappush
 from math import ceil, gcd, inf
-from time import perf_counter
 
 import numpy as np
 
 from ipforest._arrays import Array, BoolArray, IntArray
-from ipforest._numba import njit
+from ipforest._numba import clock, njit
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath, prune_path
 from ipforest.rational import exact_sum, nonnegative_fraction, time_limit_seconds
@@ -106,7 +105,7 @@ def solve_budget_branch_and_bound(
     OverflowError
         As `ipforest.prune_path`.
     """
-    started = perf_counter()
+    started = clock()
     limit, seconds = nonnegative_fraction(budget, "budget"), time_limit_seconds(time_limit)
     deadline = inf if seconds is None else started + seconds
     cap = None if max_cost is None else cap_units(instance, max_cost)
@@ -122,7 +121,7 @@ def solve_budget_branch_and_bound(
         error=error,
         cost=cost,
         bound=search.bound * instance.error_unit,
-        runtime_s=perf_counter() - started,
+        runtime_s=clock() - started,
         method="mip",
     )
 
@@ -220,12 +219,12 @@ class _Search:
             node = heappop(self._open)
             children = []
             for decisions in self._branches(node):
-                started = perf_counter()
+                started = clock()
                 if started + self._seconds > deadline:
                     heappush(self._open, node)
                     return Status.TIME_LIMIT
                 children.append(self._examine(decisions, node))
-                self._seconds = perf_counter() - started
+                self._seconds = clock() - started
             for child in children:
                 if child is not None:
                     heappush(self._open, child)

@@ -31,7 +31,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import inf
-from time import perf_counter
 from types import MappingProxyType
 
 import numpy as np
@@ -39,6 +38,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ipforest._arrays import BoolArray, FloatArray, IntArray
+from ipforest._numba import clock
 from ipforest.instance import PruningInstance
 from ipforest.progress import ProgressCallback, silent
 from ipforest.rational import time_limit_seconds
@@ -120,13 +120,13 @@ def solve_dantzig_wolfe(
     if max_iterations < 1:
         raise ValueError(f"max_iterations: expected 1 or more, got {max_iterations}")
     time_limit = time_limit_seconds(time_limit)
-    started = perf_counter()
+    started = clock()
     search = _Search(ScaledProblem.at(instance, lam), lam, MASTERS[master])
     status = Status.ITERATION_LIMIT
     try:
         with TreePool(instance, search.problem.fine_q, n_jobs) as pool:
             while len(search.trace) < max_iterations:
-                left = inf if time_limit is None else time_limit - (perf_counter() - started)
+                left = inf if time_limit is None else time_limit - (clock() - started)
                 if left <= 0:
                     status = Status.TIME_LIMIT
                     break
@@ -137,7 +137,7 @@ def solve_dantzig_wolfe(
                     break
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
-    return search.result(status, perf_counter() - started)
+    return search.result(status, clock() - started)
 
 
 class _Search:

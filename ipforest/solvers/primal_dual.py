@@ -29,14 +29,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from time import perf_counter
 from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
 
 from ipforest._arrays import Array, FloatArray, load_arrays, read_only, save_arrays
-from ipforest._numba import njit
+from ipforest._numba import clock, njit
 from ipforest._records import from_record, json_object, to_record
 from ipforest.instance import PruningInstance
 from ipforest.progress import ProgressCallback, silent
@@ -264,7 +263,7 @@ def solve_primal_dual(
     -----
     Source: BudgetPrune, section 4 and Algorithm 1.
     """
-    started = perf_counter()
+    started = clock()
     tolerances = (
         nonnegative_fraction(absolute_gap, "absolute_gap"),
         nonnegative_fraction(relative_gap, "relative_gap"),
@@ -279,7 +278,7 @@ def solve_primal_dual(
         with TreePool(instance, ascent.problem.fine_q, n_jobs) as pool:
             while status is None:
                 status = _ended(state, max_iterations, tolerances)
-                if status is None and time_limit is not None and perf_counter() - started > time_limit:
+                if status is None and time_limit is not None and clock() - started > time_limit:
                     status = Status.TIME_LIMIT
                 if status is None:
                     state = ascent.advance(state, pool)
@@ -288,7 +287,7 @@ def solve_primal_dual(
                     progress(state.iteration / max_iterations, f"gap {gap:.3g}")
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
-    return _result(instance, lam, status, state, perf_counter() - started)
+    return _result(instance, lam, status, state, clock() - started)
 
 
 def _checked_rule(rule: str | StepRule) -> StepRule:

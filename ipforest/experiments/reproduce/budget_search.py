@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
-from time import perf_counter
 
 import numpy as np
 from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import datasets
+from ipforest._numba import clock
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
 from ipforest.experiments.synthetic import synthetic_instance
@@ -132,11 +132,11 @@ def compare_searches(
     for share in shares:
         budget = share * instance.evaluate(instance.unpruned)[1]
         on_path = path.at_budget(budget)
-        started = perf_counter()
+        started = clock()
         greedy = solve_budget(instance, budget, "greedy", path=path)
-        between = perf_counter()
+        between = clock()
         exact = solve_budget(instance, budget, "mip", path=path, time_limit=time_limit)
-        ended = perf_counter()
+        ended = clock()
         hull = Attainable.errors(instance).at_least(on_path.bound / instance.error_unit) * instance.error_unit
         rows.append(
             BudgetRow(

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from time import perf_counter
 from typing import Any, TypeAlias
 
 from joblib import Parallel, delayed
 from matplotlib.figure import Figure
 
 from ipforest._files import write_file, write_text
+from ipforest._numba import clock
 from ipforest._records import records_to_csv
 from ipforest.progress import ProgressCallback, silent
 
@@ -170,6 +170,6 @@ def _key(cell: Cell) -> str:
 
 
 def _run_cell(run: Callable[[Cell], list[Record]], number: int, cell: Cell) -> tuple[int, list[Record], float]:
-    start = perf_counter()
+    start = clock()
     records = run(cell)
-    return number, records, perf_counter() - start
+    return number, records, clock() - start
