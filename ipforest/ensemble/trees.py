@@ -442,6 +442,27 @@ class Trees:
             raise ValueError(f"n_trees: expected 1..{self.n_trees}, got {n_trees}")
         return self._take(np.arange(n_trees))
 
+    def followed_by(self, others: Self) -> Self:
+        """Return these trees and then others, which add to the same outputs.
+
+        Raises
+        ------
+        ValueError
+            They are for other features, compare otherwise, or test categories.
+        """
+        mine, theirs = ((trees.n_features, trees.comparison, trees.dtype) for trees in (self, others))
+        if mine != theirs or len(others.left_categories):
+            raise ValueError(f"others: expected trees that test numbers as these do, {mine}, got {theirs}")
+        fields: dict[str, Any] = {
+            name: np.concatenate([getattr(self, name), getattr(others, name)])
+            for name in (*self.NODE_FIELDS, *self.TREE_FIELDS)
+        }
+        for name in ("left", "right"):
+            below = fields[name][self.n_nodes :]
+            below[below != LEAF] += self.n_nodes
+        offsets = np.concatenate([self.tree_offsets, self.n_nodes + others.tree_offsets[1:]])
+        return replace(self, tree_offsets=offsets, **fields)
+
     def _take(self, sequence: IntArray) -> Self:
         sizes = np.diff(self.tree_offsets)[sequence]
         offsets = np.concatenate([[0], np.cumsum(sizes)])

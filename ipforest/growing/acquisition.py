@@ -10,6 +10,8 @@ import numpy.typing as npt
 from ipforest._arrays import read_only
 from ipforest._numba import njit
 from ipforest.costs import FeatureCosts
+from ipforest.ensemble import routing
+from ipforest.ensemble.trees import Trees
 
 NOBODY, EACH_EXAMPLE, EVERYBODY = range(3)
 
@@ -100,6 +102,25 @@ class AcquisitionState:
         for feature in np.flatnonzero(used.any(axis=0)):
             units = self.costs.unit_indices[self.costs.unit_indptr[feature] : self.costs.unit_indptr[feature + 1]]
             self.bought[:, units] |= used[:, feature, None]
+
+    def record_trees(self, trees: Trees, leaves: npt.NDArray[np.int32]) -> None:
+        """Buy what examples need in all trees, each for itself.
+
+        Parameters
+        ----------
+        trees : Trees
+        leaves : ndarray of int32, shape (n_trees, n_samples)
+            Where the training examples, in their order, end.
+
+        Raises
+        ------
+        ValueError
+            Purchases are not each example's own.
+        """
+        if self.sharing != EACH_EXAMPLE:
+            raise ValueError("state: expected one in which each example buys for itself, got another")
+        needs = routing.first_needs(trees.parent, trees.feature, self.costs.unit_indptr, self.costs.unit_indices)
+        routing.mark_needs(needs, leaves, self.bought.view(np.uint8))
 
 
 @njit

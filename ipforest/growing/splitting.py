@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ipforest._numba import njit
 from ipforest.growing.codes import CodeArrays
-from ipforest.growing.impurities import impurity, set_weight
+from ipforest.growing.impurities import GRADIENT, impurity, set_weight
 from ipforest.growing.random_numbers import uniform
 
 MINIMAX, EXPECTED, TOTAL = range(3)
@@ -285,6 +285,63 @@ def best_cut(
 
 
 @njit
+def second_order_loss(gradient: float, hessian: float) -> float:
+    """Compute what one leaf value leaves of a sum of gradients and one of Hessians, penalty included."""
+    return -0.5 * gradient * gradient / hessian if hessian > 0.0 else 0.0
+
+
+@njit
+def best_gradient_cut(
+    table: npt.NDArray[np.float64],
+    lows: npt.NDArray[np.float64],
+    highs: npt.NDArray[np.float64],
+    l2: float,
+    min_samples_leaf: int,
+    node: npt.NDArray[np.float64],
+    node_impurity: float,
+) -> Cut:
+    """Find what `best_cut` finds for gradients, straight from the sums per code, shape (n_codes + 1, 3)."""
+    n_codes = table.shape[0] - 1
+    missing_gradient, missing_hessian, n_missing = table[n_codes, 0], table[n_codes, 1], table[n_codes, 2]
+    gradient, hessian, n, previous = 0.0, 0.0, 0.0, -1
+    best = Cut(-np.inf, CONSTANT, np.nan, False)
+    for code in range(n_codes + 1):
+        is_last = code == n_codes
+        if (n_missing if is_last else table[code, 2]) == 0.0:
+            continue
+        if previous >= 0:
+            if best.code == CONSTANT:
+                best = Cut(-np.inf, -1, np.nan, False)
+            following = np.inf if is_last else lows[code]
+            threshold = np.inf if is_last else highs[previous] + 0.5 * (following - highs[previous])
+            reduction, missing_left = -np.inf, False
+            if n >= min_samples_leaf and node[2] - n >= min_samples_leaf:
+                reduction = (
+                    node_impurity
+                    - second_order_loss(gradient, hessian + l2)
+                    - second_order_loss(node[0] - gradient, node[1] - hessian + l2)
+                )
+            n_with = n + n_missing
+            if n_missing > 0.0 and not is_last and n_with >= min_samples_leaf and node[2] - n_with >= min_samples_leaf:
+                other_gradient, other_hessian = gradient + missing_gradient, hessian + missing_hessian
+                other = (
+                    node_impurity
+                    - second_order_loss(other_gradient, other_hessian + l2)
+                    - second_order_loss(node[0] - other_gradient, node[1] - other_hessian + l2)
+                )
+                missing_left = other > reduction
+                reduction = max(reduction, other)
+            if reduction > best.reduction:
+                best = Cut(reduction, previous, threshold, missing_left)
+        if not is_last:
+            gradient += table[code, 0]
+            hessian += table[code, 1]
+            n += table[code, 2]
+            previous = code
+    return best
+
+
+@njit
 def cut_of_feature(
     feature: int,
     codes: CodeArrays,
@@ -300,10 +357,17 @@ def cut_of_feature(
 ) -> Cut:
     """Find the best cut of a feature at a node; `table` holds its sums per code if they are known, else nothing."""
     first, past = codes.offsets[feature], codes.offsets[feature + 1]
+    lows, highs = codes.lows[first:past], codes.highs[first:past]
+    n_cells = (past - first + 1) * node.size
+    if criterion.impurity == GRADIENT and not criterion.random_cuts:
+        if table.size == 0 and n_cells <= COUNTED_CELLS * (stop - start) and n_cells <= scratch.table.size:
+            table = scratch.table[:n_cells].reshape(past - first + 1, node.size)
+            fill_table(codes.codes[feature], examples, start, stop, table)
+        if table.size > 0:
+            l2, least = criterion.parameters[0], criterion.min_samples_leaf
+            return best_gradient_cut(table, lows, highs, l2, least, node, node_impurity)
     if table.size > 0:
         n_runs = runs_of_table(table, scratch)
     else:
         n_runs = runs_of_feature(codes.codes[feature], past - first, examples, start, stop, scratch)
-    return best_cut(
-        n_runs, stream, codes.lows[first:past], codes.highs[first:past], criterion, node, node_impurity, scratch
-    )
+    return best_cut(n_runs, stream, lows, highs, criterion, node, node_impurity, scratch)

@@ -18,6 +18,15 @@ from ipforest.growing import (
     bootstrap_counts,
     forest_of,
 )
+from ipforest.growing.grower import _scratch
+from ipforest.growing.splitting import (
+    TOTAL,
+    Criterion,
+    best_cut,
+    best_gradient_cut,
+    runs_of_table,
+    second_order_loss,
+)
 from proofs.claims import impurity as exact
 
 UNIFORM = FeatureCosts.uniform(4)
@@ -384,3 +393,27 @@ def test_bad_data_are_refused():
         Grower(Gradient()).grow_classifier(coded, labels, 3, no_price(4))
     with pytest.raises(ValueError, match="impurity: expected Gradient, got entropy"):
         Grower(Entropy()).grow_regressor(coded, X[:, 0], X[:, 0], no_price(4))
+
+
+@pytest.mark.parametrize("min_samples_leaf", [1, 4])
+def test_the_quick_search_for_gradients_finds_the_cut_of_the_general_one(min_samples_leaf):
+    rng = np.random.default_rng(0)
+    criterion = Criterion(Gradient(0.5).code, Gradient(0.5).parameters, False, TOTAL, min_samples_leaf, False)
+    for n_codes in (1, 2, 5, 30):
+        lows = np.sort(rng.random(2 * n_codes))
+        for trial in range(40):
+            counts = rng.integers(0, 4, n_codes + 1) * (rng.random(n_codes + 1) < 0.7)
+            counts[-1] *= trial % 2
+            counts[0] += counts.sum() == 0
+            table = (
+                np.column_stack([rng.normal(size=n_codes + 1), rng.random(n_codes + 1), counts]) * (counts > 0)[:, None]
+            )
+            node = table.sum(axis=0)
+            impurity = second_order_loss(node[0], node[1] + 0.5)
+            scratch = _scratch(n_codes, int(counts.sum()) + n_codes, 3)
+            runs = runs_of_table(table, scratch)
+            general = best_cut(runs, np.uint64(0), lows[::2], lows[1::2], criterion, node, impurity, scratch)
+            quick = best_gradient_cut(table, lows[::2], lows[1::2], 0.5, min_samples_leaf, node, impurity)
+            assert quick.code == general.code
+            assert quick.missing_left == general.missing_left
+            np.testing.assert_allclose([quick.reduction, quick.threshold], [general.reduction, general.threshold])

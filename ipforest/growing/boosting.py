@@ -1,0 +1,141 @@
+"""Boosting whose trees pay for the units that an example has not bought yet, from nothing or after trees that stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ipforest._arrays import FloatArray
+from ipforest.costs import FeatureCosts
+from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.margin_losses import MARGIN_LOSSES, encode_targets
+from ipforest.growing.acquisition import AcquisitionState
+from ipforest.growing.codes import CodedExamples
+from ipforest.growing.grower import Grower, GrownTree, forest_of
+
+__all__ = ["Boosting", "constant_margins"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Boosting:
+    """What trees are boosted on.
+
+    Parameters
+    ----------
+    examples : ndarray of float32, shape (n_samples, n_features)
+        NaN where a value is missing.
+    coded : CodedExamples
+        The same, in bins.
+    y : ndarray, shape (n_samples,)
+    weight : ndarray of float64, shape (n_samples,)
+    classes : ndarray or None
+        Class labels; None for regression.
+    costs : FeatureCosts
+    learning_rate : float
+        What the Newton step of a leaf is multiplied by.
+    """
+
+    examples: npt.NDArray[np.float32]
+    coded: CodedExamples
+    y: npt.NDArray[Any]
+    weight: FloatArray
+    classes: npt.NDArray[Any] | None
+    costs: FeatureCosts
+    learning_rate: float
+
+    def start(self) -> BoostedTrees:
+        """Return the best constant margins as bare roots, one per margin."""
+        targets = encode_targets(self.y, self.classes)
+        link = link_for(self.classes)
+        base = constant_margins(targets, self.weight, link)
+        return BoostedTrees(
+            tree_offsets=np.arange(base.size + 1),
+            left=np.full(base.size, -1),
+            right=np.full(base.size, -1),
+            feature=np.full(base.size, -1),
+            threshold=np.zeros(base.size),
+            missing_left=np.zeros(base.size, dtype=bool),
+            n_features=self.examples.shape[1],
+            value=np.zeros((base.size, 1)),
+            first_output=np.arange(base.size, dtype=np.int32),
+            base_score=base,
+            classes=self.classes,
+            link=link,
+        )
+
+    def go_on(self, trees: BoostedTrees, n_rounds: int, grower: Grower, seed: int = 0) -> BoostedTrees:
+        """Return the trees followed by new ones.
+
+        What the training examples need in the trees that stand is theirs already; a split costs what the others at the
+        node have to buy, times the grower's ``price_weight``. Growing ends early when no tree of a round is worth a
+        split.
+
+        Parameters
+        ----------
+        trees : BoostedTrees
+        n_rounds : int
+            Rounds of one new tree per margin.
+        grower : Grower
+            With `Gradient` as its impurity.
+        seed : int
+        """
+        loss, targets = MARGIN_LOSSES[trees.link], encode_targets(self.y, self.classes)
+        leaves = trees.leaves(trees.checked_examples(self.examples))
+        state = AcquisitionState.per_example(self.costs, self.y.shape[0])
+        state.record_trees(trees, leaves)
+        margins = np.tile(trees.base_score, (self.y.shape[0], 1))
+        for reached, columns in zip(leaves, trees.output_columns(), strict=True):
+            margins[:, columns] += trees.value[reached]
+        grown: list[GrownTree] = []
+        for _ in range(n_rounds):
+            gradient, hessian = (of(margins, targets) for of in (loss.gradient, loss.hessian))
+            is_worth_it = False
+            for column in range(margins.shape[1]):
+                tree = grower.grow_regressor(
+                    self.coded,
+                    gradient[:, column],
+                    hessian[:, column],
+                    state,
+                    weights=self.weight,
+                    seed=seed + len(grown),
+                )
+                tree.value[:] *= self.learning_rate
+                structure = forest_of([tree], self.examples.shape[1], None, "squared_error")
+                ends = structure.leaves(self.examples)
+                state.record_trees(structure, ends)
+                margins[:, column] += tree.value[ends[0], 0]
+                grown.append(tree)
+                is_worth_it |= tree.n_nodes > 1
+            if not is_worth_it:
+                grown = grown[: -margins.shape[1]]
+                break
+        return trees.followed_by(_boosted(trees, grown)) if grown else trees
+
+
+def _boosted(like: BoostedTrees, grown: list[GrownTree]) -> BoostedTrees:
+    forest = forest_of(grown, like.n_features, None, "squared_error")
+    structure = {
+        name: getattr(forest, name)
+        for name in ("tree_offsets", "left", "right", "feature", "threshold", "missing_left", "category_set", "value")
+    }
+    return replace(like, **structure, first_output=(np.arange(len(grown)) % like.base_score.size).astype(np.int32))
+
+
+def link_for(classes: npt.NDArray[Any] | None) -> str:
+    """Return the link of targets, of two classes, or of more."""
+    if classes is None:
+        return "identity"
+    return "logit" if len(classes) == 2 else "multinomial logit"
+
+
+def constant_margins(targets: FloatArray, weight: FloatArray, link: str) -> FloatArray:
+    """Compute the margins of least loss that are the same for all examples, for the links of `link_for`."""
+    means = np.average(targets, axis=0, weights=weight)
+    if link == "identity":
+        return means
+    shares = np.clip(means, 1e-9, 1 - 1e-9)
+    constants: FloatArray = np.log(shares / (1 - shares)) if link == "logit" else np.log(shares)
+    return constants
