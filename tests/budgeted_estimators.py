@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from lightgbm import LGBMClassifier
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier
 
@@ -10,6 +11,7 @@ from ipforest import BudgetPrune, EarlyExit, FeatureCosts, NestedCascade
 from ipforest.cascades import ASTC, CSCC, CSTC, AdaBoostRS, AndOrCascade, BoostingTrick
 from ipforest.cascades.block_descent import DescentSettings
 from ipforest.cascades.stopping import CertifiedStopping, ThresholdStopping
+from ipforest.learners import BudgetRF, CostComplexity, GreedyMiser, GreedyMiserRegressor
 
 Make = Callable[[FeatureCosts], Any]
 
@@ -35,6 +37,17 @@ CLASSIFIERS: dict[str, Make] = {
         max_cost=sum(costs.unit_costs) / 3,
         random_state=0,
     ),
+    "BudgetRF": lambda costs: BudgetRF(6, max_depth=5, feature_costs=costs, random_state=0),
+    "BudgetRF that pools": lambda costs: BudgetRF(
+        6, max_depth=5, voting="pooled", feature_costs=costs, max_cost=sum(costs.unit_costs) / 2, random_state=0
+    ),
+    "GreedyMiser": lambda costs: GreedyMiser(12, lam="1/50", feature_costs=costs, random_state=0),
+    "CostComplexity": lambda costs: CostComplexity(
+        RandomForestClassifier(6, max_depth=5, random_state=0), feature_costs=costs, random_state=0
+    ),
+    "EarlyExit of BudgetRF": lambda costs: EarlyExit(
+        BudgetRF(6, max_depth=5, voting="pooled", feature_costs=costs, random_state=0), random_state=0
+    ),
     "CSTC": lambda costs: CSTC(
         loss="logistic", depth=3, structure="full", lambdas=1, descent=QUICK, feature_costs=costs, random_state=0
     ),
@@ -50,6 +63,11 @@ CLASSIFIERS: dict[str, Make] = {
     ),
     "EarlyExit of BudgetPrune by a certified rule": lambda costs: EarlyExit(
         CLASSIFIERS["BudgetPrune"](costs), stopping=CertifiedStopping(2, 10), random_state=0
+    ),
+    "EarlyExit of LightGBM": lambda costs: EarlyExit(
+        LGBMClassifier(n_estimators=10, num_leaves=6, min_child_samples=5, verbose=-1, n_jobs=1, random_state=0),
+        feature_costs=costs,
+        random_state=0,
     ),
     "EarlyExit with a cap": lambda costs: EarlyExit(
         RandomForestClassifier(6, max_depth=4, random_state=0),
@@ -70,6 +88,7 @@ CLASSIFIERS: dict[str, Make] = {
     ),
 }
 REGRESSORS: dict[str, Make] = {
+    "GreedyMiser": lambda costs: GreedyMiserRegressor(12, feature_costs=costs, random_state=0),
     "BudgetPrune": lambda costs: BudgetPrune(
         RandomForestRegressor(6, max_depth=5, random_state=0), feature_costs=costs, random_state=0
     ),
