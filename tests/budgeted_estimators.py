@@ -56,7 +56,7 @@ CLASSIFIERS: dict[str, Make] = {
         n_nodes=3, lambdas=1, feature_map=TREES, descent=QUICK, feature_costs=costs, split_cost="1/8", random_state=0
     ),
     "ASTC": lambda costs: ASTC(loss="logistic", lambdas=1, feature_costs=costs, random_state=0),
-    "AND-OR": lambda costs: AndOrCascade(lambdas=1, feature_costs=costs, random_state=0),
+    "AND-OR": lambda costs: AndOrCascade(limits=(1, 3), lambdas=1, feature_costs=costs, random_state=0),
     "AdaBoostRS": lambda costs: AdaBoostRS(n_trees=10, feature_costs=costs, random_state=0),
     "EarlyExit of a forest": lambda costs: EarlyExit(
         RandomForestClassifier(8, max_depth=5, random_state=0), order="greedy", feature_costs=costs, random_state=0

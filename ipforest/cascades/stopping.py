@@ -138,6 +138,11 @@ class Curve(NamedTuple):
         allowed = np.flatnonzero(self.cost <= limit * (1 + 1e-12))
         return int(allowed[np.argmin(self.error[allowed])])
 
+    def at(self, levels: FloatArray) -> Self:
+        """Give cost and error of other levels than its own, on the same examples."""
+        place = np.searchsorted(-self.level[:-1], -levels, side="left")
+        return type(self)(levels, self.cost[place], self.error[place])
+
 
 def keenness_along(rule: FittedRule, paths: StoppingPaths) -> FloatArray:
     """Compute how keen examples are at every stage that they reach, -inf from their last stage on.

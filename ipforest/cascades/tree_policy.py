@@ -30,6 +30,9 @@ class TreeOfClassifiers:
     Notes
     -----
     An example that is stopped before a node has all that it needs gets the answer of the node above.
+
+    Scores are summed row by row: a matrix product may round the same row differently beside others, and the label of a
+    session would not be that of `predict` where votes tie.
     """
 
     place_size = 2
@@ -90,8 +93,8 @@ class TreeOfClassifiers:
         weights: IntArray = self._weights[node]
         if weights.size == 0:
             return np.full(rows.size, intercept[node])
-        phi = self._map.transform(progress.values[rows], weights)
-        return np.asarray(phi @ coef[node, weights] + intercept[node])
+        phi = np.ascontiguousarray(self._map.transform(progress.values[rows], weights))
+        return np.asarray((phi * coef[node, weights]).sum(axis=1) + intercept[node])
 
     def answer(self, progress: Progress, rows: Rows) -> FloatArray:
         """Answer by the node that the example left by, or the last one that knew all that it needs."""

@@ -44,7 +44,7 @@ TABLES: dict[str, Callable[[], Table]] = {
     "missing values": missing_values,
     "free features": free_features,
 }
-N_FITTED = 150
+N_FITTED = 200
 
 
 @pytest.fixture(scope="module", params=list(TABLES))

@@ -12,17 +12,19 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
 from ipforest import datasets
-from ipforest._arrays import Array, FloatArray
+from ipforest._arrays import Array
 from ipforest.base import BudgetedEstimator
 from ipforest.cascades.early_exit import record_paths
 from ipforest.cascades.nested import NestedCascade
 from ipforest.cascades.stopping import (
+    CertifiedStopping,
     OptimalStopping,
     StoppingPaths,
+    StoppingRule,
     ThresholdStopping,
     keenness_along,
     learn_stopping,
-    stages_reached,
+    stopping_curve,
 )
 from ipforest.cascades.tree_order import order_trees
 from ipforest.costs import FeatureCosts
@@ -40,15 +42,23 @@ BUDGETS = {"miniboone_5k": (2, 3, 4, 6, 10, 16), "synthetic": (2, 3, 4, 6, 10, 1
 SIZES = {"miniboone_5k": (2000, 1000, 2000), "synthetic": (2000, 1000, 4000), "letters": (4000, 2000, 8000)}
 """Examples to train on, to choose on and to test on."""
 
-PREFIXES = (3, 6, 12, 25, 50, 100)
-"""CEGB without stopping may also be cut off after so many trees."""
+PREFIXES = (3, 6, 12, 25, 50)
+"""Boosted trees may also be cut off after so many."""
 
-RULES = {"threshold": (ThresholdStopping(),), "optimal stopping": (OptimalStopping(),)}
+TRADEOFFS = np.geomspace(2, 0.002, 8)
+LEAVES = (8, 32)
+"""Settings of CEGB: the weight of its penalties, and the size of its trees."""
+
+RULES: dict[str, StoppingRule] = {
+    "threshold": ThresholdStopping(),
+    "optimal stopping": OptimalStopping(),
+    "certified": CertifiedStopping(),
+}
 INPUTS = ("CEGB", "BudgetPrune", "BudgetRF", "nested")
 INNER_BUDGETS = (1, 2, 3, 4, 6, 8, 11, 16, 24, 40)
 """What models that have budgets themselves may spend before they are stopped."""
 BEST = "best of today's"
-TODAY = ("CEGB, plain", "k best features, forest", "k best features, LightGBM")
+TODAY = ("CEGB, plain", "CEGB coupled, plain", "k best features, forest", "k best features, LightGBM")
 
 
 class Option(NamedTuple):
@@ -62,7 +72,7 @@ class Option(NamedTuple):
 
 def cells(quick: bool, seed: int) -> list[Cell]:
     """One cell per data set, kind of model and seed."""
-    data, n_seeds, trees = (("letters",), 1, 30) if quick else (tuple(BUDGETS), 5, 150)
+    data, n_seeds, trees = (("letters",), 1, 30) if quick else (tuple(BUDGETS), 5, 100)
     return [
         {"data": name, "input": kind, "trees": trees, "seed": seed + run}
         for run in range(n_seeds)
@@ -117,26 +127,44 @@ def majority(parts: Parts) -> Option:
 
 
 def _cegb(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
-    """Train LightGBM with penalties on features that an example has not bought (CEGB, lazy) over a grid."""
+    """Train LightGBM with penalties on what is bought: by an example (CEGB, lazy), or by the model (coupled)."""
+    n_samples, n_features = parts.X_train.shape
+    plain, stopped = [majority(parts)], _no_options()
+    for trees in _penalised(parts, n_trees, seed, cegb_penalty_feature_lazy=[1.0] * n_features):
+        plain += _cut_off(trees, parts)
+        _stop(TreesInOrder(trees), parts, stopped)
+    coupled = [majority(parts)]
+    for trees in _penalised(parts, n_trees, seed, cegb_penalty_feature_coupled=[float(n_samples)] * n_features):
+        coupled += _cut_off(trees, parts)
+    return {**_named("CEGB", plain, stopped), "CEGB coupled, plain": coupled}
+
+
+def _penalised(parts: Parts, n_trees: int, seed: int, **penalty: Any) -> Iterator[BoostedTrees]:
+    """Train LightGBM under a penalty, over its settings."""
     from lightgbm import LGBMClassifier
 
-    plain, stopped = [majority(parts)], {name: [majority(parts)] for name in RULES}
-    for tradeoff in np.geomspace(2, 0.002, 8):
-        for leaves in (8, 32):
+    for tradeoff in TRADEOFFS:
+        for leaves in LEAVES:
             model = LGBMClassifier(
                 n_estimators=n_trees,
                 num_leaves=leaves,
                 min_child_samples=10,
                 cegb_tradeoff=tradeoff,
-                cegb_penalty_feature_lazy=[1.0] * parts.X_train.shape[1],
                 random_state=seed,
                 n_jobs=1,
                 verbose=-1,
-            ).fit(parts.X_train, parts.y_train)
-            trees = read(model)
-            plain += [_whole(trees.first(size), parts) for size in PREFIXES if size < trees.n_trees]
-            _add(TreesInOrder(trees), parts, plain, stopped)
-    return _named("CEGB", plain, stopped)
+                **penalty,
+            )
+            trees = read(model.fit(parts.X_train, parts.y_train))
+            if not isinstance(trees, BoostedTrees):
+                raise TypeError(f"model: expected boosted trees, got {type(trees).__name__}")
+            yield trees
+
+
+def _cut_off(trees: BoostedTrees, parts: Parts) -> list[Option]:
+    """Measure an ensemble and its first trees when nobody stops."""
+    sizes = [size for size in PREFIXES if size < trees.n_trees]
+    return [_whole(trees.first(size), parts) for size in (*sizes, trees.n_trees)]
 
 
 def _budget_prune(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
@@ -154,28 +182,32 @@ def _budget_rf(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]
 
 def _over_budgets(name: str, model: BudgetedEstimator, parts: Parts) -> dict[str, list[Option]]:
     """Take a model at its own budgets, and stopped, with its trees in greedy order."""
-    plain, stopped = [majority(parts)], {rule: [majority(parts)] for rule in RULES}
+    plain, stopped = [majority(parts)], _no_options()
     for budget in INNER_BUDGETS:
         policy = model.at_budget(budget)._policy()
         if not isinstance(policy, TreesInOrder):
             raise TypeError(f"model: expected trees in order, got {type(policy).__name__}")
         costs = FeatureCosts.uniform(parts.X_train.shape[1])
         ordered = order_trees(policy.trees, parts.X_validation, parts.y_validation, costs)
-        _add(TreesInOrder(ordered), parts, plain, stopped)
+        plain.append(_whole(ordered, parts))
+        _stop(TreesInOrder(ordered), parts, stopped)
     return _named(name, plain, stopped)
 
 
-def _add(trees: TreesInOrder, parts: Parts, plain: list[Option], stopped: dict[str, list[Option]]) -> None:
-    """Add what an ensemble comes to when nobody stops, and at every level of each rule."""
+def _no_options() -> dict[str, list[Option]]:
+    return {name: [] for name in RULES}
+
+
+def _stop(trees: TreesInOrder, parts: Parts, stopped: dict[str, list[Option]]) -> None:
+    """Add what an ensemble comes to at every level of each rule."""
     classes = np.asarray(trees.trees.classes)
     n_features = parts.X_train.shape[1]
     names = tuple(f"feature {column}" for column in range(n_features))
     seller = Seller(FeatureCosts.uniform(n_features), 0.0, classes, names, True)
     validation = record_paths(trees, seller, parts.X_validation, parts.y_validation, None)
     test = record_paths(trees, seller, parts.X_test, parts.y_test, None)
-    plain.append(_whole(trees.trees, parts))
-    for name, rules in RULES.items():
-        stopped[name] += _levels(rules, validation, test)
+    for name, rule in RULES.items():
+        stopped[name] += _levels(rule, validation, test)
 
 
 def _whole(trees: Forest | BoostedTrees, parts: Parts) -> Option:
@@ -192,31 +224,22 @@ def measure(trees: Forest | BoostedTrees, X: Array, y: Array, costs: FeatureCost
     return float(trees.cost(X, costs).mean()), float(np.mean(trees.predict(X) != y))
 
 
-def _levels(rules: Any, validation: StoppingPaths, test: StoppingPaths) -> Iterator[Option]:
+def _levels(rule: StoppingRule, validation: StoppingPaths, test: StoppingPaths) -> Iterator[Option]:
     """Measure levels of a rule, cross-fitted on the validation examples, at most 200 evenly spread over cost."""
-    for rule, curve in learn_stopping(rules, validation, n_folds=5):
-        keenness = keenness_along(rule, test)
+    for fitted, curve in learn_stopping(rule, validation, n_folds=5):
         spread = np.searchsorted(curve.cost, np.linspace(0, curve.cost[-1], 200))
-        for place in np.unique(np.append(spread, curve.cost.size - 1)):
-            reached = stages_reached(keenness, curve.level[place])
-            cost, error = (_mean_at(amount, reached) for amount in (test.cost, test.loss))
-            yield Option(float(curve.cost[place]), float(curve.error[place]), cost, error)
-
-
-def _mean_at(amounts: FloatArray, stages: Array) -> float:
-    return float(amounts[np.arange(stages.size), stages].mean())
-
-
-def _mean_of(amounts: FloatArray, stage: int) -> float:
-    return float(amounts[:, stage].mean())
+        places = np.unique(np.append(spread, curve.cost.size - 1))
+        tested = stopping_curve(keenness_along(fitted, test), test).at(curve.level[places])
+        chosen = (curve.cost[places], curve.error[places], tested.cost, tested.error)
+        yield from map(Option, *(amount.tolist() for amount in chosen))
 
 
 def _named(name: str, plain: list[Option], stopped: dict[str, list[Option]]) -> dict[str, list[Option]]:
-    both = [option for found in stopped.values() for option in found]
+    """Name the ways to use one kind of ensemble; never to stop is one of the choices of each rule."""
     return {
         f"{name}, plain": plain,
-        **{f"{name}, {rule}": found for rule, found in stopped.items()},
-        f"{name}, either rule": both,
+        **{f"{name}, {rule}": plain + found for rule, found in stopped.items()},
+        f"{name}, any rule": [*plain, *(option for found in stopped.values() for option in found)],
     }
 
 
@@ -239,7 +262,7 @@ def _nested(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
             )
             for stage in range(validation.n_stages)
         ]
-        options[f"nested, {name}"] = [option for rules in RULES.values() for option in _levels(rules, validation, test)]
+        options[f"nested, {name}"] = [option for rule in RULES.values() for option in _levels(rule, validation, test)]
     options["nested, either"] = options["nested, forest"] + options["nested, LightGBM"]
     return options
 
@@ -306,9 +329,9 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     figure = Figure(figsize=(5 * len(data_sets), 4))
     shown = (
         "CEGB, plain",
-        "CEGB, either rule",
+        "CEGB, any rule",
         "BudgetPrune, plain",
-        "BudgetPrune, either rule",
+        "BudgetPrune, any rule",
         "nested, either",
         "best of today's",
     )
@@ -336,7 +359,7 @@ def differences(quick: bool) -> list[str]:
     """Name what the figures depend on."""
     named = [
         "Everything is chosen on the validation examples; cost and error of stopping levels there are cross-fitted",
-        "CEGB is LightGBM with lazy penalties, 16 settings, without stopping also cut off after 3 to 100 trees",
+        "CEGB is LightGBM with lazy penalties, coupled ones where named: 16 settings, cut off after 3 to 100 trees",
         "The synthetic data are scikit-learn's make_classification, 50 features, 20 of them informative",
     ]
     return [*named, "quick: Letters only, 30 trees, 1 seed"] if quick else named

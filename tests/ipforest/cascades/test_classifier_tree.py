@@ -6,6 +6,9 @@ from cascade_problems import SHAPES, random_tree
 from scipy.special import expit
 
 from ipforest.cascades.classifier_tree import TERMINAL, ClassifierTree
+from ipforest.cascades.feature_map import ScaledFeatures
+from ipforest.cascades.tree_policy import TreeOfClassifiers
+from ipforest.policy import Progress
 
 PHI = np.random.default_rng(0).normal(size=(40, 6))
 
@@ -64,3 +67,15 @@ def test_a_child_is_added_where_examples_left() -> None:
     assert tree.answers.tolist() == [True, False, True, True]
     with pytest.raises(ValueError, match=r"^children: expected numbers above their parent's"):
         ClassifierTree(np.array([0]), np.array([-1]), np.ones((1, 2)), np.ones(1), np.ones(1))
+
+
+def test_a_row_scores_alike_alone_and_beside_others() -> None:
+    tree = ClassifierTree.single(np.tile([0.1, 0.2, 0.3, -0.6], 16))
+    features = ScaledFeatures(scale=False).fit(np.ones((5, 64)), np.ones(5))
+    policy = TreeOfClassifiers(tree, features, np.ones(64), 0.0, lambda scores: scores)
+    rows = np.arange(5)
+    progress = Progress.start(policy, 5, 64)
+    progress.values[:], progress.known[:] = 1.0, True
+    policy.advance(progress, rows)
+    together = policy.answer(progress, rows)
+    np.testing.assert_array_equal(together, [policy.answer(progress, rows[[row]])[0] for row in rows])

@@ -48,6 +48,9 @@ def test_the_curve_is_what_stopping_at_each_level_comes_to(rule: OptimalStopping
     for level, cost, error in zip(*curve, strict=True):
         assert achieved(paths, stages_reached(keenness, level)) == pytest.approx((cost, error))
     assert np.all(np.diff(curve.cost) >= -1e-12)
+    others = curve.at(np.array([np.inf, *(curve.level[:-1] + 1e-3), -1.0, -np.inf]))
+    for level, cost, error in zip(*others, strict=True):
+        assert achieved(paths, stages_reached(keenness, level)) == pytest.approx((cost, error))
 
 
 def test_cost_by_stage() -> None:
