@@ -5,9 +5,12 @@ from typing import Any
 
 from lightgbm import LGBMClassifier
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from ipforest import BudgetPrune, EarlyExit, FeatureCosts, NestedCascade
+from ipforest.adaptive import AdaptLin, AdaptLstsq, L1Baseline
+from ipforest.adaptive.linear_pair import AlternationSettings
 from ipforest.cascades import ASTC, CSCC, CSTC, AdaBoostRS, AndOrCascade, BoostingTrick
 from ipforest.cascades.block_descent import DescentSettings
 from ipforest.cascades.stopping import CertifiedStopping, ThresholdStopping
@@ -15,6 +18,8 @@ from ipforest.learners import BudgetRF, CostComplexity, GreedyMiser, GreedyMiser
 
 Make = Callable[[FeatureCosts], Any]
 
+SMALL: dict[str, Any] = {"shares": [0.6], "lambdas": [0.01], "n_folds": 2, "random_state": 0}
+LINEAR: dict[str, Any] = {**SMALL, "settings": AlternationSettings(max_rounds=4, max_steps=30)}
 QUICK = DescentSettings(max_sweeps=1, max_block_steps=8, max_gradient_steps=8)
 TREES = BoostingTrick(10, max_depth=2, random_state=0)
 
@@ -86,6 +91,16 @@ CLASSIFIERS: dict[str, Make] = {
         max_cost=sum(costs.unit_costs) / 2,
         random_state=0,
     ),
+    "Adapt-Lin before a forest": lambda costs: AdaptLin(
+        RandomForestClassifier(8, max_depth=5, random_state=0), feature_costs=costs, **LINEAR
+    ),
+    "Adapt-Lin before nearest neighbours, with a cap": lambda costs: AdaptLin(
+        KNeighborsClassifier(), feature_costs=costs, max_cost=sum(costs.unit_costs) / 2, **LINEAR
+    ),
+    "Adapt-Lstsq before Adapt-Lin before a pruned forest": lambda costs: AdaptLstsq(
+        AdaptLin(CLASSIFIERS["BudgetPrune"](costs), **LINEAR), **LINEAR
+    ),
+    "L1 baseline": lambda costs: L1Baseline(DecisionTreeClassifier(random_state=0), feature_costs=costs, **SMALL),
 }
 REGRESSORS: dict[str, Make] = {
     "GreedyMiser": lambda costs: GreedyMiserRegressor(12, feature_costs=costs, random_state=0),

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit, softmax
+from scipy.special import expit, logit, logsumexp, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -70,6 +70,11 @@ class Logistic(Squared):
         """Return the log-odds or log-probabilities of the class shares."""
         shares = np.clip(targets.mean(axis=0), np.finfo(np.float32).eps, 1 - np.finfo(np.float32).eps)
         return np.asarray(logit(shares) if targets.shape[1] == 1 else np.log(shares))
+
+    def values(self, targets: FloatArray, scores: FloatArray) -> FloatArray:
+        """Compute minus the log-likelihood of each example, shape (n_samples,)."""
+        none = np.logaddexp(0.0, scores[:, 0]) if scores.shape[1] == 1 else logsumexp(scores, axis=1)
+        return np.asarray(none - (targets * scores).sum(axis=1))
 
     def residuals(self, targets: FloatArray, scores: FloatArray) -> FloatArray:
         """Return the residuals: indicators of the classes minus the probabilities."""

@@ -1,0 +1,382 @@
+"""What adaptive approximations share: the full model, the sweep, and the choice within a budget on held-out data."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import _safe_indexing, check_random_state, get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from ipforest._arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest.adaptive.full_model import (
+    check_full_model,
+    class_probabilities,
+    cross_fitted,
+    full_policy,
+    log_losses,
+    unfrozen,
+)
+from ipforest.adaptive.gated_policy import Constant, GatedPolicy
+from ipforest.base import BudgetedEstimator, check_share, is_fitted, optional_number, split_rows
+from ipforest.cascades.tree_estimator import check_lambdas
+from ipforest.policy import Policy
+from ipforest.rational import nonnegative_fraction
+from ipforest.session import ROUNDING, Sessions
+
+SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Training:
+    """What gates and cheap models are learnt from.
+
+    Parameters
+    ----------
+    X : ndarray, shape (n_samples, n_features)
+    targets : ndarray of float64, shape (n_samples, n_columns)
+        Class indicators; one column for two classes.
+    full_loss : ndarray of float64, shape (n_samples,)
+        Minus the log-probability that the full model gives the true class.
+    """
+
+    X: Array
+    targets: FloatArray
+    full_loss: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GatedPair:
+    """A gate and a cheap model, and the setting that they were learnt with.
+
+    Parameters
+    ----------
+    gate, cheap : Policy
+        One score; class probabilities.
+    share, lam : float
+        P_full and gamma of the paper.
+    n_rounds : int
+        Rounds of boosting, or of alternation.
+    threshold : float
+        An example goes to the full model if the gate's score exceeds this.
+    """
+
+    gate: Policy
+    cheap: Policy
+    share: float
+    lam: float
+    n_rounds: int
+    threshold: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A gated pair with what it is worth on held-out examples.
+
+    Parameters
+    ----------
+    pair : GatedPair
+    error, cost : float
+        Error rate, average cost.
+    full_share : float
+        Share of the examples that go to the full model.
+    """
+
+    pair: GatedPair
+    error: float
+    cost: float
+    full_share: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Walk:
+    """What a policy answers on examples, and which features it tests."""
+
+    outputs: FloatArray
+    used: BoolArray
+
+
+class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    r"""Base: keep a full model for the hard examples, and answer the others by a cheap one; a gate tells them apart.
+
+    .. math:: \min_{f_1, g, q} \frac{1}{N} \sum_i \big[ (1 - q_i)\, \ell(f_1(x_i), y_i) + q_i\, \ell(f_0(x_i), y_i)
+              + D(q_i, g(x_i)) \big] + \gamma\,\Omega(f_1, g)
+              \quad\text{s.t.}\quad \frac{1}{N} \sum_i q_i \le P_\text{full}
+
+    for each pair of ``shares`` (:math:`P_\text{full}`) and ``lambdas`` (:math:`\gamma`). Held-out examples tell which
+    is best within the budget.
+
+    Parameters
+    ----------
+    estimator : classifier
+        The full model :math:`f_0`: any scikit-learn classifier with ``predict_proba`` or ``decision_function``. An
+        estimator of this package buys by its own policy and brings its own prices; trees buy test by test; of any other
+        classifier all features are bought at once. One that is fitted already is used as it is; then give `fit`
+        examples that it was not trained on. An adaptive approximation is itself a full model: so stages are put one
+        before the other (remark 2).
+    shares : sequence of numbers from 0 to 1
+        :math:`P_\text{full}`: which share of the examples the full model may answer.
+    lambdas : int or sequence of numbers
+        :math:`\gamma`: what a unit of price is worth in loss; or how many to try.
+    feature_costs, groups, group_fees : optional
+        See `BudgetPrune`; none beside an estimator that has its own.
+    budget : number, optional
+        What an example may cost on average; without one, the least error counts.
+    max_cost : number, optional
+        What no example may pay more than; see `BudgetedEstimator.session`.
+    n_folds : int, default=5
+        Folds by which the full model's losses are found on examples that it was not trained on; with 1, on those that
+        it was trained on.
+    validation_fraction : float or None, default=0.25
+        Share of the examples held out for the choice, if `fit` gets no ``X_val``; with None, the training examples.
+    n_jobs : int, optional
+        Settings that are learnt at once, by joblib.
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The fitted full model.
+    candidates_ : list of Candidate
+        The full model alone, one class for nothing, and all that was learnt.
+    chosen_ : Candidate
+    frontier_ : list of Candidate
+        Those on the lower hull of error over cost on held-out examples, by rising cost.
+    classes_ : ndarray, shape (n_classes,)
+    costs_ : FeatureCosts
+    n_features_in_ : int
+
+    Notes
+    -----
+    Nan, Saligrama, "Adaptive Classification for Prediction Under a Budget", NIPS 2017.
+    """
+
+    estimator: Any
+    shares: Sequence[float]
+    lambdas: Any
+    n_folds: int
+    validation_fraction: float | None
+    n_jobs: int | None
+
+    @abstractmethod
+    def _settings(self, training: Training) -> Sequence[tuple[float, float]]:
+        """List what is swept: (share, lambda)."""
+
+    @abstractmethod
+    def _learn(self, training: Training, share: float, lam: float) -> list[GatedPair]:
+        """Learn gates and cheap models for one setting."""
+
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        X_val: npt.ArrayLike | None = None,
+        y_val: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Train the full model unless it is fitted, learn gates and cheap models, and take one pair.
+
+        Parameters
+        ----------
+        X : array, shape (n_samples, n_features)
+        y : array, shape (n_samples,)
+        X_val, y_val : arrays, optional
+            Held-out examples for the choice; by default a part of X.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            Bad parameters, prices or examples; nothing has been trained then.
+        """
+        self._read_parameters()
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val: expected X_val and y_val together, got one of them")
+        examples, labels = validate_data(self, X, y, ensure_all_finite=self._finite())
+        check_classification_targets(labels)
+        if np.unique(labels).size < 2:
+            raise ValueError("y: expected at least 2 classes, got 1 class")
+        if not isinstance(unfrozen(self.estimator), BudgetedEstimator):
+            self.costs_ = self._read_costs()
+        if X_val is None:
+            rows, held_out = split_rows(labels, self.validation_fraction, self.random_state, one_of_each_class=True)
+            validation = examples[held_out], labels[held_out]
+        else:
+            rows, validation = np.arange(labels.size), (self._checked(X_val), np.asarray(y_val))
+            check_consistent_length(*validation)
+        probabilities = self._fit_full(X, examples, labels, rows)
+        self._train(examples[rows], self._codes(labels[rows]), probabilities)
+        self.candidates_ = self._judged(validation[0], self._codes(validation[1]))
+        self._choose()
+        return self
+
+    def _read_parameters(self) -> None:
+        check_full_model(self.estimator)
+        full = unfrozen(self.estimator)
+        if isinstance(full, BudgetedEstimator) and self.feature_costs is not None:
+            raise ValueError("feature_costs: expected none beside an estimator that has its own, got some")
+        if isinstance(full, BudgetedEstimator) and getattr(full, "split_cost", 0) != 0:
+            raise ValueError(f"estimator: expected one without split_cost, got {full.split_cost!r}")
+        for name, value in (("budget", self.budget), ("max_cost", self.max_cost)):
+            optional_number(value, name)
+        check_share(self.validation_fraction, "validation_fraction")
+        check_lambdas(self.lambdas)
+        self._check_shares()
+        if not isinstance(self.n_folds, (int, np.integer)) or self.n_folds < 1:
+            raise ValueError(f"n_folds: expected an integer >= 1, got {self.n_folds!r}")
+
+    def _check_shares(self) -> None:
+        if not len(self.shares):
+            raise ValueError("shares: expected numbers from 0 to 1, got none")
+        for share in self.shares:
+            if not isinstance(share, Real) or not 0 <= share < 1:
+                raise ValueError(f"shares: expected numbers from 0 to 1, 1 excluded, got {share!r}")
+
+    def _fit_full(self, X: npt.ArrayLike, examples: Array, labels: Array, rows: IntArray) -> FloatArray:
+        """Train the full model unless it is fitted; give its probabilities on the training rows, as unseen."""
+        full = unfrozen(self.estimator)
+        named = isinstance(full, BudgetedEstimator) or is_fitted(full)
+        training = _safe_indexing(X, rows) if named and hasattr(X, "iloc") else examples[rows]
+        if is_fitted(full):
+            self.estimator_, unseen = full, True
+        else:
+            self.estimator_, unseen = clone(full).fit(training, labels[rows]), self.n_folds == 1
+        self.classes_ = np.asarray(self.estimator_.classes_)
+        if isinstance(full, BudgetedEstimator):
+            self.costs_ = self.estimator_.costs_
+        if unseen:
+            return class_probabilities(self.estimator_, training)
+        return cross_fitted(self.estimator_, training, labels[rows], self.n_folds, self.random_state)
+
+    def _codes(self, labels: Array) -> IntArray:
+        """Give the number of each label's class.
+
+        Raises
+        ------
+        ValueError
+            A label is none of the full model's classes.
+        """
+        unknown = ~np.isin(labels, self.classes_)
+        if unknown.any():
+            raise ValueError(f"y: expected classes of the estimator, got {labels[unknown][0].item()!r}")
+        return np.searchsorted(self.classes_, labels)
+
+    def _train(self, X: Array, codes: IntArray, probabilities: FloatArray) -> None:
+        indicators = np.eye(self.classes_.size)[codes]
+        targets = indicators[:, 1:] if self.classes_.size == 2 else indicators
+        training = Training(X, targets, log_losses(probabilities, codes))
+        self.prior_ = indicators.mean(axis=0)
+        learnt = Parallel(n_jobs=self.n_jobs)(
+            delayed(self._learn)(training, share, lam) for share, lam in self._settings(training)
+        )
+        constant = Constant(self.prior_)
+        self._pairs = [
+            GatedPair(Constant(np.ones(1)), constant, 1.0, 0.0, 0),
+            GatedPair(Constant(-np.ones(1)), constant, 0.0, np.inf, 0),
+            *(pair for pairs in learnt for pair in pairs),
+        ]
+
+    def _judged(self, X: Array, codes: IntArray) -> list[Candidate]:
+        full = self._walk(full_policy(self.estimator_), X)
+        judged: list[Candidate] = []
+        for pair in self._pairs:
+            if not judged or pair.gate is not judged[-1].pair.gate:
+                gate, cheap = self._walk(pair.gate, X), self._walk(pair.cheap, X)
+            judged.append(Candidate(pair, *self._measured(gate, cheap, full, pair, codes)))
+        return judged
+
+    def measure(self, X: npt.ArrayLike, y: npt.ArrayLike) -> list[Candidate]:
+        """Measure all candidates on other examples.
+
+        Parameters
+        ----------
+        X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
+
+        Returns
+        -------
+        list of Candidate
+            In the order of ``candidates_``.
+        """
+        check_is_fitted(self)
+        return self._judged(self._checked(X), self._codes(np.asarray(y)))
+
+    def _walk(self, policy: Policy, X: Array) -> Walk:
+        """Let a policy alone answer examples."""
+        sessions = Sessions(policy, self._seller(), len(X))
+        sessions.see(X)
+        return Walk(sessions.outputs, sessions.tests > 0)
+
+    def _measured(
+        self, gate: Walk, cheap: Walk, full: Walk, pair: GatedPair, codes: IntArray
+    ) -> tuple[float, float, float]:
+        """Compute error, cost and the share of the full model."""
+        hard = gate.outputs[:, 0] > pair.threshold
+        answered = np.argmax(np.where(hard[:, None], full.outputs, cheap.outputs), axis=1)
+        used = gate.used | np.where(hard[:, None], full.used, cheap.used)
+        return float(np.mean(answered != codes)), float(self.costs_.cost_of(used).mean()), float(hard.mean())
+
+    def _choose(self) -> None:
+        """Take the candidate of least error on held-out examples that costs no more than the budget there."""
+        limit = np.inf if self.budget is None else float(nonnegative_fraction(self.budget, "budget")) * (1 + ROUNDING)
+        within = [candidate for candidate in self.candidates_ if candidate.cost <= limit]
+        self.chosen_ = min(within, key=lambda candidate: (candidate.error, candidate.cost))
+
+    @property
+    def frontier_(self) -> list[Candidate]:
+        """The candidates on the lower hull of error over cost on held-out examples, by rising cost."""
+        hull: list[Candidate] = []
+        for candidate in sorted(self.candidates_, key=lambda candidate: (candidate.cost, candidate.error)):
+            if hull and candidate.error >= hull[-1].error:
+                continue
+            while len(hull) > 1 and _turns_up(hull[-2], hull[-1], candidate):
+                hull.pop()
+            hull.append(candidate)
+        return hull
+
+    def _policy(self) -> Policy:
+        pair = self.chosen_.pair
+        return GatedPolicy(pair.gate, pair.cheap, full_policy(self.estimator_), pair.threshold)
+
+    def goes_to_full(self, X: npt.ArrayLike) -> BoolArray:
+        """Tell which examples the gate sends to the full model, shape (n_samples,)."""
+        gate = self._walk(self.chosen_.pair.gate, self._checked(X))
+        return np.asarray(gate.outputs[:, 0] > self.chosen_.pair.threshold)
+
+    def _random_seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.classifier_tags = inner.classifier_tags and replace(inner.classifier_tags, multi_label=False)
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        return tags
+
+
+def _turns_up(first: Candidate, middle: Candidate, last: Candidate) -> bool:
+    """Whether the middle one lies on or above the line of the other two."""
+    rise = (last.error - first.error) * (middle.cost - first.cost)
+    return (middle.error - first.error) * (last.cost - first.cost) >= rise
+
+
+def check_positive_integers(estimator: Any, *names: str) -> None:
+    """Require parameters that are integers >= 1.
+
+    Raises
+    ------
+    ValueError
+        One is not.
+    """
+    for name in names:
+        value = getattr(estimator, name)
+        if not isinstance(value, (int, np.integer)) or value < 1:
+            raise ValueError(f"{name}: expected an integer >= 1, got {value!r}")

@@ -1,0 +1,118 @@
+"""The full model f0: any classifier; its class probabilities, what it loses on examples, and how it buys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, softmax
+from sklearn.base import clone, is_classifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import _safe_indexing, check_random_state
+
+from ipforest._arrays import Array, FloatArray, IntArray
+from ipforest.adaptive.gated_policy import AllAtOnce
+from ipforest.base import BudgetedEstimator
+from ipforest.ensemble.libraries import read
+from ipforest.policy import Policy, TreesInOrder
+
+LEAST_PROBABILITY = 1e-3
+"""A forest that gives the true class no vote is not infinitely wrong."""
+
+
+def check_full_model(estimator: Any) -> None:
+    """Require a classifier that says how sure it is.
+
+    Raises
+    ------
+    TypeError
+        It is no classifier, or has neither probabilities nor a decision function.
+    """
+    if not is_classifier(estimator):
+        raise TypeError(f"estimator: expected a classifier, got {type(estimator).__name__}")
+    if not (hasattr(estimator, "predict_proba") or hasattr(estimator, "decision_function")):
+        raise TypeError(
+            f"estimator: expected predict_proba or decision_function, got {type(estimator).__name__} without; "
+            "wrap it in sklearn.calibration.CalibratedClassifierCV"
+        )
+
+
+def unfrozen(estimator: Any) -> Any:
+    """Give the estimator inside a FrozenEstimator, or itself."""
+    return estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
+
+
+def class_probabilities(model: Any, X: npt.ArrayLike) -> FloatArray:
+    """Give the probability of each class; decision functions are taken for log-odds, as the paper takes f0(x).
+
+    Returns
+    -------
+    ndarray of float64, shape (n_samples, n_classes)
+    """
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(X), dtype=np.float64)
+    scores = np.asarray(model.decision_function(X), dtype=np.float64)
+    if scores.ndim == 1:
+        above = expit(scores)
+        return np.column_stack([1 - above, above])
+    return np.asarray(softmax(scores, axis=1))
+
+
+def log_losses(probabilities: FloatArray, labels: IntArray) -> FloatArray:
+    """Compute minus the log-probability of the true class, shape (n_samples,)."""
+    return np.asarray(-np.log(np.maximum(probabilities[np.arange(labels.size), labels], LEAST_PROBABILITY)))
+
+
+def cross_fitted(model: Any, X: npt.ArrayLike, y: Array, n_folds: int, random_state: Any) -> FloatArray:
+    """Give class probabilities of examples by models that were not trained on them.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        Trained on all of X; its clones are trained on all folds but one. Its own answers stand for the only example of
+        a class.
+    X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
+    n_folds : int
+    random_state : int, RandomState instance or None
+
+    Returns
+    -------
+    ndarray of float64, shape (n_samples, n_classes)
+        In the order of the model's classes.
+    """
+    fold = _folds(y, n_folds, random_state)
+    probabilities = np.zeros((y.size, model.classes_.size))
+    alone = np.flatnonzero(fold < 0)
+    if alone.size:
+        probabilities[alone] = class_probabilities(model, _safe_indexing(X, alone))
+    for number in np.unique(fold[fold >= 0]):
+        others, here = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        trained = clone(model).fit(_safe_indexing(X, others), y[others])
+        columns = np.searchsorted(model.classes_, trained.classes_)
+        probabilities[np.ix_(here, columns)] = class_probabilities(trained, _safe_indexing(X, here))
+    return probabilities
+
+
+def _folds(y: Array, n_folds: int, random_state: Any) -> IntArray:
+    """Deal the examples of each class out to folds; the only one of a class gets none, -1."""
+    rng = check_random_state(random_state)
+    fold = np.full(y.size, -1)
+    for label in np.unique(y):
+        rows = rng.permutation(np.flatnonzero(y == label))
+        if rows.size > 1:
+            fold[rows] = np.arange(rows.size) % n_folds
+    return fold
+
+
+def full_policy(model: Any) -> Policy:
+    """Say how the full model buys.
+
+    An estimator of this package buys by its own policy, trees test by test, any other classifier all features at once.
+    """
+    if isinstance(model, BudgetedEstimator):
+        return model._policy()
+    try:
+        return TreesInOrder(read(model))
+    except TypeError:
+        return AllAtOnce(model, class_probabilities)

@@ -1,0 +1,193 @@
+"""How a gated pair buys: what the gate needs, then what the model needs to which the gate sends the example."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ipforest._arrays import FloatArray, IntArray
+from ipforest.cascades.feature_map import FeatureMap
+from ipforest.policy import ANSWERS, Policy, Progress, Rows
+
+GATE, CHEAP, FULL = range(3)
+ENDED = 2
+"""Added to `CHEAP` and `FULL` once the model knows all that it wants."""
+
+
+class GatedPolicy:
+    """Ask the gate; an example whose score exceeds the threshold goes to the full model, others to the cheap one.
+
+    Parameters
+    ----------
+    gate : Policy
+        Answers with one score.
+    cheap, full : Policy
+        Answer with class probabilities.
+    threshold : float
+
+    Notes
+    -----
+    An example that is stopped before the full model has all that it wants is answered by the cheap one.
+    """
+
+    dtype = np.float64
+
+    def __init__(self, gate: Policy, cheap: Policy, full: Policy, threshold: float) -> None:
+        self._parts, self._threshold = (gate, cheap, full), threshold
+        self._ends = np.cumsum([1, *(part.place_size for part in self._parts)])
+        self.place_size = int(self._ends[-1])
+        self.ignores_unwanted = all(part.ignores_unwanted for part in self._parts)
+
+    def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
+        """Walk on in the gate, and then in the model that it has chosen."""
+        wanted = np.full(rows.size, ANSWERS, dtype=np.int32)
+        state = progress.place[:, 0]
+        passed = self._advance_part(GATE, progress, rows, wanted)
+        state[passed] = np.where(self._answer_part(GATE, progress, passed)[:, 0] > self._threshold, FULL, CHEAP)
+        for part in (CHEAP, FULL):
+            state[self._advance_part(part, progress, rows, wanted)] += ENDED
+        return wanted
+
+    def _advance_part(self, part: int, progress: Progress, rows: Rows, wanted: npt.NDArray[np.int32]) -> Rows:
+        """Move on the examples that stand in one part; return those that have come to its end."""
+        here = np.flatnonzero(progress.place[rows, 0] == part)
+        if here.size:
+            wanted[here] = self._parts[part].advance(self._progress_of(part, progress), rows[here])
+        ended: Rows = rows[here[wanted[here] == ANSWERS]]
+        return ended
+
+    def _answer_part(self, part: int, progress: Progress, rows: Rows) -> FloatArray:
+        return self._parts[part].answer(self._progress_of(part, progress), rows)
+
+    def _progress_of(self, part: int, progress: Progress) -> Progress:
+        """View the progress as one part knows it."""
+        place = progress.place[:, self._ends[part] : self._ends[part + 1]]
+        return replace(progress, place=place, values=progress.values.astype(self._parts[part].dtype, copy=False))
+
+    def answer(self, progress: Progress, rows: Rows) -> FloatArray:
+        """Answer by the full model where it has all that it wants, else by the cheap one from what is known."""
+        by_full = progress.place[rows, 0] == FULL + ENDED
+        outputs = self._answer_part(CHEAP, progress, rows)
+        if by_full.any():
+            outputs[by_full] = self._answer_part(FULL, progress, rows[by_full])
+        return outputs
+
+    def reason(self, progress: Progress, row: int) -> str:
+        """Name the part that asks, and its own reason."""
+        part = int(progress.place[row, 0])
+        name = ("the gate", "the cheap model", "the full model")[part]
+        return f"{name}: {self._parts[part].reason(self._progress_of(part, progress), row)}"
+
+
+class _FixedFeatures:
+    """Wants the same features of every example, one after another; the place is how many it has.
+
+    Parameters
+    ----------
+    wants : ndarray of int64
+    """
+
+    dtype = np.float64
+    place_size = 1
+    ignores_unwanted = True
+
+    def __init__(self, wants: IntArray) -> None:
+        self._wants = wants
+
+    def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
+        """Count what is known; give the first feature that is not."""
+        wanted = np.full(rows.size, ANSWERS, dtype=np.int32)
+        for position, feature in enumerate(self._wants.tolist()):
+            at = np.flatnonzero(progress.place[rows, 0] == position)
+            has = progress.known[rows[at], feature]
+            progress.tests[rows[at[has]], feature] += 1
+            progress.place[rows[at[has]], 0] += 1
+            wanted[at[~has]] = feature
+        return wanted
+
+
+class LinearScores(_FixedFeatures):
+    """Linear functions of the features; one that is not known counts as its mean.
+
+    Parameters
+    ----------
+    weights : ndarray of float64, shape (n_features + 1, n_outputs)
+        The last row holds the intercepts.
+    feature_map : FeatureMap
+        One output per feature.
+    prices : ndarray of float64, shape (n_features,)
+        The cheapest are wanted first.
+    outputs : callable
+        Turns scores (n_samples, n_outputs) into answers.
+    """
+
+    def __init__(
+        self,
+        weights: FloatArray,
+        feature_map: FeatureMap,
+        prices: FloatArray,
+        outputs: Callable[[FloatArray], FloatArray],
+    ) -> None:
+        used = np.flatnonzero(weights[:-1].any(axis=1))
+        super().__init__(used[np.argsort(prices[used], kind="stable")])
+        self._weights, self._map, self._outputs = weights, feature_map, outputs
+
+    def answer(self, progress: Progress, rows: Rows) -> FloatArray:
+        """Weigh what is known."""
+        known = np.where(progress.known[rows], progress.values[rows], np.nan)
+        phi = self._map.transform(known, self._wants)
+        return self._outputs(phi @ self._weights[self._wants] + self._weights[-1])
+
+    def reason(self, progress: Progress, row: int) -> str:
+        """Say how many features are weighed."""
+        return f"it is one of {self._wants.size} features that are weighed"
+
+
+class AllAtOnce(_FixedFeatures):
+    """A classifier that needs all of its features before it answers.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    probabilities : callable (model, X) -> ndarray of float64, shape (n_samples, n_classes)
+    """
+
+    def __init__(self, model: Any, probabilities: Callable[[Any, Any], FloatArray]) -> None:
+        super().__init__(np.arange(model.n_features_in_))
+        self._model, self._probabilities = model, probabilities
+        self._names = getattr(model, "feature_names_in_", None)
+
+    def answer(self, progress: Progress, rows: Rows) -> FloatArray:
+        """Ask the classifier; every feature is known."""
+        X = progress.values[rows]
+        return self._probabilities(self._model, X if self._names is None else pd.DataFrame(X, columns=self._names))
+
+    def reason(self, progress: Progress, row: int) -> str:
+        """Name the classifier."""
+        return f"{type(self._model).__name__} needs all features"
+
+
+class Constant(_FixedFeatures):
+    """The same answer for every example, for nothing.
+
+    Parameters
+    ----------
+    outputs : ndarray of float64, shape (n_outputs,)
+    """
+
+    def __init__(self, outputs: FloatArray) -> None:
+        super().__init__(np.empty(0, dtype=np.int64))
+        self._outputs = outputs
+
+    def answer(self, progress: Progress, rows: Rows) -> FloatArray:
+        """Repeat the answer."""
+        return np.tile(self._outputs, (rows.size, 1))
+
+    def reason(self, progress: Progress, row: int) -> str:
+        """Say that nothing is wanted."""
+        return "nothing is wanted"

@@ -1,0 +1,128 @@
+"""The L1 baseline of section 5: features, classifier and gate one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import l1_min_c
+
+from ipforest._arrays import Array, FloatArray, IntArray
+from ipforest.adaptive.approximation import SHARES, AdaptiveApproximation, GatedPair, Training
+from ipforest.adaptive.gated_policy import LinearScores
+from ipforest.cascades.feature_map import ScaledFeatures
+from ipforest.cascades.tree_estimator import geometric_grid
+from ipforest.learners.greedy_miser import Logistic, Squared
+
+INTERCEPT_SCALING = 10.0
+"""How much less than other weights liblinear penalises the intercept."""
+
+NO_PENALTY = 1e6
+
+
+class L1Baseline(AdaptiveApproximation):
+    """Choose features by L1-regularised logistic regression, fit the classifier on them, then the gate on its mistakes.
+
+    The gate is a logistic regression that tells the classifier's mistakes on training examples; it sends the given
+    share of them, those of the highest scores, to the full model. Prices have no say in the choice of features.
+
+    Parameters
+    ----------
+    estimator, shares, lambdas, feature_costs, groups, group_fees, budget, max_cost, n_folds, validation_fraction
+        See `AdaptiveApproximation`. Lambda is the weight of the L1 norm against the mean loss.
+    n_jobs, scale, random_state
+        See `AdaptiveApproximation` and `LinearApproximation`.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        shares: Sequence[float] = SHARES,
+        lambdas: Any = 10,
+        scale: bool = True,
+        feature_costs: Any = None,
+        groups: Any = None,
+        group_fees: Any = None,
+        budget: Any = None,
+        max_cost: Any = None,
+        n_folds: int = 5,
+        validation_fraction: float | None = 0.25,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.shares = shares
+        self.lambdas = lambdas
+        self.scale = scale
+        self.feature_costs = feature_costs
+        self.groups = groups
+        self.group_fees = group_fees
+        self.budget = budget
+        self.max_cost = max_cost
+        self.n_folds = n_folds
+        self.validation_fraction = validation_fraction
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _settings(self, training: Training) -> Sequence[tuple[float, float]]:
+        """List the lambdas; each gives the pairs of all shares.
+
+        Raises
+        ------
+        ValueError
+            More than two classes.
+        """
+        if training.targets.shape[1] > 1:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is multiclass: expected two classes "
+                f"in y, got {training.targets.shape[1]}"
+            )
+        self.feature_map_ = ScaledFeatures(scale=self.scale).fit(training.X, training.targets)
+        self._phi, self._labels = self.feature_map_.transform(training.X), training.targets[:, 0].astype(int)
+        lambdas = self.lambdas
+        if isinstance(lambdas, int):
+            least = l1_min_c(self._phi, self._labels, loss="log", intercept_scaling=INTERCEPT_SCALING)
+            lambdas = geometric_grid(1 / (least * len(self._phi)), lambdas)
+        return [(np.nan, float(lam)) for lam in lambdas]
+
+    def _learn(self, training: Training, share: float, lam: float) -> list[GatedPair]:
+        """Choose features, fit classifier and gate; cut the gate's scores at each share of the training examples."""
+        used = self._chosen_features(lam)
+        weights = self._fit_on(used, self._labels)
+        wrong = (self._scores(weights) > 0) != self._labels
+        prices = np.array([float(price) for price in self.costs_.prices])[self.costs_.sources]
+        cheap = LinearScores(weights, self.feature_map_, prices, Logistic().outputs)
+        gate_weights = self._fit_on(used, wrong)
+        gate = LinearScores(gate_weights, self.feature_map_, prices, Squared().outputs)
+        cuts = np.quantile(self._scores(gate_weights), 1 - np.asarray(self.shares, dtype=np.float64))
+        return [
+            GatedPair(gate, cheap, float(part), lam, 1, float(cut)) for part, cut in zip(self.shares, cuts, strict=True)
+        ]
+
+    def _chosen_features(self, lam: float) -> IntArray:
+        penalty = 1 / (lam * len(self._phi)) if lam else NO_PENALTY
+        sparse = LogisticRegression(
+            l1_ratio=1, C=penalty, solver="liblinear", intercept_scaling=INTERCEPT_SCALING, random_state=0
+        )
+        return np.flatnonzero(sparse.fit(self._phi, self._labels).coef_[0])
+
+    def _fit_on(self, used: IntArray, labels: Array) -> FloatArray:
+        """Fit a logistic regression on some features; give its weights and, last, its intercept, as a column."""
+        weights = np.zeros((self._phi.shape[1] + 1, 1))
+        weights[-1] = Logistic().base(np.asarray(labels, dtype=np.float64)[:, None])
+        if used.size and np.unique(labels).size == 2:
+            model = LogisticRegression(max_iter=1000).fit(self._phi[:, used], labels)
+            weights[used, 0], weights[-1, 0] = model.coef_[0], model.intercept_[0]
+        return weights
+
+    def _scores(self, weights: FloatArray) -> FloatArray:
+        return np.asarray(self._phi @ weights[:-1, 0] + weights[-1, 0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags = replace(tags.classifier_tags, multi_class=False)
+        return tags

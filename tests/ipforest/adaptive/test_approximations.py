@@ -1,0 +1,173 @@
+"""The estimators: scikit-learn's checks, costs by hand, stages, and errors before any training."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from estimator_checks import random_parts
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ipforest import BudgetPrune, FeatureCosts
+from ipforest.adaptive import AdaptLin, AdaptLstsq, L1Baseline
+from ipforest.adaptive.linear_pair import AlternationSettings
+
+X, Y = load_breast_cancer(return_X_y=True)
+X, Y = X[:, :10], Y
+COSTS = FeatureCosts(["1/2", 1, 2, 3, 1, 1, 2, 2, 1, 1], [0, 0, 0, -1, -1, 1, 1, -1, -1, -1], ["1/2", 1])
+TREE = DecisionTreeClassifier(max_depth=4, random_state=0)
+FOREST = RandomForestClassifier(8, max_depth=5, random_state=0)
+SMALL: dict[str, Any] = {"shares": [0.4], "lambdas": 2, "n_folds": 2, "random_state": 0}
+QUICK = AlternationSettings(max_rounds=3, max_steps=30)
+LEARNERS = {
+    "Adapt-Lin": AdaptLin(TREE, settings=QUICK, **SMALL),
+    "Adapt-Lstsq": AdaptLstsq(TREE, settings=QUICK, **SMALL),
+    "L1": L1Baseline(TREE, **SMALL),
+}
+
+
+@parametrize_with_checks([LEARNERS["Adapt-Lin"]], expected_failed_checks=random_parts)
+def test_checks_of_scikit_learn(estimator, check) -> None:
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([LEARNERS["Adapt-Lstsq"], LEARNERS["L1"]], expected_failed_checks=random_parts)
+def test_checks_of_scikit_learn_on_the_others(estimator, check) -> None:
+    check(estimator)
+
+
+@pytest.fixture(scope="module", params=list(LEARNERS))
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.mark.parametrize("full", [SVC(gamma="auto"), FOREST, LogisticRegression(max_iter=5000)])
+def test_an_example_pays_for_the_gate_and_the_model_that_answers(name: str, full: Any) -> None:
+    model = clone(LEARNERS[name]).set_params(estimator=full, feature_costs=COSTS, shares=[0.5], lambdas=3)
+    model.fit(X[:300], Y[:300])
+    probability = model.estimator_.predict_proba(X) if hasattr(full, "predict_proba") else None
+    for candidate in model.frontier_:
+        model.chosen_ = candidate
+        hard, bought = model.goes_to_full(X), model.acquired(X)
+        np.testing.assert_array_equal(model.predict(X)[hard], model.estimator_.predict(X)[hard])
+        if probability is not None:
+            np.testing.assert_allclose(model.predict_proba(X)[hard], probability[hard])
+        if isinstance(full, SVC):
+            assert bought[hard].all()
+        assert np.unique(bought[~hard], axis=0).shape[0] <= 1
+        np.testing.assert_allclose(model.cost(X), COSTS.cost_of(bought))
+
+
+def test_budgets_are_kept_on_held_out_examples(name: str) -> None:
+    model = clone(LEARNERS[name]).set_params(estimator=FOREST, feature_costs=COSTS, shares=[0.3, 0.6], lambdas=3)
+    model.fit(X[:300], Y[:300], X[300:], Y[300:])
+    for budget in (0, 2, 4, 100):
+        within = model.at_budget(budget)
+        assert within.candidates_ is model.candidates_
+        assert within.cost(X[300:]).mean() == pytest.approx(within.chosen_.cost)
+        assert 1 - within.score(X[300:], Y[300:]) == pytest.approx(within.chosen_.error)
+        assert within.chosen_.cost <= budget + 1e-9
+        rivals = [candidate for candidate in model.candidates_ if candidate.cost <= budget]
+        assert within.chosen_.error == min(rival.error for rival in rivals)
+    assert model.at_budget(0).cost(X).max() == 0
+
+
+def test_candidates_are_measured_on_other_examples(name: str) -> None:
+    model = clone(LEARNERS[name]).set_params(estimator=FOREST).fit(X[:300], Y[:300])
+    for candidate in model.measure(X[300:], Y[300:]):
+        model.chosen_ = candidate
+        assert candidate.cost == pytest.approx(model.cost(X[300:]).mean())
+        assert candidate.error == pytest.approx(1 - model.score(X[300:], Y[300:]))
+        assert candidate.full_share == pytest.approx(model.goes_to_full(X[300:]).mean())
+
+
+def test_the_frontier_is_convex_and_falls(name: str) -> None:
+    model = clone(LEARNERS[name]).set_params(estimator=FOREST, shares=[0.3, 0.6], lambdas=4).fit(X, Y)
+    cost, error = np.array([(candidate.cost, candidate.error) for candidate in model.frontier_]).T
+    slopes = np.diff(error) / np.diff(cost)
+    assert np.all(np.diff(cost) > 0)
+    assert np.all(slopes < 0)
+    assert np.all(np.diff(slopes) >= 0)
+    for candidate in model.candidates_:
+        at = min(candidate.cost, cost[-1])
+        assert candidate.error >= np.interp(at, cost, error) - 1e-12
+
+
+def test_stages_are_put_one_before_the_other() -> None:
+    first = AdaptLin(FOREST, feature_costs=COSTS, **SMALL)
+    second = AdaptLin(first, shares=[0.5, 0.7], lambdas=2, n_folds=2, random_state=1).fit(X[:350], Y[:350])
+    assert second.costs_ == COSTS
+    both = next(candidate for candidate in second.candidates_ if 0.1 < candidate.full_share < 0.9)
+    second.chosen_ = both
+    hard = second.goes_to_full(X)
+    assert 0 < hard.mean() < 1
+    np.testing.assert_array_equal(second.predict(X)[hard], second.estimator_.predict(X)[hard])
+    assert np.all(second.cost(X[hard]) >= second.estimator_.cost(X[hard]) - 1e-9)
+
+
+def test_a_pruned_forest_buys_on_demand() -> None:
+    pruned = BudgetPrune(FOREST, feature_costs=COSTS, budget=4, random_state=0).fit(X[:300], Y[:300])
+    for full in (pruned, FrozenEstimator(pruned)):
+        model = AdaptLin(full, **SMALL).fit(X[:300], Y[:300])
+        model.chosen_ = model.candidates_[0]
+        np.testing.assert_array_equal(model.cost(X), pruned.cost(X))
+        np.testing.assert_allclose(model.predict_proba(X), pruned.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "error", "message"),
+    [
+        (
+            AdaptLin(DecisionTreeRegressor()),
+            TypeError,
+            r"^estimator: expected a classifier, got DecisionTreeRegressor$",
+        ),
+        (
+            AdaptLin(BudgetPrune(FOREST), feature_costs=[1] * 10),
+            ValueError,
+            r"^feature_costs: expected none beside an estimator that has its own, got some$",
+        ),
+        (
+            AdaptLin(BudgetPrune(FOREST, split_cost="1/8")),
+            ValueError,
+            r"^estimator: expected one without split_cost, got '1/8'$",
+        ),
+        (AdaptLin(TREE, shares=[]), ValueError, r"^shares: expected numbers from 0 to 1, got none$"),
+        (AdaptLin(TREE, shares=[1]), ValueError, r"^shares: expected numbers from 0 to 1, 1 excluded, got 1$"),
+        (AdaptLstsq(TREE, shares=[0]), ValueError, r"^shares: expected numbers above 0, got 0, whose log-odds"),
+        (AdaptLin(TREE, lambdas=0), ValueError, r"^lambdas: expected at least 1, or a sequence of numbers, got 0$"),
+        (AdaptLin(TREE, lambdas=[-1]), ValueError, r"^lambdas: expected a number >= 0"),
+        (AdaptLin(TREE, n_folds=0), ValueError, r"^n_folds: expected an integer >= 1, got 0$"),
+        (AdaptLin(TREE, n_starts=0), ValueError, r"^n_starts: expected an integer >= 1, got 0$"),
+        (AdaptLin(TREE, budget=-1), ValueError, r"^budget: "),
+        (AdaptLin(TREE, max_cost=-1), ValueError, r"^max_cost: "),
+        (AdaptLin(TREE, validation_fraction=1.0), ValueError, r"^validation_fraction: "),
+        (AdaptLin(TREE, feature_costs=[1, 2]), ValueError, r"expected 10"),
+    ],
+)
+def test_bad_input_is_refused_before_training(estimator: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        estimator.fit(X, Y)
+    assert not hasattr(estimator, "estimator_")
+
+
+def test_classes_that_the_full_model_does_not_know_are_refused() -> None:
+    fitted = LogisticRegression(max_iter=5000).fit(X, Y)
+    with pytest.raises(ValueError, match=r"^y: expected classes of the estimator, got 2$"):
+        AdaptLin(fitted, **SMALL).fit(X, Y * 2)
+    with pytest.raises(ValueError, match=r"^X_val: expected X_val and y_val together, got one of them$"):
+        AdaptLin(fitted, **SMALL).fit(X, Y, X)
+
+
+def test_decision_functions_are_log_odds() -> None:
+    for full in (RidgeClassifier(), Perceptron()):
+        model = AdaptLin(full, **SMALL).fit(X, Y)
+        model.chosen_ = model.candidates_[0]
+        np.testing.assert_array_equal(model.predict(X), model.estimator_.predict(X))
