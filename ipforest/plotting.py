@@ -30,7 +30,7 @@ Axes: TypeAlias = Any
 Point: TypeAlias = tuple[float, float]
 
 OPTIMISED, HELD_OUT, BUDGET, FADED = "tab:blue", "tab:orange", "tab:red", "0.85"
-DOTS_UP_TO = 80
+LARGE_DOTS_UP_TO = 80
 LIGHTEST = 0.05
 
 
@@ -42,6 +42,8 @@ class Curve:
     ----------
     costs, errors : ndarray of float64, shape (n_points,)
     label : str
+    error_name : str
+        The kind of error, for the axis.
     chosen : tuple (cost, error), optional
         The pruning that was taken.
     """
@@ -49,11 +51,12 @@ class Curve:
     costs: FloatArray
     errors: FloatArray
     label: str
+    error_name: str
     chosen: Point | None = None
 
 
 class TradeoffDisplay:
-    """Error against cost along the path of optimal prunings.
+    """Error against cost along the path of optimal prunings, one panel per kind of error.
 
     Make it by `from_estimator` or `from_path`.
 
@@ -62,21 +65,21 @@ class TradeoffDisplay:
     curves : sequence of Curve
         The optimised one, then, perhaps, the same prunings on other data.
     budget : float, optional
-    error_name : str, optional
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
+    axes_ : list of matplotlib Axes
+        One per curve.
     figure_ : matplotlib Figure
     lines_ : list of matplotlib Line2D
-        One a curve.
-    budget_line_ : matplotlib Line2D or None
+        One per curve.
+    budget_lines_ : list of matplotlib Line2D
+        One per curve, or none.
     """
 
-    def __init__(self, curves: Sequence[Curve], budget: float | None = None, error_name: str = "error") -> None:
+    def __init__(self, curves: Sequence[Curve], budget: float | None = None) -> None:
         self.curves = curves
         self.budget = budget
-        self.error_name = error_name
 
     @classmethod
     def from_path(cls, path: PruningPath, *, budget: object | None = None, ax: Axes | None = None) -> Self:
@@ -98,8 +101,8 @@ class TradeoffDisplay:
         if budget is not None:
             best = path.at_budget(budget)
             chosen = (float(best.cost), float(best.error))
-        curve = _path_curve(path, "optimal prunings", chosen)
-        return cls([curve], _budget(budget)).plot(ax)
+        curve = _path_curve(path, "error of the trees, as optimised", chosen)
+        return cls([curve], _budget(budget)).plot(None if ax is None else [ax])
 
     @classmethod
     def from_estimator(
@@ -108,19 +111,22 @@ class TradeoffDisplay:
         X: npt.ArrayLike,
         y: npt.ArrayLike,
         *,
-        max_points: int = 50,
-        ax: Axes | None = None,
+        max_points: int = 200,
+        axes: Sequence[Axes] | None = None,
     ) -> Self:
-        """Draw the path of a fitted `BudgetPrune`, and its prunings on other data.
+        """Draw the path of a fitted `BudgetPrune` as it was optimised, and beside it its prunings on other data.
+
+        The first panel shows the mean error of the trees, what the path minimises, the second the error of their vote
+        on the other data: two kinds of error, which have an axis each.
 
         Parameters
         ----------
         estimator : BudgetPrune
         X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
             Test data.
-        max_points : int, default=50
-            So many prunings of the path are tried on the test data, evenly spread over cost.
-        ax : matplotlib Axes, optional
+        max_points : int, default=200
+            At most so many prunings of the path are tried on the test data, evenly spread over cost.
+        axes : sequence of two matplotlib Axes, optional
             Where to draw; by default on a new figure.
 
         Returns
@@ -130,32 +136,41 @@ class TradeoffDisplay:
         check_is_fitted(estimator)
         instance, path = estimator.instance_, estimator.path_
         error, cost = instance.evaluate(estimator.pruning_)
-        optimised = _path_curve(path, "what was optimised: in-bag error, cost data", (float(cost), float(error)))
+        optimised = _path_curve(
+            path, f"{estimator.errors} error of the trees, as optimised", (float(cost), float(error))
+        )
         tried = _evaluated_curve(estimator, X, y, _spread(optimised.costs, max_points))
-        error_name = "error rate" if is_classifier(estimator) else "mean squared error"
-        return cls([optimised, tried], _budget(estimator.budget), error_name).plot(ax)
+        return cls([optimised, tried], _budget(estimator.budget)).plot(axes)
 
-    def plot(self, ax: Axes | None = None) -> Self:
+    def plot(self, axes: Sequence[Axes] | None = None) -> Self:
         """Draw the curves, the budget line and the prunings taken.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where to draw; by default on a new figure.
+        axes : sequence of matplotlib Axes, optional
+            Where to draw, one per curve; by default on a new figure.
 
         Returns
         -------
         TradeoffDisplay
+
+        Raises
+        ------
+        ValueError
+            Another number of axes.
         """
-        axes = axes_or_new(ax)
-        self.lines_ = [
-            _line(axes, curve.costs, curve.errors, colour, curve.label)
-            for curve, colour in zip(self.curves, (OPTIMISED, HELD_OUT), strict=False)
-        ]
-        self.budget_line_ = None if self.budget is None else _budget_line(axes, self.budget)
-        _rings(axes, [curve.chosen for curve in self.curves if curve.chosen is not None], "pruning taken")
-        _finish(axes, "cost per example", self.error_name)
-        self.ax_, self.figure_ = axes, axes.figure
+        self.axes_ = _panels(len(self.curves)) if axes is None else list(axes)
+        if len(self.axes_) != len(self.curves):
+            raise ValueError(f"axes: expected {len(self.curves)}, one per kind of error, got {len(self.axes_)}")
+        self.lines_, self.budget_lines_ = [], []
+        for panel, curve, colour in zip(self.axes_, self.curves, (OPTIMISED, HELD_OUT), strict=False):
+            self.lines_.append(_line(panel, curve.costs, curve.errors, colour, curve.label))
+            if self.budget is not None:
+                self.budget_lines_.append(_budget_line(panel, self.budget))
+            if curve.chosen is not None:
+                _ring(panel, curve.chosen, "pruning taken")
+            _finish(panel, "cost per example", curve.error_name)
+        self.figure_ = self.axes_[0].figure
         return self
 
 
@@ -210,7 +225,7 @@ def plot_stopping(model: EarlyExit | NestedCascade, *, ax: Axes | None = None) -
     whole = (float(paths.cost[:, -1].mean()), float(paths.loss[:, -1].mean()))
     axes.plot(*whole, "*", color=HELD_OUT, markersize=11, clip_on=False, linestyle="none", label="nobody stops")
     place = int(np.flatnonzero(curve.level == model.level_)[0])
-    _rings(axes, [(float(curve.cost[place]), float(curve.error[place]))], "level taken")
+    _ring(axes, (float(curve.cost[place]), float(curve.error[place])), "level taken")
     if model.budget is not None:
         _budget_line(axes, float(as_fraction(model.budget, "budget")))
     _finish(axes, "cost per example", "error on held-out examples")
@@ -468,9 +483,9 @@ def _label_tests(axes: Axes, picture: _TreePicture, feature_names: Sequence[str]
     axes.margins(y=0.12)
 
 
-def _path_curve(path: PruningPath, label: str, chosen: Point | None) -> Curve:
+def _path_curve(path: PruningPath, error_name: str, chosen: Point | None) -> Curve:
     costs, errors = (np.array([float(value) for value in values]) for values in (path.costs, path.errors))
-    return Curve(costs, errors, label, chosen)
+    return Curve(costs, errors, "optimal prunings", error_name, chosen)
 
 
 def _spread(costs: FloatArray, max_points: int) -> list[int]:
@@ -485,7 +500,8 @@ def _evaluated_curve(estimator: BudgetPrune, X: npt.ArrayLike, y: npt.ArrayLike,
     """Try prunings of the path, by their place in it, on data."""
     starts = [Fraction(0), *estimator.path_.breakpoints]
     points = np.array([_on_data(estimator.at_lambda(starts[index]), X, y) for index in indices])
-    return Curve(points[:, 0], points[:, 1], "the same prunings on test data", _on_data(estimator, X, y))
+    error_name = "test error rate of the vote" if is_classifier(estimator) else "mean squared test error of the average"
+    return Curve(points[:, 0], points[:, 1], "the same on test data", error_name, _on_data(estimator, X, y))
 
 
 def _on_data(estimator: BudgetPrune, X: npt.ArrayLike, y: npt.ArrayLike) -> Point:
@@ -507,21 +523,26 @@ def axes_or_new(ax: Axes | None) -> Axes:
     return plt.subplots(figsize=(6.4, 4.2), layout="constrained")[1]
 
 
+def _panels(number: int) -> list[Axes]:
+    """Make a new figure of panels side by side."""
+    import matplotlib.pyplot as plt
+
+    _, panels = plt.subplots(1, number, figsize=(6.4 * number, 4.2), layout="constrained", squeeze=False)
+    return list(panels[0])
+
+
 def _line(axes: Axes, costs: FloatArray, errors: FloatArray, colour: str, label: str) -> Any:
-    marker = "o" if costs.size <= DOTS_UP_TO else None
+    size = 3.5 if costs.size <= LARGE_DOTS_UP_TO else 2
     style = {"color": colour, "linewidth": 1.2, "clip_on": False, "label": label}
-    return axes.plot(costs, errors, marker=marker, markersize=3.5, **style)[0]
+    return axes.plot(costs, errors, marker="o", markersize=size, **style)[0]
 
 
 def _budget_line(axes: Axes, budget: float) -> Any:
     return axes.axvline(budget, color=BUDGET, linestyle="--", linewidth=1.2, label=f"budget {budget:.4g}")
 
 
-def _rings(axes: Axes, points: Sequence[Point], label: str) -> None:
-    if not points:
-        return
-    costs, errors = zip(*points, strict=True)
-    axes.plot(costs, errors, "o", markersize=11, markerfacecolor="none", markeredgecolor="black", label=label)
+def _ring(axes: Axes, point: Point, label: str) -> None:
+    axes.plot(*point, "o", markersize=11, markerfacecolor="none", markeredgecolor="black", label=label)
 
 
 def _finish(axes: Axes, xlabel: str, ylabel: str) -> None:

@@ -42,17 +42,18 @@ def test_the_path_is_drawn_point_by_point(model) -> None:
     (line,) = display.lines_
     expected = [(float(cost), float(error)) for cost, error in zip(model.path_.costs, model.path_.errors, strict=True)]
     assert points(line) == expected
-    assert display.budget_line_.get_xdata() == [2.5, 2.5]
-    assert display.figure_ is display.ax_.figure
-    assert texts(display.ax_) == ["optimal prunings", "budget 2.5", "pruning taken"]
+    (axes,), (budget_line,) = display.axes_, display.budget_lines_
+    assert budget_line.get_xdata() == [2.5, 2.5]
+    assert display.figure_ is axes.figure
+    assert texts(axes) == ["optimal prunings", "budget 2.5", "pruning taken"]
     best = model.path_.at_budget("2.5")
-    assert points(display.ax_.lines[-1]) == [(float(best.cost), float(best.error))]
+    assert points(axes.lines[-1]) == [(float(best.cost), float(best.error))]
 
 
 def test_a_path_without_a_budget(model) -> None:
     display = TradeoffDisplay.from_path(model.path_)
-    assert display.budget_line_ is None
-    assert texts(display.ax_) == ["optimal prunings"]
+    assert display.budget_lines_ == []
+    assert texts(display.axes_[0]) == ["optimal prunings"]
 
 
 def test_an_estimator_is_drawn_with_its_test_errors(model) -> None:
@@ -64,11 +65,12 @@ def test_an_estimator_is_drawn_with_its_test_errors(model) -> None:
         pruned = model.forest_.prune(path.pruning_at(index)).without_bare_roots()
         assert cost == pruned.cost(X_TEST, model.costs_).mean()
         assert error == np.mean(pruned.predict(X_TEST) != LABELS_TEST)
-    assert display.ax_.get_ylabel() == "error rate"
-    assert display.ax_.get_xlabel() == "cost per example"
+    names = ["in-bag error of the trees, as optimised", "test error rate of the vote"]
+    assert [panel.get_ylabel() for panel in display.axes_] == names
+    assert [panel.get_xlabel() for panel in display.axes_] == ["cost per example"] * 2
     error, cost = model.instance_.evaluate(model.pruning_)
     expected = [(float(cost), float(error)), (model.cost(X_TEST).mean(), 1 - model.score(X_TEST, LABELS_TEST))]
-    np.testing.assert_allclose(points(display.ax_.lines[-1]), expected)
+    np.testing.assert_allclose([points(panel.lines[-1])[0] for panel in display.axes_], expected)
 
 
 def test_a_long_path_is_tried_at_some_points(model) -> None:
@@ -84,10 +86,10 @@ def test_regression_shows_squared_errors() -> None:
     forest = RandomForestRegressor(4, max_depth=4, random_state=0)
     regressor = BudgetPrune(forest, feature_costs=COSTS, lam="0.05", random_state=0).fit(X, TARGET)
     display = TradeoffDisplay.from_estimator(regressor, X_TEST, TARGET_TEST, max_points=5)
-    assert display.ax_.get_ylabel() == "mean squared error"
-    assert display.budget_line_ is None
+    assert display.axes_[1].get_ylabel() == "mean squared test error of the average"
+    assert display.budget_lines_ == []
     expected = np.mean((regressor.predict(X_TEST) - TARGET_TEST) ** 2)
-    np.testing.assert_allclose(points(display.ax_.lines[-1])[1][1], expected)
+    np.testing.assert_allclose(points(display.axes_[1].lines[-1])[0][1], expected)
 
 
 def test_an_unfitted_estimator_is_refused() -> None:
@@ -97,7 +99,7 @@ def test_an_unfitted_estimator_is_refused() -> None:
 
 def test_axes_can_be_given(model) -> None:
     _, (left, right) = plt.subplots(1, 2)
-    assert TradeoffDisplay.from_path(model.path_, ax=left).ax_ is left
+    assert TradeoffDisplay.from_path(model.path_, ax=left).axes_ == [left]
     assert draw_tree(model.forest_, 0, model.path_.node_lambda, colorbar=False, ax=right) is right
     assert len(plt.get_fignums()) == 1
 
@@ -105,10 +107,12 @@ def test_axes_can_be_given(model) -> None:
 def test_a_display_can_be_drawn_again(model) -> None:
     display = TradeoffDisplay.from_estimator(model, X_TEST, LABELS_TEST, max_points=3)
     first = [points(line) for line in display.lines_]
-    _, axes = plt.subplots()
+    _, axes = plt.subplots(1, 2)
     assert display.plot(axes) is display
-    assert display.ax_ is axes
+    assert display.axes_ == list(axes)
     assert [points(line) for line in display.lines_] == first
+    with pytest.raises(ValueError, match="axes: expected 2, one per kind of error, got 1"):
+        display.plot(axes[:1])
 
 
 def test_methods_are_compared_by_test_error() -> None:
