@@ -21,6 +21,9 @@ from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath, prune_path
 from ipforest.rational import nonnegative_fraction
 
+TIE = 1e-9
+"""How much less keen a signal larger by 1 is within its bin."""
+
 __all__ = ["CertifiedStopping", "OptimalStopping", "StoppingPaths", "StoppingRule", "ThresholdStopping"]
 
 
@@ -419,7 +422,7 @@ class _Values(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StagedRule:
-    """Keenness by stage and bin of the signal.
+    """Keenness by stage and bin of the signal; a trifle more for the less sure, so that levels also part bins.
 
     Parameters
     ----------
@@ -438,7 +441,8 @@ class StagedRule:
         for number in np.unique(stage):
             if number < len(self.edges):
                 here = stage == number
-                keen[here] = self.lambdas[number][np.searchsorted(self.edges[number], signal[here], side="right")]
+                bins = np.searchsorted(self.edges[number], signal[here], side="right")
+                keen[here] = self.lambdas[number][bins] - TIE * signal[here]
         return keen, memory
 
 
