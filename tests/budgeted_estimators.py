@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from ipforest import BudgetPrune, EarlyExit, FeatureCosts, NestedCascade
-from ipforest.adaptive import AdaptLin, AdaptLstsq, L1Baseline
+from ipforest.adaptive import AdaptGbrt, AdaptLin, AdaptLstsq, L1Baseline
 from ipforest.adaptive.linear_pair import AlternationSettings
 from ipforest.cascades import ASTC, CSCC, CSTC, AdaBoostRS, AndOrCascade, BoostingTrick
 from ipforest.cascades.block_descent import DescentSettings
@@ -99,6 +99,9 @@ CLASSIFIERS: dict[str, Make] = {
     ),
     "Adapt-Lstsq before Adapt-Lin before a pruned forest": lambda costs: AdaptLstsq(
         AdaptLin(CLASSIFIERS["BudgetPrune"](costs), **LINEAR), **LINEAR
+    ),
+    "Adapt-Gbrt before a forest": lambda costs: AdaptGbrt(
+        RandomForestClassifier(8, max_depth=5, random_state=0), n_estimators=4, feature_costs=costs, **SMALL
     ),
     "L1 baseline": lambda costs: L1Baseline(DecisionTreeClassifier(random_state=0), feature_costs=costs, **SMALL),
 }

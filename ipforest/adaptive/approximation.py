@@ -126,6 +126,9 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         :math:`P_\text{full}`: which share of the examples the full model may answer.
     lambdas : int or sequence of numbers
         :math:`\gamma`: what a unit of price is worth in loss; or how many to try.
+    gate_shares : sequence of numbers from 0 to 1, default=()
+        Each learnt pair is a candidate with the gate's threshold at probability 1/2, and also with those above which
+        these shares of the training examples score.
     feature_costs, groups, group_fees : optional
         See `BudgetPrune`; none beside an estimator that has its own.
     budget : number, optional
@@ -162,6 +165,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
     estimator: Any
     shares: Sequence[float]
     lambdas: Any
+    gate_shares: Sequence[float]
     n_folds: int
     validation_fraction: float | None
     n_jobs: int | None
@@ -216,7 +220,8 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
             check_consistent_length(*validation)
         probabilities = self._fit_full(X, examples, labels, rows)
         self._train(examples[rows], self._codes(labels[rows]), probabilities)
-        self.candidates_ = self._judged(validation[0], self._codes(validation[1]))
+        self.candidates_ = self._judged(self._pairs, validation[0], self._codes(validation[1]))
+        del self._pairs
         self._choose()
         return self
 
@@ -232,15 +237,14 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         check_share(self.validation_fraction, "validation_fraction")
         check_lambdas(self.lambdas)
         self._check_shares()
+        _check_numbers(self.gate_shares, "gate_shares")
         if not isinstance(self.n_folds, (int, np.integer)) or self.n_folds < 1:
             raise ValueError(f"n_folds: expected an integer >= 1, got {self.n_folds!r}")
 
     def _check_shares(self) -> None:
         if not len(self.shares):
             raise ValueError("shares: expected numbers from 0 to 1, got none")
-        for share in self.shares:
-            if not isinstance(share, Real) or not 0 <= share < 1:
-                raise ValueError(f"shares: expected numbers from 0 to 1, 1 excluded, got {share!r}")
+        _check_numbers(self.shares, "shares")
 
     def _fit_full(self, X: npt.ArrayLike, examples: Array, labels: Array, rows: IntArray) -> FloatArray:
         """Train the full model unless it is fitted; give its probabilities on the training rows, as unseen."""
@@ -283,32 +287,43 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         self._pairs = [
             GatedPair(Constant(np.ones(1)), constant, 1.0, 0.0, 0),
             GatedPair(Constant(-np.ones(1)), constant, 0.0, np.inf, 0),
-            *(pair for pairs in learnt for pair in pairs),
+            *(pair for pairs in learnt for learnt_pair in pairs for pair in self._with_thresholds(learnt_pair, X)),
         ]
 
-    def _judged(self, X: Array, codes: IntArray) -> list[Candidate]:
+    def _with_thresholds(self, pair: GatedPair, X: Array) -> list[GatedPair]:
+        """Give the pair as it is, and with the thresholds of ``gate_shares``."""
+        if not len(self.gate_shares):
+            return [pair]
+        scores = self._walk(pair.gate, X).outputs[:, 0]
+        cuts = np.quantile(scores, 1 - np.asarray(self.gate_shares, dtype=np.float64))
+        return [pair, *(replace(pair, threshold=float(cut)) for cut in cuts)]
+
+    def _judged(self, pairs: Sequence[GatedPair], X: Array, codes: IntArray) -> list[Candidate]:
         full = self._walk(full_policy(self.estimator_), X)
         judged: list[Candidate] = []
-        for pair in self._pairs:
+        for pair in pairs:
             if not judged or pair.gate is not judged[-1].pair.gate:
                 gate, cheap = self._walk(pair.gate, X), self._walk(pair.cheap, X)
             judged.append(Candidate(pair, *self._measured(gate, cheap, full, pair, codes)))
         return judged
 
-    def measure(self, X: npt.ArrayLike, y: npt.ArrayLike) -> list[Candidate]:
-        """Measure all candidates on other examples.
+    def measure(self, X: npt.ArrayLike, y: npt.ArrayLike, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Measure candidates on other examples.
 
         Parameters
         ----------
         X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
+        candidates : sequence of Candidate
+            Some of ``candidates_``.
 
         Returns
         -------
         list of Candidate
-            In the order of ``candidates_``.
+            The same pairs, with error and cost on these examples.
         """
         check_is_fitted(self)
-        return self._judged(self._checked(X), self._codes(np.asarray(y)))
+        pairs = [candidate.pair for candidate in candidates]
+        return self._judged(pairs, self._checked(X), self._codes(np.asarray(y)))
 
     def _walk(self, policy: Policy, X: Array) -> Walk:
         """Let a policy alone answer examples."""
@@ -366,6 +381,12 @@ def _turns_up(first: Candidate, middle: Candidate, last: Candidate) -> bool:
     """Whether the middle one lies on or above the line of the other two."""
     rise = (last.error - first.error) * (middle.cost - first.cost)
     return (middle.error - first.error) * (last.cost - first.cost) >= rise
+
+
+def _check_numbers(numbers: Sequence[float], name: str) -> None:
+    for number in numbers:
+        if not isinstance(number, Real) or not 0 <= number < 1:
+            raise ValueError(f"{name}: expected numbers from 0 to 1, 1 excluded, got {number!r}")
 
 
 def check_positive_integers(estimator: Any, *names: str) -> None:

@@ -37,6 +37,8 @@ class L1Baseline(AdaptiveApproximation):
         See `AdaptiveApproximation` and `LinearApproximation`.
     """
 
+    gate_shares: Sequence[float] = ()
+
     def __init__(
         self,
         estimator: Any,

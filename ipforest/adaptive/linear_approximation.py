@@ -22,7 +22,7 @@ class LinearApproximation(AdaptiveApproximation):
 
     Parameters
     ----------
-    estimator, shares, lambdas, feature_costs, groups, group_fees, budget, max_cost, n_folds, validation_fraction
+    estimator, shares, lambdas, gate_shares, feature_costs, groups, group_fees, budget, max_cost, n_folds
         See `AdaptiveApproximation`. A number of lambdas is spread below the one from which on no feature is bought.
     n_starts : int, default=1
         The alternation finds a local optimum: the first start lets the full model have the same share of each example,
@@ -30,7 +30,7 @@ class LinearApproximation(AdaptiveApproximation):
     settings : AlternationSettings, optional
     scale : bool, default=True
         Whether features are shifted and scaled to mean 0 and variance 1, so that the norm treats them alike.
-    n_jobs
+    validation_fraction, n_jobs
         See `AdaptiveApproximation`.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part, folds and starts.
@@ -45,6 +45,7 @@ class LinearApproximation(AdaptiveApproximation):
         n_starts: int = 1,
         settings: AlternationSettings | None = None,
         scale: bool = True,
+        gate_shares: Sequence[float] = (),
         feature_costs: Any = None,
         groups: Any = None,
         group_fees: Any = None,
@@ -61,6 +62,7 @@ class LinearApproximation(AdaptiveApproximation):
         self.n_starts = n_starts
         self.settings = settings
         self.scale = scale
+        self.gate_shares = gate_shares
         self.feature_costs = feature_costs
         self.groups = groups
         self.group_fees = group_fees

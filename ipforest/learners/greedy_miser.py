@@ -16,15 +16,13 @@ from sklearn.utils.validation import validate_data
 from ipforest._arrays import BoolArray, FloatArray
 from ipforest.base import BudgetedEstimator, check_share, optional_number, split_rows
 from ipforest.ensemble.forest import Forest
-from ipforest.growing import AcquisitionState, CodedExamples, Gradient, Grower, forest_of
 from ipforest.growing.codes import check_max_bins
+from ipforest.learners.priced_booster import TINY, PricedBooster
 from ipforest.learners.staged import first_trees, staged_costs
 from ipforest.policy import Progress, Rows, TreesInOrder
 from ipforest.rational import nonnegative_fraction
 
 Array = npt.NDArray[Any]
-
-TINY = 1e-150
 
 
 class Squared:
@@ -247,31 +245,26 @@ class PricedBoosting(BudgetedEstimator):
 
     def _boost(self, examples: npt.NDArray[np.float32], targets: FloatArray) -> None:
         """Grow each tree on the residuals, at the price of the units that no tree before has used."""
-        loss, n = self._loss(), len(examples)
-        coded = CodedExamples.from_examples(examples, self.max_bins)
-        state = AcquisitionState.per_ensemble(self.costs_)
-        grower = Grower(
-            Gradient(),
+        loss, n_columns = self._loss(), targets.shape[1]
+        booster = PricedBooster(
+            examples,
+            self.costs_,
+            lam=float(nonnegative_fraction(self.lam, "lam")),
             max_depth=self.max_depth,
             min_samples_leaf=self.min_samples_leaf,
-            price_weight=float(nonnegative_fraction(self.lam, "lam")) * n,
+            max_bins=self.max_bins,
         )
         self.base_ = loss.base(targets)
-        scores = np.tile(self.base_, (n, 1))
+        scores = np.tile(self.base_, (len(examples), 1))
         trees = []
         for _ in range(self.n_estimators):
             residuals, curvature = loss.residuals(targets, scores), loss.curvature(targets, scores)
-            for column in range(targets.shape[1]):
-                tree = grower.grow_regressor(coded, -residuals[:, column], np.ones(n), state)
-                structure = forest_of([tree], self.n_features_in_, None, "squared_error")
-                leaves = structure.leaves(examples)
-                sums = structure.reach_sums(leaves, [residuals[:, column], curvature[:, column]])
-                values = np.where(np.abs(sums[:, 1]) < TINY, 0.0, sums[:, 0] / np.maximum(sums[:, 1], TINY))
-                tree.value[:, 0] = self.learning_rate * loss.step(targets.shape[1]) * values
-                scores[:, column] += tree.value[leaves[0], 0]
-                state.record(np.bincount(tree.feature[tree.left >= 0], minlength=self.n_features_in_)[None])
+            for column in range(n_columns):
+                step = self.learning_rate * loss.step(n_columns)
+                tree, gains = booster.grow(residuals[:, column], curvature[:, column], step)
+                scores[:, column] += gains
                 trees.append(tree)
-        self.trees_ = forest_of(trees, self.n_features_in_, None, "squared_error")
+        self.trees_ = booster.forest(trees)
 
     def measure_rounds(self, X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Measure average cost and error after 0, 1, 2, ... rounds.

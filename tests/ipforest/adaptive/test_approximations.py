@@ -81,7 +81,7 @@ def test_budgets_are_kept_on_held_out_examples(name: str) -> None:
 
 def test_candidates_are_measured_on_other_examples(name: str) -> None:
     model = clone(LEARNERS[name]).set_params(estimator=FOREST).fit(X[:300], Y[:300])
-    for candidate in model.measure(X[300:], Y[300:]):
+    for candidate in model.measure(X[300:], Y[300:], model.candidates_):
         model.chosen_ = candidate
         assert candidate.cost == pytest.approx(model.cost(X[300:]).mean())
         assert candidate.error == pytest.approx(1 - model.score(X[300:], Y[300:]))

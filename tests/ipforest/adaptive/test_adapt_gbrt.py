@@ -1,0 +1,102 @@
+"""Adapt-Gbrt: GreedyMiser without a full model, shares that lower the loss, features free once either has them."""
+
+import numpy as np
+import pytest
+from estimator_checks import random_parts
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, make_classification
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ipforest.adaptive import AdaptGbrt
+from ipforest.adaptive.adapt_gbrt import boost_pair
+from ipforest.adaptive.approximation import Training
+from ipforest.costs import FeatureCosts
+from ipforest.learners import GreedyMiser
+from ipforest.learners.priced_booster import PricedBooster
+
+TREE = DecisionTreeClassifier(max_depth=4, random_state=0)
+SMALL = AdaptGbrt(TREE, n_estimators=4, shares=[0.5], lambdas=2, n_folds=2, random_state=0)
+COSTS = FeatureCosts(["1/2", 1, 2, 3, 1, 1, 2, 2, 1, 1], [0, 0, 0, -1, -1, 1, 1, -1, -1, -1], ["1/2", 1])
+X, Y = load_breast_cancer(return_X_y=True)
+X = X[:, :10]
+
+
+@pytest.mark.slow
+@parametrize_with_checks([SMALL], expected_failed_checks=random_parts)
+def test_checks_of_scikit_learn(estimator, check) -> None:
+    check(estimator)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("lam", [0, 1e-3, 1e-2])
+def test_without_a_full_model_it_is_greedy_miser_tree_by_tree(n_classes: int, lam: float) -> None:
+    data, labels = make_classification(200, 6, n_informative=4, n_classes=n_classes, random_state=1)
+    shared = {"n_estimators": 6, "learning_rate": 0.4, "max_depth": 3, "validation_fraction": None}
+    miser = GreedyMiser(lam=lam, **shared).fit(data, labels)
+    model = AdaptGbrt(TREE, shares=[0], lambdas=[lam], n_readouts=6, random_state=0, **shared).fit(data, labels)
+    ours = [candidate for candidate in model.candidates_ if candidate.pair.n_rounds]
+    assert [candidate.pair.n_rounds for candidate in ours] == [1, 2, 3, 4, 5, 6]
+    last = ours[-1].pair
+    for name in ("tree_offsets", "left", "feature", "threshold", "value"):
+        np.testing.assert_array_equal(getattr(last.cheap.trees, name), getattr(miser.trees_, name))
+    assert last.gate.trees.n_internal == 0
+    np.testing.assert_array_equal([candidate.cost for candidate in ours], miser.stage_costs_[1:])
+    np.testing.assert_allclose([candidate.error for candidate in ours], miser.stage_errors_[1:])
+    model.chosen_ = ours[-1]
+    np.testing.assert_array_equal(model.predict_proba(data), miser.predict_proba(data))
+    np.testing.assert_array_equal(model.cost(data), miser.cost(data))
+
+
+def boosted(p_full: float, lam: float = 0.0, rate: float = 0.3):
+    targets = (Y == 1).astype(float)[:, None]
+    loss = np.random.default_rng(0).exponential(0.1, Y.size)
+    booster = PricedBooster(X.astype(np.float32), COSTS, lam=lam, max_depth=3, min_samples_leaf=5, max_bins=255)
+    return boost_pair(Training(X, targets, loss), p_full, booster, 20, 2, rate)
+
+
+@pytest.mark.parametrize("p_full", [0.2, 0.5, 0.8])
+def test_new_shares_never_raise_the_loss_and_small_steps_lower_it(p_full: float) -> None:
+    objectives = np.array(boosted(p_full).objectives)
+    assert objectives.size == 20
+    assert np.all(objectives[1::2] <= objectives[::2] + 1e-12)
+    assert np.all(np.diff(objectives[::2]) <= 1e-12)
+
+
+def test_a_feature_is_free_once_gate_or_classifier_has_it() -> None:
+    free = boosted(0.5, lam=0.0)
+    dear = boosted(0.5, lam=2e-3)
+    used = [
+        {int(feature) for forest in (pair.gate, pair.cheap) for feature in forest.feature[forest.left >= 0]}
+        for pair in (free, dear)
+    ]
+    assert len(used[1]) < len(used[0])
+    apart = [set(forest.feature[forest.left >= 0].tolist()) for forest in (dear.gate, dear.cheap)]
+    assert apart[0] & apart[1]
+
+
+def test_costs_and_errors_of_candidates_are_those_of_the_model() -> None:
+    model = clone(SMALL).set_params(feature_costs=COSTS, gate_shares=[0.2, 0.6]).fit(X[:300], Y[:300])
+    thresholds = {candidate.pair.threshold for candidate in model.candidates_}
+    assert len(thresholds) > 3
+    for candidate in model.measure(X[300:], Y[300:], model.candidates_[::5]):
+        model.chosen_ = candidate
+        assert candidate.cost == pytest.approx(model.cost(X[300:]).mean())
+        assert candidate.error == pytest.approx(1 - model.score(X[300:], Y[300:]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_estimators": 0}, r"^n_estimators: expected an integer >= 1, got 0$"),
+        ({"trees_per_step": 1.5}, r"^trees_per_step: expected an integer >= 1, got 1.5$"),
+        ({"learning_rate": 0}, r"^learning_rate: expected a finite number > 0, got 0$"),
+        ({"max_bins": 0}, r"^max_bins: "),
+        ({"gate_shares": [2]}, r"^gate_shares: expected numbers from 0 to 1, 1 excluded, got 2$"),
+    ],
+)
+def test_bad_input_is_refused_before_training(changes: dict, message: str) -> None:
+    estimator = clone(SMALL).set_params(**changes)
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(X, Y)
+    assert not hasattr(estimator, "estimator_")
