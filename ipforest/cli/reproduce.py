@@ -37,6 +37,12 @@ def add(commands: Subparsers) -> None:
     command.add_argument("--quick", action="store_true", help="small sizes and few runs: a few minutes")
     command.add_argument("--seed", type=seed_number, default=0, help="first seed")
     command.add_argument("--jobs", type=positive_integer, default=1, metavar="N", help="cells at once (default: 1)")
+    command.add_argument(
+        "--minutes",
+        type=positive_integer,
+        metavar="N",
+        help="begin no cell after N minutes; the table is of the finished ones",
+    )
     command.add_argument("--out", metavar="DIR", default="reproduced", help="where the files go (default: reproduced)")
 
 
@@ -54,6 +60,7 @@ def run(options: Arguments) -> int:
             quick=options.quick,
             seed=options.seed,
             n_jobs=options.jobs,
+            minutes=options.minutes,
             progress=progress,
         )
     paths = result.write(directory)
@@ -62,6 +69,8 @@ def run(options: Arguments) -> int:
         return DONE
     rows = [{key: _short(value) for key, value in row.items()} for row in result.rows]
     print(f"{result.experiment.title}\n\n{records_to_text(rows)}\n")
+    if result.unfinished:
+        print(f"{result.unfinished} cells are not finished: the same command goes on with them.")
     print(f"Source: {result.experiment.source}. Where the protocol is not the paper's:")
     for difference in result.differences:
         print(f"- {difference}")

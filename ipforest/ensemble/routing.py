@@ -326,6 +326,15 @@ def first_repeat(tree_starts: Array, indices: Array, n_acquisitions: int) -> int
 
 
 @njit
+def last_nodes(parent: Array, split: Array, last: Array) -> None:
+    """Write where an example bound for each node stops if only some nodes are split; parents stand before children."""
+    for node in range(parent.size):
+        above = parent[node]
+        goes_on = above < 0 or (last[above] == above and split[above])
+        last[node] = node if goes_on else last[above]
+
+
+@njit
 def accumulate_to_ancestors(parent: Array, totals: Array) -> None:
     """Add each row of ``totals`` (n_nodes, k) to its parent's, children first; parents stand before children."""
     for node in range(parent.size - 1, -1, -1):

@@ -16,11 +16,10 @@ from ipforest.growing import loop
 from ipforest.growing.acquisition import AcquisitionState
 from ipforest.growing.codes import CodedExamples
 from ipforest.growing.impurities import Gradient, Impurity
-from ipforest.growing.splitting import EXPECTED, MINIMAX, TOTAL, Criterion, Examples, Scratch
+from ipforest.growing.splitting import EXPECTED, MAX_DRAWS, MINIMAX, TOTAL, Criterion, Examples, Scratch
 
 Reduction: TypeAlias = Literal["minimax", "expected", "total"]
 REDUCTIONS: dict[str, int] = {"minimax": MINIMAX, "expected": EXPECTED, "total": TOTAL}
-MAX_DRAWS = 80
 TABLE_BYTES = 2**26
 """Most memory of one tree for sums that pass from parent to child."""
 

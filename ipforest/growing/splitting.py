@@ -15,10 +15,11 @@ import numpy.typing as npt
 from ipforest._numba import njit
 from ipforest.growing.codes import CodeArrays
 from ipforest.growing.impurities import GRADIENT, impurity, set_weight
-from ipforest.growing.random_numbers import uniform
+from ipforest.growing.random_numbers import mix, uniform
 
 MINIMAX, EXPECTED, TOTAL = range(3)
 CONSTANT = -2
+MAX_DRAWS = 80
 COUNTED_CELLS = 8
 """Examples are counted per code, not sorted, if there are at most so many table cells per example."""
 
@@ -223,7 +224,9 @@ def best_cut(
     node_impurity: float,
     scratch: Scratch,
 ) -> Cut:
-    """Find the cut between runs that reduces the impurity most, the first of several.
+    """Find the cut between runs that reduces the impurity most.
+
+    Of several it is the first; of random cuts each is as likely, as if they were tried in the order of drawing.
 
     Parameters
     ----------
@@ -247,7 +250,8 @@ def best_cut(
         return Cut(-np.inf, CONSTANT, np.nan, False)
     best = Cut(-np.inf, -1, np.nan, False)
     left[:] = 0.0
-    n_draws, draw = 0, 0
+    n_draws, draw, n_best = 0, 0, 0
+    ties = mix(stream, np.uint64(MAX_DRAWS))
     only_drawn = criterion.random_cuts and n_runs > 2
     if only_drawn:
         top = highs[scratch.run_code[n_runs - 1]]
@@ -259,13 +263,19 @@ def best_cut(
         is_last = run == n_runs - 1
         following = np.inf if is_last else lows[scratch.run_code[run + 1]]
         threshold = np.inf if is_last else highs[code] + 0.5 * (following - highs[code])
+        n_equal = 1
         if only_drawn and not is_last:
             while draw < n_draws and scratch.draws[draw] < highs[code]:
                 draw += 1
-            if draw == n_draws or scratch.draws[draw] >= highs[scratch.run_code[run + 1]]:
+            first = draw
+            while draw < n_draws and scratch.draws[draw] < highs[scratch.run_code[run + 1]]:
+                draw += 1
+            n_equal = draw - first
+            if n_equal == 0:
                 continue
-            if scratch.draws[draw] < following:
-                threshold = scratch.draws[draw]
+            chosen = scratch.draws[first + int(uniform(ties, np.uint64(2 * run)) * n_equal)]
+            if chosen < following:
+                threshold = chosen
         for k in range(width):
             right[k] = node[k] - left[k]
         reduction = reduction_of(criterion, node_impurity, node_weight, left, right)
@@ -279,7 +289,10 @@ def best_cut(
                 left[k] -= missing[k]
             missing_left = other > reduction
             reduction = max(reduction, other)
-        if reduction > best.reduction:
+        if reduction < best.reduction:
+            continue
+        n_best = n_equal if reduction > best.reduction else n_best + n_equal
+        if n_best == n_equal or (only_drawn and uniform(ties, np.uint64(2 * run + 1)) * n_best < n_equal):
             best = Cut(reduction, code, threshold, missing_left)
     return best
 

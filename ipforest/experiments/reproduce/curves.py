@@ -12,8 +12,8 @@ from sklearn.ensemble import RandomForestClassifier
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.demo import Parts
-from ipforest.experiments.metrics import error_rate
 from ipforest.experiments.reproduce.experiment import Record
+from ipforest.experiments.routed_examples import RoutedExamples
 from ipforest.learners import (
     BudgetPrune,
     BudgetRF,
@@ -57,21 +57,44 @@ def pairs_forest(n_trees: int, seed: int, alpha: float = 0) -> BudgetRF:
     return BudgetRF(n_trees, alpha=alpha, validation_fraction=None, random_state=seed)
 
 
-def pruning_points(method: str, fitted: Any, parts: Parts, costs: FeatureCosts, n_points: int = 40) -> list[Record]:
-    """Prune a fitted forest by one method, costs from the validation examples, and measure its prunings.
+def pruning_points(
+    methods: Sequence[str], fitted: Any, parts: Parts, costs: FeatureCosts, n_points: int = 40
+) -> list[Record]:
+    """Prune a fitted forest by several methods, costs from the validation examples, and measure their prunings.
 
     Parameters
     ----------
-    method : str
-        One of `PRUNERS`.
+    methods : sequence of str
+        Of `PRUNERS`.
     fitted : estimator
     parts : Parts
     costs : FeatureCosts
     n_points : int
-        Prunings measured, evenly spread over cost.
+        Prunings measured per method, evenly spread over cost.
+
+    Returns
+    -------
+    list of dict
+        Method, and cost and error on the validation and the test part.
     """
-    model = PRUNERS[method](fitted, feature_costs=costs).fit(parts.X_validation)
-    return [measure(model.forest_.prune(pruning), parts, costs) for pruning in _spread(model, n_points)]
+    forest = Forest.from_sklearn(fitted)
+    validation = RoutedExamples.of(forest, parts.X_validation, parts.y_validation, costs)
+    test = RoutedExamples.of(forest, parts.X_test, parts.y_test, costs)
+    points = []
+    for method in methods:
+        model = PRUNERS[method](fitted, feature_costs=costs).fit(parts.X_validation)
+        for pruning in _spread(model, n_points):
+            of_validation, of_test = validation.score(pruning), test.score(pruning)
+            points.append(
+                {
+                    "method": method,
+                    "validation_cost": of_validation.cost,
+                    "validation_error": of_validation.error,
+                    "cost": of_test.cost,
+                    "error": of_test.error,
+                }
+            )
+    return points
 
 
 def _spread(model: Any, n_points: int) -> Iterable[Pruning]:
@@ -81,16 +104,6 @@ def _spread(model: Any, n_points: int) -> Iterable[Pruning]:
     levels = np.linspace(values.min(), values.max(), n_points)
     places = sorted({int(np.argmin(np.abs(values - level))) for level in levels})
     return (model.path_.pruning_at(place) if optimal else model.sequence_.prunings[place] for place in places)
-
-
-def measure(forest: Forest, parts: Parts, costs: FeatureCosts) -> Record:
-    """Measure cost and error of a forest on the validation and the test part."""
-    return {
-        "validation_cost": float(forest.cost(parts.X_validation, costs).mean()),
-        "validation_error": error_rate(parts.y_validation, forest.predict(parts.X_validation)),
-        "cost": float(forest.cost(parts.X_test, costs).mean()),
-        "error": error_rate(parts.y_test, forest.predict(parts.X_test)),
-    }
 
 
 def miser_points(

@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
 from joblib import Parallel, delayed
 from matplotlib.figure import Figure
 
@@ -72,7 +73,9 @@ class Reproduction:
     differences : list of str
     versions : dict
     seconds : float
-        Work of all cells, those of earlier runs included.
+        Work of all finished cells, those of earlier runs included.
+    unfinished : int
+        Cells that the time did not suffice for; the rows say how many runs they are of.
     """
 
     experiment: Experiment
@@ -83,6 +86,7 @@ class Reproduction:
     differences: list[str]
     versions: dict[str, str]
     seconds: float
+    unfinished: int
 
     def to_json(self) -> str:
         """Return everything but the picture as JSON."""
@@ -95,6 +99,7 @@ class Reproduction:
             "differences": self.differences,
             "versions": self.versions,
             "seconds": round(self.seconds, 1),
+            "unfinished_cells": self.unfinished,
         }
         return json.dumps({**about, "rows": self.rows, "records": self.records}, indent=1)
 
@@ -117,6 +122,7 @@ def reproduce(
     quick: bool = False,
     seed: int = 0,
     n_jobs: int | None = None,
+    minutes: float | None = None,
     progress: ProgressCallback = silent,
 ) -> Reproduction:
     """Run an experiment, but for the cells that an earlier run in the same folder has finished.
@@ -132,26 +138,37 @@ def reproduce(
         The first seed.
     n_jobs : int, optional
         Cells at once; `joblib.parallel_config` chooses where (a Dask cluster, say).
+    minutes : float, optional
+        Begin no cell after so many minutes; the table is then of the finished cells.
     progress : callable
 
     Raises
     ------
     FileNotFoundError
         A data set that all cells need is not there.
+    TimeoutError
+        No cell was finished in time.
     """
+    last_start = perf_counter() + (np.inf if minutes is None else 60 * minutes)
     folder = Path(directory) / "cells"
     folder.mkdir(parents=True, exist_ok=True)
     cells = experiment.cells(quick, seed)
     files = [folder / f"{experiment.name}-{_key(cell)}.json" for cell in cells]
     waiting = [(cell, file) for cell, file in zip(cells, files, strict=True) if not file.exists()]
     done = len(cells) - len(waiting)
-    work = (delayed(_run_cell)(experiment.run, number, cell) for number, (cell, _) in enumerate(waiting))
+    work = (
+        delayed(_run_cell)(experiment.run, number, cell)
+        for number, (cell, _) in enumerate(waiting)
+        if perf_counter() < last_start
+    )
     for number, records, seconds in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(work):
         cell, file = waiting[number]
         write_text(file, json.dumps({"cell": cell, "seconds": seconds, "records": records}))
         done += 1
         progress(done / len(cells), " ".join(str(value) for value in cell.values()))
-    finished = [json.loads(file.read_text()) for file in files]
+    if done == 0:
+        raise TimeoutError(f"minutes: expected enough for the first of {len(cells)} cells, got {minutes}")
+    finished = [json.loads(file.read_text()) for file in files if file.exists()]
     records = [{**entry["cell"], **record} for entry in finished for record in entry["records"]]
     return Reproduction(
         experiment=experiment,
@@ -162,6 +179,7 @@ def reproduce(
         differences=experiment.differences(quick),
         versions={"python": platform.python_version(), **{package: version(package) for package in PACKAGES}},
         seconds=sum(entry["seconds"] for entry in finished),
+        unfinished=len(cells) - done,
     )
 
 

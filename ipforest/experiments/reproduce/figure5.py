@@ -32,10 +32,9 @@ def run(cell: Cell) -> list[Record]:
     fitted = entropy_forest(cell["trees"], cell["seed"]).fit(parts.X_train, parts.y_train)
     prices = {"uniform": data.costs, "non-uniform": FeatureCosts(svm_prices(parts.X_train, parts.y_train).tolist())}
     return [
-        {"method": method, "prices": name, **point}
-        for method in ("BudgetPrune", "CCP")
+        {"prices": name, **point}
         for name, costs in prices.items()
-        for point in pruning_points(method, fitted, parts, costs)
+        for point in pruning_points(("BudgetPrune", "CCP"), fitted, parts, costs)
     ]
 
 

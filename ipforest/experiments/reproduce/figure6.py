@@ -22,8 +22,8 @@ def cells(quick: bool, seed: int) -> list[Cell]:
     trees, examples = (10, 2500) if quick else (40, None)
     return [
         {"data": data, "impurity": impurity, "seed": seed + run, "trees": trees, "examples": examples}
-        for data in ("miniboone", "forest")
         for run in range(2 if quick else 10)
+        for data in ("miniboone", "forest")
         for impurity in GROWN
     ]
 
@@ -32,11 +32,7 @@ def run(cell: Cell) -> list[Record]:
     """Grow a forest, and prune it by all methods of the figure."""
     data = load_parts(cell["data"], cell["examples"])
     fitted = GROWN[cell["impurity"]](cell["trees"], cell["seed"]).fit(data.parts.X_train, data.parts.y_train)
-    return [
-        {"method": method, **point}
-        for method in ("BudgetPrune", "CCP", "BudgetRF")
-        for point in pruning_points(method, fitted, data.parts, data.costs)
-    ]
+    return pruning_points(("BudgetPrune", "CCP", "BudgetRF"), fitted, data.parts, data.costs)
 
 
 def summarise(records: list[Record]) -> list[Record]:

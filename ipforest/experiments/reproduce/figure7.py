@@ -28,11 +28,7 @@ def run(cell: Cell) -> list[Record]:
     data = load_parts(cell["data"])
     forest = entropy_forest(cell["trees"], cell["seed"], cell["k"])
     fitted = forest.fit(data.parts.X_train, data.parts.y_train)
-    return [
-        {"method": method, **point}
-        for method in ("BudgetPrune", "CCP", "BudgetRF", "GreedyPrune")
-        for point in pruning_points(method, fitted, data.parts, data.costs)
-    ]
+    return pruning_points(("BudgetPrune", "CCP", "BudgetRF", "GreedyPrune"), fitted, data.parts, data.costs)
 
 
 def summarise(records: list[Record]) -> list[Record]:

@@ -1,0 +1,65 @@
+"""Examples routed once through a forest, so that many of its prunings are scored quickly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ipforest._arrays import Array
+from ipforest.costs import FeatureCosts
+from ipforest.ensemble import routing
+from ipforest.ensemble.forest import Forest
+from ipforest.experiments.metrics import error_rate
+from ipforest.results import Pruning
+
+
+class Score(NamedTuple):
+    """Average cost and error rate."""
+
+    cost: float
+    error: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RoutedExamples:
+    """Examples, and the leaves of the unpruned forest that they reach.
+
+    Parameters
+    ----------
+    forest : Forest
+    leaves : ndarray of int32, shape (n_trees, n_samples)
+    y : ndarray, shape (n_samples,)
+        Labels.
+    needs : FirstNeeds
+        The units that each node needs first.
+    unit_costs : ndarray of float64, shape (n_units,)
+    """
+
+    forest: Forest
+    leaves: npt.NDArray[np.int32]
+    y: Array
+    needs: routing.FirstNeeds
+    unit_costs: npt.NDArray[np.float64]
+
+    @classmethod
+    def of(cls, forest: Forest, X: npt.ArrayLike, y: npt.ArrayLike, costs: FeatureCosts) -> Self:
+        """Route examples of shape (n_samples, n_features) with their labels."""
+        leaves = forest.leaves(forest.checked_examples(X))
+        needs = routing.first_needs(forest.parent, forest.feature, costs.unit_indptr, costs.unit_indices)
+        return cls(forest, leaves, np.asarray(y), needs, np.array([float(cost) for cost in costs.unit_costs]))
+
+    def score(self, pruning: Pruning) -> Score:
+        """Measure the pruned forest, in which every tree votes."""
+        forest = self.forest
+        split = np.zeros(forest.n_nodes, dtype=bool)
+        split[forest.internal_nodes] = pruning.kept
+        last = np.empty(forest.n_nodes, dtype=np.int32)
+        routing.last_nodes(forest.parent, split, last)
+        reached = last[self.leaves]
+        needed = np.zeros((self.y.size, self.unit_costs.size), dtype=np.uint8)
+        routing.mark_needs(self.needs, reached, needed)
+        guesses = forest.classes[np.argmax(forest.mean_value(reached.T), axis=1)]
+        return Score(float(needed.mean(axis=0) @ self.unit_costs), error_rate(self.y, guesses))
