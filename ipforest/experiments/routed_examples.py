@@ -33,6 +33,7 @@ class RoutedExamples:
     leaves : ndarray of int32, shape (n_trees, n_samples)
     y : ndarray, shape (n_samples,)
         Labels.
+    classes : ndarray, shape (n_classes,)
     needs : FirstNeeds
         The units that each node needs first.
     unit_costs : ndarray of float64, shape (n_units,)
@@ -41,6 +42,7 @@ class RoutedExamples:
     forest: Forest
     leaves: npt.NDArray[np.int32]
     y: Array
+    classes: Array
     needs: routing.FirstNeeds
     unit_costs: npt.NDArray[np.float64]
 
@@ -49,7 +51,14 @@ class RoutedExamples:
         """Route examples of shape (n_samples, n_features) with their labels."""
         leaves = forest.leaves(forest.checked_examples(X))
         needs = routing.first_needs(forest.parent, forest.feature, costs.unit_indptr, costs.unit_indices)
-        return cls(forest, leaves, np.asarray(y), needs, np.array([float(cost) for cost in costs.unit_costs]))
+        return cls(
+            forest,
+            leaves,
+            np.asarray(y),
+            np.asarray(forest.classes),
+            needs,
+            np.array([float(cost) for cost in costs.unit_costs]),
+        )
 
     def score(self, pruning: Pruning) -> Score:
         """Measure the pruned forest, in which every tree votes."""
@@ -61,5 +70,5 @@ class RoutedExamples:
         reached = last[self.leaves]
         needed = np.zeros((self.y.size, self.unit_costs.size), dtype=np.uint8)
         routing.mark_needs(self.needs, reached, needed)
-        guesses = forest.classes[np.argmax(forest.mean_value(reached.T), axis=1)]
+        guesses = self.classes[np.argmax(forest.mean_value(reached.T), axis=1)]
         return Score(float(needed.mean(axis=0) @ self.unit_costs), error_rate(self.y, guesses))

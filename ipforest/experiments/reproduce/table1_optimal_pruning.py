@@ -74,12 +74,12 @@ def _both(parts: Parts, costs: FeatureCosts, cell: Cell) -> list[Record]:
 
     records = [record("unpruned", 0.0, test.score(joint.instance_.unpruned))]
     for method, level in levels.items():
-        kept, score = None, None
+        scores: dict[int, Score] = {}
         for lam in LAMBDAS:
-            previous, kept = kept, level > lam
-            if score is None or not np.array_equal(previous, kept):
-                score = test.score(Pruning(kept))
-            records.append(record(method, lam, score))
+            pruning = Pruning(level > lam)
+            if pruning.n_kept not in scores:
+                scores[pruning.n_kept] = test.score(pruning)
+            records.append(record(method, lam, scores[pruning.n_kept]))
     return records
 
 
@@ -128,23 +128,19 @@ def _matched(curves: dict[str, Array], runs: Array, rise: float) -> tuple[float,
     """Match the mean curves of some runs: unpruned cost and error, joint and individual cost, and their difference."""
     whole, joint, individual = (curves[method][runs].mean(axis=0) for method in ("unpruned", *METHODS))
     cost, error = (float(value) for value in whole[:, 0])
-    costs = [cost_at_error(*curve, error + rise) for curve in (joint, individual)]
-    return cost, error, costs[0], costs[1], costs[1] - costs[0]
+    of_joint, of_individual = (cost_at_error(curve[0], curve[1], error + rise) for curve in (joint, individual))
+    return cost, error, of_joint, of_individual, of_individual - of_joint
 
 
 def _curves(records: list[Record], method: str) -> Array:
     """Average costs and errors over the folds of each run at each lambda, shape (n_runs, 2, n_lambdas)."""
     own = [record for record in records if record["method"] == method]
-    (runs, run), (lams, lam) = (
-        np.unique([record[key] for record in own], return_inverse=True) for key in ("seed", "lam")
-    )
-    sums = np.zeros((runs.size, 2, lams.size))
-    counts = np.zeros((runs.size, 1, lams.size))
-    np.add.at(counts, (run, 0, lam), 1)
-    for place, key in enumerate(("cost", "error")):
-        np.add.at(sums, (run, place, lam), [record[key] for record in own])
-    curves: Array = sums / counts
-    return curves
+    places = [np.unique([record[key] for record in own], return_inverse=True) for key in ("seed", "lam")]
+    (runs, run), (lams, lam) = places
+    cells = run * lams.size + lam
+    sums = [np.bincount(cells, weights=[record[key] for record in own]) for key in ("cost", "error")]
+    curves: Array = np.stack(sums).reshape(2, runs.size, lams.size) / np.bincount(cells).reshape(runs.size, lams.size)
+    return curves.swapaxes(0, 1)
 
 
 def cost_at_error(costs: Sequence[float] | Array, errors: Sequence[float] | Array, target: float) -> float:

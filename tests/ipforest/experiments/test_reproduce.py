@@ -10,14 +10,20 @@ from sklearn.datasets import dump_svmlight_file
 from ipforest import datasets
 from ipforest.cli import main
 from ipforest.cli.reproduce import NAMES
-from ipforest.experiments.reproduce import EXPERIMENTS, Experiment, paper_data, reproduce
+from ipforest.experiments.reproduce import (
+    EXPERIMENTS,
+    Experiment,
+    paper_data,
+    reproduce,
+    table1_optimal_pruning,
+)
 from ipforest.experiments.reproduce.curves import best_within, within_budgets
 from ipforest.experiments.reproduce.figure5 import svm_prices
 from ipforest.experiments.reproduce.table1_optimal_pruning import cost_at_error
 
 needs_data = pytest.mark.skipif("miniboone_5k" not in datasets.names(), reason="no data folder")
 
-SMOKE = "figure7"
+SMOKE = ("table1-optimal-pruning", "table1-budgetrf", "table1-budgetprune", "figure5", "figure6", "figure7")
 """The experiment whose quick run CI makes."""
 
 
@@ -63,6 +69,20 @@ def test_finished_cells_are_not_run_again(tmp_path):
     assert again.rows[0]["sum"] == 3
 
 
+def test_no_cell_is_begun_after_the_time_is_over(tmp_path, monkeypatch):
+    counter = Counter()
+    counter.broken = False
+    clock = iter([0, 0, 30, 40, 50, 61])
+    monkeypatch.setattr("ipforest.experiments.reproduce.experiment.perf_counter", lambda: next(clock, 61))
+    result = reproduce(counter.experiment(), tmp_path, minutes=1)
+    assert counter.runs == [0, 1]
+    assert result.unfinished == 2
+    assert result.rows[0]["sum"] == 3
+    assert json.loads(result.to_json())["unfinished_cells"] == 2
+    with pytest.raises(TimeoutError, match="minutes: expected enough for the first of 4 cells, got 0"):
+        reproduce(counter.experiment(), tmp_path, seed=7, minutes=0)
+
+
 def test_files_carry_seeds_versions_and_differences(tmp_path):
     counter = Counter()
     counter.broken = False
@@ -90,6 +110,27 @@ def test_costs_are_matched_between_points():
     assert cost_at_error(costs, errors, 0.9) == 0
     assert cost_at_error(costs, errors, 0.05) == 10
     assert cost_at_error([5, 4, 3, 2], [0.2, 0.3, 0.1, 0.5], 0.2) == pytest.approx(2.75)
+
+
+def test_standard_errors_of_matched_costs_are_those_of_leaving_out_a_run():
+    def records(seed, shift):
+        curves = {"unpruned": [(10, 0.1)], "joint": [(10, 0.1), (4, 0.2)], "individual": [(10, 0.1), (8, 0.2)]}
+        return [
+            {"data": "heart", "seed": seed, "method": method, "lam": lam, "cost": cost + shift, "error": error}
+            for method, points in curves.items()
+            for lam, (cost, error) in enumerate(points)
+        ]
+
+    one = table1_optimal_pruning.summarise(records(0, 0))
+    assert (one[0]["joint_se"], one[0]["saved_se"], one[0]["runs"]) == (0, 0, 1)
+    rows = table1_optimal_pruning.summarise([record for seed in range(4) for record in records(seed, seed)])
+    assert rows[0]["error"] == pytest.approx(0.1)
+    assert rows[0]["joint_cost"] == pytest.approx(11.5)
+    high = rows[1]
+    assert high["error"] == pytest.approx(0.1 + 0.1977 - 0.1721)
+    assert high["saved"] == pytest.approx(4 * 0.256)
+    assert high["joint_se"] == high["individual_se"] == pytest.approx(np.std(range(4), ddof=1) / 2, abs=1e-3)
+    assert high["saved_se"] == 0
 
 
 def test_points_are_chosen_on_validation_and_averaged_over_seeds():

@@ -265,6 +265,19 @@ def test_random_cuts_lie_inside_the_node_and_follow_the_seed():
             assert values.min() <= trees[0].threshold[node] < values.max()
 
 
+def test_between_classes_that_a_gap_parts_random_thresholds_fill_the_gap():
+    X = np.array([[0.0], [0.1], [0.9], [1.0]], dtype=np.float32)
+    coded = CodedExamples.from_examples(X)
+    grower = Grower(ThresholdPairs(0), "minimax", random_cuts=True)
+    labels = np.array([0, 0, 1, 1])
+    trees = [grower.grow_classifier(coded, labels, 2, no_price(1), seed=seed) for seed in range(300)]
+    thresholds = np.array([tree.threshold[0] for tree in trees])
+    counts, _ = np.histogram(thresholds, bins=4, range=(0.1, 0.9))
+    assert counts.sum() == 300
+    assert counts.min() > 45
+    assert all(tree.n_nodes == 3 for tree in trees)
+
+
 def test_random_subsets_hide_features():
     X, _ = smooth_data(6, n_features=3)
     labels = (X[:, 0] > 0).astype(int)
