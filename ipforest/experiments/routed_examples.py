@@ -51,14 +51,8 @@ class RoutedExamples:
         """Route examples of shape (n_samples, n_features) with their labels."""
         leaves = forest.leaves(forest.checked_examples(X))
         needs = routing.first_needs(forest.parent, forest.feature, costs.unit_indptr, costs.unit_indices)
-        return cls(
-            forest,
-            leaves,
-            np.asarray(y),
-            np.asarray(forest.classes),
-            needs,
-            np.array([float(cost) for cost in costs.unit_costs]),
-        )
+        prices = np.array([float(cost) for cost in costs.unit_costs])
+        return cls(forest, leaves, np.asarray(y), np.asarray(forest.classes), needs, prices)
 
     def score(self, pruning: Pruning) -> Score:
         """Measure the pruned forest, in which every tree votes."""
