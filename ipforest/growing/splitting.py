@@ -289,7 +289,7 @@ def best_cut(
                 left[k] -= missing[k]
             missing_left = other > reduction
             reduction = max(reduction, other)
-        if reduction < best.reduction:
+        if reduction < best.reduction or reduction == -np.inf:
             continue
         n_best = n_equal if reduction > best.reduction else n_best + n_equal
         if n_best == n_equal or (only_drawn and uniform(ties, np.uint64(2 * run + 1)) * n_best < n_equal):

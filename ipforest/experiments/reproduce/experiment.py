@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from time import monotonic
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -149,7 +150,7 @@ def reproduce(
     TimeoutError
         No cell was finished in time.
     """
-    last_start = perf_counter() + (np.inf if minutes is None else 60 * minutes)
+    last_start = monotonic() + (np.inf if minutes is None else 60 * minutes)
     folder = Path(directory) / "cells"
     folder.mkdir(parents=True, exist_ok=True)
     cells = experiment.cells(quick, seed)
@@ -159,7 +160,7 @@ def reproduce(
     work = (
         delayed(_run_cell)(experiment.run, number, cell)
         for number, (cell, _) in enumerate(waiting)
-        if perf_counter() < last_start
+        if monotonic() < last_start
     )
     for number, records, seconds in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(work):
         cell, file = waiting[number]
