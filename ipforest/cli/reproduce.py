@@ -21,6 +21,10 @@ NAMES = (
     "early-exit",
     "when-it-helps",
     "budget-search",
+    "adapt-synthetic-1",
+    "adapt-synthetic-2",
+    "adapt-letters",
+    "figure4",
 )
 
 

@@ -3,12 +3,16 @@
 from collections.abc import Mapping
 
 from ipforest.experiments.reproduce import (
+    adapt_letters,
+    adapt_synthetic_1,
+    adapt_synthetic_2,
     budget_search,
     cstc_mnist,
     cstc_ranking,
     cstc_synthetic,
     early_exit,
     figure2,
+    figure4,
     figure5,
     figure6,
     figure7,
@@ -38,5 +42,9 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         early_exit.EXPERIMENT,
         when_it_helps.EXPERIMENT,
         budget_search.EXPERIMENT,
+        adapt_synthetic_1.EXPERIMENT,
+        adapt_synthetic_2.EXPERIMENT,
+        adapt_letters.EXPERIMENT,
+        figure4.EXPERIMENT,
     )
 }

@@ -1,0 +1,124 @@
+"""Curves of adaptive approximations, and what they save within one percent of the best accuracy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ipforest._arrays import Array
+from ipforest.adaptive.approximation import AdaptiveApproximation, Candidate
+from ipforest.experiments.demo import Parts
+from ipforest.experiments.reproduce.curves import mean_and_deviation
+from ipforest.experiments.reproduce.experiment import Record
+
+ANY_THRESHOLD = ", any threshold"
+"""Name of the curve whose gates have their threshold chosen, too."""
+
+TOLERANCE = 0.01
+"""How much worse than the best the error may be."""
+
+
+def adaptive_points(model: AdaptiveApproximation, parts: Parts) -> list[Record]:
+    """Fit a model; measure the full model alone, and every candidate that some budget would take.
+
+    Parameters
+    ----------
+    model : AdaptiveApproximation
+    parts : Parts
+    """
+    model.fit(parts.X_train, parts.y_train, parts.X_validation, parts.y_validation)
+    at_half = [candidate for candidate in model.candidates_ if candidate.pair.threshold == 0]
+    variants = {"": at_half, ANY_THRESHOLD: model.candidates_} if len(model.gate_shares) else {"": model.candidates_}
+    return [
+        {"gate": name, **point}
+        for name, candidates in variants.items()
+        for point in _points(model, parts, [model.candidates_[0], *undominated(candidates)])
+    ]
+
+
+def _points(model: AdaptiveApproximation, parts: Parts, taken: list[Candidate]) -> list[Record]:
+    tested = model.measure(parts.X_test, parts.y_test, taken)
+    return [
+        {
+            "validation_cost": held_out.cost,
+            "validation_error": held_out.error,
+            "cost": test.cost,
+            "error": test.error,
+            "full_share": test.full_share,
+            "share": held_out.pair.share,
+            "lambda": min(held_out.pair.lam, np.finfo(float).max),
+            "rounds": held_out.pair.n_rounds,
+            "is_full": number == 0,
+        }
+        for number, (held_out, test) in enumerate(zip(taken, tested, strict=True))
+    ]
+
+
+def undominated(candidates: list[Candidate]) -> list[Candidate]:
+    """Keep the candidates than which no cheaper one errs as little."""
+    kept: list[Candidate] = []
+    for candidate in sorted(candidates, key=lambda candidate: (candidate.cost, candidate.error)):
+        if not kept or candidate.error < kept[-1].error:
+            kept.append(candidate)
+    return kept
+
+
+def savings(records: list[Record], keys: tuple[str, ...]) -> list[Record]:
+    """Find what each method saves against the full model within one percent of the best accuracy, chosen on validation.
+
+    Parameters
+    ----------
+    records : list of dict
+        Points of curves; those of the full model alone are marked ``is_full``.
+    keys : tuple of str
+        What tells the methods apart.
+
+    Returns
+    -------
+    list of dict
+        The keys; mean and deviation over seeds of the full model's and the chosen one's cost and error on test data,
+        the best error on test data, and the share of the full model's cost that is saved.
+    """
+    rows = []
+    for key in dict.fromkeys(tuple(record[name] for name in keys) for record in records):
+        of_method = [record for record in records if tuple(record[name] for name in keys) == key]
+        runs = [_saving([point for point in of_method if point["seed"] == seed]) for seed in _seeds(of_method)]
+        columns = ("full_cost", "full_error", "best_error", "cost", "error", "saved")
+        rows.append({**dict(zip(keys, key, strict=True)), **mean_and_deviation(runs, columns), "runs": len(runs)})
+    return rows
+
+
+def _seeds(records: list[Record]) -> list[int]:
+    return sorted({record["seed"] for record in records})
+
+
+def _saving(points: list[Record]) -> Record:
+    full = next(point for point in points if point["is_full"])
+    best = min(points, key=lambda point: (point["validation_error"], point["validation_cost"]))
+    good = [point for point in points if point["validation_error"] <= best["validation_error"] + TOLERANCE]
+    chosen = min(good, key=lambda point: (point["validation_cost"], point["validation_error"]))
+    return {
+        "full_cost": full["cost"],
+        "full_error": full["error"],
+        "best_error": best["error"],
+        "cost": chosen["cost"],
+        "error": chosen["error"],
+        "saved": 1 - chosen["cost"] / full["cost"],
+    }
+
+
+def first_rows(parts: Parts, n_rows: int | None) -> Parts:
+    """Take the first examples of each part."""
+
+    def taken(array: Array) -> Any:
+        return array if n_rows is None else array[:n_rows]
+
+    return Parts(
+        taken(parts.X_train),
+        taken(parts.y_train),
+        taken(parts.X_validation),
+        taken(parts.y_validation),
+        taken(parts.X_test),
+        taken(parts.y_test),
+    )
