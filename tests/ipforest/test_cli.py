@@ -20,6 +20,7 @@ from ipforest import BudgetResult, FeatureCosts, Forest, PruningInstance, Prunin
 from ipforest import path as path_module
 from ipforest import progress as progress_module
 from ipforest.cli import main
+from ipforest.cli import prune as prune_command
 from ipforest.maxflow.network import Tuning
 from ipforest.model_files import load_model
 from ipforest.solvers import tree_dp
@@ -94,8 +95,10 @@ def test_demo_prints_the_table_and_writes_the_curve(tmp_path):
 
 
 def test_demo_as_json_is_deterministic():
-    command = ("demo", "--data", "iris", "--trees", 3, "--seed", 4, "--json", "--lambdas", "0.01", "1/10")
-    runs = [ipforest(*command), ipforest(*command)]
+    command = ("demo", "--data", "iris", "--trees", "3", "--seed", "4", "--json", "--lambdas", "0.01", "1/10")
+    without_pyomo = f"import sys, ipforest.cli; sys.exit(ipforest.cli.main({command}) or 'pyomo' in sys.modules)"
+    runs = [ipforest(*command), subprocess.run([sys.executable, "-c", without_pyomo], capture_output=True, text=True)]
+    assert runs[1].returncode == 0, runs[1].stderr
     assert json.loads(runs[0].stdout) == json.loads(runs[1].stdout)
     assert [point["lambda_exact"] for point in json.loads(runs[0].stdout)["prunings"]] == ["1/100", "1/10", "", ""]
 
@@ -119,6 +122,27 @@ def test_prune_writes_a_forest_and_a_certificate_that_verifies(own_forest, tmp_p
     refused = ipforest("verify", tmp_path / "damaged.cert")
     assert refused.returncode == 1
     assert refused.stdout.startswith("refused: ")
+
+
+def test_a_large_certificate_is_written_only_when_asked_for(own_forest, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(prune_command, "LARGE", 10)
+    command = ["prune", *map(str, own(own_forest)), "--budget", "4", "--out", str(tmp_path)]
+    assert main(command) == 0
+    assert "The certificate of so large a problem is written with --certificate." in capsys.readouterr().out
+    assert not list(tmp_path.glob("*.cert"))
+    assert main([*command, "--certificate"]) == 0
+    assert (tmp_path / "path.cert").exists()
+
+
+def test_a_narrow_terminal_loses_no_digits(own_forest, monkeypatch, capsys):
+    cells = []
+    for width in ("200", "24"):
+        monkeypatch.setenv("COLUMNS", width)
+        assert main(["path", *map(str, own(own_forest))]) == 0
+        table = capsys.readouterr().out.partition("Optimal")[2]
+        assert "…" not in table
+        cells.append(sorted(character for character in table if character.isdigit()))
+    assert cells[0] == cells[1]
 
 
 def test_prune_at_one_lambda_as_json(own_forest, tmp_path):
@@ -200,6 +224,7 @@ HANGS_ONCE_SAVED = """
 import sys, time
 from ipforest import path
 from ipforest.cli import main
+from ipforest.cli import prune as prune_command
 from ipforest.maxflow.network import Tuning
 
 class Hanging(path.PathSearch):

@@ -32,7 +32,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ipforest import BudgetPrune, FeatureCosts, Forest, PruningInstance, prune_path
+from ipforest import BudgetPrune, FeatureCosts, Forest, PruningInstance, Status, prune_path
 from ipforest.base import split_rows
 from ipforest.learners import budget_prune as estimator_module
 from ipforest.path import PruningPath
@@ -621,6 +621,30 @@ def test_a_budget_is_spent_where_breakpoints_are_rare() -> None:
     assert float(filled.result_.cost) > budget - 0.1
     assert filled.result_.error < breakpoint_only.result_.error
     assert filled.score(X_digits[900:], y_digits[900:]) > breakpoint_only.score(X_digits[900:], y_digits[900:])
+
+
+def test_a_breakpoint_far_below_the_budget_is_not_called_optimal() -> None:
+    """Prices like those of Turney's heart disease data: the path jumps over most budgets."""
+    X_wine, y_wine = load_wine(return_X_y=True)
+    prices = [1, 1, 1, 5.2, 5.2, 15.5, 15.5, 87.3, 87.3, 87.3, 100.9, 102.9, 102.9]
+    forest = RandomForestClassifier(10, random_state=0)
+    model = BudgetPrune(forest, feature_costs=prices, lam=1, search="path", random_state=0).fit(X_wine, y_wine)
+    high, low = max(pairwise(model.path_.costs), key=lambda costs: costs[0] - costs[1])
+    budget = (high + low) / 2
+    on_path = model.at_budget(budget)
+    assert (on_path.result_.status, on_path.result_.cost) == (Status.FEASIBLE, low)
+    assert on_path.gap_ == on_path.result_.error - on_path.result_.bound > 0
+    assert f"gap {float(on_path.gap_):.2g}" in on_path.result_.summary()
+    spent = model.set_params(search="exact").at_budget(budget)
+    assert (spent.result_.status, spent.gap_) == (Status.OPTIMAL, 0)
+    assert low + 10 < spent.result_.cost <= budget
+    assert spent.result_.error < on_path.result_.error
+
+
+def test_measured_prices_of_many_digits_do_not_overflow() -> None:
+    prices = np.random.default_rng(0).random(N_FEATURES)
+    model = BudgetPrune(FOREST, feature_costs=prices, budget=1, random_state=0).fit(X, LABELS_X)
+    np.testing.assert_allclose(model.cost(X), model.acquired(X) @ prices, atol=1e-6)
 
 
 @pytest.mark.parametrize(
