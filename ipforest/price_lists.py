@@ -166,7 +166,7 @@ def read_prices(source: Any) -> PriceList:
     ----------
     source : path, mapping, Series, DataFrame or sequence
         - a ``.csv`` file with a header: ``cost``, and optionally ``feature``, ``group`` and ``cost_in_group``; further
-          columns are passed over;
+          columns are passed over where the features have names;
         - a ``.json`` file: ``{name: price}``, or a list of records with the keys of the columns above;
         - a dict or Series ``{name: price}``, or a dict whose values are records; integer keys are column numbers;
         - a DataFrame with those columns;
@@ -236,6 +236,12 @@ def _read_csv(path: Path) -> PriceList:
         if "cost" not in columns:
             found = ", ".join(columns) or "an empty file"
             raise ValueError(f"{path}: expected a header with the column cost, got {found}{closest('cost', columns)}")
+        unknown = [name for name in columns if name not in COLUMNS]
+        if unknown and "feature" not in columns:
+            raise ValueError(
+                f"{path}: expected the names of the features in a column feature, or no names, got a column "
+                f"{unknown[0]!r} beside cost"
+            )
         records = []
         for record in reader:
             where = f"{path}, line {reader.line_num}"

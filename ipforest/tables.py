@@ -89,6 +89,8 @@ def read_cells(path: str | Path, *, header: bool = True) -> pd.DataFrame:
                 f"{path}, line {line}: expected {len(rows[first])} cells as in line {first}, got {len(row)}"
             )
     names = _checked_header(path, rows.pop(first)) if header else None
+    if not rows:
+        raise ValueError(f"{path}: expected a row below the names of the columns, got none")
     return pd.DataFrame(list(rows.values()), index=list(rows), columns=names, dtype=object)
 
 

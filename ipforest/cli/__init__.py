@@ -28,9 +28,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, TypeError, OverflowError, OSError, ImportError) as problem:
         if options.debug:
             raise
-        print(f"ipforest: error: {problem}", file=sys.stderr)
+        print(f"ipforest: error: {_told(problem)}", file=sys.stderr)
         return BAD_INPUT
     return code
+
+
+def _told(problem: Exception) -> str:
+    """Return the message of an error, without the number that the system gives to it."""
+    if isinstance(problem, OSError) and problem.filename is not None and problem.strerror is not None:
+        return f"{problem.filename}: {problem.strerror}"
+    return str(problem)
 
 
 def build_parser() -> argparse.ArgumentParser:

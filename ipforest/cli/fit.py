@@ -6,7 +6,7 @@ import json
 import sys
 from dataclasses import asdict
 from fractions import Fraction
-from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -19,6 +19,7 @@ from ipforest.cli.options import (
     add_command,
     add_search_options,
     exact_number,
+    made_directory,
     make_kernels_ready,
     new_table,
     positive_integer,
@@ -70,8 +71,7 @@ def run(options: Arguments) -> int:
         raise ValueError(f"--test-share: expected a share between 0 and 1, got {options.test_share}")
     X, y = _examples(options)
     costs = _costs(options, X)
-    directory = Path(options.out)
-    directory.mkdir(parents=True, exist_ok=True)
+    directory = made_directory(options.out)
     make_kernels_ready(options)
     with progress_bar("ipforest fit", visible=not options.json) as progress:
         progress(0.1, f"training {options.trees} trees and pruning them")
@@ -95,15 +95,17 @@ def run(options: Arguments) -> int:
 
 def _examples(options: Arguments) -> tuple[pd.DataFrame, pd.Series]:
     """Read the table; columns of numbers become numbers, columns of words stay text."""
-    from ipforest.tables import MISSING, is_number, read_cells, select_columns, to_numbers
+    from ipforest.tables import MISSING, is_number, read_cells, to_numbers
 
     cells = read_cells(options.csv)
-    select_columns(cells, [options.target, *options.drop], options.csv)
+    _check_columns(options, list(cells.columns))
     target = cells[options.target]
     missing = target.isin(MISSING)
     if missing.any():
         where = f"{options.csv}, column {options.target}, line {missing.idxmax()}"
         raise ValueError(f"{where}: expected a target, got none")
+    if not options.regression:
+        _check_classes(target, options)
     table = cells.drop(columns=[options.target, *options.drop])
     if table.shape[1] == 0:
         raise ValueError(f"{options.csv}: expected columns to predict from beside the target, got none")
@@ -112,6 +114,29 @@ def _examples(options: Arguments) -> tuple[pd.DataFrame, pd.Series]:
         if present.empty or present.map(is_number).any():
             table[name] = to_numbers(table[name], options.csv)
     return table, to_numbers(target, options.csv) if options.regression else target
+
+
+def _check_columns(options: Arguments, columns: list[str]) -> None:
+    """Refuse a target or a column to drop that is not there."""
+    from ipforest.price_lists import closest
+
+    known = shorten(", ".join(columns), 80, placeholder=" ...")
+    for option, names in (("--target", [options.target]), ("--drop", options.drop)):
+        for name in names:
+            if name not in columns:
+                raise ValueError(
+                    f"{option}: expected a column of {options.csv} ({known}), got {name!r}{closest(name, columns)}"
+                )
+
+
+def _check_classes(target: pd.Series, options: Arguments) -> None:
+    """Refuse a target of one class, and classes that cannot be both trained on and held out."""
+    where = f"{options.csv}, column {options.target}"
+    counts = target.value_counts()
+    if len(counts) < 2:
+        raise ValueError(f"{where}: expected at least two classes, got {counts.index[0]!r} in all {len(target)} rows")
+    if counts.min() < 2:
+        raise ValueError(f"{where}: expected at least two rows of each class, got one of {counts.idxmin()!r}")
 
 
 def _costs(options: Arguments, X: pd.DataFrame) -> FeatureCosts:

@@ -238,15 +238,26 @@ def exact_number(text: str | None, name: str) -> Fraction | None:
     """Read an option's number before the work that needs it begins."""
     from ipforest.rational import nonnegative_fraction
 
-    return None if text is None else nonnegative_fraction(text, name)
+    number = None if text is None else nonnegative_fraction(text, name)
+    if number is not None and number > sys.float_info.max:
+        raise ValueError(f"{name}: expected a number below {sys.float_info.max:.0e}, got {text}")
+    return number
 
 
 def out_directory(options: Arguments) -> Path | None:
     """Make the folder for files, if one is asked for."""
     if options.out is None:
         return None
-    directory = Path(options.out)
-    directory.mkdir(parents=True, exist_ok=True)
+    return made_directory(options.out)
+
+
+def made_directory(name: str) -> Path:
+    """Make a folder for files, unless it is there."""
+    directory = Path(name)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise ValueError(f"--out: expected a folder, got the file {directory}") from None
     return directory
 
 

@@ -112,7 +112,7 @@ def cap_units(instance: PruningInstance, max_cost: object) -> IntArray:
     """
     cap = nonnegative_fraction(max_cost, "max_cost")
     if instance.split_cost.any():
-        raise ValueError(f"max_cost: expected none beside split costs, got {max_cost!r}")
+        raise ValueError(f"max_cost: expected none beside split costs, got {max_cost}")
     units = min(int(cap // (instance.cost_unit * instance.n_examples)), INT64_SAFE)
     return np.full(instance.n_examples, units, dtype=np.int64)
 

@@ -483,7 +483,9 @@ def test_tables_that_do_not_fit_the_model_are_refused(ward, capsys, tmp_path, fi
     ("old", "new", "options", "parts"),
     [
         ("\n0,", "\n0,x", [], ["column age, line 2: expected a finite number", "'x"]),
-        ("", "", ["--target", "sck"], ["got none for 'sck'; the closest is 'sick'"]),
+        ("", "", ["--target", "sck"], ["--target: expected a column of ", "got 'sck'; the closest is 'sick'"]),
+        ("", "", ["--drop", "agee"], ["--drop: expected a column of ", "got 'agee'; the closest is 'age'"]),
+        ("", "", ["--budget", "1e400"], ["budget: expected a number below 2e+308, got 1e400"]),
         ("", "", ["--budget", "-1"], ["budget: expected a number >= 0"]),
         ("", "", ["--test-share", "2"], ["--test-share: expected a share between 0 and 1, got 2"]),
     ],
@@ -497,6 +499,32 @@ def test_bad_tables_and_options_of_fit_are_refused(ward, capsys, tmp_path, old, 
     code = main([*arguments, "--budget", "4", "--out", str(tmp_path / "out"), *options])
     assert_bad_input(code, capsys.readouterr().err, *parts)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("age,sick\n", "expected a row below the names of the columns, got none"),
+        ("age,sick\n1,no\n2,no\n", "column sick: expected at least two classes, got 'no' in all 2 rows"),
+        ("age,sick\n1,no\n2,no\n3,yes\n", "column sick: expected at least two rows of each class, got one of 'yes'"),
+    ],
+)
+def test_tables_that_cannot_be_learnt_from_are_refused(tmp_path, capsys, text, expected) -> None:
+    (tmp_path / "table.csv").write_text(text)
+    arguments = ["fit", "--csv", tmp_path / "table.csv", "--target", "sick", "--budget", "1", "--out", tmp_path / "out"]
+    assert_bad_input(main([*map(str, arguments)]), capsys.readouterr().err, "table.csv", expected)
+
+
+def test_files_that_cannot_be_opened_are_named(own_forest, tmp_path, capsys) -> None:
+    (tmp_path / "file").write_text("")
+    for folder, expected in (
+        (tmp_path / "file", "--out: expected a folder, got the file"),
+        ("/proc/no", "/proc/no: No"),
+    ):
+        code = main(["path", *map(str, own(own_forest)), "--out", str(folder)])
+        assert_bad_input(code, capsys.readouterr().err, expected)
+    assert main(["predict", "--model", str(tmp_path), "--csv", "absent.csv"]) == 2
+    assert "[Errno" not in capsys.readouterr().err
 
 
 def test_a_skops_file_with_foreign_types_is_refused(tmp_path) -> None:

@@ -103,6 +103,7 @@ def test_without_names_rows_go_by_position(write) -> None:
         ("feature,costs\na,1\n", "expected a header with the column cost, got feature, costs; the closest is 'costs'"),
         ("feature,cost,cost\na,1,1\n", "expected each column once, got 'cost' twice"),
         ("feature,cost\n", "expected the price of at least one feature, got none"),
+        ("name,cost\nage,1\n", "expected the names of the features in a column feature, .* got a column 'name'"),
         ("", "expected a header with the column cost, got an empty file"),
     ],
 )
