@@ -172,6 +172,7 @@ def _fitted(options: Arguments, X: pd.DataFrame, y: pd.Series, costs: FeatureCos
         search=options.search,
         time_limit=options.time_limit,
         max_cost=exact_number(options.max_cost, "max-cost"),
+        validation_fraction=None,  # costs need no target, and a quarter of a small table tells them badly
         random_state=options.seed,
     )
     words = text_columns(X)

@@ -66,13 +66,16 @@ def summarise(records: list[Record]) -> list[Record]:
 
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
-    """Draw test error against budget, one panel per data set, with bands of one standard error."""
+    """Draw test error against budget, one panel per data set, with bands of one standard error; one legend for all."""
     comparisons = list(_comparisons(records))
     n_columns = min(3, len(comparisons))
     n_lines = ceil(len(comparisons) / n_columns)
     figure = Figure(figsize=(5 * n_columns, 4 * n_lines))
     for place, comparison in enumerate(comparisons, start=1):
-        plot_comparison(comparison, ax=figure.add_subplot(n_lines, n_columns, place))
+        axes = plot_comparison(comparison, ax=figure.add_subplot(n_lines, n_columns, place))
+        axes.set_title(f"{comparison.data}, {comparison.n_seeds} seeds", fontsize=10)
+        if place > 1:
+            axes.get_legend().remove()
     figure.tight_layout()
     return figure
 

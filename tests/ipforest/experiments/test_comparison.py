@@ -1,6 +1,7 @@
 """Methods side by side: the protocol chooses on validation data, measures on test data, and is fair to every method."""
 
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 from ipforest import Forest, datasets
 from ipforest.experiments.comparison import METHODS, Comparison, Priced, compare
 from ipforest.experiments.demo import split
+from ipforest.experiments.reproduce import EXPERIMENTS
 
 WINE = datasets.load("wine")
 BUDGETS = (1.0, 3.0, 13.0)
@@ -63,3 +65,14 @@ def test_the_candidate_of_least_validation_error_is_taken() -> None:
 
 def test_seeds_at_a_time_change_nothing(comparison) -> None:
     assert compare(WINE, BUDGETS, range(2), n_trees=5, n_jobs=2).outcomes == comparison.outcomes
+
+
+def test_data_sets_are_summarised_and_drawn_side_by_side(comparison) -> None:
+    experiment = EXPERIMENTS["when-it-helps"]
+    records = [{"data": name, **asdict(outcome)} for name in ("wine", "iris") for outcome in comparison.outcomes]
+    rows = experiment.summarise(records)
+    assert [row["data"] for row in rows] == [name for name in ("wine", "iris") for _ in comparison.summary()]
+    assert rows[0] == {"data": "wine", **comparison.summary()[0], "seeds": 2}
+    panels = experiment.draw(records, rows).axes
+    assert [panel.get_title() for panel in panels] == ["wine, 2 seeds", "iris, 2 seeds"]
+    assert [panel.get_legend() is not None for panel in panels] == [True, False]
