@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import entr, expit, logit
+from scipy.special import expit, logit
 
 from ipforest._arrays import FloatArray
 
@@ -25,7 +25,11 @@ SQUARED_CURVATURE = 2.0
 LEAST_BEND = np.sqrt(432)
 """The price from which on a sigmoid bends more than a squared distance: the discriminant of `_inflections` is 0."""
 
-HALVINGS = 45
+LOWEST = -700.0
+"""Log-odds whose share is as good as 0."""
+
+MAX_STEPS = 60
+SMALLEST_STEP = 1e-11
 
 
 class Distance(Protocol):
@@ -62,10 +66,9 @@ class KullbackLeibler:
         return excess - least_multiplier(lambda beta: float(expit(excess - beta).mean()), p_full, excess)
 
     def value(self, log_odds: FloatArray, gate: FloatArray) -> FloatArray:
-        """Compute the divergences."""
-        q = expit(log_odds)
-        cross_entropy = (1 - q) * np.logaddexp(0, gate) + q * np.logaddexp(0, -gate)
-        return np.asarray(cross_entropy - entr(q) - entr(1 - q))
+        """Compute the divergences, as Bregman's of the function log(1 + exp)."""
+        start = np.maximum(log_odds, LOWEST)
+        return np.asarray(np.logaddexp(0, gate) - np.logaddexp(0, start) - expit(start) * (gate - start))
 
     def slope(self, log_odds: FloatArray, gate: FloatArray) -> FloatArray:
         """Compute the difference of the probabilities."""
@@ -141,8 +144,8 @@ def nearest_log_odds(price: FloatArray, gate: FloatArray) -> FloatArray:
 
     With p > 0 all stationary points lie in [g - p/8, g]; p < 0 is the same problem with g and h negated. The derivative
     :math:`p\,\sigma'(h) + 2 (h - g)` rises, except between the two points where :math:`p\,\sigma''(h) = -2`, which
-    exist for p above 20.8 alone: so there is one local minimum on either side of the stretch, found by halving, and the
-    lower one is global.
+    exist for p above 20.8 alone: so there is at most one local minimum on either side, and the lower one is
+    global.
     """
     side = np.where(price < 0, -1.0, 1.0)
     steep, score = side * price, side * gate
@@ -170,10 +173,19 @@ def _inflections(steep: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _rising_root(steep: FloatArray, score: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Find where the derivative passes 0 in an interval in which it rises, else the end that is nearer to 0."""
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        share = expit(middle)
-        above = steep * share * (1 - share) + 2 * (middle - score) > 0
-        low, high = np.where(above, low, middle), np.where(above, middle, high)
-    return (low + high) / 2
+    """Find where the derivative passes 0 in an interval in which it rises, else the end that is nearer to 0.
+
+    Newton's steps, and halvings where they would leave the interval that is left.
+    """
+    here = (low + high) / 2
+    for _ in range(MAX_STEPS):
+        share = expit(here)
+        rise = steep * share * (1 - share)
+        derivative, curvature = rise + 2 * (here - score), rise * (1 - 2 * share) + SQUARED_CURVATURE
+        low, high = np.where(derivative > 0, low, here), np.where(derivative > 0, here, high)
+        ahead = here - derivative / np.maximum(curvature, np.finfo(float).eps)
+        ahead = np.where((low <= ahead) & (ahead <= high), ahead, (low + high) / 2)
+        step, here = float(np.abs(ahead - here).max()), ahead
+        if step <= SMALLEST_STEP:
+            break
+    return here

@@ -146,20 +146,21 @@ class LinearProblem:
     def objective(self, weights: FloatArray, log_odds: FloatArray) -> float:
         """Compute the objective of (OPT)."""
         full_part = float(expit(log_odds) @ self.full_loss) / self.full_loss.size
-        return self._smooth(weights, log_odds)[0] + full_part + self.gamma * self.norm.value(weights[:-1])
+        return full_part + self._penalised(weights, log_odds)
 
-    def _smooth(self, weights: FloatArray, log_odds: FloatArray) -> tuple[float, FloatArray]:
-        """Compute the losses of (OPT2), and their slope in the weights."""
-        scores, cheap_share, n = self.phi @ weights, expit(-log_odds), len(self.phi)
-        gate, cheap = scores[:, 0], scores[:, 1:]
-        losses = cheap_share * self._loss.values(self.targets, cheap) + self.distance.value(log_odds, gate)
-        slopes = np.column_stack(
-            [
-                self.distance.slope(log_odds, gate),
-                -cheap_share[:, None] * self._loss.residuals(self.targets, cheap),
-            ]
-        )
-        return float(losses.mean()), self.phi.T @ slopes / n
+    def _penalised(self, weights: FloatArray, log_odds: FloatArray) -> float:
+        """Compute the objective of (OPT2)."""
+        scores = self.phi @ weights
+        losses = expit(-log_odds) * self._loss.values(self.targets, scores[:, 1:])
+        losses += self.distance.value(log_odds, scores[:, 0])
+        return float(losses.mean()) + self.gamma * self.norm.value(weights[:-1])
+
+    def _slope(self, weights: FloatArray, log_odds: FloatArray) -> FloatArray:
+        """Compute the slope of the losses of (OPT2) in the weights."""
+        scores = self.phi @ weights
+        missed = expit(-log_odds)[:, None] * self._loss.residuals(self.targets, scores[:, 1:])
+        slopes = np.column_stack([self.distance.slope(log_odds, scores[:, 0]), -missed])
+        return np.asarray(self.phi.T @ slopes / len(self.phi))
 
     def minimise(self, weights: FloatArray, log_odds: FloatArray, settings: AlternationSettings) -> FloatArray:
         """Solve (OPT2) from given weights; the objective does not rise.
@@ -168,15 +169,11 @@ class LinearProblem:
         -------
         ndarray of float64, shape (n_features + 1, 1 + n_columns)
         """
-
-        def value_of(found: FloatArray) -> float:
-            return self._smooth(found, log_odds)[0] + self.gamma * self.norm.value(found[:-1])
-
-        best, ahead, momentum, value = weights, weights, 1.0, value_of(weights)
+        best, ahead, momentum, value = weights, weights, 1.0, self._penalised(weights, log_odds)
         for _ in range(settings.max_steps):
-            found = ahead - self._step * self._smooth(ahead, log_odds)[1]
+            found = ahead - self._step * self._slope(ahead, log_odds)
             found[:-1] = self.norm.shrink(found[:-1], self._step * self.gamma)
-            found_value = value_of(found)
+            found_value = self._penalised(found, log_odds)
             plain = ahead is best
             if found_value <= value:
                 grown = (1 + np.sqrt(1 + 4 * momentum**2)) / 2

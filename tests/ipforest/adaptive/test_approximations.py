@@ -1,5 +1,6 @@
 """The estimators: scikit-learn's checks, costs by hand, stages, and errors before any training."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from ipforest import BudgetPrune, FeatureCosts
 from ipforest.adaptive import AdaptLin, AdaptLstsq, L1Baseline
 from ipforest.adaptive.linear_pair import AlternationSettings
+from ipforest.model_files import load_model, save_model
 
 X, Y = load_breast_cancer(return_X_y=True)
 X, Y = X[:, :10], Y
@@ -171,3 +173,12 @@ def test_decision_functions_are_log_odds() -> None:
         model = AdaptLin(full, **SMALL).fit(X, Y)
         model.chosen_ = model.candidates_[0]
         np.testing.assert_array_equal(model.predict(X), model.estimator_.predict(X))
+
+
+@pytest.mark.parametrize("file", ["model.skops", "model.joblib"])
+def test_models_are_saved_and_loaded(name: str, file: str, tmp_path: Path) -> None:
+    model = clone(LEARNERS[name]).fit(X[:300], Y[:300])
+    loaded = load_model(save_model(model, tmp_path / file))
+    for budget in (2, 100):
+        np.testing.assert_array_equal(loaded.at_budget(budget).predict(X), model.at_budget(budget).predict(X))
+        np.testing.assert_array_equal(loaded.at_budget(budget).cost(X), model.at_budget(budget).cost(X))
