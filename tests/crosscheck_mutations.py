@@ -48,8 +48,8 @@ MUTATIONS = (
     Mutation(
         "missing values go the other way",
         "ipforest/ensemble/routing.py",
-        "splits.missing_left[node] if np.isnan(x)",
-        "not splits.missing_left[node] if np.isnan(x)",
+        "goes_left = splits.missing_left[node]",
+        "goes_left = not splits.missing_left[node]",
     ),
     Mutation(
         "a feature with a price pays no fee of its group",
