@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -25,13 +26,14 @@ def add(commands: Subparsers) -> None:
         commands,
         "bench",
         run,
-        "Measure seconds and peak memory on synthetic forests; OR-Tools beside them if $IPFOREST_ORTOOLS_PYTHON names "
-        "a Python that has it.",
+        "Measure seconds and peak memory on synthetic or fitted forests; OR-Tools beside them if "
+        "$IPFOREST_ORTOOLS_PYTHON names a Python that has it.",
     )
     command.add_argument(
         "what",
         choices=("solvers", "path", "forest"),
-        help="every method at one lambda, the whole path over sizes, or the path beside the fit of its forest",
+        help="every method at one lambda, the whole path over sizes, or the path and single lambdas beside the fit of "
+        "their forests on bundled, generated and stored data",
     )
     command.add_argument(
         "--size",
@@ -39,7 +41,7 @@ def add(commands: Subparsers) -> None:
         type=positive_integer,
         action="append",
         metavar=("T", "N"),
-        help="trees and examples; may be repeated (default: a range of sizes)",
+        help="trees and examples, of synthetic data; may be repeated (default: a range of sizes)",
     )
     command.add_argument("--seed", type=seed_number, default=0, help="seed of the synthetic forests")
     command.add_argument("--out", metavar="DIR", default=".", help="where the CSV goes (default: here)")
@@ -50,12 +52,20 @@ def run(options: Arguments) -> int:
     from ipforest.experiments import benchmarks
     from ipforest.progress import progress_bar
 
+    bench: Any
+    sizes: Any
     bench, sizes = {
         "solvers": (benchmarks.bench_solvers, benchmarks.SMALL_SIZES),
         "path": (benchmarks.bench_path, benchmarks.GROWTH_SIZES),
-        "forest": (benchmarks.bench_forest, benchmarks.PAPER_SIZES),
+        "forest": (benchmarks.bench_forest, benchmarks.FITTED_FORESTS),
     }[options.what]
-    if options.size is not None:
+    if options.size is not None and options.what == "forest":
+        sizes = [
+            benchmarks.FittedForest(benchmarks.CLUSTERS, 2 * n_examples, n_examples, max_features, n_trees)
+            for n_trees, n_examples in options.size
+            for max_features in (None, "sqrt")
+        ]
+    elif options.size is not None:
         sizes = tuple(benchmarks.InstanceShape(*size) for size in options.size)
     file = (out_directory(options) or Path()) / f"{options.what}.csv"
     with progress_bar("ipforest bench", visible=not options.json) as progress:
@@ -63,10 +73,21 @@ def run(options: Arguments) -> int:
     if options.json:
         print(json.dumps(rows))
         return DONE
-    headings = ("method", "trees", "examples", "triples", "kept", "seconds", "MiB", "breakpoints", "status")
-    table = new_table("Seconds and peak memory, each in its own process", *headings, left=("method", "status"))
+    headings = ("method", "data", "trees", "examples", "triples", "kept", "seconds", "MiB", "breakpoints", "status")
+    table = new_table("Seconds and peak memory, each in its own process", *headings, left=("method", "data", "status"))
     for row in rows:
-        keys = ("method", "trees", "examples", "triples", "kept_share", "seconds", "peak_mib", "breakpoints", "status")
+        keys = (
+            "method",
+            "data",
+            "trees",
+            "examples",
+            "triples",
+            "kept_share",
+            "seconds",
+            "peak_mib",
+            "breakpoints",
+            "status",
+        )
         table.add_row(*(str(row[key]) for key in keys))
     Console().print(table)
     print(f"Wrote {file}.")

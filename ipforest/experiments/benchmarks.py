@@ -19,14 +19,16 @@ from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
+from ipforest import datasets
+from ipforest._arrays import Array
 from ipforest._files import write_text
+from ipforest._numba import clock
 from ipforest._records import records_to_csv
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
@@ -95,8 +97,57 @@ GROWTH_SIZES = (
     InstanceShape(40, 10_000),
     InstanceShape(40, 20_000),
 )
-PAPER_SIZES = (InstanceShape(40, 19_510),)
-"""MiniBooNE's split in the papers: 45,523 training and 19,510 validation examples."""
+
+
+@dataclass(frozen=True, slots=True)
+class FittedForest:
+    """A scikit-learn forest and the examples that its pruning is to pay for.
+
+    Parameters
+    ----------
+    data : str
+        A name of `ipforest.datasets`, or "clusters": two classes of six clusters each over 50 features, generated.
+    n_training, n_examples : int
+        How many examples the forest is fitted on, and how many others buy features.
+    max_features : str or None
+        Features tried at a split: all with None, as in BudgetPrune, section 5; "sqrt" is scikit-learn's default.
+    n_trees : int
+    """
+
+    data: str
+    n_training: int
+    n_examples: int
+    max_features: str | None
+    n_trees: int = 40
+
+    def __str__(self) -> str:
+        return f"{self.data}, max_features={self.max_features}"
+
+    def examples(self, seed: int) -> tuple[Array, Array]:
+        """Return the examples and their labels, shuffled, those for training first."""
+        n = self.n_training + self.n_examples
+        if self.data == CLUSTERS:
+            X, y = make_classification(
+                n, 50, n_informative=20, n_redundant=5, n_clusters_per_class=6, random_state=seed
+            )
+            return X, y
+        data = datasets.load(self.data)
+        chosen = np.random.default_rng(seed).permutation(data.y.size)[:n]
+        return data.X[chosen], data.y[chosen]
+
+
+CLUSTERS = "clusters"
+FITTED_FORESTS = (
+    FittedForest("breast_cancer", 300, 269, "sqrt"),
+    FittedForest("digits", 1000, 797, "sqrt"),
+    FittedForest(CLUSTERS, 45_523, 19_510, None),
+    FittedForest(CLUSTERS, 45_523, 19_510, "sqrt"),
+    FittedForest("covertype_93k", 36_603, 15_688, None),
+    FittedForest("covertype_93k", 50_000, 40_000, "sqrt"),
+    FittedForest("mnist_t10k", 6000, 4000, "sqrt"),
+)
+"""Bundled data; generated data in MiniBooNE's sizes in the papers; and the data folder's, where there is one."""
+BREAKPOINT_SHARES = (0.1, 0.5, 0.9)
 
 
 def bench_solvers(
@@ -162,47 +213,70 @@ def bench_path(
 
 
 def bench_forest(
-    out: str | Path, sizes: Sequence[InstanceShape] = PAPER_SIZES, seed: int = 0, progress: ProgressCallback = silent
+    out: str | Path,
+    forests: Sequence[FittedForest] = FITTED_FORESTS,
+    seed: int = 0,
+    progress: ProgressCallback = silent,
 ) -> list[dict[str, Any]]:
-    """Time the fit of a scikit-learn forest, and the way from the fitted forest to its whole path.
+    """Time the fit of scikit-learn forests, the way to their whole paths, and single lambdas, OR-Tools beside them.
 
-    The forests are those of BudgetPrune, section 5 (entropy, all features at each split), and scikit-learn's default.
-    Both the fit and the path use all cores. Parameters as for `bench_solvers`.
+    Fit and path use all cores. Lambdas are halfway between breakpoints, at 10%, 50% and 90% of their number. Forests on
+    data that is not there (see `ipforest.datasets`) are left out. Parameters and errors as for `bench_solvers`.
     """
-    rows = []
-    for place, size in enumerate(sizes):
-        for max_features in (None, "sqrt"):
-            progress(place / len(sizes), f"{size.n_trees} trees, max_features={max_features}")
-            rows += _in_own_process(_measure_forest, size, max_features, seed)["rows"]
+    rows: list[dict[str, Any]] = []
+    known = {CLUSTERS, *datasets.names()}
+    measured = [forest for forest in forests if forest.data in known]
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "instance.npz"
+        for place, forest in enumerate(measured):
+            progress(place / len(measured), str(forest))
+            steps = _in_own_process(_measure_forest, forest, seed, str(file))
+            instance = PruningInstance.load(file)
+            facts = {name: steps[name] for name in ("status", "breakpoints", "peak_mib")}
+            label = {"data": forest.data, "max_features": str(forest.max_features)}
+            rows += [
+                _row(instance, step, {**facts, "seconds": steps[step]}) | label for step in ("fit", "instance", "path")
+            ]
+            for share, lam in steps["lambdas"].items():
+                progress((place + 0.5) / len(measured), f"{forest}, one lambda")
+                rows += [row | label for row in _single_lambda_rows(instance, file, share, Fraction(lam), ["min-cut"])]
     progress(1.0, "")
     _write(out, rows)
     return rows
 
 
-def _measure_forest(size: InstanceShape, max_features: str | None, seed: int) -> dict[str, Any]:
-    X, y = make_classification(
-        size.n_training + size.n_examples, size.n_features, n_informative=20, flip_y=0.05, random_state=seed
-    )
-    X_train, X_cost, y_train = X[: size.n_training], X[size.n_training :], y[: size.n_training]
+def _measure_forest(forest: FittedForest, seed: int, file: str) -> dict[str, Any]:
+    """Fit, build, find the path, save the instance; return seconds of each, and lambdas with the share kept there."""
+    X, y = forest.examples(seed)
+    X_train, X_cost, y_train = X[: forest.n_training], X[forest.n_training :], y[: forest.n_training]
     model = RandomForestClassifier(
-        size.n_trees, criterion="entropy", max_features=max_features, n_jobs=-1, random_state=seed
+        forest.n_trees, criterion="entropy", max_features=forest.max_features, n_jobs=-1, random_state=seed
     )
-    warm_up = Forest.from_sklearn(RandomForestClassifier(2, max_depth=3).fit(X_train[:200], y_train[:200]))
-    prune_path(PruningInstance.from_forest(warm_up, X_cost[:50], FeatureCosts.uniform(size.n_features)))
-    started = perf_counter()
+    started = clock()
     model.fit(X_train, y_train)
-    fitted = perf_counter()
-    forest = Forest.from_sklearn(model)
-    instance = PruningInstance.from_forest(forest, X_cost, FeatureCosts.uniform(size.n_features))
-    built = perf_counter()
+    fitted = clock()
+    instance = PruningInstance.from_forest(Forest.from_sklearn(model), X_cost, FeatureCosts.uniform(X.shape[1]))
+    built = clock()
     path = prune_path(instance)
-    ended = perf_counter()
-    peak = _peak_mib()
-    steps = {"fit": fitted - started, "instance": built - fitted, "path": ended - built}
-    facts = {"status": str(path.status), "breakpoints": len(path.breakpoints), "peak_mib": peak}
-    label = f"max_features={max_features}"
-    rows = [_row(instance, f"{step}, {label}", {**facts, "seconds": seconds}) for step, seconds in steps.items()]
-    return {"rows": rows}
+    instance.save(file)
+    return {
+        "fit": fitted - started,
+        "instance": built - fitted,
+        "path": path.runtime_s,
+        "status": str(path.status),
+        "breakpoints": len(path.breakpoints),
+        "lambdas": {share: str(lam) for share, lam in _breakpoint_lambdas(instance, path).items()},
+    }
+
+
+def _breakpoint_lambdas(instance: PruningInstance, path: PruningPath) -> dict[float, Fraction]:
+    """Choose lambdas halfway between breakpoints, evenly over their number, by the share of nodes that they keep."""
+    chosen = {}
+    for share in BREAKPOINT_SHARES:
+        index = int(share * (len(path.breakpoints) - 1))
+        lam = few_digits(instance, sum(path.breakpoints[index : index + 2], Fraction(0)) / 2)
+        chosen[round(path.pruning(lam).n_kept / instance.n_internal, 4)] = lam
+    return chosen
 
 
 def kept_share_lambdas(instance: PruningInstance, path: PruningPath) -> dict[float, Fraction]:
@@ -246,10 +320,9 @@ def _single_lambda_rows(
 
 def _measure_solve(file: str, method: str, lam: str) -> dict[str, Any]:
     instance = PruningInstance.load(file)
-    solve(synthetic_instance(2, 20, 3), Fraction(1, 10), method)
-    started = perf_counter()
+    started = clock()
     result = solve(instance, lam, method)
-    seconds = perf_counter() - started
+    seconds = clock() - started
     return {
         "seconds": seconds,
         "status": str(result.status),
@@ -260,11 +333,9 @@ def _measure_solve(file: str, method: str, lam: str) -> dict[str, Any]:
 
 def _measure_path(file: str) -> dict[str, Any]:
     instance = PruningInstance.load(file)
-    prune_path(synthetic_instance(2, 20, 3))
-    started = perf_counter()
     path = prune_path(instance)
     return {
-        "seconds": perf_counter() - started,
+        "seconds": path.runtime_s,
         "status": str(path.status),
         "breakpoints": len(path.breakpoints),
     }
@@ -319,6 +390,8 @@ def _peak_mib() -> float:
 def _row(instance: PruningInstance, method: str, measured: dict[str, Any]) -> dict[str, Any]:
     return {
         "method": method,
+        "data": "synthetic",
+        "max_features": "",
         "trees": instance.n_trees,
         "examples": instance.n_examples,
         "features": instance.n_units,

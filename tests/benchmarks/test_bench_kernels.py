@@ -48,6 +48,10 @@ def test_the_commands_measure_agree_and_write_csv(tmp_path):
 
 @pytest.mark.slow
 def test_the_path_is_measured_beside_the_fit(tmp_path):
-    rows = benchmarks.bench_forest(tmp_path / "forest.csv", [benchmarks.InstanceShape(3, 60, 30, n_training=300)])
-    assert [row["method"].split(",")[0] for row in rows] == ["fit", "instance", "path"] * 2
+    rows = benchmarks.bench_forest(
+        tmp_path / "forest.csv", [benchmarks.FittedForest("breast_cancer", 300, 60, "sqrt", n_trees=3)]
+    )
+    methods = [row["method"] for row in rows if row["method"] != "ortools"]
+    assert methods == ["fit", "instance", "path", *["min-cut"] * 3]
     assert all(row["seconds"] >= 0 and row["status"] == "optimal" for row in rows)
+    assert {(row["data"], row["max_features"]) for row in rows} == {("breast_cancer", "sqrt")}
