@@ -6,6 +6,8 @@ from ipforest.cascades.nested import NestedCascade
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.instance import PruningInstance
+from ipforest.learners.budget_boost import BudgetBoost
+from ipforest.learners.budget_forest import BudgetForest
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.path import PruningPath, prune_path
 from ipforest.results import BudgetResult, DualFlow, Pruning, PruningResult, Status
@@ -14,6 +16,8 @@ from ipforest.solvers import MissingSolverError, available_solvers, solve, solve
 __version__ = "0.1.0"
 
 __all__ = [
+    "BudgetBoost",
+    "BudgetForest",
     "BudgetPrune",
     "BudgetResult",
     "DualFlow",

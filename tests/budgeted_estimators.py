@@ -8,7 +8,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from ipforest import BudgetPrune, EarlyExit, FeatureCosts, NestedCascade
+from ipforest import BudgetBoost, BudgetForest, BudgetPrune, EarlyExit, FeatureCosts, NestedCascade
 from ipforest.adaptive import AdaptGbrt, AdaptLin, AdaptLstsq, L1Baseline
 from ipforest.adaptive.linear_pair import AlternationSettings
 from ipforest.cascades import ASTC, CSCC, CSTC, AdaBoostRS, AndOrCascade, BoostingTrick
@@ -80,6 +80,22 @@ CLASSIFIERS: dict[str, Make] = {
         feature_costs=costs,
         max_cost=sum(costs.unit_costs) / 3,
         random_state=0,
+    ),
+    "BudgetBoost": lambda costs: BudgetBoost(
+        12, max_leaf_nodes=6, n_lambdas=2, n_prunings=2, feature_costs=costs, random_state=0
+    ),
+    "BudgetBoost with a cap, alternating": lambda costs: BudgetBoost(
+        8,
+        max_leaf_nodes=4,
+        n_lambdas=1,
+        n_prunings=1,
+        refit="alternate",
+        max_cost=sum(costs.unit_costs) / 3,
+        feature_costs=costs,
+        random_state=0,
+    ),
+    "BudgetForest": lambda costs: BudgetForest(
+        6, n_lambdas=2, n_prunings=2, min_samples_leaf=5, feature_costs=costs, random_state=0
     ),
     "NestedCascade": lambda costs: NestedCascade(
         RandomForestClassifier(8, max_depth=5, random_state=0), feature_costs=costs, random_state=0

@@ -1,0 +1,277 @@
+"""One frontier of many ensembles and of stopping each of them: the base of `BudgetBoost` and `BudgetForest`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from math import inf
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from ipforest._arrays import FloatArray, IntArray
+from ipforest.base import BudgetedEstimator, check_share, optional_number, split_rows
+from ipforest.cascades.early_exit import EarlyExitPolicy, record_paths
+from ipforest.cascades.stopping import LearntStopping, learn_stopping
+from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.forest import Forest
+from ipforest.growing.codes import check_max_bins
+from ipforest.learners.forest_pruner import Labelled
+from ipforest.path import PruningPath
+from ipforest.policy import Policy, TreesInOrder
+from ipforest.rational import nonnegative_fraction
+from ipforest.results import Pruning
+from ipforest.session import Sessions
+
+N_FOLDS = 5
+MOST_COST_ROWS = 2000
+"""Costs of prunings are optimised on a sample of so many training examples."""
+
+MOST_STOPPING_ROWS = 4000
+"""Ensembles are measured, and stopping is learnt, on a sample of so many validation examples."""
+
+
+class Member(NamedTuple):
+    """An ensemble of the frontier.
+
+    Parameters
+    ----------
+    trees : TreesInOrder
+    cost, error : float
+        Averages over the validation examples when nobody stops.
+    learnt : tuple of LearntStopping
+        Rules that may stop it, measured by cross-fitting on the same examples.
+    """
+
+    trees: TreesInOrder
+    cost: float
+    error: float
+    learnt: tuple[LearntStopping, ...]
+
+
+class Frontier(NamedTuple):
+    """Choices that no other undercuts in both cost and error, by rising cost.
+
+    Parameters
+    ----------
+    cost, error : ndarray of float64, shape (n_choices,)
+        Averages over the validation examples.
+    member : ndarray of int64, shape (n_choices,)
+        Which ensemble.
+    rule : ndarray of int64, shape (n_choices,)
+        Which of its rules, -1 to stop nobody.
+    level : ndarray of float64, shape (n_choices,)
+        Of the rule.
+    """
+
+    cost: FloatArray
+    error: FloatArray
+    member: IntArray
+    rule: IntArray
+    level: FloatArray
+
+    @classmethod
+    def of(cls, members: Sequence[Member]) -> Self:
+        """Collect what the members come to at every level of every rule, and when nobody stops."""
+        parts = []
+        for number, member in enumerate(members):
+            parts.append((number, -1, np.array([member.cost]), np.array([member.error]), np.array([-inf])))
+            for place, (_, curve) in enumerate(member.learnt):
+                parts.append((number, place, curve.cost, curve.error, curve.level))
+        numbers, places, costs, errors, levels = zip(*parts, strict=True)
+        sizes = [part.size for part in costs]
+        cost, error, level = np.concatenate(costs), np.concatenate(errors), np.concatenate(levels)
+        order = np.lexsort((error, cost))
+        kept = order[error[order] < np.minimum.accumulate(np.append(inf, error[order][:-1]))]
+        which, rule = np.repeat(numbers, sizes), np.repeat(places, sizes)
+        return cls(cost[kept], error[kept], which[kept], rule[kept], level[kept])
+
+    def within(self, budget: object | None) -> int:
+        """Find the choice of least error within a budget, or for any cost.
+
+        Raises
+        ------
+        ValueError
+            The budget is negative, or below the cheapest choice.
+        """
+        limit = inf if budget is None else float(nonnegative_fraction(budget, "budget"))
+        place = int(np.searchsorted(self.cost, limit * (1 + 1e-12), side="right")) - 1
+        if place < 0:
+            raise ValueError(
+                f"budget: expected at least {self.cost[0]:.6g}, the cost of the cheapest model, got {budget}"
+            )
+        return place
+
+
+class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """Base of the classifiers that grow, prune and stop several ensembles and choose among them for a budget.
+
+    A subclass grows them in `_ensembles`. Everything is chosen on validation examples.
+
+    Attributes
+    ----------
+    members_ : tuple of Member
+    frontier_ : Frontier
+        What can be had for which cost.
+    choice_ : int
+        The place on the frontier that was taken.
+    trees_ : TreesInOrder
+        The trees that predict.
+    costs_ : FeatureCosts
+    n_features_in_ : int
+    classes_ : ndarray, shape (n_classes,)
+    """
+
+    n_lambdas: int
+    n_prunings: int
+    max_bins: int | None
+    stopping: Any
+    validation_fraction: float | None
+
+    @abstractmethod
+    def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Forest | BoostedTrees]:
+        """Grow ensembles from float32 training examples, and prune them."""
+
+    @abstractmethod
+    def _check_growing(self) -> None:
+        """Check the parameters that tell how trees grow."""
+
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        X_val: npt.ArrayLike | None = None,
+        y_val: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Grow the ensembles, prune them, learn to stop them, and choose for the budget.
+
+        Parameters
+        ----------
+        X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
+        X_val, y_val : arrays, shapes (n_val, n_features) and (n_val,), optional
+            Validation examples, on which everything is chosen; by default a part of X.
+        sample_weight : array, shape (n_samples,), optional
+            Weights of the examples in growing, pruning and refitting; on validation each example counts once.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            Bad parameters, prices or examples; nothing has been trained then.
+        """
+        self._read_parameters()
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val: expected X_val and y_val together, got one of them")
+        examples, targets = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan")
+        check_classification_targets(targets)
+        self.costs_ = self._read_costs()
+        self.classes_ = np.unique(targets)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y: expected at least 2 classes, got {len(self.classes_)} class")
+        random = check_random_state(self.random_state)
+        data = Labelled(examples, targets, _check_sample_weight(sample_weight, examples, dtype=np.float64))
+        if X_val is None:
+            training, held_out = split_rows(targets, self.validation_fraction, random, one_of_each_class=True)
+            parts = data.rows(training), data.rows(held_out)
+        else:
+            checked = self._checked(X_val).astype(np.float32)
+            parts = data, Labelled(checked, np.asarray(y_val), np.ones(len(checked)))
+        if not (parts[0].weight > 0).any():
+            raise ValueError("sample_weight: expected an example of positive weight to train on, got none")
+        validation = sample_of(parts[1], MOST_STOPPING_ROWS, random)
+        self.members_ = tuple(
+            self._member(trees, validation) for trees in self._ensembles(parts[0], validation, random)
+        )
+        self.frontier_ = Frontier.of(self.members_)
+        self._choose()
+        return self
+
+    def _read_parameters(self) -> None:
+        for name, value in (("budget", self.budget), ("max_cost", self.max_cost)):
+            optional_number(value, name)
+        check_share(self.validation_fraction, "validation_fraction")
+        check_max_bins(self.max_bins)
+        for name, least in (("n_lambdas", 1), ("n_prunings", 0)):
+            check_integer(getattr(self, name), name, least)
+        self._check_growing()
+
+    def _member(self, trees: Forest | BoostedTrees, validation: Labelled) -> Member:
+        """Measure an ensemble, and learn when to stop it."""
+        policy, seller = TreesInOrder(trees), self._seller()
+        sessions = Sessions(policy, seller, validation.y.size, max_cost=self.max_cost)
+        sessions.see(validation.X)
+        error = float(np.mean(sessions.labels(sessions.outputs) != validation.y))
+        learnt: tuple[LearntStopping, ...] = ()
+        if self.stopping is None or self.stopping:
+            paths = record_paths(policy, seller, validation.X, validation.y, self.max_cost)
+            learnt = learn_stopping(self.stopping, paths, N_FOLDS)
+        return Member(policy, float(sessions.paid.mean()), error, learnt)
+
+    def _choose(self) -> None:
+        self.choice_ = self.frontier_.within(self.budget)
+        self.trees_ = self.members_[self.frontier_.member[self.choice_]].trees
+
+    def _policy(self) -> Policy:
+        member, rule = (int(column[self.choice_]) for column in (self.frontier_.member, self.frontier_.rule))
+        trees, learnt = self.members_[member].trees, self.members_[member].learnt
+        if rule < 0:
+            return trees
+        level = float(self.frontier_.level[self.choice_])
+        return EarlyExitPolicy(trees, learnt[rule].rule, level, self._seller().free_features)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def check_integer(value: object, name: str, least: int) -> None:
+    """Require an integer that is not less than another.
+
+    Raises
+    ------
+    ValueError
+        It is none.
+    """
+    if not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name}: expected an integer >= {least}, got {value!r}")
+
+
+def sample_of(data: Labelled, most: int, random: Any) -> Labelled:
+    """Return the examples, or so many of them drawn without replacement."""
+    if data.y.size <= most:
+        return data
+    return data.rows(np.sort(random.permutation(data.y.size)[:most]))
+
+
+def price_scale(costs: Any) -> float:
+    """Return a typical price: the median of the units that cost something, 1 if none does."""
+    paid = [float(cost) for cost in costs.unit_costs if cost > 0]
+    return float(np.median(paid)) if paid else 1.0
+
+
+def spread_prunings(path: PruningPath, n_prunings: int) -> list[tuple[Any, Pruning]]:
+    """Choose prunings of a path, their costs evenly spaced on a logarithmic scale, the unpruned end left out.
+
+    Returns
+    -------
+    list of (lambda, Pruning)
+        With the smallest lambda from which each is optimal, ascending.
+    """
+    costs = np.array([float(cost) for cost in path.costs])
+    paid = np.flatnonzero(costs > 0)
+    if n_prunings == 0 or paid.size < 2:
+        return []
+    wanted = np.geomspace(costs[0], costs[paid[-1]], n_prunings + 1)[1:]
+    nearest = {int(paid[np.argmin(np.abs(np.log(costs[paid] / cost)))]) for cost in wanted}
+    starts = path.starts
+    return [(starts[index], path.pruning_at(index)) for index in sorted(nearest - {0})]

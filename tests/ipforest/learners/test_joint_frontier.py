@@ -1,0 +1,175 @@
+"""BudgetBoost and BudgetForest: one frontier of ensembles and stopping rules; what it promises holds on its data."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from estimator_checks import random_parts
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ipforest import BudgetBoost, BudgetForest, FeatureCosts, PruningInstance, datasets, prune_path
+from ipforest.ensemble import BoostedTrees, Forest
+from ipforest.growing import CodedExamples, Gradient, Grower
+from ipforest.growing.boosting import Boosting
+from ipforest.learners.alternation import alternate, penalised_loss
+from ipforest.learners.joint_frontier import Frontier, Member, spread_prunings
+
+QUICK_BOOST = BudgetBoost(10, max_leaf_nodes=4, n_lambdas=2, n_prunings=2, random_state=0)
+QUICK_FOREST = BudgetForest(5, n_lambdas=2, n_prunings=2, random_state=0)
+
+
+@pytest.fixture(scope="module", params=["boost", "forest"])
+def fitted(request: pytest.FixtureRequest) -> tuple[Any, Any, Any]:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = clone(QUICK_BOOST if request.param == "boost" else QUICK_FOREST)
+    return model.fit(X[:300], y[:300], X[300:450], y[300:450]), X[300:450], y[300:450]
+
+
+def test_each_budget_gets_the_best_that_validation_knows_of(fitted: tuple[Any, Any, Any]) -> None:
+    model, X, _ = fitted
+    frontier = model.frontier_
+    assert np.all(np.diff(frontier.cost) > 0)
+    assert np.all(np.diff(frontier.error) < 0)
+    assert frontier.cost[0] == 0.0
+    for budget in (0, 1, 2, 5, 30):
+        chosen = model.at_budget(budget)
+        assert chosen.frontier_.cost[chosen.choice_] <= budget
+        if chosen.frontier_.rule[chosen.choice_] < 0:
+            assert chosen.cost(X).mean() == pytest.approx(chosen.frontier_.cost[chosen.choice_])
+    assert len(set(frontier.member.tolist())) > 1
+
+
+def test_members_are_what_they_are_measured_to_be(fitted: tuple[Any, Any, Any]) -> None:
+    model, X, y = fitted
+    for member in model.members_:
+        trees = member.trees.trees
+        assert isinstance(trees, BoostedTrees | Forest)
+        assert trees.cost(X, model.costs_).mean() == pytest.approx(member.cost)
+        assert np.mean(trees.predict(X) != y) == pytest.approx(member.error, abs=0.01)
+
+
+def test_nobody_is_stopped_without_rules() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    for quick in (QUICK_BOOST, QUICK_FOREST):
+        model = clone(quick).set_params(stopping=()).fit(X[:300], y[:300])
+        assert np.all(model.frontier_.rule == -1)
+        trees = model.trees_.trees
+        np.testing.assert_array_equal(model.cost(X), trees.cost(X, model.costs_))
+
+
+@pytest.mark.parametrize("quick", [QUICK_BOOST, QUICK_FOREST])
+def test_weights_missing_values_and_three_classes(quick: Any) -> None:
+    X, y = load_iris(return_X_y=True)
+    gaps = X.copy()
+    gaps[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    weight = np.where(y == 2, 0.0, 1.0)
+    blind = clone(quick).fit(gaps, names, gaps, names, sample_weight=weight)
+    assert "virginica" not in blind.predict(gaps)
+    seeing = clone(quick).fit(gaps, names)
+    assert seeing.score(gaps, names) > 0.85
+    assert seeing.predict_proba(gaps).shape == (150, 3)
+
+
+def test_groups_are_paid_once() -> None:
+    X, y = load_iris(return_X_y=True)
+    costs = FeatureCosts([0, 0, 0, 0], groups=[0, 0, 1, 1], group_fees=[1, 10])
+    for quick in (QUICK_BOOST, QUICK_FOREST):
+        model = clone(quick).set_params(feature_costs=costs).fit(X, y)
+        assert set(np.unique(model.cost(X))) <= {0.0, 1.0, 10.0, 11.0}
+        assert model.at_budget(1).cost(X).max() <= 11
+
+
+@pytest.mark.parametrize("lam", ["0.001", "0.02", "0.3"])
+@pytest.mark.parametrize("load", [load_breast_cancer, load_iris])
+def test_alternating_never_raises_the_objective(load: Any, lam: str) -> None:
+    X, y = load(return_X_y=True)
+    X = X.astype(np.float32)
+    weight = np.random.default_rng(0).random(len(y))
+    coded = CodedExamples.from_examples(X, 32)
+    data = Boosting(X, coded, y, weight, np.unique(y), FeatureCosts.uniform(X.shape[1]), 0.3)
+    grower = Grower(Gradient(1.0), max_leaf_nodes=5, price_weight=float(lam) / 4)
+    grown = data.go_on(data.start(), 6, grower)
+    found = alternate(data, grown, lam, grower, n_rounds=3, n_steps=3)
+    assert found.objectives[0] == pytest.approx(penalised_loss(data, grown, float(lam)))
+    assert np.all(np.diff(found.objectives) <= 0)
+    assert found.objectives[-1] < found.objectives[0]
+    assert found.objectives[-1] == pytest.approx(penalised_loss(data, found.trees, float(lam)))
+
+
+def test_context_tells_which_features_matter() -> None:
+    """On CUBE forests that are pruned, not grown, within the budget find which three of twenty features to buy."""
+    data = datasets.cube(1000)
+    model = BudgetForest(10, n_lambdas=1, n_prunings=5, min_samples_leaf=2, budget=6, random_state=0)
+    model.fit(data.X[:700], data.y[:700], data.X[700:], data.y[700:])
+    assert model.frontier_.error[model.choice_] < 0.45
+
+
+def test_frontier_keeps_what_is_not_undercut() -> None:
+    trees: Any = None
+    members = [Member(trees, cost, error, ()) for cost, error in [(2, 0.3), (1, 0.4), (2, 0.2), (3, 0.2), (0, 0.5)]]
+    frontier = Frontier.of(members)
+    assert frontier.member.tolist() == [4, 1, 2]
+    assert [frontier.within(budget) for budget in (0, 1.5, 2, None)] == [0, 1, 2, 2]
+    with pytest.raises(ValueError, match="budget: expected at least 2, the cost of the cheapest model, got 1"):
+        Frontier.of(members[:1]).within(1)
+
+
+def test_prunings_are_spread_over_costs(fitted: tuple[Any, Any, Any]) -> None:
+    _, X, y = fitted
+    forest = Forest.from_sklearn(RandomForestClassifier(5, random_state=0).fit(X, y))
+    path = prune_path(PruningInstance.from_forest(forest, X, FeatureCosts.uniform(30)))
+    chosen = spread_prunings(path, 4)
+    assert 1 <= len(chosen) <= 4
+    for lam, pruning in chosen:
+        assert path.pruning(lam) == pruning
+    assert spread_prunings(path, 0) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"n_estimators": 0}, "n_estimators: expected an integer >= 1, got 0"),
+        ({"n_lambdas": 0}, "n_lambdas: expected an integer >= 1, got 0"),
+        ({"n_prunings": -1}, "n_prunings: expected an integer >= 0, got -1"),
+        ({"max_bins": 1}, "max_bins: expected None or"),
+        ({"budget": -1}, "budget: expected a number >= 0"),
+        ({"validation_fraction": 2}, "validation_fraction: expected None or a number between 0 and 1"),
+    ],
+)
+@pytest.mark.parametrize("quick", [QUICK_BOOST, QUICK_FOREST])
+def test_parameters_are_checked(quick: Any, change: dict[str, Any], text: str) -> None:
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=text):
+        clone(quick).set_params(**change).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("model", "text"),
+    [
+        (BudgetBoost(refit="ridge"), "refit: expected one of 'newton', 'alternate', None, got 'ridge'"),
+        (BudgetBoost(l2=0), "l2: expected a finite number > 0, got 0"),
+        (BudgetBoost(learning_rate=np.inf), "learning_rate: expected a finite number > 0, got inf"),
+        (BudgetBoost(max_leaf_nodes=1), "max_leaf_nodes: expected an integer >= 2, got 1"),
+        (BudgetForest(loss="log"), "loss: expected 'gini', 'entropy' or 'misclassification', got 'log'"),
+        (BudgetForest(max_features=0), "max_features: expected an integer >= 1, got 0"),
+    ],
+)
+def test_growing_parameters_are_checked(model: Any, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        model.fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [
+        BudgetBoost(5, max_leaf_nodes=4, n_lambdas=1, n_prunings=1, random_state=0),
+        BudgetForest(3, n_lambdas=1, n_prunings=1, random_state=0),
+    ],
+    expected_failed_checks=random_parts,
+)
+def test_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
+    check(estimator)
