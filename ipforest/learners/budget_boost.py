@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -26,36 +27,39 @@ from ipforest.learners.joint_frontier import (
 from ipforest.path import prune_path
 
 REFITS = ("newton", "alternate", None)
-DEAREST, CHEAPEST = 0.2, 2e-4
-"""Growing prices a typical unit at these shares of the loss of the best constant, and some between."""
+DEAREST, CHEAPEST = 0.3, 1e-4
+"""A typical unit is priced first at the one, last at the other share of the loss of the best constant."""
 
-N_ROUNDS_A_TIME = 10
+PATIENCE = 3
+"""Growing ends when the validation loss has not fallen at so many prices."""
 
 
 class BudgetBoost(JointFrontier):
-    """Classify by boosted trees that pay for features: grown at several prices, pruned exactly, stopped when sure.
+    """Classify by boosted trees that pay for features at a falling price, pruned exactly and stopped when sure.
 
-    For each of several lambdas, trees are boosted on log loss, and a split pays for the units that its examples have
-    not bought in any tree. Greedy growth buys too little, since the first tree that uses a unit pays for all; so the
-    trees are grown at small lambdas and pruned at larger ones along the exact path. The leaves of what is left are
-    refitted. On validation examples it is learnt when to stop buying. All of that gives one frontier of cost and error.
+    Trees are boosted on log loss, and a split pays for the units that its examples have not bought in any tree before.
+    The price falls while the ensemble grows: the first trees make the most of the few units that are worth most, later
+    ones buy more, for the examples that they help. So the trees come in the order in which stopping wants them, and
+    every prefix is a model of its own. The whole is pruned along the exact path and its leaves are refitted. On
+    validation examples it is learnt when to stop buying. All of that gives one frontier of cost and error.
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Most rounds; each grows one tree, with more than two classes one per class. Growing stops early when the
-        validation loss has not fallen in 20 rounds.
-    learning_rate : float, default=0.1
-    max_leaf_nodes : int, default=16
+    n_estimators : int, default=200
+        Rounds, shared equally among the prices; each grows one tree, with more than two classes one per class. Growing
+        stops early when the validation loss has not fallen at three prices.
+    learning_rate : float, default=0.2
+    max_leaf_nodes : int or sequence of int, default=(8, 32)
+        Leaves per tree; of several sizes each gives an ensemble.
     min_samples_leaf : int, default=5
     l2 : float, default=1
         Penalty on squared leaf values.
     max_bins : int or None, default=64
         Thresholds lie between so many bins per feature; with None between any two values.
-    n_lambdas : int, default=6
-        Prices at which trees are grown.
+    n_lambdas : int, default=10
+        Prices, falling geometrically.
     n_prunings : int, default=4
-        Prunings of each of them that are tried; 0 to prune nothing.
+        Prunings of each ensemble that are tried; 0 to prune nothing.
     refit : {"newton", "alternate", None}, default="newton"
         How pruned trees are refitted: stage by stage by Newton steps; or by `alternate`, which refits all leaves
         jointly and grows trees on what is bought; or not.
@@ -89,14 +93,14 @@ class BudgetBoost(JointFrontier):
 
     def __init__(
         self,
-        n_estimators: int = 100,
+        n_estimators: int = 200,
         *,
-        learning_rate: float = 0.1,
-        max_leaf_nodes: int = 16,
+        learning_rate: float = 0.2,
+        max_leaf_nodes: int | Sequence[int] = (8, 32),
         min_samples_leaf: int = 5,
         l2: float = 1.0,
         max_bins: int | None = 64,
-        n_lambdas: int = 6,
+        n_lambdas: int = 10,
         n_prunings: int = 4,
         refit: str | None = "newton",
         stopping: Any = None,
@@ -127,13 +131,18 @@ class BudgetBoost(JointFrontier):
         self.random_state = random_state
 
     def _check_growing(self) -> None:
-        for name, least in (("n_estimators", 1), ("max_leaf_nodes", 2), ("min_samples_leaf", 1)):
-            check_integer(getattr(self, name), name, least)
+        for name in ("n_estimators", "min_samples_leaf"):
+            check_integer(getattr(self, name), name, 1)
+        for size in self._leaf_sizes():
+            check_integer(size, "max_leaf_nodes", 2)
         for name, allowed in (("learning_rate", self.learning_rate), ("l2", self.l2)):
             if not isinstance(allowed, Real) or not 0 < allowed < np.inf:
                 raise ValueError(f"{name}: expected a finite number > 0, got {allowed!r}")
         if self.refit not in REFITS:
             raise ValueError(f"refit: expected one of {', '.join(map(repr, REFITS))}, got {self.refit!r}")
+
+    def _leaf_sizes(self) -> list[int]:
+        return [*self.max_leaf_nodes] if isinstance(self.max_leaf_nodes, Sequence) else [self.max_leaf_nodes]
 
     def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[BoostedTrees]:
         X = np.ascontiguousarray(training.X, dtype=np.float32)
@@ -142,39 +151,41 @@ class BudgetBoost(JointFrontier):
         paying = sample_of(training, MOST_COST_ROWS, random)
         start = data.start()
         yield start
-        dearest = mean_loss(start, X, data.y, data.weight) / price_scale(self.costs_)
-        for lam in dearest * np.geomspace(DEAREST, CHEAPEST, self.n_lambdas):
-            grower = Grower(
-                Gradient(self.l2),
-                max_leaf_nodes=self.max_leaf_nodes,
-                min_samples_leaf=self.min_samples_leaf,
-                price_weight=float(lam),
-            )
-            grown = self._grow(data, start, grower, validation, random)
-            if grown.n_internal:
-                yield grown
-                yield from self._pruned(data, grown, grower, paying)
+        highest = mean_loss(start, X, data.y, data.weight) / price_scale(self.costs_)
+        prices = (highest * np.geomspace(DEAREST, CHEAPEST, self.n_lambdas)).tolist()
+        for leaves in self._leaf_sizes():
+            grower = Grower(Gradient(self.l2), max_leaf_nodes=leaves, min_samples_leaf=self.min_samples_leaf)
+            prefixes = self._grow(data, start, grower, prices, validation, random)
+            yield from prefixes
+            if self.n_prunings and prefixes:
+                yield from self._pruned(data, prefixes[-1], replace(grower, price_weight=prices[-1]), paying)
 
     def _grow(
-        self, data: Boosting, start: BoostedTrees, grower: Grower, validation: Labelled, random: Any
-    ) -> BoostedTrees:
-        """Grow until the validation loss has not fallen for twice as many rounds as grow at a time; cut there."""
-        trees, losses, sizes = start, [mean_loss(start, validation.X, validation.y)], [start.n_trees]
-        for done in range(0, self.n_estimators, N_ROUNDS_A_TIME):
-            seed = int(random.randint(2**31 - self.n_estimators))
-            trees = data.go_on(trees, min(N_ROUNDS_A_TIME, self.n_estimators - done), grower, seed)
-            if trees.n_trees == sizes[-1]:
-                break
+        self,
+        data: Boosting,
+        start: BoostedTrees,
+        grower: Grower,
+        prices: Sequence[float],
+        validation: Labelled,
+        random: Any,
+    ) -> list[BoostedTrees]:
+        """Grow at one price after another; return what stands after each, up to the least validation loss."""
+        trees, prefixes, losses = start, [], [mean_loss(start, validation.X, validation.y)]
+        ends = np.linspace(0, self.n_estimators, len(prices) + 1).round().astype(int)
+        for price, n_rounds in zip(prices, np.diff(ends).tolist(), strict=True):
+            seed = int(random.randint(2**30))
+            grown = data.go_on(trees, n_rounds, replace(grower, price_weight=price), seed)
+            if grown.n_trees == trees.n_trees:
+                continue
+            trees = grown
+            prefixes.append(trees)
             losses.append(mean_loss(trees, validation.X, validation.y))
-            sizes.append(trees.n_trees)
-            if int(np.argmin(losses)) + 2 < len(losses):
+            if int(np.argmin(losses)) + PATIENCE < len(losses):
                 break
-        return trees.first(sizes[int(np.argmin(losses))])
+        return prefixes[: max(1, int(np.argmin(losses)))]
 
     def _pruned(self, data: Boosting, grown: BoostedTrees, grower: Grower, paying: Labelled) -> Iterator[BoostedTrees]:
         """Prune at several lambdas, and refit."""
-        if self.n_prunings == 0:
-            return
         errors = (data.examples, data.y, data.weight)
         path = prune_path(PruningInstance.from_boosted(grown, paying.X, self.costs_, errors))
         for lam, pruning in spread_prunings(path, self.n_prunings):

@@ -128,9 +128,10 @@ class BudgetForest(JointFrontier):
         shares = np.bincount(labels, training.weight) / training.weight.sum()
         dearest = float(1 - np.square(shares).sum()) / price_scale(self.costs_)
         priced = dearest * np.geomspace(DEAREST, CHEAPEST, self.n_lambdas - 1)
+        n_tried = self._n_tried(X.shape[1])
         for lam in (0.0, *priced.tolist()):
             state = AcquisitionState.per_example(self.costs_, labels.size)
-            grower = self._grower(lam, self._n_tried(X.shape[1]))
+            grower = self._grower(lam, n_tried)
             forest = self._grow(grower, X, coded, labels, training.weight, state, random)
             yield forest
             path = prune_path(PruningInstance.from_forest(forest, paying.X, self.costs_, self.loss))

@@ -1,5 +1,6 @@
 """BudgetBoost and BudgetForest: one frontier of ensembles and stopping rules; what it promises holds on its data."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ipforest.growing.boosting import Boosting
 from ipforest.learners.alternation import alternate, penalised_loss
 from ipforest.learners.joint_frontier import Frontier, Member, spread_prunings
 
-QUICK_BOOST = BudgetBoost(10, max_leaf_nodes=4, n_lambdas=2, n_prunings=2, random_state=0)
+QUICK_BOOST = BudgetBoost(12, max_leaf_nodes=4, n_lambdas=3, n_prunings=2, random_state=0)
 QUICK_FOREST = BudgetForest(5, n_lambdas=2, n_prunings=2, random_state=0)
 
 
@@ -74,13 +75,26 @@ def test_weights_missing_values_and_three_classes(quick: Any) -> None:
     assert seeing.predict_proba(gaps).shape == (150, 3)
 
 
+def test_prices_fall_while_trees_grow() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = clone(QUICK_BOOST).set_params(n_prunings=0, max_leaf_nodes=(4, 6)).fit(X, y)
+    costs = [member.cost for member in model.members_]
+    trees = [member.trees.trees for member in model.members_]
+    assert costs[0] == 0.0
+    sizes = [each.n_trees for each in trees]
+    second = sizes.index(min(sizes[1:]), 2) if sizes.count(min(sizes[1:])) > 1 else len(sizes)
+    assert costs[1:second] == sorted(costs[1:second])
+    for less, more in itertools.pairwise(trees[:second]):
+        np.testing.assert_array_equal(more.first(less.n_trees).value, less.value)
+
+
 def test_groups_are_paid_once() -> None:
     X, y = load_iris(return_X_y=True)
     costs = FeatureCosts([0, 0, 0, 0], groups=[0, 0, 1, 1], group_fees=[1, 10])
     for quick in (QUICK_BOOST, QUICK_FOREST):
         model = clone(quick).set_params(feature_costs=costs).fit(X, y)
         assert set(np.unique(model.cost(X))) <= {0.0, 1.0, 10.0, 11.0}
-        assert model.at_budget(1).cost(X).max() <= 11
+        assert model.at_budget(0).cost(X).max() == 0
 
 
 @pytest.mark.parametrize("lam", ["0.001", "0.02", "0.3"])
