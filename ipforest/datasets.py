@@ -15,7 +15,7 @@ from ipforest.costs import FeatureCosts
 
 DATA_VARIABLE = "IPFOREST_DATA"
 BUNDLED = ("breast_cancer", "digits", "iris", "wine")
-GENERATED = ("cube",)
+GENERATED = ("cube", "cube_nm")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -90,8 +90,8 @@ def load(name: str) -> Dataset:
     Parameters
     ----------
     name : str
-        "breast_cancer", "digits", "iris" or "wine" from scikit-learn; "cube", generated; else the name of a ``.npz``
-        file in the folder that the environment variable IPFOREST_DATA names.
+        "breast_cancer", "digits", "iris" or "wine" from scikit-learn; "cube" or "cube_nm", generated; else the name of
+        a ``.npz`` file in the folder that the environment variable IPFOREST_DATA names.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def load(name: str) -> Dataset:
         The file is truncated, lacks an array, or its arrays do not go together.
     """
     if name in GENERATED:
-        return cube()
+        return cube() if name == "cube" else cube_nm()
     return _load_bundled(name) if name in BUNDLED else _load_stored(name)
 
 
@@ -133,6 +133,41 @@ def cube(n_samples: int = 4000, seed: int = 0) -> Dataset:
         feature_names=tuple(f"x{column}" for column in range(20)),
         class_names=tuple(f"{label:03b}" for label in range(8)),
         costs=FeatureCosts.uniform(20),
+        currency="features",
+        split=None,
+    )
+
+
+def cube_nm(n_samples: int = 4000, seed: int = 0) -> Dataset:
+    """Generate CUBE behind a context, for which no myopic choice of features is good.
+
+    One of five contexts is drawn and told by the first five features, one-hot with normal noise of deviation 0.1. Five
+    blocks of ten features follow. In the block of the context, class c = 0..7 has its bits in features c, c + 1 and
+    c + 2 as in `cube`; all other features are normal around 0.5 with deviation 0.3. The context by itself says nothing
+    of the class, and a block says little until the context is known.
+
+    Parameters
+    ----------
+    n_samples : int
+    seed : int
+
+    Notes
+    -----
+    In the manner of the non-myopic CUBE of AFABench, arXiv 2508.14734.
+    """
+    rng = np.random.default_rng(seed)
+    y, context = rng.integers(8, size=n_samples), rng.integers(5, size=n_samples)
+    X = rng.normal(0.5, 0.3, (n_samples, 55))
+    X[:, :5] = rng.normal(np.eye(5)[context], 0.1)
+    for bit in range(3):
+        X[np.arange(n_samples), 5 + 10 * context + y + bit] = rng.normal(y >> bit & 1, 0.1)
+    return Dataset(
+        name="cube_nm",
+        X=X,
+        y=y,
+        feature_names=(*(f"context{k}" for k in range(5)), *(f"x{b}.{k}" for b in range(5) for k in range(10))),
+        class_names=tuple(f"{label:03b}" for label in range(8)),
+        costs=FeatureCosts.uniform(55),
         currency="features",
         split=None,
     )

@@ -11,10 +11,24 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from ipforest.cli import bench, crosscheck, demo, fit, path, predict, prove, prune, reproduce, session, verify, versions
+from ipforest.cli import (
+    bench,
+    crosscheck,
+    demo,
+    fit,
+    frontier,
+    path,
+    predict,
+    prove,
+    prune,
+    reproduce,
+    session,
+    verify,
+    versions,
+)
 from ipforest.cli.options import BAD_INPUT, INTERRUPTED
 
-COMMANDS = (demo, fit, predict, session, prune, path, verify, crosscheck, prove, reproduce, bench, versions)
+COMMANDS = (demo, fit, predict, session, prune, path, verify, crosscheck, prove, reproduce, frontier, bench, versions)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,0 +1,54 @@
+"""The command ``frontier``: error against average cost, everything people use beside what is here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ipforest.cli.options import DONE, Arguments, Subparsers, add_command, positive_integer, seed_number
+
+
+def add(commands: Subparsers) -> None:
+    """Describe the command."""
+    command = add_command(
+        commands,
+        "frontier",
+        run,
+        "Compare methods on data sets by one protocol: train, validation and test parts per seed, everything chosen on "
+        "validation. Goes on where an earlier run in the same folder stopped; writes CSV, JSON and PNG.",
+    )
+    command.add_argument("data", nargs="+", metavar="DATA", help="data sets: bundled, or files of $IPFOREST_DATA")
+    command.add_argument("--methods", metavar="NAMES", help="names with commas between (default: all installed)")
+    command.add_argument("--ablation", action="store_true", help="BudgetBoost and BudgetForest without each ingredient")
+    command.add_argument("--seeds", type=positive_integer, default=5, metavar="N", help="seeds (default: 5)")
+    command.add_argument("--seed", type=seed_number, default=0, help="first seed")
+    command.add_argument("--trees", type=positive_integer, default=100, metavar="T", help="trees of other methods")
+    command.add_argument("--jobs", type=positive_integer, default=1, metavar="N", help="cells at once (default: 1)")
+    command.add_argument("--out", metavar="DIR", default="frontier", help="where the files go (default: frontier)")
+
+
+def run(options: Arguments) -> int:
+    """Run the comparison, print its table, write its files."""
+    from ipforest._records import records_to_text
+    from ipforest.experiments.frontier import ABLATIONS, frontier_experiment
+    from ipforest.experiments.reproduce import reproduce
+    from ipforest.progress import progress_bar
+
+    methods = [name.strip() for name in options.methods.split(",")] if options.methods else None
+    experiment = frontier_experiment(
+        options.data, list(ABLATIONS) if options.ablation else methods, options.seeds, options.trees
+    )
+    with progress_bar("ipforest frontier", visible=not options.json) as progress:
+        result = reproduce(experiment, options.out, seed=options.seed, n_jobs=options.jobs, progress=progress)
+    paths = result.write(Path(options.out))
+    if options.json:
+        print(result.to_json())
+        return DONE
+    for data in options.data:
+        rows = [
+            {key: f"{value:.3g}" if isinstance(value, float) else value for key, value in row.items()}
+            for row in result.rows
+            if row["data"] == data
+        ]
+        print(f"{data}\n{records_to_text(rows)}\n")
+    print(f"Wrote {', '.join(str(path) for path in paths)}.")
+    return DONE

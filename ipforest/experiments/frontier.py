@@ -1,0 +1,543 @@
+"""The frontier: error against average cost of everything people use and of what is here, by one protocol.
+
+A data set is drawn into train, validation and test parts, anew for each seed. A method trains at most `N_SETTINGS`
+models on the first part; of all that it can do with them (prefixes, prunings, levels of stopping) the option of least
+validation error within each budget is taken, and measured on the third part. Methods are compared seed by seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from matplotlib.figure import Figure
+from scipy.stats import rankdata
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import train_test_split
+
+from ipforest import datasets
+from ipforest._arrays import Array
+from ipforest.base import BudgetedEstimator
+from ipforest.cascades.early_exit import record_paths
+from ipforest.cascades.nested import NestedCascade
+from ipforest.cascades.stopping import (
+    OptimalStopping,
+    StoppingPaths,
+    ThresholdStopping,
+    keenness_along,
+    learn_stopping,
+    stopping_curve,
+)
+from ipforest.costs import FeatureCosts
+from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.forest import Forest
+from ipforest.ensemble.libraries import read
+from ipforest.experiments.demo import Parts
+from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
+from ipforest.learners.budget_boost import BudgetBoost
+from ipforest.learners.budget_forest import BudgetForest
+from ipforest.learners.budget_prune import BudgetPrune
+from ipforest.learners.budget_rf import BudgetRF
+from ipforest.learners.greedy_miser import GreedyMiser
+from ipforest.policy import TreesInOrder
+from ipforest.session import Seller
+
+__all__ = ["ABLATIONS", "METHODS", "OURS", "Option", "Task", "frontier_experiment"]
+
+N_SETTINGS = 16
+N_BUDGETS = 8
+PARTS = (4000, 2000, 8000)
+"""Most examples to train on, to choose on and to test on."""
+
+PREFIXES = (3, 6, 12, 25, 50)
+"""Boosted ensembles may also be cut off after so many trees."""
+
+N_LEVELS = 100
+"""Levels of a stopping rule that are measured, evenly spread over cost."""
+
+RULES = (ThresholdStopping(), OptimalStopping())
+
+
+class Task(NamedTuple):
+    """What a method is given: train on the first part, choose on the second, report the third."""
+
+    parts: Parts
+    costs: FeatureCosts
+    budgets: tuple[float, ...]
+    n_trees: int
+    seed: int
+
+    @property
+    def prices(self) -> list[float]:
+        """What each feature costs alone, a typical one 1."""
+        alone = self.costs.cost_of(np.eye(self.costs.n_features, dtype=bool))
+        return [float(price) for price in alone / (np.median(alone[alone > 0]) if (alone > 0).any() else 1.0)]
+
+
+class Option(NamedTuple):
+    """Something that a method can do: what it costs and loses on validation and on test examples."""
+
+    validation_cost: float
+    validation_error: float
+    cost: float
+    error: float
+
+
+Method: TypeAlias = Callable[[Task], Iterable[Option]]
+
+
+def whole(trees: Forest | BoostedTrees, task: Task, columns: Array | None = None) -> Option:
+    """Measure an ensemble, perhaps of some of the columns, when nobody stops."""
+    measured = []
+    for X, y in _held_out(task):
+        seen = X if columns is None else X[:, columns]
+        usage = np.zeros(X.shape, dtype=np.int32)
+        usage[:, slice(None) if columns is None else columns] = trees.feature_usage(seen)
+        measured += [float(task.costs.cost_of(usage).mean()), float(np.mean(trees.predict(seen) != y))]
+    return Option(*measured)
+
+
+def prefixes(trees: BoostedTrees, task: Task) -> Iterator[Option]:
+    """Measure boosted trees, whole and cut off."""
+    n_margins = trees.base_score.size
+    for size in sorted({*(n * n_margins for n in PREFIXES), trees.n_trees}):
+        if size <= trees.n_trees:
+            yield whole(trees.first(size), task)
+
+
+def stopped(trees: Forest | BoostedTrees, task: Task) -> Iterator[Option]:
+    """Measure an ensemble at the levels of each stopping rule, cross-fitted on the validation examples."""
+    names = tuple(f"feature {column}" for column in range(task.costs.n_features))
+    seller = Seller(task.costs, 0.0, np.asarray(trees.classes), names, True)
+    paths = [record_paths(TreesInOrder(trees), seller, X, y, None) for X, y in _held_out(task)]
+    yield from levels(*paths)
+
+
+def levels(validation: StoppingPaths, test: StoppingPaths) -> Iterator[Option]:
+    """Measure levels of both rules."""
+    for rule, curve in learn_stopping(RULES, validation, 5):
+        places = np.searchsorted(curve.cost, np.linspace(0, curve.cost[-1], N_LEVELS))
+        places = np.unique(np.append(places, curve.cost.size - 1))
+        tested = stopping_curve(keenness_along(rule, test), test).at(curve.level[places])
+        columns = (curve.cost[places], curve.error[places], tested.cost, tested.error)
+        yield from map(Option, *(column.tolist() for column in columns))
+
+
+def at_budgets(model: BudgetedEstimator, task: Task, budgets: Sequence[float]) -> Iterator[Option]:
+    """Measure a model that has budgets itself."""
+    for budget in budgets:
+        chosen = model.at_budget(budget)
+        measured = [
+            value
+            for X, y in _held_out(task)
+            for value in (float(chosen.cost(X).mean()), float(np.mean(chosen.predict(X) != y)))
+        ]
+        yield Option(*measured)
+
+
+def nothing(task: Task) -> Option:
+    """Predict the most frequent class for nothing."""
+    label = np.argmax(np.bincount(task.parts.y_train))
+    errors = [float(np.mean(y != label)) for _, y in _held_out(task)]
+    return Option(0.0, errors[0], 0.0, errors[1])
+
+
+def _held_out(task: Task) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    parts = task.parts
+    return (parts.X_validation, parts.y_validation), (parts.X_test, parts.y_test)
+
+
+def _fit(estimator: Any, task: Task) -> Any:
+    parts = task.parts
+    return estimator.fit(parts.X_train, parts.y_train, parts.X_validation, parts.y_validation)
+
+
+def _penalised_lightgbm(task: Task, penalty: str) -> Iterator[BoostedTrees]:
+    """Train LightGBM with penalties on features (CEGB), eight tradeoffs for each of two sizes."""
+    from lightgbm import LGBMClassifier
+
+    for tradeoff in np.geomspace(2, 0.002, N_SETTINGS // 2):
+        for leaves in (8, 32):
+            model = LGBMClassifier(
+                n_estimators=task.n_trees,
+                num_leaves=leaves,
+                min_child_samples=10,
+                cegb_tradeoff=tradeoff,
+                random_state=task.seed,
+                n_jobs=1,
+                verbose=-1,
+                **{f"cegb_penalty_feature_{penalty}": _per_kind(task, penalty)},
+            )
+            yield read(model.fit(task.parts.X_train, task.parts.y_train))  # type: ignore[misc]
+
+
+def _per_kind(task: Task, penalty: str) -> list[float]:
+    """Return prices per feature; coupled penalties are paid once for all examples, lazy ones by each."""
+    factor = len(task.parts.y_train) / 10 if penalty == "coupled" else 1.0
+    return [factor * price for price in task.prices]
+
+
+def cegb_lazy(task: Task) -> Iterator[Option]:
+    """LightGBM; each example pays for a feature once."""
+    for trees in _penalised_lightgbm(task, "lazy"):
+        yield from prefixes(trees, task)
+
+
+def cegb_coupled(task: Task) -> Iterator[Option]:
+    """LightGBM; a feature is paid for once for all examples."""
+    for trees in _penalised_lightgbm(task, "coupled"):
+        yield from prefixes(trees, task)
+
+
+def cegb_early_exit(task: Task) -> Iterator[Option]:
+    """LightGBM with lazy penalties, stopped when sure."""
+    for trees in _penalised_lightgbm(task, "lazy"):
+        yield from prefixes(trees, task)
+        yield from stopped(trees, task)
+
+
+def catboost_penalties(task: Task) -> Iterator[Option]:
+    """CatBoost with penalties that each example pays once per feature."""
+    from catboost import CatBoostClassifier
+
+    for coefficient in np.geomspace(1, 0.001, N_SETTINGS):
+        model = CatBoostClassifier(
+            iterations=task.n_trees,
+            depth=5,
+            per_object_feature_penalties=task.prices,
+            penalties_coefficient=coefficient,
+            random_seed=task.seed,
+            thread_count=1,
+            verbose=False,
+            allow_writing_files=False,
+        )
+        trees = read(model.fit(task.parts.X_train, task.parts.y_train))
+        yield whole(trees, task)
+
+
+def _selected(task: Task, base: Any) -> Iterator[Option]:
+    """Retrain on the k most important features per price, for several k."""
+    parts = task.parts
+    importance = np.asarray(base().fit(parts.X_train, parts.y_train).feature_importances_, dtype=np.float64)
+    prices = np.array(task.prices)
+    order = np.argsort(-importance / np.where(prices > 0, prices, prices[prices > 0].min(initial=1.0)), kind="stable")
+    sizes = np.unique(np.geomspace(1, order.size, N_SETTINGS).round().astype(int))
+    for k in sizes.tolist():
+        columns = np.sort(order[:k])
+        yield whole(read(base().fit(parts.X_train[:, columns], parts.y_train)), task, columns)
+
+
+def selected_forest(task: Task) -> Iterator[Option]:
+    """Retrain a random forest on its k most important features per price."""
+    return _selected(task, lambda: RandomForestClassifier(task.n_trees, random_state=task.seed))
+
+
+def selected_lightgbm(task: Task) -> Iterator[Option]:
+    """LightGBM retrained on its k most important features per price."""
+    from lightgbm import LGBMClassifier
+
+    def base() -> Any:
+        settings = {"min_child_samples": 10, "importance_type": "gain", "verbose": -1}
+        return LGBMClassifier(n_estimators=task.n_trees, random_state=task.seed, n_jobs=1, **settings)
+
+    return _selected(task, base)
+
+
+def cost_complexity(task: Task) -> Iterator[Option]:
+    """Prune a random forest by cost complexity, blind to prices."""
+    for alpha in (0.0, *np.geomspace(1e-4, 0.2, N_SETTINGS - 1)):
+        forest = RandomForestClassifier(task.n_trees, ccp_alpha=alpha, random_state=task.seed)
+        yield whole(Forest.from_sklearn(forest.fit(task.parts.X_train, task.parts.y_train)), task)
+
+
+def budget_rf(task: Task) -> Iterator[Option]:
+    """BudgetRF at four values of alpha, with as many trees as the budget allows."""
+    model = _fit(BudgetRF(40, alpha=(0, 0.5, 2, 8), feature_costs=task.costs, random_state=task.seed), task)
+    return at_budgets(model, task, task.budgets)
+
+
+def budget_prune(task: Task) -> Iterator[Option]:
+    """BudgetPrune: one random forest, pruned exactly to each budget."""
+    forest = RandomForestClassifier(min(task.n_trees, 40), random_state=task.seed)
+    fitted = forest.fit(task.parts.X_train, task.parts.y_train)
+    model = BudgetPrune(fitted, feature_costs=task.costs, budget=0).fit(task.parts.X_validation)
+    return at_budgets(model, task, (*task.budgets, 2 * task.budgets[-1]))
+
+
+def greedy_miser(task: Task) -> Iterator[Option]:
+    """GreedyMiser: features are paid for once for all examples."""
+    for lam in np.geomspace(0.1, 1e-5, N_SETTINGS // 2):
+        scaled = lam / (sum(float(cost) for cost in task.costs.unit_costs) / task.costs.n_units)
+        model = GreedyMiser(
+            task.n_trees // 2,
+            lam=float(scaled),
+            learning_rate=0.2,
+            max_depth=4,
+            max_bins=64,
+            feature_costs=task.costs,
+            random_state=task.seed,
+        )
+        _fit(model, task)
+        yield from at_budgets(model, task, task.budgets)
+
+
+def nested_cascade(task: Task) -> Iterator[Option]:
+    """Forests on the 1, 2, 3, ... most useful units, stopped when sure."""
+    base = RandomForestClassifier(task.n_trees, random_state=task.seed)
+    model = _fit(NestedCascade(base, feature_costs=task.costs, stopping=RULES, random_state=task.seed), task)
+    yield from levels(model.paths_, model.paths_of(task.parts.X_test, task.parts.y_test))
+
+
+def _joint(task: Task, estimator: BudgetBoost | BudgetForest) -> Iterator[Option]:
+    model = _fit(estimator.set_params(feature_costs=task.costs, random_state=task.seed), task)
+    places = [int(model.frontier_.within(budget)) for budget in (0, *task.budgets)]
+    for place, option in zip(places, at_budgets(model, task, (0, *task.budgets)), strict=True):
+        yield option._replace(
+            validation_cost=float(model.frontier_.cost[place]), validation_error=float(model.frontier_.error[place])
+        )
+
+
+def budget_boost(task: Task) -> Iterator[Option]:
+    """BudgetBoost: grown at a falling price, pruned, refitted, stopped when sure."""
+    return _joint(task, BudgetBoost())
+
+
+def budget_forest(task: Task) -> Iterator[Option]:
+    """BudgetForest: grown at several prices, pruned, regrown on what is bought, stopped when sure."""
+    return _joint(task, BudgetForest(40))
+
+
+METHODS: Mapping[str, Method] = {
+    "CEGB lazy": cegb_lazy,
+    "CEGB coupled": cegb_coupled,
+    "CatBoost penalties": catboost_penalties,
+    "k best, forest": selected_forest,
+    "k best, LightGBM": selected_lightgbm,
+    "cost-complexity": cost_complexity,
+    "BudgetRF": budget_rf,
+    "GreedyMiser": greedy_miser,
+    "BudgetPrune": budget_prune,
+    "CEGB early exit": cegb_early_exit,
+    "NestedCascade": nested_cascade,
+    "BudgetForest": budget_forest,
+    "BudgetBoost": budget_boost,
+}
+OURS = ("BudgetPrune", "CEGB early exit", "NestedCascade", "BudgetForest", "BudgetBoost")
+"""What is of this package; the rest is what people use."""
+
+NEEDS = {
+    "CatBoost penalties": "catboost",
+    **dict.fromkeys(("CEGB lazy", "CEGB coupled", "CEGB early exit"), "lightgbm"),
+}
+NEEDS["k best, LightGBM"] = "lightgbm"
+
+ABLATIONS: Mapping[str, Method] = {
+    "BudgetBoost": budget_boost,
+    "BudgetBoost, no pruning": lambda task: _joint(task, BudgetBoost(n_prunings=0)),
+    "BudgetBoost, no refit": lambda task: _joint(task, BudgetBoost(refit=None)),
+    "BudgetBoost, regrown": lambda task: _joint(task, BudgetBoost(refit="alternate")),
+    "BudgetBoost, no stopping": lambda task: _joint(task, BudgetBoost(stopping=())),
+    "BudgetForest": budget_forest,
+    "BudgetForest, no pruning": lambda task: _joint(task, BudgetForest(40, n_prunings=0)),
+    "BudgetForest, not regrown": lambda task: _joint(task, BudgetForest(40, regrow=False)),
+    "BudgetForest, no stopping": lambda task: _joint(task, BudgetForest(40, stopping=())),
+}
+"""The two with each ingredient switched off alone, and boosting regrown on what is bought."""
+
+
+def available(methods: Iterable[str]) -> list[str]:
+    """Return the methods whose library is installed."""
+    return [name for name in methods if name not in NEEDS or find_spec(NEEDS[name]) is not None]
+
+
+def load(name: str, seed: int) -> tuple[Parts, FeatureCosts]:
+    """Draw half, a quarter and a quarter of a data set, and no more than `PARTS`; "letter" is A-M against N-Z."""
+    data = datasets.load(name)
+    X, y = data.X.astype(np.float64), data.y
+    if name == "letter":
+        y = (y < len(data.class_names) // 2).astype(np.int64)
+    shares = [min(most, int(share * y.size)) for most, share in zip(PARTS, (0.5, 0.25, 0.25), strict=True)]
+    X_train, X_rest, y_train, y_rest = train_test_split(X, y, train_size=shares[0], stratify=y, random_state=seed)
+    X_validation, X_test, y_validation, y_test = train_test_split(
+        X_rest, y_rest, train_size=shares[1], test_size=shares[2], stratify=y_rest, random_state=seed
+    )
+    return Parts(X_train, y_train, X_validation, y_validation, X_test, y_test), data.costs
+
+
+def budgets_for(costs: FeatureCosts) -> tuple[float, ...]:
+    """Return budgets on a logarithmic scale: from two of the cheapest units to six tenths of all."""
+    paid = [float(cost) for cost in costs.unit_costs if cost > 0]
+    return tuple(float(f"{budget:.3g}") for budget in np.geomspace(2 * min(paid), 0.6 * sum(paid), N_BUDGETS))
+
+
+def run(cell: Cell) -> list[Record]:
+    """Train one method on one seed's parts, and choose for each budget on the validation part."""
+    parts, costs = load(cell["data"], cell["seed"])
+    task = Task(parts, costs, budgets_for(costs), cell["trees"], cell["seed"])
+    options = [nothing(task), *{**METHODS, **ABLATIONS}[cell["method"]](task)]
+    return [{"budget": budget, **choose(options, budget)._asdict()} for budget in task.budgets]
+
+
+def choose(options: Sequence[Option], budget: float) -> Option:
+    """Take the option of least validation error within the budget, the cheapest of these."""
+    return min(
+        (option for option in options if option.validation_cost <= budget * (1 + 1e-9)),
+        key=lambda option: (option.validation_error, option.validation_cost),
+    )
+
+
+BEST: dict[str, Callable[[str], bool]] = {
+    "best of others": lambda method: method not in OURS,
+    "best of ours": lambda method: method in OURS,
+}
+"""Chosen on validation, seed by seed and budget by budget."""
+
+
+def with_best(records: Sequence[Record]) -> list[Record]:
+    """Add what choosing among the methods on validation comes to."""
+    groups: dict[tuple[str, int, float], list[Record]] = {}
+    for record in records:
+        groups.setdefault((record["data"], record["seed"], record["budget"]), []).append(record)
+    chosen = []
+    for group in groups.values():
+        for name, belongs in BEST.items():
+            members = [record for record in group if record["method"] in METHODS and belongs(record["method"])]
+            if members:
+                key = min(members, key=lambda record: (record["validation_error"], record["validation_cost"]))
+                chosen.append({**key, "method": name})
+    return [*records, *chosen]
+
+
+def summarise(records: list[Record]) -> list[Record]:
+    """Average over seeds: errors in per cent, differences to the best of others, area over log budget, mean rank."""
+    table = _table(with_best(records))
+    rows = []
+    for data, methods in table.items():
+        reference = methods.get("best of others")
+        ranks = _mean_ranks({name: runs for name, runs in methods.items() if name not in BEST})
+        for method, runs in methods.items():
+            errors = 100 * np.array([runs[seed][1] for seed in sorted(runs)])
+            row: Record = {"data": data, "method": method, "seeds": len(runs)}
+            budgets = next(iter(runs.values()))[0]
+            for place, budget in enumerate(budgets):
+                row[f"{budget:g}"] = float(errors[:, place].mean())
+                row[f"{budget:g} se"] = _standard_error(errors[:, place])
+            row["area"] = float(errors.mean())
+            row["area se"] = _standard_error(errors.mean(axis=1))
+            shared = sorted(set(runs) & set(reference or {}))
+            if reference and shared:
+                differences = [100 * float(np.mean(runs[seed][1] - reference[seed][1])) for seed in shared]
+                row["difference"] = float(np.mean(differences))
+                row["difference se"] = _standard_error(np.array(differences))
+            row["rank"] = ranks.get(method, 0.0)
+            rows.append(row)
+    return rows
+
+
+Runs: TypeAlias = dict[int, tuple[tuple[float, ...], Array]]
+
+
+def _table(records: Sequence[Record]) -> dict[str, dict[str, Runs]]:
+    """Sort records: data set, method, seed; then budgets and test errors."""
+    lines: dict[tuple[str, str, int], list[tuple[float, float]]] = {}
+    for record in records:
+        key = (record["data"], record["method"], record["seed"])
+        lines.setdefault(key, []).append((record["budget"], record["error"]))
+    table: dict[str, dict[str, Runs]] = {}
+    for (data, method, seed), line in lines.items():
+        budgets, errors = zip(*sorted(line), strict=True)
+        table.setdefault(data, {}).setdefault(method, {})[seed] = (budgets, np.array(errors))
+    return table
+
+
+def _standard_error(values: Array) -> float:
+    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else 0.0
+
+
+def _mean_ranks(methods: dict[str, Runs]) -> dict[str, float]:
+    """Rank the methods at each budget and seed that all have; return their mean ranks, 1 the best."""
+    seeds = set.intersection(*(set(runs) for runs in methods.values())) if methods else set()
+    if not seeds:
+        return {}
+    errors = np.array([[runs[seed][1] for seed in sorted(seeds)] for runs in methods.values()])
+    ranks = rankdata(errors, axis=0).reshape(len(methods), -1).mean(axis=1)
+    return dict(zip(methods, ranks.tolist(), strict=True))
+
+
+def draw(records: list[Record], rows: list[Record]) -> Figure:
+    """Draw test error against budget, one panel per data set."""
+    table = _table(with_best(records))
+    figure = Figure(figsize=(5 * min(3, len(table)), 4 * -(-len(table) // 3)))
+    for place, (data, methods) in enumerate(table.items(), start=1):
+        axes = figure.add_subplot(-(-len(table) // 3), min(3, len(table)), place)
+        for method, runs in methods.items():
+            if method in (
+                "best of ours",
+                *(METHODS if "best of others" not in methods else ()),
+                *OURS,
+                "best of others",
+            ):
+                errors = 100 * np.array([errors for _, errors in runs.values()])
+                budgets = next(iter(runs.values()))[0]
+                spread = [_standard_error(column) for column in errors.T]
+                width = 2.5 if method.startswith("best") else 1
+                axes.errorbar(budgets, errors.mean(axis=0), spread, label=method, marker=".", lw=width)
+        axes.set_xscale("log")
+        axes.set_title(data)
+        axes.set_xlabel("average cost, at most")
+        axes.set_ylabel("test error, %")
+    axes.legend(fontsize=7)
+    figure.tight_layout()
+    return figure
+
+
+def frontier_experiment(
+    data_sets: Sequence[str], methods: Sequence[str] | None = None, n_seeds: int = 5, n_trees: int = 100
+) -> Experiment:
+    """Describe the comparison of methods on data sets, as `ipforest.experiments.reproduce.reproduce` runs it.
+
+    Parameters
+    ----------
+    data_sets : sequence of str
+        Names for `ipforest.datasets.load`.
+    methods : sequence of str, optional
+        Keys of `METHODS` or `ABLATIONS`; by default all of the first whose library is installed.
+    n_seeds : int
+    n_trees : int
+        Trees of the forests and boosted ensembles of other people's methods.
+
+    Raises
+    ------
+    ValueError
+        An unknown method.
+    """
+    chosen = available(METHODS) if methods is None else list(methods)
+    known = {**METHODS, **ABLATIONS}
+    unknown = [name for name in chosen if name not in known]
+    if unknown:
+        raise ValueError(f"methods: expected some of {', '.join(known)}, got {unknown[0]!r}")
+
+    def cells(quick: bool, seed: int) -> list[Cell]:
+        return [
+            {"data": data, "method": method, "trees": n_trees, "seed": seed + number}
+            for number in range(1 if quick else n_seeds)
+            for data in data_sets
+            for method in chosen
+        ]
+
+    return Experiment(
+        name="frontier",
+        title="Error against average cost: everything people use, and what is here",
+        source="this package",
+        cells=cells,
+        run=run,
+        summarise=summarise,
+        draw=draw,
+        differences=lambda quick: [
+            f"at most {N_SETTINGS} models per method; at most {PARTS} examples to train, choose and test on",
+            "everything is chosen on validation examples; stopping levels are cross-fitted there",
+            "area is the mean test error over budgets on a logarithmic scale; difference is to the best of others",
+        ],
+    )
