@@ -17,7 +17,7 @@ def add(commands: Subparsers) -> None:
         "validation. Goes on where an earlier run in the same folder stopped; writes CSV, JSON and PNG.",
     )
     command.add_argument("data", nargs="+", metavar="DATA", help="data sets: bundled, or files of $IPFOREST_DATA")
-    command.add_argument("--methods", metavar="NAMES", help="names with commas between (default: all installed)")
+    command.add_argument("--methods", nargs="+", metavar="NAME", help="of its table (default: all installed)")
     command.add_argument("--ablation", action="store_true", help="BudgetBoost and BudgetForest without each ingredient")
     command.add_argument("--seeds", type=positive_integer, default=5, metavar="N", help="seeds (default: 5)")
     command.add_argument("--seed", type=seed_number, default=0, help="first seed")
@@ -33,10 +33,8 @@ def run(options: Arguments) -> int:
     from ipforest.experiments.reproduce import reproduce
     from ipforest.progress import progress_bar
 
-    methods = [name.strip() for name in options.methods.split(",")] if options.methods else None
-    experiment = frontier_experiment(
-        options.data, list(ABLATIONS) if options.ablation else methods, options.seeds, options.trees
-    )
+    methods = list(ABLATIONS) if options.ablation else options.methods
+    experiment = frontier_experiment(options.data, methods, options.seeds, options.trees)
     with progress_bar("ipforest frontier", visible=not options.json) as progress:
         result = reproduce(experiment, options.out, seed=options.seed, n_jobs=options.jobs, progress=progress)
     paths = result.write(Path(options.out))

@@ -1,0 +1,99 @@
+"""The frontier: what is chosen is chosen on validation, every method has options, finished cells are not run again."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ipforest import FeatureCosts, datasets
+from ipforest.cli import main
+from ipforest.experiments import frontier
+from ipforest.experiments.frontier import ABLATIONS, METHODS, OURS, Option, choose, frontier_experiment
+
+
+def record(method: str, seed: int, budget: float, validation: float, error: float) -> dict[str, Any]:
+    measured = {"validation_cost": budget / 2, "validation_error": validation, "cost": budget, "error": error}
+    return {"data": "d", "method": method, "seed": seed, "budget": budget, **measured}
+
+
+def test_the_least_validation_error_within_the_budget_is_taken() -> None:
+    options = [Option(0, 0.5, 0, 0.1), Option(1, 0.3, 9, 0.4), Option(2, 0.2, 2, 0.3), Option(2.5, 0.2, 1, 0.0)]
+    assert [options.index(choose(options, budget)) for budget in (0, 1, 2, 9)] == [0, 1, 2, 2]
+
+
+def test_the_best_are_chosen_on_validation_and_compared_seed_by_seed() -> None:
+    records = [
+        record(method, seed, budget, validation, error)
+        for seed in (0, 1)
+        for budget in (1.0, 2.0)
+        for method, validation, error in (
+            ("CEGB lazy", 0.2 + seed / 10, 0.30),
+            ("BudgetRF", 0.25, 0.20),
+            ("BudgetBoost", 0.1, 0.10 + seed / 10),
+        )
+    ]
+    rows = {row["method"]: row for row in frontier.summarise(records)}
+    assert rows["best of others"]["area"] == pytest.approx((30 + 20) / 2)
+    assert rows["best of ours"]["area"] == pytest.approx(15)
+    assert rows["BudgetBoost"]["difference"] == pytest.approx(-10)
+    assert rows["BudgetBoost"]["difference se"] == pytest.approx(10)
+    assert rows["BudgetBoost"]["1 se"] == pytest.approx(5)
+    assert rows["BudgetBoost"]["rank"] == pytest.approx(1.25)
+    assert rows["CEGB lazy"]["rank"] == 3
+    figure = frontier.draw(records, list(rows.values()))
+    assert len(figure.axes) == 1
+
+
+def test_budgets_go_from_two_cheap_units_to_most_of_all() -> None:
+    budgets = frontier.budgets_for(FeatureCosts([0, 1, 4, 5], groups=[-1, -1, 0, -1], group_fees=[10]))
+    assert budgets[0] == 2
+    assert budgets[-1] == 12
+    np.testing.assert_allclose(np.diff(np.log(budgets)), np.log(6) / 7, rtol=0.02)
+
+
+def test_a_command_that_goes_on_where_it_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["frontier", "iris", "--seeds", "2", "--trees", "4", "--out", str(tmp_path)]
+    arguments += ["--methods", "k best, forest", "BudgetPrune"]
+    assert main(arguments) == 0
+    assert "best of ours" in capsys.readouterr().out
+    cells = sorted((tmp_path / "cells").iterdir())
+    assert len(cells) == 4
+    written = [file.stat().st_mtime_ns for file in cells]
+    assert main([*arguments, "--json"]) == 0
+    assert [file.stat().st_mtime_ns for file in cells] == written
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {row["method"] for row in rows} == {"k best, forest", "BudgetPrune", "best of others", "best of ours"}
+    with (tmp_path / "frontier.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == len(rows)
+    assert (tmp_path / "frontier.png").stat().st_size > 1000
+
+
+def test_unknown_methods_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["frontier", "iris", "--methods", "luck"]) == 2
+    assert "methods: expected some of CEGB lazy, " in capsys.readouterr().err
+    assert set(OURS) <= set(METHODS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [*METHODS, *list(ABLATIONS)[1:]])
+def test_every_method_has_options(method: str) -> None:
+    if not frontier.available([method]):
+        pytest.skip("needs a library")
+    records = frontier_experiment(["iris"], [method]).run({"data": "iris", "method": method, "trees": 4, "seed": 0})
+    assert len(records) == 8
+    assert all(line["validation_cost"] <= line["budget"] * (1 + 1e-9) for line in records)
+    assert records[-1]["error"] <= 0.34
+    assert records[-1]["validation_error"] <= records[0]["validation_error"]
+
+
+def test_a_context_says_which_block_matters() -> None:
+    data = datasets.load("cube_nm")
+    context = np.argmax(data.X[:, :5], axis=1)
+    own = data.X[:, 5:].reshape(-1, 5, 10)[np.arange(data.y.size), context]
+    bits = own[np.arange(data.y.size)[:, None], data.y[:, None] + np.arange(3)] > 0.5
+    np.testing.assert_array_equal(bits @ [1, 2, 4], data.y)
+    shares = np.array([np.bincount(data.y[context == k], minlength=8) for k in range(5)]) / 800
+    assert np.abs(shares - 1 / 8).max() < 0.06
