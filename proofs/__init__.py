@@ -21,6 +21,7 @@ first use, so that a checker brings in no solver:
                     `machine_checked`: compiles `coq`
 `coq`               the theorems, machine-checked, and a checker that is proved
 `extracted_checker` builds that checker, and runs it on the certificates
+`coq_terms`         writes instances and matrices for Coq to compare
 `crosschecks`       `methods`, `budgets`: every method against every other; `fitted_problems`, `reference`: instances
                     against the data they are made from; `random_checks`: many of these; `definition`, `brute_force`:
                     what prunings err and cost, one by one; `random_instances`; `answer`

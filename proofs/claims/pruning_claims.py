@@ -41,7 +41,7 @@ from proofs.unimodularity.counterexample import Counterexample
 from proofs.unimodularity.network_certificate import FORMULATIONS, formulation_matrix, network_certificate
 from proofs.unimodularity.network_form import compare_with_print, network_form
 from proofs.unimodularity.small_matrices import by_colouring, by_eulerian_submatrices
-from proofs.unimodularity.total_unimodularity import is_totally_unimodular
+from proofs.unimodularity.total_unimodularity import is_minimal, is_totally_unimodular
 
 HALF = Fraction(1, 2)
 PAPER_POINT = tuple(Fraction(number) for number in ("0", "1", "1/2", "1/2", "1/2", "1/2", "1/2"))
@@ -117,7 +117,7 @@ def naive_formulation_is_not_unimodular(rng: np.random.Generator) -> tuple[Rulin
     found = bool(minor.check()) and isinstance(searched, Counterexample) and bool(searched.check())
     return (Ruling.TRUE if found else Ruling.FALSE), (
         f"rows z1+z3+z4 = 1, w1-z4 >= 0, w1-z3 >= 0 with columns z3, z4, w1 have determinant {minor.determinant}; "
-        f"minimal: {minor.is_minimal()}"
+        f"minimal: {is_minimal(minor)}"
     )
 
 

@@ -290,6 +290,61 @@ Qed.
 
 End Certificate.
 
+(** ** An example on Figure 1 at p = q = 1, where it is worth to keep everything
+
+    The nodes 3 and 6 gain two errors each and node 10 one.  Node 3 pays for unit 2 and, through its parent, for unit 1,
+    node 10 for unit 3, and node 6 need not pay. *)
+
+Section Example.
+
+Variable R : realFieldType.
+
+Definition figure1_errors (h : nat) : R := (nth 0 [:: 0; 3; 1; 2; 0; 0; 5; 1; 1; 0; 2; 0; 1] h)%N%:R.
+Definition figure1_data : instance R := figure1_instance figure1_errors.
+
+Definition figure1_flow : flow R := {|
+  to_unit := fun t k i => ((t, k) \in [:: (0, 1); (0, 2); (1, 3)])%N%:R;
+  up := fun h => (h == 3)%N%:R;
+  gain_arc := fun h => (2 * (h == 3) + (h == 10))%N%:R;
+  split_arc := fun=> 0
+|}.
+
+Let gains h : h \in [:: 1; 3; 6; 7; 10]%N -> gain figure1_data h = (nth 0 [:: 0; 0; 0; 2; 0; 0; 2; 0; 0; 0; 1] h)%N%:R.
+Proof.
+by rewrite !inE => /or4P[|||/orP[]] /eqP->; rewrite /gain /= !big_cons big_nil addr0 -!natrD -natrB.
+Qed.
+
+Example figure1_flow_valid : valid_flow figure1_data 1 1 figure1_flow.
+Proof.
+split=> [h|h|h _|h|t k i _ _ _|k i|h]; rewrite ?ler0n //.
+- rewrite figure1_internal => h_in; rewrite gains // mul1r normr_nat /= ler_nat.
+  by move: h_in; rewrite !inE => /or4P[|||/orP[]] /eqP->.
+- by rewrite mul1r mul0r lexx.
+- by rewrite !inE => /orP[]/eqP->.
+- case: k i => [|[|[|[|//]]]] [|//] _ _; rewrite big_mkcond !big_ord_recl big_ord0 /= mulr1 ?addr0 ?add0r //; exact: ler01.
+rewrite figure1_internal => h_in; rewrite gains //; move: h_in.
+have units_of : to_units figure1_data figure1_flow h = (Some 1 == Some h)%N%:R + ((Some 3 == Some h)%N%:R + (Some 10 == Some h)%N%:R).
+  rewrite /to_units; under eq_bigr do under eq_bigr do rewrite big_mkcond.
+  by rewrite !big_ord_recl !big_ord0 /= !addr0 ?add0r if_same addr0; do !case: ifP.
+by rewrite units_of !inE => /or4P[|||/orP[]] /eqP->; rewrite ?ltr0n ?ltrn0 /= !big_cons big_nil /= !(add0r, addr0).
+Qed.
+
+Example figure1_flow_proves : flow_value figure1_data figure1_flow = cut_capacity figure1_data 1 1 (mem [:: 1; 3; 6; 7; 10]%N).
+Proof.
+have used (k : 'I_4) (i : 'I_1) : acquired figure1_data (mem [:: 1; 3; 6; 7; 10]%N) k i = (0 < k)%N.
+  case: k => -[|[|[|[|//]]]] ?; apply/existsP; first by case=> -[[|[|//]]].
+  - by exists ord0.
+  - by exists ord0.
+  by exists ord_max.
+rewrite /flow_value /cut_capacity figure1_internal.
+under [X in _ = _ + X]eq_bigr do under eq_bigl do rewrite used.
+under [X in _ = _ + X]eq_bigr do rewrite big_mkcond.
+rewrite !big_ord_recl !big_ord0 !big_cons !big_nil !gains //= !(mul0r, mulr0, mulr1, addr0, add0r) ?ltr0n ?ltrn0 /=.
+by rewrite !(muln1, muln0, addn0, add0n, add0r, addr0) -!natrD.
+Qed.
+
+End Example.
+
 Print Assumptions weighted_cut.
 Print Assumptions weak_duality.
 Print Assumptions certificate_optimal.

@@ -249,3 +249,44 @@ Proof.
 move=> uniqF /edges_path[q qP [<- qc]]; rewrite (path_to_last uniqF qP); split; last exact: path_to_prefix.
 by rewrite -ends_of_root_paths map_f.
 Qed.
+
+Lemma root_of_path F c : [:: c] \in root_paths F -> c \in roots F.
+Proof.
+elim: F => // -[h children] F IH; rewrite root_paths_cons mem_cat in_cons => /orP[|/IH c_F]; last first.
+  by rewrite /roots /= in_cons c_F orbT.
+rewrite /roots /= in_cons => /orP[/eqP[->]|/mapP[[|//] nil_in _]]; first by rewrite eqxx.
+by case/negP: (nil_notin_root_paths children).
+Qed.
+
+Lemma edge_of_path F (q : seq nat) c : rcons q c \in root_paths F -> q != [::] -> (last 0 q, c) \in edges F.
+Proof.
+elim/(@forest_ind (fun t => forall (q : seq nat) c, rcons q c \in tree_paths t -> q != [::] -> (last 0 q, c) \in tree_edges t)):
+  F q c => //= [t F tP FP|h F FP] q c.
+  by rewrite root_paths_cons edges_cons !mem_cat => /orP[/tP|/FP] edge /edge->; rewrite ?orbT.
+case: q => [//|a q]; rewrite rcons_cons inE => /orP[/eqP[_]|]; first by case: q.
+case/mapP=> q' q'_F [-> eq_q] _; rewrite mem_cat; move: q'_F; rewrite -eq_q.
+case: q {eq_q} => [/root_of_path c_root|b q /FP-> //]; last by rewrite orbT.
+by apply/orP; left; rewrite (map_comp (pair h) root) map_f.
+Qed.
+
+Lemma edge_nodes F a c : (a, c) \in edges F -> a \in nodes F /\ c \in nodes F.
+Proof.
+case/edges_path=> q q_F [<- qc_F]; rewrite -!ends_of_root_paths map_f //; split=> //.
+by apply/mapP; exists (rcons q c); rewrite ?last_rcons.
+Qed.
+
+Lemma edge_above_leaf F a c : uniq (nodes F) -> (a, c) \in edges F -> a \notin leaves F.
+Proof.
+elim/(@forest_ind (fun t => uniq (tree_nodes t) -> (a, c) \in tree_edges t -> a \notin tree_leaves t)): F
+  => //= [t F tP FP|h F FP].
+  have nodes_t : (a, c) \in tree_edges t -> a \in tree_nodes t.
+    by have := @edge_nodes [:: t] a c; rewrite /edges /nodes /= !cats0 => /[apply] -[].
+  rewrite /nodes /= cat_uniq edges_cons !mem_cat => /and3P[t_uniq /hasPn apart F_uniq].
+  case/orP=> edge; rewrite negb_or ?(tP t_uniq edge) ?(FP F_uniq edge) ?andbT //=.
+    by apply/negP=> /leaves_sub_nodes/apart/negP; apply; apply: nodes_t.
+  apply/negP=> a_leaf; have [/apart/negP[]] := edge_nodes edge.
+  by have := @leaves_sub_nodes [:: t] a; rewrite /leaves /nodes /= !cats0; apply.
+case/andP=> h_F F_uniq; case: F FP h_F F_uniq => [//|t F] FP h_F F_uniq.
+rewrite mem_cat (map_comp (pair h) root) => /orP[/mapP[r _ [-> _]]|]; last exact: FP.
+by apply: contra h_F; apply: leaves_sub_nodes.
+Qed.

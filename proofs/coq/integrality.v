@@ -126,6 +126,18 @@ Proof. by move=> tT kK iN /(first_use_internal well_formed_I tT kK iN); rewrite 
 Lemma mem_own_path h : h \in nodes F -> h \in p h.
 Proof. by move=> /(path_toE distinct)[q -> _]; rewrite mem_rcons mem_head. Qed.
 
+(** To be a pruning it is enough that no leaf is kept and that parents are. *)
+Lemma pruning_of_edges kept : {in leaves F, forall h, ~~ kept h} ->
+  (forall a c, (a, c) \in edges F -> kept c -> kept a) -> pruning I kept.
+Proof.
+move=> no_leaf parents; split=> // h h_node; have [h_path <-] := path_toP distinct h_node.
+rewrite (path_to_last distinct h_path); elim/last_ind: (p h) h_path => // q c IH qc_F.
+rewrite last_rcons all_rcons => c_kept; rewrite c_kept /=.
+have [->//|q_F] := root_paths_rcons qc_F.
+have q_nonempty : q != [::] by apply: contraTneq q_F => ->; apply: nil_notin_root_paths.
+by apply: IH => //; apply: parents c_kept; apply: edge_of_path.
+Qed.
+
 Lemma only_unkept kept q h :
   ([seq u <- rcons q h | ~~ kept u] == [:: h]) = all kept q && ~~ kept h.
 Proof.
@@ -349,6 +361,56 @@ split=> [h h_node|t k i u tT kK iN use|k i kK iN].
   exact: acquired_cut_at used.
 Qed.
 
+(** ** There are finitely many prunings *)
+
+Lemma least_of (A : eqType) (f : A -> R) (l : seq A) a : a \in l ->
+  exists2 b, b \in l & {in l, forall c, f b <= f c}.
+Proof.
+elim: l a => // a l IH _ _; case: l IH => [_|a' l IH].
+  by exists a => [|c]; rewrite inE // => /eqP->.
+have [b b_l b_least] := IH a' (mem_head _ _).
+have [a_b|/ltW b_a] := leP (f a) (f b); [exists a; first exact: mem_head | exists b; first by rewrite inE b_l orbT].
+  by move=> c; rewrite inE => /orP[/eqP->//|/b_least]; apply: le_trans.
+by move=> c; rewrite inE => /orP[/eqP->//|/b_least].
+Qed.
+
+Lemma same_values kept kept' : {in nodes F, kept =1 kept'} ->
+  errors I (point_of I kept) = errors I (point_of I kept') /\ costs I (point_of I kept) = costs I (point_of I kept').
+Proof.
+move=> same; have same_z h : h \in nodes F -> z (point_of I kept) h = z (point_of I kept') h.
+  move=> h_node; congr (_ == _)%:R; apply: eq_in_filter => u u_path.
+  by rewrite same //; have [/mem_root_paths-> //] := path_toP distinct h_node.
+split; rewrite /errors /costs; first by apply: eq_big_seq => h h_node; rewrite same_z.
+congr (_ + _ * _); last by apply: eq_big_seq => h h_node; rewrite same_z.
+apply: eq_bigr => k _; congr (_ * _); apply: eq_bigr => i _; congr _%:R; congr nat_of_bool; apply: eq_existsb => t.
+by case use: first_use => [u|//]; rewrite same //; apply: first_use_node use.
+Qed.
+
+(** The errors and costs of all prunings. *)
+Lemma pruning_values : exists values : seq (R * R), forall v,
+  v \in values <-> exists2 kept, pruning I kept & v = (errors I (point_of I kept), costs I (point_of I kept)).
+Proof.
+pose listed (m : (size (nodes F)).-tuple bool) : pred nat := mem (mask m (nodes F)).
+pose is_pruning kept :=
+  all (predC kept) (leaves F) && all (fun h => kept h ==> all kept (p h)) (nodes F).
+have pruningP kept : reflect (pruning I kept) (is_pruning kept).
+  apply: (iffP andP) => [[/allP kept_internal /allP kept_upwards]|[kept_internal kept_upwards]].
+    by split=> // h /kept_upwards/implyP.
+  by split; apply/allP=> h ?; [apply: kept_internal | apply/implyP/kept_upwards].
+exists [seq (errors I (point_of I (listed m)), costs I (point_of I (listed m))) | m <- enum predT & is_pruning (listed m)].
+move=> v; split=> [/mapP[m]|[kept kept_pruning ->]].
+  by rewrite mem_filter => /andP[/pruningP m_pruning _] ->; exists (listed m).
+pose m := [tuple of map kept (in_tuple (nodes F))].
+have m_kept : {in nodes F, listed m =1 kept}.
+  by move=> h h_node; rewrite /listed /= -filter_mask mem_filter h_node andbT.
+have [<- <-] := same_values m_kept; apply/mapP; exists m => //.
+rewrite mem_filter mem_enum andbT; apply/pruningP.
+case: kept_pruning => kept_internal kept_upwards; split=> h h_in.
+  by rewrite m_kept ?kept_internal ?leaves_sub_nodes.
+rewrite m_kept // => /(kept_upwards h h_in)/allP kept_path; apply/allP => u u_path.
+by rewrite m_kept ?kept_path //; have [/mem_root_paths-> //] := path_toP distinct h_in.
+Qed.
+
 (** ** Main theorems *)
 
 Section Objective.
@@ -407,34 +469,13 @@ Qed.
 Theorem optimal_pruning_exists : exists2 kept, pruning I kept &
   forall s, feasible I s -> objective I lambda (point_of I kept) <= objective I lambda s.
 Proof.
-pose listed (m : (size (nodes F)).-tuple bool) : pred nat := mem (mask m (nodes F)).
-pose is_pruning kept :=
-  all (predC kept) (leaves F) && all (fun h => kept h ==> all kept (p h)) (nodes F).
-have pruningP kept : reflect (pruning I kept) (is_pruning kept).
-  apply: (iffP andP) => [[/allP kept_internal /allP kept_upwards]|[kept_internal kept_upwards]].
-    by split=> // h /kept_upwards/implyP.
-  by split; apply/allP=> h ?; [apply: kept_internal | apply/implyP/kept_upwards].
-have same_objective kept kept' : {in nodes F, kept =1 kept'} ->
-    objective I lambda (point_of I kept) = objective I lambda (point_of I kept').
-  move=> same; rewrite !objective_weighted !weightedE; congr (_ + _).
-    apply: eq_big_seq => h h_node; rewrite /=; congr (_ * (_ == _)%:R); apply: eq_in_filter => u u_path.
-    by rewrite same //; have [/mem_root_paths-> //] := path_toP distinct h_node.
-  apply: eq_bigr => -[k i] _ /=; congr (_ * _%:R); congr nat_of_bool; apply: eq_existsb => t.
-  by case use: first_use => [u|//]; rewrite same //; apply: first_use_node use.
-pose none := [tuple of nseq (size (nodes F)) false].
-have none_pruning : is_pruning (listed none).
-  by apply/pruningP; split=> h; rewrite /listed /= mask_false.
-have [m /pruningP m_pruning m_best] :=
-  @arg_minP _ _ _ none (is_pruning \o listed) (fun m => objective I lambda (point_of I (listed m))) none_pruning.
-exists (listed m) => // s /pruning_no_worse[kept kept_pruning]; apply: le_trans.
-pose m' := [tuple of map kept (in_tuple (nodes F))].
-have m'_kept : {in nodes F, listed m' =1 kept}.
-  by move=> h h_node; rewrite /listed /= -filter_mask mem_filter h_node andbT.
-rewrite -(same_objective _ _ m'_kept); apply/m_best/pruningP.
-case: kept_pruning => kept_internal kept_upwards; split=> h h_in.
-  by rewrite m'_kept ?kept_internal ?leaves_sub_nodes.
-rewrite m'_kept // => /(kept_upwards h h_in)/allP kept_path; apply/allP => u u_path.
-by rewrite m'_kept ?kept_path //; have [/mem_root_paths-> //] := path_toP distinct h_in.
+pose value (v : R * R) := (error_examples I * T)%:R^-1 * v.1 + lambda * (N%:R^-1 * v.2).
+have [values valuesP] := pruning_values.
+have none : (errors I (point_of I pred0), costs I (point_of I pred0)) \in values by apply/valuesP; exists pred0.
+have [v /valuesP[kept kept_pruning v_kept] v_least] := least_of value none.
+exists kept => // s /pruning_no_worse[kept' kept'_pruning]; apply: le_trans.
+have := v_least (errors I (point_of I kept'), costs I (point_of I kept')).
+by rewrite v_kept; apply; apply/valuesP; exists kept'.
 Qed.
 
 End Objective.

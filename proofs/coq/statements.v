@@ -5,7 +5,8 @@
 
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import all_ssreflect all_algebra.
-From IpForest Require Import forest program integrality certificate unimodularity vertices.
+From IpForest Require Import forest program integrality certificate unimodularity vertices maxflow duality budget.
+From IpForest Require checker correspondence.
 
 Local Open Scope ring_scope.
 
@@ -79,3 +80,75 @@ Check certificate_optimal : forall (R : realFieldType) (I : instance R) (p q : R
   q * (lambda * (examples I)%:R^-1) = p * (error_examples I * size (trees I))%:R^-1 ->
   valid_flow I p q f -> pruning I kept -> flow_value I f = cut_capacity I p q kept ->
   forall s : point R, feasible I s -> objective I lambda (point_of I kept) <= objective I lambda s.
+
+(** ** and every optimal pruning has such a flow *)
+
+Check maximum_flow : forall (R : realFieldType) (V : finType) (source sink : V) (m : R) (c : V * V -> R),
+  nonneg c -> source != sink -> large_cuts source sink m c ->
+  exists f : V * V -> R, [/\ forall e : V * V, 0 <= f e <= c e,
+    forall v : V, v != source -> v != sink -> into f v = out_of f v
+    & m <= \sum_(v | v != source) f (source, v)].
+
+Check strong_duality : forall (R : realFieldType) (I : instance R), well_formed I -> visits_divide I ->
+  forall p q : R, 0 <= p -> 0 <= q -> (forall h : nat, h \in internal_nodes (trees I) -> 0 <= split_price I * visits I h) ->
+  forall kept : pred nat, pruning I kept ->
+  (forall kept' : pred nat, pruning I kept' -> weighted I q p (point_of I kept) <= weighted I q p (point_of I kept')) ->
+  exists2 f : flow R, valid_flow I p q f & flow_value I f = cut_capacity I p q kept.
+
+Check certificate_exists : forall (R : realFieldType) (I : instance R), well_formed I -> visits_divide I ->
+  forall p q : R, 0 <= p -> 0 <= q -> (forall h : nat, h \in internal_nodes (trees I) -> 0 <= split_price I * visits I h) ->
+  forall (lambda : R) (kept : pred nat), 0 < q -> (0 < error_examples I * size (trees I))%N ->
+  q * (lambda * (examples I)%:R^-1) = p * (error_examples I * size (trees I))%:R^-1 -> pruning I kept ->
+  (forall kept' : pred nat, pruning I kept' -> objective I lambda (point_of I kept) <= objective I lambda (point_of I kept')) ->
+  exists2 f : flow R, valid_flow I p q f & flow_value I f = cut_capacity I p q kept.
+
+Check figure1_flow_valid : forall R : realFieldType, valid_flow (figure1_data R) 1 1 (figure1_flow R).
+
+Check figure1_flow_proves : forall R : realFieldType,
+  flow_value (figure1_data R) (figure1_flow R) = cut_capacity (figure1_data R) 1 1 (mem [:: 1; 3; 6; 7; 10]%N).
+
+(** ** A budget (Corollary 4.3): exact on the path, and only there *)
+
+Check exact_on_the_path : forall (R : realFieldType) (I : instance R) (slope : R) (s : point R), 0 <= slope ->
+  feasible I s -> optimal_at I slope s -> solves_budget I (costs I s) s.
+
+Check exact_only_on_the_path : forall (R : realFieldType) (I : instance R), well_formed I ->
+  forall (budget : R) (kept : pred nat), pruning I kept -> solves_budget I budget (point_of I kept) ->
+  exists2 slope : R, 0 <= slope & optimal_at I slope (point_of I kept).
+
+(** ** The checker's forests and this program are one model *)
+
+Check correspondence.same_errors : forall (R : realFieldType) (I : instance R), well_formed I ->
+  forall (listed : seq (nat * nat)) (numbered : nat * nat -> BinNums.positive) (G : checker.forest),
+  correspondence.describes I listed numbered (trees I) G -> forall kept : pred nat, pruning I kept ->
+  correspondence.number R (checker.error G (correspondence.forest_pruning kept (trees I))) = errors I (point_of I kept).
+
+Check correspondence.same_costs : forall (R : realFieldType) (I : instance R), well_formed I -> visits_divide I ->
+  forall (listed : seq (nat * nat)) (numbered : nat * nat -> BinNums.positive)
+    (prices : seq (BinNums.positive * BinNums.Z)),
+  correspondence.lists_acquisitions I listed numbered prices -> forall G : checker.forest,
+  correspondence.describes I listed numbered (trees I) G -> forall kept : pred nat, pruning I kept ->
+  correspondence.number R (checker.cost prices G (correspondence.forest_pruning kept (trees I)))
+  = costs I (point_of I kept).
+
+Check correspondence.optimal_for_the_program : forall (R : realFieldType) (I : instance R), well_formed I ->
+  visits_divide I -> forall (listed : seq (nat * nat)) (numbered : nat * nat -> BinNums.positive)
+    (prices : seq (BinNums.positive * BinNums.Z)),
+  correspondence.lists_acquisitions I listed numbered prices -> forall G : checker.forest,
+  correspondence.describes I listed numbered (trees I) G ->
+  forall (p q : BinNums.Z) (kept : pred nat), BinInt.Z.le BinNums.Z0 p -> pruning I kept ->
+  checker.optimal p q prices G (correspondence.forest_pruning kept (trees I)) ->
+  forall s : point R, feasible I s ->
+  weighted I (correspondence.number R q) (correspondence.number R p) (point_of I kept)
+  <= weighted I (correspondence.number R q) (correspondence.number R p) s.
+
+Check correspondence.checked_for_the_program : forall (R : realFieldType) (I : instance R), well_formed I ->
+  visits_divide I -> forall (listed : seq (nat * nat)) (numbered : nat * nat -> BinNums.positive)
+    (prices : seq (BinNums.positive * BinNums.Z)),
+  correspondence.lists_acquisitions I listed numbered prices -> forall G : checker.forest,
+  correspondence.describes I listed numbered (trees I) G ->
+  forall p q : BinNums.Z, checker.check_pruning p q prices G = true ->
+  exists2 kept : pred nat, pruning I kept & correspondence.forest_pruning kept (trees I) = checker.kept_part G
+    /\ forall s : point R, feasible I s ->
+       weighted I (correspondence.number R q) (correspondence.number R p) (point_of I kept)
+       <= weighted I (correspondence.number R q) (correspondence.number R p) s.

@@ -44,9 +44,8 @@ def polytope(instance: PruningInstance, formulation: str) -> Polytope:
 
 
 def variable_names(instance: PruningInstance, formulation: str) -> tuple[str, ...]:
-    """Name the columns: x or z by node, w^(t) by triple as wt, w by acquisition."""
+    """Name the columns as `formulations` does: x or z by node, w^(t) as w_tree by (t, k, i), w by (k, i)."""
     nodes = [f"z[{node}]" for node in range(instance.n_nodes)]
-    triples = [f"wt[{triple}]" for triple in range(instance.n_triples)]
     acquisitions = [
         f"w[{unit},{example}]"
         for unit, example in zip(instance.acquisition_unit, instance.acquisition_example, strict=True)
@@ -54,7 +53,28 @@ def variable_names(instance: PruningInstance, formulation: str) -> tuple[str, ..
     if formulation == "closure":
         return (*(f"x[{node}]" for node in instance.internal_nodes), *acquisitions)
     parts = {"ip0": [], "ip2": acquisitions, "compact": acquisitions, "ip1": acquisitions}
-    return (*nodes, *parts.get(formulation, triples + acquisitions))
+    return (*nodes, *parts.get(formulation, [f"w_tree[{use}]" for use in _first_uses(instance)] + acquisitions))
+
+
+def row_names(instance: PruningInstance, formulation: str) -> tuple[str, ...]:
+    """Name the rows of IP0, IP2, IP3/IP, compact or closure as `formulations` does."""
+    uses = _first_uses(instance)
+    if formulation == "closure":
+        below = instance.internal_nodes[instance.parent >= 0]
+        return (*(f"kept_under_parent[{node}]" for node in below), *(f"acquired_where_kept[{use}]" for use in uses))
+    inner = set(instance.internal_nodes.tolist())
+    leaves = [f"one_leaf_per_path[{node}]" for node in range(instance.n_nodes) if node not in inner]
+    kinds = {"ip0": (), "compact": ("usage_unless_stopped",), "ip2": ("usage_in_tree",)}
+    shown = kinds.get(formulation, ("usage_in_tree", "usage_anywhere"))
+    return (*leaves, *(f"{kind}[{use}]" for kind in shown for use in uses))
+
+
+def _first_uses(instance: PruningInstance) -> list[str]:
+    """Name the triples as "t,k,i"."""
+    nodes = instance.internal_nodes[instance.triple_node]
+    trees = np.searchsorted(instance.tree_offsets, nodes, side="right") - 1
+    units, examples = instance.acquisition_unit[instance.indices], instance.acquisition_example[instance.indices]
+    return [f"{t},{k},{i}" for t, k, i in zip(trees, units, examples, strict=True)]
 
 
 def naive_polytope(instance: PruningInstance) -> Polytope:

@@ -63,14 +63,6 @@ class Counterexample:
             return refuse(f"the determinant {found} does not violate total unimodularity")
         return accept(f"rows {list(self.rows)}, columns {list(self.columns)} have determinant {found}")
 
-    def is_minimal(self) -> bool:
-        """Return whether deleting any row or column of the submatrix leaves a totally unimodular one."""
-        from proofs.unimodularity.total_unimodularity import is_totally_unimodular
-
-        part = self.submatrix
-        smaller = [np.delete(part, i, axis) for axis in (0, 1) for i in range(len(self.rows))]
-        return all(is_totally_unimodular(candidate) for candidate in smaller)
-
     def __str__(self) -> str:
         return f"not totally unimodular: {self.check().reason}"
 

@@ -102,6 +102,13 @@ def is_totally_unimodular(matrix: Any) -> Certificate | Counterexample:
     return Counterexample.of(values, sorted(least.rows.tolist()), sorted(least.columns.tolist()))
 
 
+def is_minimal(counterexample: Counterexample) -> bool:
+    """Return whether deleting any row or column of the violating submatrix leaves a totally unimodular one."""
+    part = counterexample.submatrix
+    smaller = [np.delete(part, i, axis) for axis in (0, 1) for i in range(len(counterexample.rows))]
+    return all(is_totally_unimodular(candidate) for candidate in smaller)
+
+
 def _other_entry(values: NDArray[Any] | sparse.csr_array) -> tuple[list[int], list[int]] | None:
     """Find an entry other than 0, 1, -1."""
     if isinstance(values, np.ndarray):

@@ -8,7 +8,7 @@ from formulations.arrays import linear_program
 from formulations.specification import specify
 from proofs.claims.pruning_claims import fitted_instance
 from proofs.crosschecks.random_instances import random_instance
-from proofs.integrality.polytopes import budget_polytope, naive_polytope, polytope
+from proofs.integrality.polytopes import budget_polytope, naive_polytope, polytope, row_names, variable_names
 from proofs.integrality.simplex import random_objectives, relaxation, survey_vertices
 from proofs.unimodularity.network_certificate import FORMULATIONS, formulation_matrix, network_certificate
 
@@ -25,25 +25,36 @@ def random_instances(name, count):
     return found
 
 
+def in_order(problem, rows, columns):
+    """Bring a program's matrix, senses and right-hand side into the order of some labels, which must be its own."""
+    assert sorted(rows) == sorted(problem.row_labels)
+    assert sorted(columns) == sorted(problem.column_labels)
+    at_row = [problem.row_labels.index(label) for label in rows]
+    at_column = [problem.column_labels.index(label) for label in columns]
+    matrix = problem.A.toarray()[np.ix_(at_row, at_column)]
+    return matrix, [problem.senses.tolist()[row] for row in at_row], problem.rhs[at_row].tolist()
+
+
 @pytest.mark.parametrize("name", FORMULATIONS)
-def test_certificates_fit_the_pyomo_matrices(name):
+def test_certificates_fit_the_pyomo_matrices_label_by_label(name):
     for instance in random_instances(name, 12):
-        model = formulations.build(name, instance, lam=None if name == "ip0" else 1)
-        problem = formulations.matrix(model)
-        verdict = network_certificate(instance, name).check(problem.A)
+        problem = formulations.matrix(formulations.build(name, instance, lam=None if name == "ip0" else 1))
+        matrix, senses, right = in_order(problem, row_names(instance, name), variable_names(instance, name))
+        verdict = network_certificate(instance, name).check(matrix)
         assert verdict, verdict
         written = polytope(instance, name)
-        assert written.matrix == problem.A.toarray().tolist()
-        assert [SENSES[sense] for sense in written.senses] == problem.senses.tolist()
-        assert list(written.right) == problem.rhs.tolist()
+        assert written.matrix == matrix.tolist()
+        assert [SENSES[sense] for sense in written.senses] == senses
+        assert list(written.right) == right
 
 
 def test_ip1_is_the_same_program_row_by_row():
     for instance in random_instances("ip1", 12):
         problem = formulations.matrix(formulations.build("ip1", instance, lam=1))
         written = naive_polytope(instance)
+        matrix, senses, right = in_order(problem, problem.row_labels, written.names)
         assert {signed(*row) for row in zip(written.matrix, written.senses, written.right, strict=True)} == {
-            signed(*row) for row in zip(problem.A.toarray().tolist(), problem.senses, problem.rhs, strict=True)
+            signed(*row) for row in zip(matrix.tolist(), senses, right, strict=True)
         }
 
 
@@ -57,8 +68,10 @@ def test_lp1_is_ip3_with_a_budget_row():
     for instance in random_instances("lp1", 12):
         problem = formulations.matrix(formulations.build("lp1", instance, budget=2, relaxed=True))
         written = budget_polytope(instance, "ip3", 2)
-        assert np.array_equal(np.array(written.matrix), problem.A.toarray())
-        assert [float(right) for right in written.right] == problem.rhs.tolist()
+        rows = (*row_names(instance, "ip3"), *set(problem.row_labels) - set(row_names(instance, "ip3")))
+        matrix, _, right = in_order(problem, rows, written.names)
+        assert np.array_equal(np.array(written.matrix), matrix)
+        assert [float(bound) for bound in written.right] == right
 
 
 @pytest.mark.parametrize("name", ["ip0", "ip3", "compact", "closure"])
