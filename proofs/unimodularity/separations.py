@@ -29,6 +29,9 @@ from proofs.unimodularity.graph_realisation import realise
 Array = NDArray[np.int64]
 Support = NDArray[np.bool_]
 
+FURTHER_TRIES = 16
+"""Nonzeros tried for a more even separation when one is found."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Separation:
@@ -45,38 +48,46 @@ class Separation:
 
 
 def two_separation(support: Support) -> Separation | None:
-    """Find a 2-separation of a connected matrix without parallel or unit lines.
+    """Find a 2-separation of a connected matrix without parallel or unit lines, an even one if there are many.
 
-    The block of the first rows and the other columns is zero; None if the matroid is 3-connected.
+    The block of the first rows and the other columns is zero; None if the matroid is 3-connected. Even separations keep
+    decompositions of long chains shallow, so that certificates are short and quick to check.
     """
     m, n = support.shape
     _, before = csgraph.breadth_first_order(_bipartite(support), 0, directed=False)
-    lines = np.arange(1, m + n)
-    rows = np.minimum(lines, before[1:])
-    columns = np.maximum(lines, before[1:]) - m
+    lines = 1 + np.random.default_rng(0).permutation(m + n - 1)
+    rows = np.minimum(lines, before[lines])
+    columns = np.maximum(lines, before[lines]) - m
     first = np.zeros(m + n, dtype=np.bool_)
-    if not _first_separation(support, rows.astype(np.int64), columns.astype(np.int64), first):
+    if not _mark_separation(support, rows.astype(np.int64), columns.astype(np.int64), first):
         return None
     return Separation(first[:m], first[m:])
 
 
 @njit
-def _first_separation(support: Support, rows: Array, columns: Array, first: Support) -> bool:
-    """Try the nonzeros given; mark the first part of a separation."""
+def _mark_separation(support: Support, rows: Array, columns: Array, first: Support) -> bool:
+    """Try the nonzeros given, some more after the first separation; mark the first part of the most even one."""
     m, n = support.shape
     queue = np.empty(m + n, dtype=np.int64)
+    reached = np.empty(m + n, dtype=np.bool_)
+    most, left = 0, FURTHER_TRIES
     for row, column in zip(rows, columns):  # noqa: B905, compiled
+        if most > 0:
+            left -= 1
+            if left < 0 or 4 * most >= m + n:
+                break
         start = 0 if row != 0 else 1
         for forwards in (True, False):
-            first[:] = False
-            if _reach(support, row, column, start, forwards, queue, first) < m + n - 2:
+            reached[:] = False
+            size = _reach(support, row, column, start, forwards, queue, reached) + 1
+            if size < m + n - 1 and min(size, m + n - size) > most:
+                most = min(size, m + n - size)
+                first[:] = reached
                 if not forwards:  # what cannot reach the start is closed, the row not among it
-                    for line in range(m + n):
-                        first[line] = not first[line]
+                    first[:] = ~reached
                     first[row] = False
                 first[m + column] = True
-                return True
-    return False
+    return most > 0
 
 
 @njit

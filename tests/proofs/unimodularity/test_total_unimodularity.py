@@ -177,6 +177,22 @@ def test_sums_come_apart(size, pivots):
         assert confirmed(scrambled(rng, matrix, pivots))
 
 
+def depth(proof):
+    """Count the steps on the longest way down to a leaf."""
+    parts = [getattr(proof, name) for name in ("rest", "first", "second") if hasattr(proof, name)]
+    return 1 + max(map(depth, [*parts, *getattr(proof, "proofs", ())]), default=0)
+
+
+def test_a_long_chain_of_sums_is_split_in_the_middle():
+    """Each step reads what it splits: halves keep the reading of n nonzeros at n log n, one link at a time at n^2."""
+    chain = r10_hoffman()
+    for _ in range(39):
+        chain = two_sum(chain, r10_hoffman())
+    certificate = confirmed(chain)
+    assert [type(proof) for proof in certificate.proofs()].count(TwoSum) == 39
+    assert depth(certificate.proof) <= 13
+
+
 def test_every_kind_of_step_is_taken():
     rng = np.random.default_rng(5)
     seen = set()
