@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from proofs.certificates.exact_arrays import array_fault
-from proofs.certificates.optimality import verify_optimality
+from proofs.certificates.optimality import evaluate, verify_optimality
 from proofs.certificates.records import InstanceRecord
+from tests.proofs.certificates import handmade
 from tests.proofs.certificates.handmade import (
     STANDARD,
     STANDARD_FLOW,
@@ -292,6 +293,17 @@ MALFORMED_PRUNINGS = {
     "negative errors": (crooked(errors=[5, 0, 0, 1, -1, 1]), "errors has a negative entry"),
     "errors beyond 2^62": (crooked(errors=[2**62 + 5, 2**62, 0, 1, 0, 0]), "errors sums to 2^62 or more"),
 }
+
+
+@pytest.mark.parametrize("instance", [STANDARD, SPLIT, HELD_OUT, SHARING])
+def test_prunings_are_evaluated_from_the_arrays(instance):
+    for keeps in handmade.prunings(instance):
+        assert evaluate(instance, kept(*keeps)) == handmade.evaluate(instance, keeps)
+
+
+def test_what_is_no_pruning_of_an_instance_has_no_value():
+    assert evaluate(HELD_OUT, kept(0, 1)) == "node 1 is kept under a parent that is not"
+    assert evaluate(changed(STANDARD, error_unit=-1), FIRST) == "instance: error_unit and cost_unit must be positive"
 
 
 @pytest.mark.parametrize("claim", TRUE_PRUNINGS.values(), ids=TRUE_PRUNINGS)
