@@ -690,7 +690,7 @@ CLAIMS = [
         CERTIFICATE,
     ),
     Claim(
-        "integrality and total unimodularity for every forest, routing and price list, machine-checked in Coq",
+        "integrality, total unimodularity, strong duality, and where Corollary 4.3 holds, for every forest, in Coq",
         THEOREM,
         Ruling.TRUE,
         the_theorem_is_machine_checked,
