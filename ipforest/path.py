@@ -435,7 +435,7 @@ def prune_path(
     lam_range : tuple of two numbers, optional
         Resolve only breakpoints with ``low < lam <= high``; the rest is skipped.
     progress : callable, optional
-        Called with the share of nodes whose breakpoint is known and a message.
+        Called with the share of the work that is done, about, and a message, at least twice a second.
 
     Returns
     -------

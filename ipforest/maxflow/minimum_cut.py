@@ -24,7 +24,7 @@ from ipforest.maxflow.network import (
     nodes_of_level,
 )
 from ipforest.maxflow.persistency import drop_unprofitable, set_aside
-from ipforest.maxflow.waves import LABELS_TOO_NARROW, NEAR, push_waves
+from ipforest.maxflow.waves import EXACT, NEAR, push_waves
 
 
 @inner_njit
@@ -189,7 +189,7 @@ def cut(
     rounds : int
     outcome : int
         EXACT, then the flow is maximum where it matters for the cut, with `all_flow` everywhere; NEAR: the cut is
-        minimal up to a share `tolerance` of the excess; LABELS_TOO_NARROW: nothing was found.
+        minimal up to a share `tolerance` of the excess; LABELS_TOO_NARROW or STOPPED: nothing was found.
     """
     problem, flow, labels, worth = network.problem, network.flow, network.labels, network.worth
     left, n_kept = part, 0
@@ -199,7 +199,7 @@ def cut(
         left = Part(nodes, _met(labels.label, worth.n_payers, part.acquisitions))
     load_start(problem, flow, labels.level, left, lam, flow_scale)
     rounds, outcome = push_waves(network, left, lam, tolerance, tuning)
-    if outcome != LABELS_TOO_NARROW:
+    if outcome in (EXACT, NEAR):
         n_kept = mark_kept(problem, flow, labels, left, lam.q)
     if outcome == NEAR:
         n_kept = _without_worthless(problem, labels, worth, left, lam)

@@ -190,10 +190,15 @@ class SpanningForest(NamedTuple):
     place: Array
 
 
+STOP, ROUNDS = 0, 1
+"""Places of `Network.signals`."""
+
+
 class Network(NamedTuple):
     """All arrays, which subproblems share.
 
-    Each owns some nodes and acquisitions, and whoever works on it writes only the entries of these.
+    Each owns some nodes and acquisitions, and whoever works on it writes only the entries of these. ``signals``, int64
+    (2,), is for everyone: not 0 at `STOP` ends all waves after their round, and at `ROUNDS` rounds are counted.
     """
 
     problem: Problem
@@ -201,6 +206,7 @@ class Network(NamedTuple):
     labels: Labels
     worth: Worth
     forest: SpanningForest
+    signals: Array
 
     def with_wide_labels(self) -> Network:
         """Return the network with labels for augmenting paths of any length."""
@@ -239,6 +245,7 @@ def build_network(parent: Array, gain: Array, split_cost: Array, indptr: Array, 
         Labels(zeros(n, np.int32), zeros(m, np.uint8), 250, zeros(m), zeros(m)),
         Worth(zeros(n), zeros(m, np.int32), zeros(m, np.int32)),
         SpanningForest(zeros(m, np.int32), zeros(m), zeros(n, np.int32), zeros(n, np.int32)),
+        signals=zeros(2),
     )
 
 

@@ -12,15 +12,15 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import gcd, inf
+from math import gcd, inf, log2
 from typing import TypeAlias
 
 import numpy as np
 
-from ipforest.maxflow.network import TUNING, Lambda, Part, Tuning, build_network
+from ipforest.maxflow.network import ROUNDS, STOP, TUNING, Lambda, Part, Tuning, build_network
 from ipforest.maxflow.presolve import ReducedProblem
 from ipforest.maxflow.subproblems import Report, Task, rejoin, settle_ends, solve
-from ipforest.maxflow.waves import EXACT, LABELS_TOO_NARROW, NEAR
+from ipforest.maxflow.waves import EXACT, LABELS_TOO_NARROW, NEAR, STOPPED
 from ipforest.progress import ProgressCallback
 from ipforest.rational import INT64_SAFE
 
@@ -63,6 +63,9 @@ Halves: TypeAlias = tuple[Subproblem | None, Subproblem | None]
 Outcome: TypeAlias = tuple[list[Subproblem], list[Subproblem]]
 """Resolved subproblems and open ones."""
 
+REPORT_EVERY_S = 0.5
+"""Seconds between two reports while a cut takes its time."""
+
 
 @dataclass(frozen=True, slots=True)
 class TentativeSplit:
@@ -77,6 +80,14 @@ class TentativeSplit:
     middle: int
     stop: int
     lam: Lambda
+
+
+class CutStopped(Exception):
+    """A cut ended at a signal; `problem` is still open, with the flow that was found."""
+
+    def __init__(self, problem: Subproblem) -> None:
+        super().__init__()
+        self.problem = problem
 
 
 class ParametricCut:
@@ -115,6 +126,7 @@ class ParametricCut:
         if self.node_order.size:
             everything = slice(0, self.node_order.size), slice(0, self.acquisition_order.size)
             self.open.append(Subproblem(*everything, 0, Fraction(0), inf))
+        self._work = self._work_on(self.open)
 
     def part(self, problem: Subproblem) -> Part:
         """Return the nodes and acquisitions of a subproblem, views of the permutations."""
@@ -124,6 +136,14 @@ class ParametricCut:
         """Count the live triples of a subproblem."""
         nodes, _ = self.part(problem)
         return int(np.sum(self.network.problem.row_end[nodes] - self.network.problem.row_start[nodes]))
+
+    def share_done(self, still_open: Sequence[Subproblem]) -> float:
+        """Estimate which share of the work is done."""
+        return 1.0 - self._work_on(still_open) / self._work if still_open else 1.0
+
+    def _work_on(self, problems: Sequence[Subproblem]) -> float:
+        """Estimate work: each halving of a subproblem visits its triples once."""
+        return sum((n + 1) * log2(n + 2) for n in map(self.n_triples, problems))
 
     def totals(self, problem: Subproblem) -> tuple[int, int, int]:
         """Sum the gain, the cost and the positive gains of a subproblem."""
@@ -187,7 +207,11 @@ class ParametricCut:
         upper, lower, outcome = self._cut(problem, lam, self.tuning.tolerance)
         if outcome != NEAR or upper is None or lower is None:
             return upper, lower
-        more, lower = self.cut_at(lower, lam)
+        try:
+            more, lower = self.cut_at(lower, lam)
+        except CutStopped as stopped:
+            whole = self.joined([upper, stopped.problem])
+            raise CutStopped(replace(whole, lam_low=problem.lam_low, lam_high=problem.lam_high)) from None
         if more is not None:
             upper = self.joined([upper, more])
         if lower is not None:
@@ -203,7 +227,7 @@ class ParametricCut:
         if size > self.tuning.small:
             return self.split_once(problem)
         report, parts = self._solve(problem, Task(self.break_even(problem), problem.flow_q, problem.n_nodes * 2))
-        if report.n_open:
+        if report.n_open and report.outcome != STOPPED:
             self.break_even(parts[report.n_trivial])
             self.network = self.network.with_wide_labels()
         return parts[: report.n_trivial], parts[report.n_trivial :]
@@ -297,6 +321,8 @@ class ParametricCut:
         if report.outcome == LABELS_TOO_NARROW:
             self.network = self.network.with_wide_labels()
             report, parts = self._solve(problem, Task(lam, 0))
+        if report.outcome == STOPPED:
+            raise CutStopped(parts[0])
         exact, at = report.outcome == EXACT, Fraction(*lam)
         if report.n_kept == 0:
             lower = replace(parts[0], resolved=None, lam_high=min(at, problem.lam_high))
@@ -317,15 +343,22 @@ class ParametricCut:
 def resolve(
     cut: ParametricCut, max_points: int | None, report: ProgressCallback, n_skipped: int, lambda_unit: float
 ) -> None:
-    """Split open subproblems, largest first, on all cores, until none is left or there are `max_points`."""
+    """Split open subproblems, largest first, on all cores, until none is left or there are `max_points`.
+
+    An interrupt ends the cuts under way after their round; what they found so far is where they go on.
+    """
     n_threads = os.cpu_count() or 1
     step = cut.resolve_or_split if max_points is None else cut.split_once
     running: dict[Future[Outcome], Subproblem] = {}
+    signals, shown = cut.network.signals, 0.0
 
     def collect(finished: Iterable[Future[Outcome]]) -> None:
         for future in finished:
-            problem = running.pop(future)
-            if future.exception() is not None:
+            problem, error = running.pop(future), future.exception()
+            if isinstance(error, CutStopped):
+                cut.open.append(error.problem)
+                continue
+            if error is not None:
                 cut.open.append(problem)
             resolved, still_open = future.result()
             cut.done += resolved
@@ -342,16 +375,21 @@ def resolve(
                     problem = cut.open.pop()
                     running[pool.submit(step, problem)] = problem
                 if running:
-                    collect(wait(running, return_when=FIRST_COMPLETED).done)
+                    collect(wait(running, REPORT_EVERY_S, return_when=FIRST_COMPLETED).done)
                 elif cut.tentative:
                     cut.check()
                 else:
                     break
-                settled = sum(problem.n_nodes for problem in cut.done)
-                left = _remaining([*cut.open, *running.values()], lambda_unit)
-                report(settled / cut.node_order.size, f"{len(cut.done)} breakpoints{left}")
+                still_open = [*cut.open, *running.values()]
+                shown = max(shown, cut.share_done(still_open))
+                left = _remaining(still_open, lambda_unit)
+                report(shown, f"{signals[ROUNDS]} rounds, {len(cut.done)} breakpoints{left}")
+        except KeyboardInterrupt:
+            signals[STOP] = 1
+            raise
         finally:
             collect(wait(running).done)
+            signals[STOP] = 0
 
 
 def _remaining(problems: Sequence[Subproblem], lambda_unit: float) -> str:

@@ -25,7 +25,7 @@ from ipforest._arrays import Array
 from ipforest._numba import inlined, inner_njit, njit
 from ipforest.maxflow.minimum_cut import cut
 from ipforest.maxflow.network import KEPT, Flow, Labels, Lambda, Network, Part, Problem, Tuning
-from ipforest.maxflow.waves import EXACT, LABELS_TOO_NARROW
+from ipforest.maxflow.waves import EXACT, LABELS_TOO_NARROW, STOPPED
 
 SAFE = 2.0**62
 
@@ -207,7 +207,8 @@ def solve(network: Network, part: Part, task: Task, tuning: Tuning, found: Array
     found : int64 (nodes.size, 6)
         Receives node begin and end, acquisition begin and end, p, q: at its front what was cut trivially, with the
         lambda, at its end what is open, with p = 0 and the scale of its flow as q; both by falling lambda. Work stops
-        before `max_cuts` at a part that does not fit 64 bits or needs wider labels; it is the first of the open ones.
+        before `max_cuts` at a signal, or at a part that does not fit 64 bits or needs wider labels; it is the first of
+        the open ones.
 
     Returns
     -------
@@ -231,8 +232,8 @@ def solve(network: Network, part: Part, task: Task, tuning: Tuning, found: Array
         n_kept, more, outcome = cut(network, own, lam, scale, task.tolerance, task.all_flow, tuning)
         n_cuts += 1
         rounds += more
-        if outcome == LABELS_TOO_NARROW:
-            found[top, 5] = 0
+        if outcome in (LABELS_TOO_NARROW, STOPPED):
+            found[top, 5] = 0 if outcome == LABELS_TOO_NARROW else lam.q
             break
         n_open -= 1
         if n_kept == 0 or task.all_flow:

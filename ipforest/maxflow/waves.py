@@ -25,10 +25,10 @@ import numpy as np
 
 from ipforest._arrays import Array
 from ipforest._numba import inlined, inner_njit
-from ipforest.maxflow.network import DEAD, Flow, Labels, Lambda, Network, Part, Problem, Tuning
+from ipforest.maxflow.network import DEAD, ROUNDS, STOP, Flow, Labels, Lambda, Network, Part, Problem, Tuning
 from ipforest.maxflow.spanning_forest import route_along_forest
 
-LABELS_TOO_NARROW, NEAR, EXACT = 0, 1, 2
+LABELS_TOO_NARROW, NEAR, EXACT, STOPPED = 0, 1, 2, 3
 """How `push_waves` ended."""
 
 
@@ -283,7 +283,7 @@ def push_waves(network: Network, part: Part, lam: Lambda, tolerance: float, tuni
     rounds : int
     outcome : int
         EXACT; NEAR, then the levels of the nodes that are nearly cut off are DEAD, too; LABELS_TOO_NARROW: excess is
-        left beyond the largest label.
+        left beyond the largest label; STOPPED by a signal.
     """
     problem, flow, labels = network.problem, network.flow, network.labels
     gain, level, nodes = problem.gain, labels.level, part.nodes
@@ -291,7 +291,7 @@ def push_waves(network: Network, part: Part, lam: Lambda, tolerance: float, tuni
     supply = 0
     for i in range(nodes.size):
         supply += lam.q * max(gain[nodes[i]], 0)
-    while True:
+    while network.signals[STOP] == 0:
         top, live, complete = _label(problem, flow, labels, part)
         if live == 0:
             return rounds, EXACT if complete else LABELS_TOO_NARROW
@@ -304,6 +304,8 @@ def push_waves(network: Network, part: Part, lam: Lambda, tolerance: float, tuni
                 return rounds, NEAR
         _sweep(problem, flow, labels, nodes)
         rounds += 1
+        network.signals[ROUNDS] += 1
         if rounds >= next_forest and live < supply // tuning.dust:
             route_along_forest(problem, flow, level, network.forest, part, lam, live, tuning)
             next_forest = 2 * rounds
+    return rounds, STOPPED

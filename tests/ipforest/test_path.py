@@ -13,8 +13,11 @@ from strategies import instances, lambdas
 
 from ipforest import PruningInstance, Status, solve, solve_budget
 from ipforest.experiments.synthetic import synthetic_instance
-from ipforest.maxflow.network import Tuning
+from ipforest.maxflow.network import STOP, Tuning
+from ipforest.maxflow.parametric_cut import CutStopped, ParametricCut, resolve
+from ipforest.maxflow.presolve import presolve
 from ipforest.path import PathSearch, PruningPath, prune_path
+from ipforest.progress import silent
 from proofs.certificates.optimality import verify_optimality
 from proofs.crosschecks.brute_force import brute_force, prunings
 
@@ -327,6 +330,66 @@ def test_an_interrupt_between_a_tentative_split_and_its_check_keeps_only_what_is
     assert path.status is Status.INTERRUPTED
     assert "tentative split" in log.text
     assert_true_where_it_speaks(path, prune_path(instance))
+
+
+@pytest.mark.parametrize("tuning", [Tuning(), ONE_CUT_A_CALL, TENTATIVE], ids=["small", "exact", "tentative"])
+def test_a_cut_that_is_stopped_goes_on_later(middle_sized, tuning):
+    cut = ParametricCut(presolve(middle_sized), tuning)
+    cut.network.signals[STOP] = 1
+    try:
+        done, still_open = cut.resolve_or_split(cut.open.pop())
+    except CutStopped as stopped:
+        done, still_open = [], [stopped.problem]
+    assert not done
+    cut.open, cut.network.signals[STOP] = still_open, 0
+    resolve(cut, None, silent, 0, 1.0)
+    assert_same_breakpoints(cut, middle_sized)
+
+
+def test_a_tentative_split_that_is_stopped_halfway_is_undone(monkeypatch):
+    instance = next(with_wrong_splits())
+    cut = ParametricCut(presolve(instance), TENTATIVE)
+    cut_at = cut.cut_at
+
+    def stop_and_cut(problem, lam):
+        cut.network.signals[STOP] = 1
+        return cut_at(problem, lam)
+
+    monkeypatch.setattr(cut, "cut_at", stop_and_cut)
+    problem, size, whole = split_until_stopped(cut)
+    monkeypatch.undo()
+    assert (whole.nodes, whole.acquisitions, cut.n_triples(whole)) == (problem.nodes, problem.acquisitions, size)
+    cut.open.append(whole)
+    cut.network.signals[STOP] = 0
+    resolve(cut, None, silent, 0, 1.0)
+    assert_same_breakpoints(cut, instance)
+
+
+def split_until_stopped(cut):
+    """Return the subproblem that was to be split, its triples, and what is left of it."""
+    while True:
+        problem = cut.open.pop()
+        size = cut.n_triples(problem)
+        try:
+            done, still_open = cut.resolve_or_split(problem)
+        except CutStopped as stopped:
+            return problem, size, stopped.problem
+        cut.done += done
+        cut.open += still_open
+
+
+def assert_same_breakpoints(cut, instance):
+    unit = instance.error_unit / instance.cost_unit
+    found = sorted(Fraction(*problem.resolved) * unit for problem in cut.done)
+    assert tuple(found) == prune_path(instance).breakpoints
+
+
+def test_progress_moves_with_every_cut_and_never_back(middle_sized):
+    search, shares = PathSearch(middle_sized, tuning=ONE_CUT_A_CALL), []
+    search.run(lambda share, message: shares.append(share))
+    assert shares == sorted(shares)
+    assert len(set(shares)) > len(search.path().breakpoints) / 2
+    assert shares[0] < 0.5
 
 
 def test_progress_ends_with_everything_settled(middle_sized):
