@@ -24,12 +24,19 @@ def matrices():
     changed = network.copy()
     changed[tuple(rng.choice(np.argwhere(changed)))] *= -1
     half = random_network_matrix(rng, 100, 100)
+    chain = r10_hoffman()
+    for _ in range(39):
+        chain = two_sum(chain, r10_hoffman())
     return {
         "network": (network, True),
         "transpose": (network.T, True),
         "one sign changed": (changed, False),
         "2-sums with R10": (two_sum(two_sum(half, r10_hoffman()), half.T), True),
-        "IP3": (formulation_matrix(fitted_instance(3, n_trees=40, depth=12, n_examples=750), "ip3"), True),
+        "forty R10 in a chain": (chain, True),
+        "IP3, 129,000 rows": (
+            formulation_matrix(fitted_instance(3, n_trees=81, depth=12, n_examples=269), "ip3"),
+            True,
+        ),
     }
 
 
