@@ -129,8 +129,8 @@ def _digest(kind: str, parts: Mapping[str, Any]) -> str:
     digest = hashlib.sha256(f"ipforest {kind} 1\n".encode())
     for name, value in parts.items():
         if isinstance(value, np.ndarray):
-            digest.update(f"{name} {value.dtype.name} {value.shape}\n".encode())
-            digest.update(np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<")).data)
+            content = np.asarray(value, dtype=value.dtype.newbyteorder("<")).tobytes()
+            digest.update(f"{name} {value.dtype.name} {value.shape}\n".encode() + content)
         else:
             digest.update(f"{name} {value}\n".encode())
     return digest.hexdigest()
@@ -213,7 +213,9 @@ def verify_pruned(certificate: Certificate, forest: Forest, pruned: Forest) -> V
         What the certificate proves of the pruned forest, when accepted.
     """
     kept = _kept_of(forest, pruned)
-    if kept is None or fingerprint_of_forest(forest.prune(Pruning(kept))) != fingerprint_of_forest(pruned):
+    if kept is None:
+        return refuse("pruned: the trees of the forest given are no parts of the model's")
+    if fingerprint_of_forest(forest.prune(Pruning(kept))) != fingerprint_of_forest(pruned):
         return refuse("pruned: the forest given is no pruning of the model")
     return _verify_pruning("pruned", certificate, kept)
 

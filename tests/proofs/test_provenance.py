@@ -13,6 +13,7 @@ from proofs.certificates.path_file import write_path_certificate
 from proofs.certificates.pruning_file import read_certificate, write_certificate
 from proofs.provenance import (
     bound_within,
+    fingerprint_of_examples,
     fingerprint_of_forest,
     fingerprint_of_prices,
     provenance,
@@ -93,6 +94,14 @@ def test_what_the_instance_was_made_from_is_refused_by_name(at_lambda, name, cha
     refused(verify_origin(without(at_lambda, name), *change), "instance: the model, examples and prices given")
 
 
+def test_reasons_show_what_was_exchanged(at_lambda):
+    reason = verify_origin(at_lambda, FOREST, EXAMPLES, COSTS, "gini").reason
+    assert reason == "loss: the certificate was made with misclassification, the one given is gini"
+    reason = verify_origin(at_lambda, fit(seed=1), *ORIGIN[1:]).reason
+    known, given = (fingerprint_of_forest(forest)[:12] for forest in (FOREST, fit(seed=1)))
+    assert reason == f"model: the certificate was made with {known}..., the one given is {given}..."
+
+
 def test_models_of_one_instance_are_told_apart(at_lambda):
     value = FOREST.value.copy()
     value[-1] = np.roll(value[-1], 1)
@@ -110,6 +119,18 @@ def test_fingerprints_of_forests_depend_on(name):
         values[0] = ~values[0] if name == "missing_left" else (values[0] + 1) % 4
         other = replace(FOREST, **{name: values})
     assert fingerprint_of_forest(other) != fingerprint_of_forest(FOREST)
+
+
+def test_fingerprints_of_forests_depend_on_the_classes():
+    other = replace(FOREST, classes=np.array(["a", "b", "c"]))
+    assert fingerprint_of_forest(other) != fingerprint_of_forest(FOREST)
+
+
+def test_fingerprints_depend_on_every_number():
+    many = np.tile(EXAMPLES, (9, 1))
+    other = many.copy()
+    other[len(many) // 2, 1] += 1
+    assert fingerprint_of_examples(FOREST, many) != fingerprint_of_examples(FOREST, other)
 
 
 @pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
@@ -143,9 +164,11 @@ def test_another_pruned_forest_is_refused_by_name(at_lambda, within_budget):
     cheap = replace(within_budget, provenance={"budget": "1/2"})
     refused(verify_pruned(cheap, FOREST, FOREST), "pruned: its pruning costs ")
     own = FOREST.prune(AT_LAMBDA.pruning)
-    for other in (fit(n_trees=3), fit(seed=1), replace(own, value=own.value[:, ::-1])):
-        refused(verify_pruned(at_lambda, FOREST, other), "pruned: the forest given is no pruning of the model")
-    refused(verify_pruned(at_lambda, own, FOREST), "pruned: the forest given is no pruning of the model")
+    other = replace(own, value=own.value[:, ::-1])
+    refused(verify_pruned(at_lambda, FOREST, other), "pruned: the forest given is no pruning of the model")
+    for known, other in ((FOREST, fit(n_trees=3)), (own, FOREST)):
+        refused(verify_pruned(at_lambda, known, other), "pruned: the trees of the forest given are no parts of the")
+    assert not verify_pruned(at_lambda, FOREST, fit(seed=1))
     refused(verify_pruned(at_lambda, own, own), "pruned: kept: expected")
 
 
@@ -188,6 +211,7 @@ def test_the_path_bounds_every_budget(within_budget):
 def test_files_beside_the_certificate(at_lambda, tmp_path):
     (tmp_path / "a.txt").write_text("a")
     (tmp_path / "b.txt").write_text("b")
+    (tmp_path / "model").write_text("not an entry of a file")
     entries = provenance(*ORIGIN, files=[tmp_path / "a.txt", tmp_path / "b.txt"])
     certificate = replace(at_lambda, provenance=entries)
     assert verify_files(certificate, tmp_path).reason == "a.txt, b.txt beside the certificate as written with it"
