@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
@@ -100,7 +100,14 @@ class _Place(NamedTuple):
     stopped: npt.NDArray[np.int32]
 
 
-def record_paths(trees: TreesInOrder, seller: Seller, X: Array, y: Array, max_cost: object | None) -> StoppingPaths:
+def record_paths(
+    trees: TreesInOrder,
+    seller: Seller,
+    X: Array,
+    y: Array,
+    max_cost: object | None,
+    loss: Callable[[FloatArray, Array], FloatArray] | None = None,
+) -> StoppingPaths:
     """Walk examples on until their label is settled; note how sure and right it is at each stage, and what is bought.
 
     Parameters
@@ -112,6 +119,8 @@ def record_paths(trees: TreesInOrder, seller: Seller, X: Array, y: Array, max_co
         Class labels.
     max_cost : number, optional
         What each example may pay at most.
+    loss : callable (outputs, y) -> ndarray, shape (n_samples,), optional
+        What stopping with such outputs, shape (n_samples, n_classes), loses; by default 1 for a wrong label.
 
     Returns
     -------
@@ -129,8 +138,8 @@ def record_paths(trees: TreesInOrder, seller: Seller, X: Array, y: Array, max_co
             sessions.buy_from(table, given)
         outputs, settled = trees.foresee(sessions.progress, rows)
         leads.append(_scatter(margin(outputs), rows, last.size, 0.0))
-        wrong = (sessions.labels(outputs) != y[rows]).astype(np.float64)
-        losses.append(_scatter(wrong, rows, last.size, losses[-1] if losses else 0.0))
+        lost = (sessions.labels(outputs) != y[rows]).astype(np.float64) if loss is None else loss(outputs, y[rows])
+        losses.append(_scatter(lost, rows, last.size, losses[-1] if losses else 0.0))
         rows = rows[(sessions.wanted[rows] != ANSWERS) & ~settled]
         before = sessions.units_paid[rows]
         sessions.buy_from(table, rows)

@@ -294,9 +294,7 @@ def _joint(task: Task, estimator: BudgetBoost | BudgetForest) -> Iterator[Option
     model = _fit(estimator.set_params(feature_costs=task.costs, random_state=task.seed), task)
     places = [int(model.frontier_.within(budget)) for budget in (0, *task.budgets)]
     for place, option in zip(places, at_budgets(model, task, (0, *task.budgets)), strict=True):
-        yield option._replace(
-            validation_cost=float(model.frontier_.cost[place]), validation_error=float(model.frontier_.error[place])
-        )
+        yield option._replace(validation_cost=float(model.frontier_.cost[place]))
 
 
 def budget_boost(task: Task) -> Iterator[Option]:

@@ -30,8 +30,8 @@ REFITS = ("newton", "alternate", None)
 DEAREST, CHEAPEST = 0.3, 1e-4
 """A typical unit is priced first at the one, last at the other share of the loss of the best constant."""
 
-PATIENCE = 3
-"""Growing ends when the validation loss has not fallen at so many prices."""
+CHUNKS = 3
+"""Rounds at one price are grown in so many parts; where the validation loss does not fall, the next price follows."""
 
 
 class BudgetBoost(JointFrontier):
@@ -46,8 +46,8 @@ class BudgetBoost(JointFrontier):
     Parameters
     ----------
     n_estimators : int, default=200
-        Rounds, shared equally among the prices; each grows one tree, with more than two classes one per class. Growing
-        stops early when the validation loss has not fallen at three prices.
+        Most rounds, shared equally among the prices; each grows one tree, with more than two classes one per class. At
+        each price, growing stops early where the validation loss does not fall.
     learning_rate : float, default=0.2
     max_leaf_nodes : int or sequence of int, default=(8, 32)
         Leaves per tree; of several sizes each gives an ensemble.
@@ -169,20 +169,21 @@ class BudgetBoost(JointFrontier):
         validation: Labelled,
         random: Any,
     ) -> list[BoostedTrees]:
-        """Grow at one price after another; return what stands after each, up to the least validation loss."""
-        trees, prefixes, losses = start, [], [mean_loss(start, validation.X, validation.y)]
-        ends = np.linspace(0, self.n_estimators, len(prices) + 1).round().astype(int)
-        for price, n_rounds in zip(prices, np.diff(ends).tolist(), strict=True):
-            seed = int(random.randint(2**30))
-            grown = data.go_on(trees, n_rounds, replace(grower, price_weight=price), seed)
-            if grown.n_trees == trees.n_trees:
-                continue
-            trees = grown
-            prefixes.append(trees)
-            losses.append(mean_loss(trees, validation.X, validation.y))
-            if int(np.argmin(losses)) + PATIENCE < len(losses):
-                break
-        return prefixes[: max(1, int(np.argmin(losses)))]
+        """Grow at one price after another, at each while the validation loss falls; return what stands after each."""
+        trees, least, prefixes = start, mean_loss(start, validation.X, validation.y), []
+        ends = np.linspace(0, self.n_estimators, CHUNKS * len(prices) + 1).round().astype(int)
+        chunks = np.diff(ends).reshape(len(prices), CHUNKS)
+        for price, rounds in zip(prices, chunks.tolist(), strict=True):
+            before = trees
+            for n_rounds in filter(None, rounds):
+                grown = data.go_on(trees, n_rounds, replace(grower, price_weight=price), int(random.randint(2**30)))
+                loss = mean_loss(grown, validation.X, validation.y)
+                if loss >= least:
+                    break
+                trees, least = grown, loss
+            if trees is not before:
+                prefixes.append(trees)
+        return prefixes
 
     def _pruned(self, data: Boosting, grown: BoostedTrees, grower: Grower, paying: Labelled) -> Iterator[BoostedTrees]:
         """Prune at several lambdas, and refit."""

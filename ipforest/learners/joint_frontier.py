@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from functools import partial
 from math import inf
 from typing import Any, NamedTuple, Self
 
@@ -14,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from ipforest._arrays import FloatArray, IntArray
+from ipforest._arrays import Array, FloatArray, IntArray
 from ipforest.base import BudgetedEstimator, check_share, optional_number, split_rows
 from ipforest.cascades.early_exit import EarlyExitPolicy, record_paths
 from ipforest.cascades.stopping import LearntStopping, learn_stopping
@@ -42,25 +43,25 @@ class Member(NamedTuple):
     Parameters
     ----------
     trees : TreesInOrder
-    cost, error : float
-        Averages over the validation examples when nobody stops.
+    cost, loss : float
+        Averages over the validation examples when nobody stops; see `soft_error`.
     learnt : tuple of LearntStopping
         Rules that may stop it, measured by cross-fitting on the same examples.
     """
 
     trees: TreesInOrder
     cost: float
-    error: float
+    loss: float
     learnt: tuple[LearntStopping, ...]
 
 
 class Frontier(NamedTuple):
-    """Choices that no other undercuts in both cost and error, by rising cost.
+    """Choices that no other undercuts in both cost and loss, by rising cost.
 
     Parameters
     ----------
-    cost, error : ndarray of float64, shape (n_choices,)
-        Averages over the validation examples.
+    cost, loss : ndarray of float64, shape (n_choices,)
+        Averages over the validation examples; see `soft_error`.
     member : ndarray of int64, shape (n_choices,)
         Which ensemble.
     rule : ndarray of int64, shape (n_choices,)
@@ -70,7 +71,7 @@ class Frontier(NamedTuple):
     """
 
     cost: FloatArray
-    error: FloatArray
+    loss: FloatArray
     member: IntArray
     rule: IntArray
     level: FloatArray
@@ -80,19 +81,19 @@ class Frontier(NamedTuple):
         """Collect what the members come to at every level of every rule, and when nobody stops."""
         parts = []
         for number, member in enumerate(members):
-            parts.append((number, -1, np.array([member.cost]), np.array([member.error]), np.array([-inf])))
+            parts.append((number, -1, np.array([member.cost]), np.array([member.loss]), np.array([-inf])))
             for place, (_, curve) in enumerate(member.learnt):
                 parts.append((number, place, curve.cost, curve.error, curve.level))
-        numbers, places, costs, errors, levels = zip(*parts, strict=True)
+        numbers, places, costs, losses, levels = zip(*parts, strict=True)
         sizes = [part.size for part in costs]
-        cost, error, level = np.concatenate(costs), np.concatenate(errors), np.concatenate(levels)
-        order = np.lexsort((error, cost))
-        kept = order[error[order] < np.minimum.accumulate(np.append(inf, error[order][:-1]))]
+        cost, loss, level = np.concatenate(costs), np.concatenate(losses), np.concatenate(levels)
+        order = np.lexsort((loss, cost))
+        kept = order[loss[order] < np.minimum.accumulate(np.append(inf, loss[order][:-1]))]
         which, rule = np.repeat(numbers, sizes), np.repeat(places, sizes)
-        return cls(cost[kept], error[kept], which[kept], rule[kept], level[kept])
+        return cls(cost[kept], loss[kept], which[kept], rule[kept], level[kept])
 
     def within(self, budget: object | None) -> int:
-        """Find the choice of least error within a budget, or for any cost.
+        """Find the choice of least loss within a budget, or for any cost.
 
         Raises
         ------
@@ -209,12 +210,13 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         policy, seller = TreesInOrder(trees), self._seller()
         sessions = Sessions(policy, seller, validation.y.size, max_cost=self.max_cost)
         sessions.see(validation.X)
-        error = float(np.mean(sessions.labels(sessions.outputs) != validation.y))
+        loss = partial(soft_error, classes=self.classes_)
+        lost = float(loss(sessions.outputs, validation.y).mean())
         learnt: tuple[LearntStopping, ...] = ()
         if self.stopping is None or self.stopping:
-            paths = record_paths(policy, seller, validation.X, validation.y, self.max_cost)
+            paths = record_paths(policy, seller, validation.X, validation.y, self.max_cost, loss)
             learnt = learn_stopping(self.stopping, paths, N_FOLDS)
-        return Member(policy, float(sessions.paid.mean()), error, learnt)
+        return Member(policy, float(sessions.paid.mean()), lost, learnt)
 
     def _choose(self) -> None:
         self.choice_ = self.frontier_.within(self.budget)
@@ -232,6 +234,30 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def soft_error(outputs: FloatArray, y: Array, classes: Array) -> FloatArray:
+    """Compute the mean of being wrong, 0 or 1, and of the Brier score, halved to lie in 0..1.
+
+    With few validation examples the one is too coarse to choose by, and thousands of choices find one that is lucky;
+    the other is finer and nearly agrees.
+
+    Parameters
+    ----------
+    outputs : ndarray of float64, shape (n_samples, n_classes)
+        Class probabilities.
+    y : ndarray, shape (n_samples,)
+        Labels; one that is no class is always wrong.
+    classes : ndarray, shape (n_classes,)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_samples,)
+    """
+    truth = np.equal(y[:, None], classes)
+    wrong = ~truth[np.arange(y.size), np.argmax(outputs, axis=1)]
+    brier = np.square(outputs - truth).sum(axis=1) / 2
+    return np.asarray((wrong + brier) / 2)
 
 
 def check_integer(value: object, name: str, least: int) -> None:
