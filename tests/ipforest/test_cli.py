@@ -228,8 +228,8 @@ from ipforest.cli import prune as prune_command
 from ipforest.maxflow.network import Tuning
 
 class Hanging(path.PathSearch):
-    def __init__(self, instance):
-        super().__init__(instance, tuning=Tuning(small=-1))
+    def __init__(self, *arguments):
+        super().__init__(*arguments, tuning=Tuning(small=-1))
 
     def run_saved(self, file, progress):
         def report(share, message):
