@@ -29,4 +29,5 @@ def test_runs(path):
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")
     notebook = nbformat.read(path, as_version=4)
-    nbclient.NotebookClient(notebook, timeout=TIME_LIMIT_S, kernel_name="python3").execute()
+    in_its_folder = {"metadata": {"path": str(path.parent)}}
+    nbclient.NotebookClient(notebook, timeout=TIME_LIMIT_S, kernel_name="python3", resources=in_its_folder).execute()
