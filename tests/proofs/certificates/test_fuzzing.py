@@ -11,7 +11,9 @@ COMMAND = Path(__file__).parents[2] / "fuzz_certificates.py"
 
 
 @pytest.mark.parametrize(
-    ("seconds", "first_seed"), [(3, 1000), pytest.param(120, 2000, marks=[pytest.mark.slow, pytest.mark.long])], ids=["seconds", "minutes"]
+    ("seconds", "first_seed"),
+    [(3, 1000), pytest.param(120, 2000, marks=[pytest.mark.slow, pytest.mark.long])],
+    ids=["seconds", "minutes"],
 )
 def test_changed_files_are_refused_or_true(seconds, first_seed):
     command = [sys.executable, COMMAND, "--seconds", str(seconds), "--seed", str(first_seed)]
