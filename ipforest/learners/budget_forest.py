@@ -21,6 +21,7 @@ from ipforest.learners.joint_frontier import (
     spread_prunings,
 )
 from ipforest.path import prune_path
+from ipforest.results import Pruning
 
 DEAREST, CHEAPEST = 0.2, 2e-3
 """Growing prices a typical unit at these shares of the impurity of all examples, and some between; and at nothing."""
@@ -133,6 +134,8 @@ class BudgetForest(JointFrontier):
             state = AcquisitionState.per_example(self.costs_, labels.size)
             grower = self._grower(lam, n_tried)
             forest = self._grow(grower, X, coded, labels, training.weight, state, random)
+            if lam == 0:
+                yield forest.prune(Pruning(np.zeros(forest.n_internal, dtype=bool)))
             yield forest
             path = prune_path(PruningInstance.from_forest(forest, paying.X, self.costs_, self.loss))
             for _, pruning in spread_prunings(path, self.n_prunings):

@@ -78,15 +78,18 @@ def test_unknown_methods_are_refused(capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", [*METHODS, *list(ABLATIONS)[1:]])
+@pytest.mark.parametrize(
+    "method", [*METHODS, *(pytest.param(name, marks=pytest.mark.long) for name in ABLATIONS if name not in METHODS)]
+)
 def test_every_method_has_options(method: str) -> None:
     if not frontier.available([method]):
         pytest.skip("needs a library")
     records = frontier_experiment(["iris"], [method]).run({"data": "iris", "method": method, "trees": 4, "seed": 0})
     assert len(records) == 8
     assert all(line["validation_cost"] <= line["budget"] * (1 + 1e-9) for line in records)
-    assert records[-1]["error"] <= 0.34
-    assert records[-1]["validation_error"] <= records[0]["validation_error"]
+    errors = [line["validation_error"] for line in records]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] < 0.6 or method == "cost-complexity"  # which is blind to prices, and buys more than this
 
 
 def test_a_context_says_which_block_matters() -> None:

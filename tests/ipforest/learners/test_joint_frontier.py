@@ -61,6 +61,7 @@ def test_nobody_is_stopped_without_rules() -> None:
         assert np.all(model.frontier_.rule == -1)
         trees = model.trees_.trees
         np.testing.assert_array_equal(model.cost(X), trees.cost(X, model.costs_))
+        assert model.at_budget(0).cost(X).max() == 0
 
 
 @pytest.mark.parametrize("quick", [QUICK_BOOST, QUICK_FOREST])
