@@ -431,10 +431,16 @@ def test_proofs_are_accepted(matrix, proof):
     assert by_subdeterminants(dense) is True
 
 
-def test_verdicts_name_the_steps():
-    reasons = {name: Certificate(*TRUE_PROOFS[name]).check().reason for name in ("a leaf", "a pivot")}
-    assert "no sums" in reasons["a leaf"]
-    assert "1 pivot" in reasons["a pivot"]
+@pytest.mark.parametrize(
+    ("name", "steps"),
+    [
+        ("a leaf", "3 x 3: no sums, 1 leaf (1 small)"),
+        ("a pivot", "3 x 3: 1 pivot, 1 leaf (1 small)"),
+        ("a 2-sum", "3 x 3: 1 2-sum, 2 leaves (2 small)"),
+    ],
+)
+def test_verdicts_name_the_steps(name, steps):
+    assert Certificate(*TRUE_PROOFS[name]).check().reason == steps
 
 
 @pytest.mark.parametrize(("matrix", "proof", "reason"), FALSE_PROOFS.values(), ids=FALSE_PROOFS)
