@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from matplotlib.figure import Figure
 from sklearn.base import is_classifier
+from sklearn.frozen import FrozenEstimator
 
 from ipforest._arrays import FloatArray
 from ipforest.cascades.adaboost_rs import AdaBoostRS
 from ipforest.cascades.and_or import AndOrCascade
 from ipforest.cascades.astc import ASTC
 from ipforest.cascades.boosting_trick import BoostingTrick
+from ipforest.cascades.classifier_tree import ClassifierTree
 from ipforest.cascades.cronus import Cronus
 from ipforest.cascades.cscc import CSCC
 from ipforest.cascades.cstc import CSTC
@@ -34,8 +37,15 @@ LIMITS = (5, 20, 50, 150, 200)
 
 N_BUDGETS = 12
 
+GOOD = 3
+"""Documents of this degree of relevance or more count for Precision@5 where there are five."""
+
+MEASURES = {"ndcg": "NDCG@5", "precision": "Precision@5", "fit": "squared correlation with relevance"}
+
 Make: TypeAlias = Callable[[dict[str, Any], dict[str, Any]], ClassifierTreeEstimator]
 """Makes a learner of what all share (trees, prices, seed) and of the lambdas."""
+
+Points: TypeAlias = list[dict[str, float]]
 
 
 def _stagewise(shared: dict[str, Any], lambdas: dict[str, Any]) -> StagewiseRegression:
@@ -50,7 +60,6 @@ def _adaboost(shared: dict[str, Any], lambdas: dict[str, Any]) -> AdaBoostRS:
 
 GRADED: dict[str, Make] = {
     "CSTC": lambda shared, lambdas: CSTC(depth=3, **shared, **lambdas),
-    "CSTC without fine-tuning": lambda shared, lambdas: CSTC(depth=3, fine_tune=False, **shared, **lambdas),
     "Cronus": lambda shared, lambdas: Cronus(loss="squared", n_nodes=5, **shared, **lambdas),
     "ASTC": lambda shared, lambdas: ASTC(depth=3, **shared, **lambdas),
     "single classifier": lambda shared, lambdas: CSTC(depth=1, **shared, **lambdas),
@@ -68,28 +77,27 @@ SKEWED: dict[str, Make] = {
 }
 """What Figure 7 compares."""
 
+GROW_THEIR_OWN = ("stage-wise regression", "AdaBoostRS")
+"""These scale the target, or grow trees, in a way of their own; the others share one boosting trick."""
 
-def _cells(methods: dict[str, Make], n_queries: int, n_documents: int) -> Callable[[bool, int], list[Cell]]:
+
+def _cells(n_queries: int, n_documents: int) -> Callable[[bool, int], list[Cell]]:
     def cells(quick: bool, seed: int) -> list[Cell]:
-        """One cell per run and method."""
+        """One cell per run."""
         size = {"queries": n_queries // 2 if quick else n_queries, "documents": n_documents}
         effort = {"trees": 40 if quick else 100, "lambdas": 4 if quick else 10}
-        return [
-            {"seed": seed + run, "method": method, **size, **effort}
-            for run in range(1 if quick else 3)
-            for method in methods
-        ]
+        return [{"seed": seed + run, **size, **effort} for run in range(1 if quick else 3)]
 
     return cells
 
 
 def run_graded(cell: Cell) -> list[Record]:
-    """Measure one method by NDCG@5 on documents of five degrees of relevance."""
+    """Measure all methods on documents of five degrees of relevance; models are judged by NDCG@5."""
     return _run(cell, GRADED, skewed=False)
 
 
 def run_skewed(cell: Cell) -> list[Record]:
-    """Measure one method by Precision@5 where one document in a hundred is relevant."""
+    """Measure all methods where one document in a hundred is relevant; models are judged by Precision@5."""
     return _run(cell, SKEWED, skewed=True)
 
 
@@ -97,56 +105,69 @@ def _run(cell: Cell, methods: dict[str, Make], *, skewed: bool) -> list[Record]:
     training, validation, test = (
         draw_ranking(cell["queries"], cell["documents"], 3 * cell["seed"] + part, skewed=skewed) for part in range(3)
     )
-    shared = {
+    grown: dict[str, Any] = {
         "feature_map": BoostingTrick(cell["trees"], random_state=cell["seed"]),
         "feature_costs": FeatureCosts(prices()),
         "split_cost": SPLIT_COST,
         "random_state": cell["seed"],
     }
-    model = methods[cell["method"]](shared, {"lambdas": cell["lambdas"]})
-    target = training.relevance * 2.0 - 1 if skewed and not is_classifier(model) else training.relevance
-    model.fit(training.X, target, qid=training.qid)
-    parts = {"validation_": validation, "": test}
-    found = _merged({name: _points(model, part, skewed) for name, part in parts.items()})
-    records = [{"curve": cell["method"], **point} for point in found]
-    if isinstance(model, StagewiseRegression):
-        for s in PROXIMITIES:
-            exits = _merged({name: _exits(model, part, s, skewed) for name, part in parts.items()})
-            records += [{"curve": f"early exit s={s}", **point} for point in exits]
+    shared, records = grown, list[Record]()
+    for name, make in methods.items():
+        model = make(grown if name in GROW_THEIR_OWN else shared, {"lambdas": cell["lambdas"]})
+        target = training.relevance * 2.0 - 1 if skewed and not is_classifier(model) else training.relevance
+        model.fit(training.X, target, qid=training.qid)
+        if shared is grown and name not in GROW_THEIR_OWN:
+            shared = {**grown, "feature_map": FrozenEstimator(model.feature_map_)}
+        trees = [candidate.tree for candidate in model.candidates_[:-1]]
+        records += _curve(name, *(_points(model, trees, part, skewed) for part in (validation, test)))
+        if isinstance(model, CSTC) and model.fine_tune and any(tree.answer_coef is not None for tree in trees):
+            plain = [replace(tree, answer_coef=None, answer_intercept=None) for tree in trees]
+            parts = (_points(model, plain, part, skewed) for part in (validation, test))
+            records += _curve(f"{name} without fine-tuning", *parts)
+        if isinstance(model, StagewiseRegression):
+            for s in PROXIMITIES:
+                parts = (_exits(model, part, s, skewed) for part in (validation, test))
+                records += _curve(f"early exit s={s}", *parts)
     return records
 
 
-def _merged(points: dict[str, list[tuple[float, float]]]) -> list[Record]:
-    """Put quality and cost of the same models on several parts into one record per model."""
-    records: list[Record] = [{} for _ in points[""]]
-    for part, pairs in points.items():
-        for record, (quality, cost) in zip(records, pairs, strict=True):
-            record |= {f"{part}quality": quality, f"{part}cost": cost}
-    return records
+def _curve(name: str, validation: Points, test: Points) -> list[Record]:
+    """Put what the same models come to on both parts into one record per model."""
+    return [
+        {"curve": name, **{f"validation_{key}": value for key, value in before.items()}, **after}
+        for before, after in zip(validation, test, strict=True)
+    ]
 
 
-def _quality(part: Ranking, scores: FloatArray, skewed: bool) -> float:
-    return (precision_at if skewed else ndcg_at)(part.relevance, scores, part.qid, TOP)
+def _measured(part: Ranking, scores: FloatArray, cost: FloatArray, skewed: bool) -> dict[str, float]:
+    """Compute cost, the quality that models are judged by, and all measures."""
+    good = part.relevance > 0 if skewed else part.relevance >= GOOD
+    spread = np.std(scores) > 0
+    measures = {
+        "ndcg": ndcg_at(part.relevance, scores, part.qid, TOP),
+        "precision": precision_at(good, scores, part.qid, TOP),
+        "fit": float(np.corrcoef(scores, part.relevance)[0, 1] ** 2) if spread else 0.0,
+    }
+    return {"cost": float(cost.mean()), "quality": measures["precision" if skewed else "ndcg"], **measures}
 
 
-def _points(model: ClassifierTreeEstimator, part: Ranking, skewed: bool) -> list[tuple[float, float]]:
-    """Measure quality and cost of every candidate."""
+def _points(model: ClassifierTreeEstimator, trees: list[ClassifierTree], part: Ranking, skewed: bool) -> Points:
+    """Measure trees of classifiers of a model."""
     phi, found = model.feature_map_.transform(part.X), []
-    for candidate in model.candidates_[:-1]:
-        tree = candidate.tree
+    for tree in trees:
         last = tree.route(phi)
-        cost = model.resources_.path_cost(tree.coef, tree.on_path)[last].mean()
-        found.append((_quality(part, tree.answer(phi, last), skewed), float(cost)))
+        cost = model.resources_.path_cost(tree.coef, tree.on_path)[last]
+        found.append(_measured(part, tree.answer(phi, last), cost, skewed))
     return found
 
 
-def _exits(model: StagewiseRegression, part: Ranking, s: float, skewed: bool) -> list[tuple[float, float]]:
+def _exits(model: StagewiseRegression, part: Ranking, s: float, skewed: bool) -> Points:
     """Measure early exit on stage-wise regressions of all lengths."""
     votes = model.feature_map_.transform(part.X) / model.target_scale_
     cost_of_first, found = _cost_of_first(model), []
     for candidate in model.candidates_[:-1]:
         score, evaluated = proximity_exit(votes[:, : int(candidate.lam)], part.qid, s)
-        found.append((_quality(part, score, skewed), float(cost_of_first[evaluated].mean())))
+        found.append(_measured(part, score, cost_of_first[evaluated], skewed))
     return found
 
 
@@ -175,34 +196,32 @@ def summarise(records: list[Record]) -> list[Record]:
             ]
             if all(within):
                 best = [max(points, key=lambda point: point["validation_quality"]) for points in within]
-                measured = mean_and_deviation(best, ("cost", "quality"))
+                measured = mean_and_deviation(best, ("cost", *MEASURES))
                 rows.append({"curve": curve, "budget": round(budget), **measured, "runs": len(seeds)})
     return rows
 
 
-def _draw(name: str) -> Callable[[list[Record], list[Record]], Figure]:
-    def draw(records: list[Record], rows: list[Record]) -> Figure:
-        """Draw quality against cost, one line per method, with standard errors over runs."""
-        figure = Figure(figsize=(8, 5.5), layout="constrained")
-        axes = figure.add_subplot()
+def draw(records: list[Record], rows: list[Record]) -> Figure:
+    """Draw NDCG@5 and Precision@5 against cost, one line per method, with standard errors over runs."""
+    figure = Figure(figsize=(14, 5.5), layout="constrained")
+    for place, measure in enumerate(("ndcg", "precision"), start=1):
+        axes = figure.add_subplot(1, 2, place)
         for number, curve in enumerate(dict.fromkeys(row["curve"] for row in rows)):
             points = [row for row in rows if row["curve"] == curve]
             axes.errorbar(
                 [point["cost"] for point in points],
-                [point["quality"] for point in points],
-                yerr=[point["quality_sd"] / np.sqrt(point["runs"]) for point in points],
+                [point[measure] for point in points],
+                yerr=[point[f"{measure}_sd"] / np.sqrt(point["runs"]) for point in points],
                 color=f"C{number % 10}",
                 linestyle=":" if curve.startswith("early") else "-",
                 marker=".",
                 capsize=2,
                 label=curve,
             )
-        axes.set(xlabel="average cost of a document", ylabel=name)
+        axes.set(xlabel="average cost of a document", ylabel=MEASURES[measure])
         axes.grid(alpha=0.3)
-        axes.legend(fontsize=8)
-        return figure
-
-    return draw
+    axes.legend(fontsize=8)
+    return figure
 
 
 def differences(quick: bool) -> list[str]:
@@ -221,19 +240,19 @@ EXPERIMENT = Experiment(
     name="cstc-ranking",
     title="Rankings: NDCG@5 against cost",
     source="Xu et al. (JMLR 2014), section 6.2, Figure 6",
-    cells=_cells(GRADED, 200, 24),
+    cells=_cells(200, 24),
     run=run_graded,
     summarise=summarise,
-    draw=_draw("NDCG@5"),
+    draw=draw,
     differences=differences,
 )
 SKEWED_EXPERIMENT = Experiment(
     name="cstc-ranking-skewed",
     title="Rankings with one relevant document in a hundred: Precision@5 against cost",
     source="Xu et al. (JMLR 2014), section 6.3, Figure 7",
-    cells=_cells(SKEWED, 80, 100),
+    cells=_cells(80, 100),
     run=run_skewed,
     summarise=summarise,
-    draw=_draw("Precision@5"),
+    draw=draw,
     differences=differences,
 )
