@@ -39,15 +39,16 @@ from ipforest.policy import TreesInOrder
 from ipforest.session import Seller
 
 BUDGETS = {"miniboone_5k": (2, 3, 4, 6, 10, 16), "synthetic": (2, 3, 4, 6, 10, 16), "letters": (2, 3, 4, 6, 8, 10)}
-SIZES = {"miniboone_5k": (2000, 1000, 2000), "synthetic": (2000, 1000, 4000), "letters": (4000, 2000, 8000)}
+SIZES = {"miniboone_5k": (2000, 1000, 2000), "synthetic": (2000, 1000, 4000), "letters": (4000, 2000, 4000)}
 """Examples to train on, to choose on and to test on."""
 
-PREFIXES = (3, 6, 12, 25, 50)
+PREFIXES = (4, 12, 35)
 """Boosted trees may also be cut off after so many."""
 
-TRADEOFFS = np.geomspace(2, 0.002, 8)
-LEAVES = (8, 32)
-"""Settings of CEGB: the weight of its penalties, and the size of its trees."""
+TRADEOFFS = np.geomspace(1, 0.004, 6)
+"""Weights of the penalties of CEGB."""
+
+LEAVES = 16
 
 RULES: dict[str, StoppingRule] = {
     "threshold": ThresholdStopping(),
@@ -55,7 +56,7 @@ RULES: dict[str, StoppingRule] = {
     "certified": CertifiedStopping(),
 }
 INPUTS = ("CEGB", "BudgetPrune", "BudgetRF", "nested")
-INNER_BUDGETS = (1, 2, 3, 4, 6, 8, 11, 16, 24, 40)
+INNER_BUDGETS = (2, 4, 8, 16, 32)
 """What models that have budgets themselves may spend before they are stopped."""
 BEST = "best of today's"
 TODAY = ("CEGB, plain", "CEGB coupled, plain", "k best features, forest", "k best features, LightGBM")
@@ -72,7 +73,7 @@ class Option(NamedTuple):
 
 def cells(quick: bool, seed: int) -> list[Cell]:
     """One cell per data set, kind of model and seed."""
-    data, n_seeds, trees = (("letters",), 1, 30) if quick else (tuple(BUDGETS), 5, 100)
+    data, n_seeds, trees = (("letters",), 1, 30) if quick else (tuple(BUDGETS), 5, 60)
     return [
         {"data": name, "input": kind, "trees": trees, "seed": seed + run}
         for run in range(n_seeds)
@@ -144,21 +145,20 @@ def _penalised(parts: Parts, n_trees: int, seed: int, **penalty: Any) -> Iterato
     from lightgbm import LGBMClassifier
 
     for tradeoff in TRADEOFFS:
-        for leaves in LEAVES:
-            model = LGBMClassifier(
-                n_estimators=n_trees,
-                num_leaves=leaves,
-                min_child_samples=10,
-                cegb_tradeoff=tradeoff,
-                random_state=seed,
-                n_jobs=1,
-                verbose=-1,
-                **penalty,
-            )
-            trees = read(model.fit(parts.X_train, parts.y_train))
-            if not isinstance(trees, BoostedTrees):
-                raise TypeError(f"model: expected boosted trees, got {type(trees).__name__}")
-            yield trees
+        model = LGBMClassifier(
+            n_estimators=n_trees,
+            num_leaves=LEAVES,
+            min_child_samples=10,
+            cegb_tradeoff=tradeoff,
+            random_state=seed,
+            n_jobs=1,
+            verbose=-1,
+            **penalty,
+        )
+        trees = read(model.fit(parts.X_train, parts.y_train))
+        if not isinstance(trees, BoostedTrees):
+            raise TypeError(f"model: expected boosted trees, got {type(trees).__name__}")
+        yield trees
 
 
 def _cut_off(trees: BoostedTrees, parts: Parts) -> list[Option]:
@@ -168,13 +168,13 @@ def _cut_off(trees: BoostedTrees, parts: Parts) -> list[Option]:
 
 
 def _budget_prune(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
-    forest = RandomForestClassifier(n_trees // 2, min_samples_leaf=2, random_state=seed, n_jobs=1)
+    forest = RandomForestClassifier(n_trees, min_samples_leaf=2, random_state=seed, n_jobs=1)
     model = BudgetPrune(forest.fit(parts.X_train, parts.y_train)).fit(parts.X_validation)
     return _over_budgets("BudgetPrune", model, parts)
 
 
 def _budget_rf(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
-    model = BudgetRF(n_trees // 3, random_state=seed, n_jobs=1).fit(
+    model = BudgetRF(n_trees, random_state=seed, n_jobs=1).fit(
         parts.X_train, parts.y_train, parts.X_validation, parts.y_validation
     )
     return _over_budgets("BudgetRF", model, parts)
@@ -359,7 +359,7 @@ def differences(quick: bool) -> list[str]:
     """Name what the figures depend on."""
     named = [
         "Everything is chosen on the validation examples; cost and error of stopping levels there are cross-fitted",
-        "CEGB is LightGBM with lazy penalties, coupled ones where named: 16 settings, cut off after 3 to 100 trees",
+        "CEGB is LightGBM with lazy penalties (or coupled, where named): 6 weights, cut off after 4 to 60 trees",
         "The synthetic data are scikit-learn's make_classification, 50 features, 20 of them informative",
     ]
     return [*named, "quick: Letters only, 30 trees, 1 seed"] if quick else named
