@@ -126,7 +126,6 @@ class ParametricCut:
         if self.node_order.size:
             everything = slice(0, self.node_order.size), slice(0, self.acquisition_order.size)
             self.open.append(Subproblem(*everything, 0, Fraction(0), inf))
-        self._work = self._work_on(self.open)
 
     def part(self, problem: Subproblem) -> Part:
         """Return the nodes and acquisitions of a subproblem, views of the permutations."""
@@ -137,13 +136,10 @@ class ParametricCut:
         nodes, _ = self.part(problem)
         return int(np.sum(self.network.problem.row_end[nodes] - self.network.problem.row_start[nodes]))
 
-    def share_done(self, still_open: Sequence[Subproblem]) -> float:
-        """Estimate which share of the work is done."""
-        return 1.0 - self._work_on(still_open) / self._work if still_open else 1.0
-
-    def _work_on(self, problems: Sequence[Subproblem]) -> float:
-        """Estimate work: each halving of a subproblem visits its triples once."""
-        return sum((n + 1) * log2(n + 2) for n in map(self.n_triples, problems))
+    def work_on(self, problem: Subproblem) -> float:
+        """Estimate the work on a subproblem that nobody works on: each halving visits its triples once."""
+        n = self.n_triples(problem)
+        return (n + 1) * log2(n + 2)
 
     def totals(self, problem: Subproblem) -> tuple[int, int, int]:
         """Sum the gain, the cost and the positive gains of a subproblem."""
@@ -349,12 +345,13 @@ def resolve(
     """
     n_threads = os.cpu_count() or 1
     step = cut.resolve_or_split if max_points is None else cut.split_once
-    running: dict[Future[Outcome], Subproblem] = {}
-    signals, shown = cut.network.signals, 0.0
+    running: dict[Future[Outcome], tuple[Subproblem, float]] = {}
+    signals, work = cut.network.signals, sum(map(cut.work_on, [*cut.done, *cut.open]))
+    shown = 0.0
 
     def collect(finished: Iterable[Future[Outcome]]) -> None:
         for future in finished:
-            problem, error = running.pop(future), future.exception()
+            (problem, _), error = running.pop(future), future.exception()
             if isinstance(error, CutStopped):
                 cut.open.append(error.problem)
                 continue
@@ -372,17 +369,18 @@ def resolve(
                     n_problems = len(cut.done) + len(cut.open) + len(running) + n_skipped
                     if max_points is not None and n_problems + len(running) >= max_points:
                         break
+                    estimate = cut.work_on(cut.open[-1])
                     problem = cut.open.pop()
-                    running[pool.submit(step, problem)] = problem
+                    running[pool.submit(step, problem)] = problem, estimate
                 if running:
                     collect(wait(running, REPORT_EVERY_S, return_when=FIRST_COMPLETED).done)
                 elif cut.tentative:
                     cut.check()
                 else:
                     break
-                still_open = [*cut.open, *running.values()]
-                shown = max(shown, cut.share_done(still_open))
-                left = _remaining(still_open, lambda_unit)
+                work_left = sum(map(cut.work_on, cut.open)) + sum(work_on_it for _, work_on_it in running.values())
+                shown = max(shown, 1.0 - work_left / work)
+                left = _remaining([*cut.open, *(problem for problem, _ in running.values())], lambda_unit)
                 report(shown, f"{signals[ROUNDS]} rounds, {len(cut.done)} breakpoints{left}")
         except KeyboardInterrupt:
             signals[STOP] = 1
