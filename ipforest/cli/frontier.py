@@ -29,7 +29,7 @@ def add(commands: Subparsers) -> None:
 def run(options: Arguments) -> int:
     """Run the comparison, print its table, write its files."""
     from ipforest._records import records_to_text
-    from ipforest.experiments.frontier import ABLATIONS, frontier_experiment
+    from ipforest.experiments.frontier import ABLATIONS, AREA, frontier_experiment
     from ipforest.experiments.reproduce import reproduce
     from ipforest.progress import progress_bar
 
@@ -42,11 +42,21 @@ def run(options: Arguments) -> int:
         print(result.to_json())
         return DONE
     for data in options.data:
-        rows = [
-            {key: f"{value:.3g}" if isinstance(value, float) else value for key, value in row.items()}
-            for row in result.rows
-            if row["data"] == data
-        ]
-        print(f"{data}\n{records_to_text(rows)}\n")
+        table: dict[str, dict[str, object]] = {}
+        for row in (row for row in result.rows if row["data"] == data):
+            line = table.setdefault(row["method"], {"method": row["method"]})
+            line[_told(row["budget"])] = f"{row['error']:.1f}"
+            about_area = {
+                "± se": f"{row['error_se']:.1f}",
+                "to best of others": f"{row['difference']:+.1f} ± {row['difference_se']:.1f}",
+                "rank": f"{row['rank']:.1f}",
+            }
+            if row["budget"] == AREA:
+                line |= about_area
+        print(f"{data}: test error, %, within budgets\n{records_to_text(list(table.values()))}\n")
     print(f"Wrote {', '.join(str(path) for path in paths)}.")
     return DONE
+
+
+def _told(budget: object) -> str:
+    return f"{budget:g}" if isinstance(budget, float) else str(budget)

@@ -57,6 +57,9 @@ PREFIXES = (3, 6, 12, 25, 50)
 N_LEVELS = 100
 """Levels of a stopping rule that are measured, evenly spread over cost."""
 
+AREA = "area"
+"""Stands for the budget in rows of the mean error over budgets on a logarithmic scale."""
+
 RULES = (ThresholdStopping(), OptimalStopping())
 
 
@@ -409,29 +412,41 @@ def with_best(records: Sequence[Record]) -> list[Record]:
 
 
 def summarise(records: list[Record]) -> list[Record]:
-    """Average over seeds: errors in per cent, differences to the best of others, area over log budget, mean rank."""
-    table = _table(with_best(records))
+    """Average over seeds: a row per data set, method and budget, and one for `AREA`, the mean over log budgets.
+
+    Errors are in per cent; ``difference`` is to the best of others, seed by seed; ``rank`` is the mean rank among the
+    methods, 1 the best.
+    """
     rows = []
-    for data, methods in table.items():
-        reference = methods.get("best of others")
+    for data, methods in _table(with_best(records)).items():
+        reference = methods.get("best of others", {})
         ranks = _mean_ranks({name: runs for name, runs in methods.items() if name not in BEST})
         for method, runs in methods.items():
-            errors = 100 * np.array([runs[seed][1] for seed in sorted(runs)])
-            row: Record = {"data": data, "method": method, "seeds": len(runs)}
-            budgets = next(iter(runs.values()))[0]
-            for place, budget in enumerate(budgets):
-                row[f"{budget:g}"] = float(errors[:, place].mean())
-                row[f"{budget:g} se"] = _standard_error(errors[:, place])
-            row["area"] = float(errors.mean())
-            row["area se"] = _standard_error(errors.mean(axis=1))
-            shared = sorted(set(runs) & set(reference or {}))
-            if reference and shared:
-                differences = [100 * float(np.mean(runs[seed][1] - reference[seed][1])) for seed in shared]
-                row["difference"] = float(np.mean(differences))
-                row["difference se"] = _standard_error(np.array(differences))
-            row["rank"] = ranks.get(method, 0.0)
-            rows.append(row)
+            seeds = sorted(runs)
+            errors = _with_area(np.array([runs[seed][1] for seed in seeds]))
+            shared = [place for place, seed in enumerate(seeds) if seed in reference]
+            others = _with_area(np.array([reference[seeds[place]][1] for place in shared])) if shared else None
+            for place, budget in enumerate([*runs[seeds[0]][0], AREA]):
+                apart = np.zeros(1) if others is None else errors[shared, place] - others[:, place]
+                rows.append(
+                    {
+                        "data": data,
+                        "method": method,
+                        "seeds": len(seeds),
+                        "budget": budget,
+                        "error": float(errors[:, place].mean()),
+                        "error_se": _standard_error(errors[:, place]),
+                        "difference": float(apart.mean()),
+                        "difference_se": _standard_error(apart),
+                        "rank": float(ranks[method][place]) if method in ranks else 0.0,
+                    }
+                )
     return rows
+
+
+def _with_area(errors: Array) -> Array:
+    """Add the mean over budgets, which lie evenly on a logarithmic scale, as a last column; in per cent."""
+    return 100 * np.column_stack([errors, errors.mean(axis=1)])
 
 
 Runs: TypeAlias = dict[int, tuple[tuple[float, ...], Array]]
@@ -454,14 +469,14 @@ def _standard_error(values: Array) -> float:
     return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else 0.0
 
 
-def _mean_ranks(methods: dict[str, Runs]) -> dict[str, float]:
-    """Rank the methods at each budget and seed that all have; return their mean ranks, 1 the best."""
+def _mean_ranks(methods: dict[str, Runs]) -> dict[str, Array]:
+    """Rank the methods at each budget and overall, on the seeds that all have; return their mean ranks, 1 the best."""
     seeds = set.intersection(*(set(runs) for runs in methods.values())) if methods else set()
     if not seeds:
         return {}
     errors = np.array([[runs[seed][1] for seed in sorted(seeds)] for runs in methods.values()])
-    ranks = rankdata(errors, axis=0).reshape(len(methods), -1).mean(axis=1)
-    return dict(zip(methods, ranks.tolist(), strict=True))
+    ranks = rankdata(errors, axis=0).mean(axis=1)
+    return dict(zip(methods, np.column_stack([ranks, ranks.mean(axis=1)]), strict=True))
 
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:

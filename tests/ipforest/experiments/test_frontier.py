@@ -35,14 +35,14 @@ def test_the_best_are_chosen_on_validation_and_compared_seed_by_seed() -> None:
             ("BudgetBoost", 0.1, 0.10 + seed / 10),
         )
     ]
-    rows = {row["method"]: row for row in frontier.summarise(records)}
-    assert rows["best of others"]["area"] == pytest.approx((30 + 20) / 2)
-    assert rows["best of ours"]["area"] == pytest.approx(15)
-    assert rows["BudgetBoost"]["difference"] == pytest.approx(-10)
-    assert rows["BudgetBoost"]["difference se"] == pytest.approx(10)
-    assert rows["BudgetBoost"]["1 se"] == pytest.approx(5)
-    assert rows["BudgetBoost"]["rank"] == pytest.approx(1.25)
-    assert rows["CEGB lazy"]["rank"] == 3
+    rows = {(row["method"], row["budget"]): row for row in frontier.summarise(records)}
+    assert rows["best of others", "area"]["error"] == pytest.approx((30 + 20) / 2)
+    assert rows["best of ours", "area"]["error"] == pytest.approx(15)
+    assert rows["BudgetBoost", "area"]["difference"] == pytest.approx(-10)
+    assert rows["BudgetBoost", "area"]["difference_se"] == pytest.approx(10)
+    assert rows["BudgetBoost", 1.0]["error_se"] == pytest.approx(5)
+    assert rows["BudgetBoost", "area"]["rank"] == pytest.approx(1.25)
+    assert rows["CEGB lazy", 2.0]["rank"] == 3
     figure = frontier.draw(records, list(rows.values()))
     assert len(figure.axes) == 1
 
@@ -55,12 +55,12 @@ def test_budgets_go_from_two_cheap_units_to_most_of_all() -> None:
 
 
 def test_a_command_that_goes_on_where_it_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["frontier", "iris", "--seeds", "2", "--trees", "4", "--out", str(tmp_path)]
+    arguments = ["frontier", "iris", "wine", "--seeds", "2", "--trees", "4", "--out", str(tmp_path)]
     arguments += ["--methods", "k best, forest", "BudgetPrune"]
     assert main(arguments) == 0
     assert "best of ours" in capsys.readouterr().out
     cells = sorted((tmp_path / "cells").iterdir())
-    assert len(cells) == 4
+    assert len(cells) == 8
     written = [file.stat().st_mtime_ns for file in cells]
     assert main([*arguments, "--json"]) == 0
     assert [file.stat().st_mtime_ns for file in cells] == written
