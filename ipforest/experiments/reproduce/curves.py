@@ -217,7 +217,7 @@ def draw_curves(rows: list[Record], panel: str, label: str, title: str, style: s
         axes.set_xlabel("average cost of a test example")
         axes.set_ylabel("test error")
         axes.grid(alpha=0.3)
-        axes.legend(fontsize=8)
+        axes.legend(fontsize=8, loc="upper right")
     figure.suptitle(title)
     figure.tight_layout()
     return figure

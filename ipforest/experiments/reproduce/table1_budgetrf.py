@@ -104,7 +104,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
         axes.set_xlabel("features used, % of all")
         axes.set_ylabel("test error")
         axes.grid(alpha=0.3)
-        axes.legend(fontsize=7)
+        axes.legend(fontsize=7, loc="upper right")
     figure.suptitle("1, 10, 20 and 40 trees")
     figure.tight_layout()
     return figure

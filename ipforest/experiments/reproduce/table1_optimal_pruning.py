@@ -182,7 +182,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
         axes.set_xlabel("average features of a test example")
         axes.set_ylabel("test error")
         axes.grid(alpha=0.3)
-        axes.legend(fontsize=8)
+        axes.legend(fontsize=8, loc="upper right")
     figure.tight_layout()
     return figure
 
