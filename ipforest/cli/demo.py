@@ -25,6 +25,7 @@ from ipforest.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from ipforest._arrays import FloatArray
     from ipforest.experiments.comparison import Comparison
     from ipforest.experiments.tradeoff import Solver, Tradeoff, TradeoffPoint
     from ipforest.instance import PruningInstance
@@ -66,8 +67,9 @@ def run(options: Arguments) -> int:
     from ipforest import datasets
     from ipforest.experiments.comparison import compare
     from ipforest.experiments.demo import train_and_split
-    from ipforest.experiments.tradeoff import lambda_grid, solve_tradeoff
+    from ipforest.experiments.tradeoff import lambda_grid, measure_path, solve_tradeoff
     from ipforest.instance import PruningInstance
+    from ipforest.path import prune_path
     from ipforest.progress import progress_bar
     from ipforest.rational import nonnegative_fraction
     from ipforest.solvers import solve, solve_budget
@@ -101,8 +103,9 @@ def run(options: Arguments) -> int:
         seeds = range(options.seed, options.seed + options.seeds)
         budgets = [share * float(unpruned_cost) for share in SHARES]
         comparison = compare(data, budgets, seeds, n_trees=options.trees, max_features=max_features, progress=progress)
+        on_test = measure_path(forest, prune_path(instance), data.costs, parts.X_test, parts.y_test)
     if directory is not None:
-        _write(tradeoff, comparison, directory)
+        _write(tradeoff, comparison, on_test, directory)
     if options.json:
         print(json.dumps({**json.loads(tradeoff.to_json()), "comparison": comparison.summary()}))
         return DONE
@@ -177,12 +180,12 @@ def _comparison_table(comparison: Comparison) -> Table:
     return table
 
 
-def _write(tradeoff: Tradeoff, comparison: Comparison, directory: Path) -> None:
+def _write(tradeoff: Tradeoff, comparison: Comparison, path: tuple[FloatArray, FloatArray], directory: Path) -> None:
     from ipforest._files import write_file, write_text
     from ipforest.plotting import plot_comparison
 
     for name, result in (("tradeoff", tradeoff), ("comparison", comparison)):
         write_text(directory / f"{name}.csv", result.to_csv())
         write_text(directory / f"{name}.json", result.to_json())
-    figure = plot_comparison(comparison).figure
+    figure = plot_comparison(comparison, path=path).figure
     write_file(directory / "comparison.png", lambda path: figure.savefig(path, dpi=150, bbox_inches="tight"))

@@ -12,11 +12,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ipforest._arrays import FloatArray
 from ipforest._records import records_to_csv
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.instance import PruningInstance
-from ipforest.path import prune_path
+from ipforest.path import PruningPath, prune_path
 from ipforest.progress import ProgressCallback, silent
 from ipforest.rational import nonnegative_fraction
 from ipforest.results import BudgetResult, Pruning, PruningResult
@@ -200,7 +201,7 @@ def solve_tradeoff(
 
     def point(pruning: Pruning, lam: Fraction | None, gap: Fraction) -> TradeoffPoint:
         error, cost = instance.evaluate(pruning)
-        pruned = forest.prune(pruning)
+        pruned = forest.prune(pruning).without_bare_roots()
         return TradeoffPoint(
             lam=lam,
             training_error=error,
@@ -223,6 +224,18 @@ def solve_tradeoff(
         within_budget = point(best.pruning, None, best.gap)
     progress(1.0, "")
     return Tradeoff(point(instance.unpruned, None, Fraction(0)), tuple(points), currency, limit, within_budget)
+
+
+def measure_path(
+    forest: Forest, path: PruningPath, costs: FeatureCosts, X_test: npt.ArrayLike, y_test: npt.ArrayLike
+) -> tuple[FloatArray, FloatArray]:
+    """Measure every pruning of a path on test data: average costs and error rates, shape (k + 1,) each."""
+    pruned = [forest.prune(path.pruning_at(place)).without_bare_roots() for place in range(len(path.costs))]
+    split_cost, targets = _split_cost(path.instance), np.asarray(y_test)
+    return (
+        np.array([one.cost(X_test, costs, split_cost).mean() for one in pruned]),
+        np.array([_test_error(one, X_test, targets) for one in pruned]),
+    )
 
 
 def _split_cost(instance: PruningInstance) -> Fraction:

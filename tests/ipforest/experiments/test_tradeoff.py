@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 
 from ipforest import FeatureCosts, PruningInstance, datasets, solve
 from ipforest.experiments.demo import split, train_and_split
-from ipforest.experiments.tradeoff import lambda_grid, solve_tradeoff
+from ipforest.experiments.tradeoff import lambda_grid, measure_path, solve_tradeoff
 from ipforest.path import prune_path
 
 
@@ -60,6 +60,20 @@ def test_a_negative_budget_is_refused(iris_tradeoff):
     instance, _ = iris_tradeoff
     with pytest.raises(ValueError, match="budget: expected a number >= 0, got -1"):
         solve_tradeoff(None, instance, None, [], [], [], solve, budget=-1)
+
+
+def test_every_pruning_of_the_path_is_measured_on_test_data(iris_tradeoff):
+    instance, tradeoff = iris_tradeoff
+    data = datasets.load("iris")
+    forest, parts = train_and_split(data, 5, 0)
+    path = prune_path(instance)
+    costs, errors = measure_path(forest, path, data.costs, parts.X_test, parts.y_test)
+    assert costs.shape == errors.shape == (len(path.costs),)
+    assert list(costs) == sorted(costs, reverse=True)
+    for point in tradeoff.points:
+        if path.pruning(point.lam).n_kept == point.n_kept:
+            place = bisect(path.breakpoints, point.lam)
+            assert (costs[place], errors[place]) == (point.test_cost, point.test_error)
 
 
 def test_csv_and_json_hold_every_point(iris_tradeoff):
