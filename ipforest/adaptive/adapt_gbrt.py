@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from ipforest.adaptive.approximation import SHARES, AdaptiveApproximation, GatedPair, Training, check_positive_integers
+from ipforest.adaptive.approximation import SHARES, AdaptiveApproximation, Training, check_positive_integers
+from ipforest.adaptive.candidates import GatedPair
 from ipforest.adaptive.distances import KullbackLeibler
 from ipforest.ensemble.forest import Forest
 from ipforest.growing.codes import check_max_bins
@@ -167,7 +168,7 @@ class BoostedPair:
         self._gate_base, self._cheap_base = gate_base, cheap_base
 
     def readout(self, n_rounds: int, share: float, lam: float) -> GatedPair:
-        """Give gate and classifier of the first rounds."""
+        """Return gate and classifier of the first rounds."""
         n_trees = n_rounds * self._cheap_base.size
         gate = SummedTrees(first_trees(self.gate, n_rounds), n_rounds, self._gate_base, Squared())
         cheap = SummedTrees(first_trees(self.cheap, n_trees), n_trees, self._cheap_base, Logistic())

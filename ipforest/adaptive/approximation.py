@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from ipforest._arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest.adaptive.candidates import Candidate, GatedPair, lower_hull
 from ipforest.adaptive.full_model import (
     check_full_model,
     class_probabilities,
@@ -51,49 +52,6 @@ class Training:
     X: Array
     targets: FloatArray
     full_loss: FloatArray
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GatedPair:
-    """A gate and a cheap model, and the setting that they were learnt with.
-
-    Parameters
-    ----------
-    gate, cheap : Policy
-        One score; class probabilities.
-    share, lam : float
-        P_full and gamma of the paper.
-    n_rounds : int
-        Rounds of boosting, or of alternation.
-    threshold : float
-        An example goes to the full model if the gate's score exceeds this.
-    """
-
-    gate: Policy
-    cheap: Policy
-    share: float
-    lam: float
-    n_rounds: int
-    threshold: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
-    """A gated pair with what it is worth on held-out examples.
-
-    Parameters
-    ----------
-    pair : GatedPair
-    error, cost : float
-        Error rate, average cost.
-    full_share : float
-        Share of the examples that go to the full model.
-    """
-
-    pair: GatedPair
-    error: float
-    cost: float
-    full_share: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -263,7 +221,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         return cross_fitted(self.estimator_, training, labels[rows], self.n_folds, self.random_state)
 
     def _codes(self, labels: Array) -> IntArray:
-        """Give the number of each label's class.
+        """Return the number of each label's class.
 
         Raises
         ------
@@ -291,7 +249,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         ]
 
     def _with_thresholds(self, pair: GatedPair, X: Array) -> list[GatedPair]:
-        """Give the pair as it is, and with the thresholds of ``gate_shares``."""
+        """Return the pair as it is, and with the thresholds of ``gate_shares``."""
         if not len(self.gate_shares):
             return [pair]
         scores = self._walk(pair.gate, X).outputs[:, 0]
@@ -349,14 +307,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
     @property
     def frontier_(self) -> list[Candidate]:
         """The candidates on the lower hull of error over cost on held-out examples, by rising cost."""
-        hull: list[Candidate] = []
-        for candidate in sorted(self.candidates_, key=lambda candidate: (candidate.cost, candidate.error)):
-            if hull and candidate.error >= hull[-1].error:
-                continue
-            while len(hull) > 1 and _turns_up(hull[-2], hull[-1], candidate):
-                hull.pop()
-            hull.append(candidate)
-        return hull
+        return lower_hull(self.candidates_)
 
     def _policy(self) -> Policy:
         pair = self.chosen_.pair
@@ -375,12 +326,6 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         tags.classifier_tags = inner.classifier_tags and replace(inner.classifier_tags, multi_label=False)
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags
-
-
-def _turns_up(first: Candidate, middle: Candidate, last: Candidate) -> bool:
-    """Whether the middle one lies on or above the line of the other two."""
-    rise = (last.error - first.error) * (middle.cost - first.cost)
-    return (middle.error - first.error) * (last.cost - first.cost) >= rise
 
 
 def _check_numbers(numbers: Sequence[float], name: str) -> None:

@@ -39,12 +39,12 @@ def check_full_model(estimator: Any) -> None:
 
 
 def unfrozen(estimator: Any) -> Any:
-    """Give the estimator inside a FrozenEstimator, or itself."""
+    """Return the estimator inside a FrozenEstimator, or itself."""
     return estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
 
 
 def class_probabilities(model: Any, X: npt.ArrayLike) -> FloatArray:
-    """Give the probability of each class; decision functions are taken for log-odds, as the paper takes f0(x).
+    """Return the probability of each class; decision functions are taken for log-odds, as the paper takes f0(x).
 
     Returns
     -------
@@ -65,7 +65,7 @@ def log_losses(probabilities: FloatArray, labels: IntArray) -> FloatArray:
 
 
 def cross_fitted(model: Any, X: npt.ArrayLike, y: Array, n_folds: int, random_state: Any) -> FloatArray:
-    """Give class probabilities of examples by models that were not trained on them.
+    """Return class probabilities of examples by models that were not trained on them.
 
     Parameters
     ----------

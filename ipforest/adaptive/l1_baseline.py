@@ -11,7 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import l1_min_c
 
 from ipforest._arrays import Array, FloatArray, IntArray
-from ipforest.adaptive.approximation import SHARES, AdaptiveApproximation, GatedPair, Training
+from ipforest.adaptive.approximation import SHARES, AdaptiveApproximation, Training
+from ipforest.adaptive.candidates import GatedPair
 from ipforest.adaptive.gated_policy import LinearScores
 from ipforest.cascades.feature_map import ScaledFeatures
 from ipforest.cascades.tree_estimator import geometric_grid

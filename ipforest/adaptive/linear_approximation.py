@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ipforest.adaptive.approximation import SHARES, AdaptiveApproximation, GatedPair, Training, check_positive_integers
+from ipforest.adaptive.approximation import SHARES, AdaptiveApproximation, Training, check_positive_integers
+from ipforest.adaptive.candidates import GatedPair
 from ipforest.adaptive.distances import Distance
 from ipforest.adaptive.gated_policy import LinearScores
 from ipforest.adaptive.linear_pair import AlternationSettings, LinearProblem, UnitNorm, best_fit
@@ -75,7 +76,7 @@ class LinearApproximation(AdaptiveApproximation):
 
     @abstractmethod
     def _distance(self) -> Distance:
-        """Give the distance of shares from gates."""
+        """Return the distance of shares from gates."""
 
     def _read_parameters(self) -> None:
         super()._read_parameters()

@@ -193,7 +193,7 @@ class LinearProblem:
         return self.distance.assign(cheap_loss, self.full_loss, scores[:, 0], p_full)
 
     def start(self, p_full: float, settings: AlternationSettings, rng: np.random.RandomState | None) -> FloatArray:
-        """Give weights to start from: of equal shares, or of shares that a random direction tells apart.
+        """Return weights to start from: of equal shares, or of shares that a random direction tells apart.
 
         Parameters
         ----------

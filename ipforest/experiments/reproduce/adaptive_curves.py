@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ipforest._arrays import Array
-from ipforest.adaptive.approximation import AdaptiveApproximation, Candidate
+from ipforest.adaptive.approximation import AdaptiveApproximation
+from ipforest.adaptive.candidates import Candidate, undominated
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.reproduce.curves import mean_and_deviation
 from ipforest.experiments.reproduce.experiment import Record
@@ -65,15 +66,6 @@ def _points(model: AdaptiveApproximation, parts: Parts, taken: list[Candidate]) 
         }
         for number, (held_out, test) in enumerate(zip(taken, tested, strict=True))
     ]
-
-
-def undominated(candidates: list[Candidate]) -> list[Candidate]:
-    """Keep the candidates than which no cheaper one errs as little."""
-    kept: list[Candidate] = []
-    for candidate in sorted(candidates, key=lambda candidate: (candidate.cost, candidate.error)):
-        if not kept or candidate.error < kept[-1].error:
-            kept.append(candidate)
-    return kept
 
 
 def savings(records: list[Record], keys: tuple[str, ...]) -> list[Record]:

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from ipforest import datasets
-from ipforest.adaptive.approximation import Candidate
 from ipforest.experiments.reproduce import adapt_letters, adapt_synthetic_1, adapt_synthetic_2, figure4
-from ipforest.experiments.reproduce.adaptive_curves import savings, undominated
+from ipforest.experiments.reproduce.adaptive_curves import savings
 
 needs_data = pytest.mark.skipif("letter" not in datasets.names(), reason="no data folder")
 
@@ -69,13 +68,6 @@ def test_savings_are_against_the_full_model_within_one_percent_of_accuracies() -
     assert row["saved_as_full"] == pytest.approx((0.6 + 0.3) / 2)
     assert row["error_as_full"] == pytest.approx(0.12)
     assert row["runs"] == 2
-
-
-def test_dominated_candidates_are_left_out() -> None:
-    candidates = [
-        Candidate(None, error, cost, 0.0) for error, cost in ((0.3, 1), (0.4, 2), (0.2, 3), (0.2, 4), (0.5, 0))
-    ]
-    assert [candidate.cost for candidate in undominated(candidates)] == [0, 1, 3]
 
 
 @needs_data
