@@ -3,6 +3,8 @@
 Run with ``pytest tests/benchmarks/test_bench_unimodularity.py --benchmark-enable --benchmark-group-by=param:name``.
 """
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -18,6 +20,7 @@ def two_sum(one, two):
     return np.block([[one[:-1], zero], [two[:, :1] @ one[-1:], two[:, 1:]]])
 
 
+@cache
 def matrices():
     rng = np.random.default_rng(2)
     network = random_network_matrix(rng, 200, 200)
@@ -33,14 +36,14 @@ def matrices():
         "one sign changed": (changed, False),
         "2-sums with R10": (two_sum(two_sum(half, r10_hoffman()), half.T), True),
         "forty R10 in a chain": (chain, True),
-        "IP3, 129,000 rows": (
-            formulation_matrix(fitted_instance(3, n_trees=81, depth=12, n_examples=269), "ip3"),
-            True,
-        ),
     }
 
 
-MATRICES = matrices()
+def large_program():
+    return formulation_matrix(fitted_instance(3, n_trees=81, depth=12, n_examples=269), "ip3")
+
+
+SMALL = ("network", "transpose", "one sign changed", "2-sums with R10", "forty R10 in a chain")
 
 
 def accepted_by_cmr(matrix):
@@ -48,9 +51,9 @@ def accepted_by_cmr(matrix):
 
 
 @pytest.mark.parametrize("decide", [is_totally_unimodular, accepted_by_cmr], ids=["ours", "cmr"])
-@pytest.mark.parametrize("name", MATRICES)
+@pytest.mark.parametrize("name", [*SMALL, pytest.param("IP3, 129,000 rows", marks=pytest.mark.slow)])
 def test_deciding(benchmark, name, decide):
-    matrix, expected = MATRICES[name]
+    matrix, expected = matrices()[name] if name in SMALL else (large_program(), True)
     try:
         assert bool(decide(matrix)) is expected
     except CmrMissingError as missing:
