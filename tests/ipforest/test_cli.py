@@ -221,7 +221,7 @@ def test_an_interrupted_path_keeps_what_was_found_without_a_certificate(own_fore
 
 
 HANGS_ONCE_SAVED = """
-import sys, time
+import signal, sys, time
 from ipforest import path
 from ipforest.cli import main
 from ipforest.cli import prune as prune_command
@@ -239,6 +239,7 @@ class Hanging(path.PathSearch):
         super().run_saved(file, report, every_s=0)
 
 path.PathSearch = Hanging
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job starts with interrupts ignored
 sys.exit(main(sys.argv[1:]))
 """
 """Cuts one by one, saves the search after each, and waits for a signal once something is found."""
