@@ -36,6 +36,7 @@ def test_presolve(benchmark, instance):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_commands_measure_agree_and_write_csv(tmp_path):
     size = benchmarks.InstanceShape(3, 60, 8, n_training=300, max_price=5)
     rows = benchmarks.bench_solvers(tmp_path / "solvers.csv", [size])
