@@ -1,9 +1,18 @@
-"""Settings of all tests: no display, reproducible examples, no deadline (the first call of a kernel compiles it)."""
+"""Settings of all tests: no display, no figure left open, reproducible examples, no deadline (first calls compile)."""
 
 import os
 
+import matplotlib.pyplot as plt
+import pytest
 from hypothesis import settings
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+plt.switch_backend("Agg")
 settings.register_profile("ipforest", deadline=None, derandomize=True)
 settings.load_profile("ipforest")
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")

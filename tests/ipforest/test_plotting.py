@@ -17,12 +17,6 @@ X_TEST, LABELS_TEST, TARGET_TEST = examples(100, seed=43)
 COSTS = [1, 1, 1, 5, 5, 5, 5]
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def model() -> BudgetPrune:
     forest = RandomForestClassifier(8, max_depth=6, random_state=0)
@@ -147,7 +141,6 @@ def test_a_tree_shows_every_node_once(model) -> None:
     for segment in np.concatenate([item.get_segments() for item in edges if item.get_segments()]):
         (_, upper), (_, lower) = segment
         assert lower == upper - 1
-    plt.close("all")
 
 
 @pytest.mark.parametrize("position", [0, 1, 2, -1])

@@ -21,7 +21,6 @@ def axes():
     figure, axes = plt.subplots()
     yield axes
     figure.canvas.draw()
-    plt.close(figure)
 
 
 def texts(axes):
@@ -59,4 +58,3 @@ def test_a_polytope_marks_fractional_points():
     draw_polytope(axes, [*corners, (PAPER_POINT[1], PAPER_POINT[1], PAPER_POINT[2])])
     assert texts(axes) == ["(1, 1, 1/2)"]
     figure.canvas.draw()
-    plt.close(figure)
