@@ -1,19 +1,44 @@
-"""The one place where kernels are compiled: cached on disk, GIL released, typed for mypy; and a clock without that."""
+"""Kernels are compiled here and nowhere else: cached on disk, GIL released, typed for mypy; threads share them here."""
 
+import gc
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import pairwise
 from time import perf_counter
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.core.event import TimingListener, register
+from numba.core.event import Event, Listener, TimingListener, register
 
 R = TypeVar("R")
 
-prange = numba.prange
+LEAST_WORK = 2**16
+"""Threads are started for no fewer steps."""
+
+
+class _CollectorPause(Listener):  # type: ignore[misc]  # numba is untyped
+    """Stops the garbage collector while kernels are compiled.
+
+    A kernel makes many objects that live until it is compiled, and looking through them again and again takes an eighth
+    of the time. Compilations nest, but one thread compiles at a time.
+    """
+
+    def __init__(self) -> None:
+        self._was_enabled: list[bool] = []
+
+    def on_start(self, event: Event) -> None:
+        self._was_enabled.append(gc.isenabled())
+        gc.disable()
+
+    def on_end(self, event: Event) -> None:
+        if self._was_enabled.pop():
+            gc.enable()
+
 
 _compiling = TimingListener()
 register("numba:compiler_lock", _compiling)
+register("numba:compile", _CollectorPause())
 
 
 def clock() -> float:
@@ -24,11 +49,6 @@ def clock() -> float:
 def njit(function: Callable[..., R]) -> Callable[..., R]:
     """Compile a kernel for one thread."""
     return _compiled(function)
-
-
-def parallel_njit(function: Callable[..., R]) -> Callable[..., R]:
-    """Compile a kernel whose `prange` loops run on all threads."""
-    return _compiled(function, parallel=True)
 
 
 def inner_njit(function: Callable[..., R]) -> Callable[..., R]:
@@ -51,3 +71,25 @@ def _compiled(function: Callable[..., R], **options: Any) -> Callable[..., R]:
     with suppress(RuntimeError):  # nowhere to write: neither the package's folder nor the user's cache
         dispatcher.enable_caching()
     return cast("Callable[..., R]", dispatcher)
+
+
+def run_in_slices(kernel: Callable[[slice], None], n: int, n_steps: int) -> None:
+    """Run a kernel, which releases the GIL, on slices of n things that together are all of them, one per thread.
+
+    numba's own parallel loops would take twice as long to compile. ``NUMBA_NUM_THREADS`` says how many threads.
+
+    Parameters
+    ----------
+    kernel : callable
+        Called with a slice.
+    n : int
+    n_steps : int
+        How much work there is, about; below `LEAST_WORK` one thread does it.
+    """
+    n_slices = min(n, numba.config.NUMBA_NUM_THREADS)
+    if n_slices <= 1 or n_steps < LEAST_WORK:
+        kernel(slice(0, n))
+        return
+    bounds = [n * i // n_slices for i in range(n_slices + 1)]
+    with ThreadPoolExecutor(n_slices) as pool:
+        list(pool.map(kernel, [slice(*ends) for ends in pairwise(bounds)]))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ class TreeNodes(NamedTuple):
     threshold: Any
     missing_left: Any
     value: Any
-    left_categories: dict[int, BoolArray] = {}  # noqa: RUF012  # never written
+    left_categories: Mapping[int, BoolArray] = MappingProxyType({})
 
 
 def join_trees(trees: Sequence[TreeNodes]) -> dict[str, Any]:

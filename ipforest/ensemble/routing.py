@@ -1,8 +1,8 @@
 """Compiled walks through trees: leaves reached, tests made, first uses of units.
 
 Where a test sends an example is decided in one place, `_child`: another kind of test is another field of `Splits` and a
-branch there. First uses are found by climbing from the leaves. Kernels are parallel
-over trees or over examples, so results do not depend on the number of threads.
+branch there. First uses are found by climbing from the leaves. Threads share
+trees or examples, so results do not depend on their number.
 """
 
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ipforest._arrays import Array
-from ipforest._numba import njit, parallel_njit, prange
+from ipforest._numba import inner_njit, njit, run_in_slices
 
 
 class Splits(NamedTuple):
@@ -42,7 +42,7 @@ class Splits(NamedTuple):
     left_categories: Array
 
 
-@njit
+@inner_njit
 def _child(splits: Splits, node: int, x: float) -> int:
     """Return the child of a node to which its test sends a value."""
     if np.isnan(x):
@@ -55,10 +55,18 @@ def _child(splits: Splits, node: int, x: float) -> int:
     return int(splits.left[node] if goes_left else splits.right[node])
 
 
-@parallel_njit
 def reached_leaves(splits: Splits, examples: Array, leaves: Array) -> None:
     """Write the leaf that each example reaches in each tree into ``leaves`` (n_trees, n_samples)."""
-    for tree in prange(splits.root.size):
+
+    def reach(trees: slice) -> None:
+        _reach_leaves(splits._replace(root=splits.root[trees]), examples, leaves[trees])
+
+    run_in_slices(reach, splits.root.size, leaves.size)
+
+
+@njit
+def _reach_leaves(splits: Splits, examples: Array, leaves: Array) -> None:
+    for tree in range(splits.root.size):
         for i in range(examples.shape[0]):
             node = splits.root[tree]
             while splits.left[node] >= 0:
@@ -174,10 +182,15 @@ def extremes_below(left: Array, right: Array, lowest: Array, highest: Array) -> 
                 highest[node, column] = max(highest[left[node], column], highest[right[node], column])
 
 
-@parallel_njit
 def count_tests(splits: Splits, examples: Array, counts: Array) -> None:
     """Count in ``counts`` (n_samples, n_features) how often each example's paths ask for each feature."""
-    for i in prange(examples.shape[0]):
+    n = examples.shape[0]
+    run_in_slices(lambda part: _count_tests(splits, examples[part], counts[part]), n, n * splits.root.size)
+
+
+@njit
+def _count_tests(splits: Splits, examples: Array, counts: Array) -> None:
+    for i in range(examples.shape[0]):
         for tree in range(splits.root.size):
             node = splits.root[tree]
             while splits.left[node] >= 0:
@@ -232,7 +245,7 @@ def first_needs(parent: Array, feature: Array, unit_indptr: Array, unit_indices:
     return FirstNeeds(above, indptr, units)
 
 
-@njit
+@inner_njit
 def _is_needed_from(node: int, above: Array, indptr: Array, units: Array, unit: int) -> bool:
     """Return whether a node, or one above it, needs a unit first."""
     while node >= 0:
@@ -243,10 +256,14 @@ def _is_needed_from(node: int, above: Array, indptr: Array, units: Array, unit: 
     return False
 
 
-@parallel_njit
 def mark_needs(needs: FirstNeeds, leaves: Array, needed: Array) -> None:
     """Mark in ``needed`` (n_samples, n_units) the units that each example needs in any tree."""
-    for tree in prange(leaves.shape[0]):
+    run_in_slices(lambda trees: _mark_needs(needs, leaves[trees], needed), leaves.shape[0], leaves.size)
+
+
+@njit
+def _mark_needs(needs: FirstNeeds, leaves: Array, needed: Array) -> None:
+    for tree in range(leaves.shape[0]):
         for i in range(leaves.shape[1]):
             node = needs.above[leaves[tree, i]]
             while node >= 0:
@@ -255,14 +272,22 @@ def mark_needs(needs: FirstNeeds, leaves: Array, needed: Array) -> None:
                 node = needs.above[node]
 
 
-@parallel_njit
 def fill_first_uses(needs: FirstNeeds, leaves: Array, pair_index: Array, next_position: Array, indices: Array) -> None:
     """Write the (example, unit) pairs first needed at each node into CSR ``indices``, rows ascending.
 
     ``pair_index`` (n_samples, n_units) numbers the pairs; ``next_position`` (n_nodes,) holds where each
     node's row starts and is moved to its end.
     """
-    for tree in prange(leaves.shape[0]):
+
+    def fill(trees: slice) -> None:
+        _fill_first_uses(needs, leaves[trees], pair_index, next_position, indices)
+
+    run_in_slices(fill, leaves.shape[0], leaves.size)
+
+
+@njit
+def _fill_first_uses(needs: FirstNeeds, leaves: Array, pair_index: Array, next_position: Array, indices: Array) -> None:
+    for tree in range(leaves.shape[0]):
         for i in range(leaves.shape[1]):
             node = needs.above[leaves[tree, i]]
             while node >= 0:
@@ -272,7 +297,7 @@ def fill_first_uses(needs: FirstNeeds, leaves: Array, pair_index: Array, next_po
                 node = needs.above[node]
 
 
-@njit
+@inner_njit
 def _depth_first_ranges(parent: Array) -> tuple[Array, Array]:
     """Give each node a range ``begin[h]:end[h]`` that holds its own number, ``begin[h]``, and those of all below it."""
     size = np.ones(parent.size, np.int32)

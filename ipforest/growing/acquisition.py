@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest._arrays import read_only
-from ipforest._numba import njit
+from ipforest._numba import inner_njit
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble import routing
 from ipforest.ensemble.trees import Trees
@@ -123,7 +123,7 @@ class AcquisitionState:
         routing.mark_needs(needs, leaves, self.bought.view(np.uint8))
 
 
-@njit
+@inner_njit
 def mark_path(
     node: int,
     parent: npt.NDArray[np.int32],
@@ -143,7 +143,7 @@ def mark_path(
         above = parent[above]
 
 
-@njit
+@inner_njit
 def price_features(
     acquisition: AcquisitionArrays,
     on_path: npt.NDArray[np.bool_],

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest._arrays import FloatArray, read_only
-from ipforest._numba import njit
+from ipforest._numba import inner_njit, njit
 
 _COUNTS = np.arange(2.0**13)
 _N_LOG_N = read_only(_COUNTS * np.log2(np.maximum(_COUNTS, 1.0)))
@@ -197,7 +197,7 @@ class Gradient(Impurity):
         return read_only(np.array([float(self.l2)]))
 
 
-@njit
+@inner_njit
 def set_weight(code: int, statistics: FloatArray) -> float:
     """Weight of a set: that of its classes, or its Hessians."""
     if code == GRADIENT:
@@ -208,7 +208,7 @@ def set_weight(code: int, statistics: FloatArray) -> float:
     return total
 
 
-@njit
+@inner_njit
 def _n_log_n(n: float, known: FloatArray) -> float:
     if n < known.size:
         whole = int(n)
@@ -255,7 +255,7 @@ def impurity(code: int, parameters: FloatArray, statistics: FloatArray) -> float
     return _polynomial(parameters, statistics)
 
 
-@njit
+@inner_njit
 def _threshold_pairs(alpha: float, statistics: FloatArray) -> float:
     n_classes = statistics.size - 1
     square = alpha * alpha
@@ -270,7 +270,7 @@ def _threshold_pairs(alpha: float, statistics: FloatArray) -> float:
     return 2.0 * pairs
 
 
-@njit
+@inner_njit
 def _polynomial(parameters: FloatArray, statistics: FloatArray) -> float:
     n_classes = statistics.size - 1
     total = 0.0

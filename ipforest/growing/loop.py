@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._numba import njit
+from ipforest._numba import inner_njit, njit
 from ipforest.growing.acquisition import AcquisitionArrays, mark_path, price_features
 from ipforest.growing.codes import CodeArrays
 from ipforest.growing.impurities import GRADIENT, impurity
@@ -77,7 +77,7 @@ class OpenNodes(NamedTuple):
     varying: npt.NDArray[np.int32]
 
 
-@njit
+@inner_njit
 def fill_all_tables(
     codes: CodeArrays,
     examples: Examples,
@@ -92,7 +92,7 @@ def fill_all_tables(
             fill_table(codes.codes[feature], examples, start, stop, sums[offsets[feature] : offsets[feature + 1]])
 
 
-@njit
+@inner_njit
 def sum_statistics(examples: Examples, start: int, stop: int, statistics: npt.NDArray[np.float64]) -> float:
     """Sum the statistics of a node's examples; return their weight."""
     statistics[:] = 0.0
@@ -108,7 +108,7 @@ def sum_statistics(examples: Examples, start: int, stop: int, statistics: npt.ND
     return weight
 
 
-@njit
+@inner_njit
 def merit_of(criterion: Criterion, reduction: float, price: float, node_impurity: float, limits: Limits) -> float:
     """Compute what is maximised: minus the risk price / reduction, or the reduction less the price.
 
@@ -124,7 +124,7 @@ def merit_of(criterion: Criterion, reduction: float, price: float, node_impurity
     return merit if merit >= limits.min_reduction - slack else -np.inf
 
 
-@njit
+@inner_njit
 def find_split(
     node: int,
     seed: np.uint64,
@@ -261,7 +261,7 @@ def partition(
     return front
 
 
-@njit
+@inner_njit
 def has_missing(codes: CodeArrays, feature: int, examples: Examples, start: int, stop: int) -> bool:
     """Return whether a feature is missing for an example of a node."""
     n_codes = codes.offsets[feature + 1] - codes.offsets[feature]
@@ -271,7 +271,7 @@ def has_missing(codes: CodeArrays, feature: int, examples: Examples, start: int,
     return found
 
 
-@njit
+@inner_njit
 def add_node(
     node: int,
     parent: int,
@@ -295,7 +295,7 @@ def add_node(
     tree.table[node] = -1
 
 
-@njit
+@inner_njit
 def share_tables(
     parent: int,
     left: int,
@@ -344,7 +344,7 @@ def share_tables(
     return n_free
 
 
-@njit
+@inner_njit
 def next_open(pending: OpenNodes, n_pending: int, by_merit: bool, tree: TreeArrays) -> int:
     """Place of the open node to split next: that of the highest merit, or the smaller of the last pair.
 

@@ -3,10 +3,10 @@
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._numba import njit
+from ipforest._numba import inner_njit, njit
 
 
-@njit
+@inner_njit
 def mix(seed: np.uint64, stream: np.uint64) -> np.uint64:
     """Turn a seed and the number of a stream into well-mixed bits (splitmix64)."""
     z = seed + (stream + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -21,7 +21,7 @@ def uniform(seed: np.uint64, stream: np.uint64) -> float:
     return float(mix(seed, stream) >> np.uint64(11)) / 9007199254740992.0
 
 
-@njit
+@inner_njit
 def shuffle(stream: np.uint64, features: npt.NDArray[np.int32]) -> None:
     """Put features into random order."""
     for place in range(features.size - 1):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._numba import njit
+from ipforest._numba import inner_njit, njit
 from ipforest.growing.codes import CodeArrays
 from ipforest.growing.impurities import GRADIENT, impurity, set_weight
 from ipforest.growing.random_numbers import mix, uniform
@@ -77,7 +77,7 @@ class Cut(NamedTuple):
     missing_left: bool
 
 
-@njit
+@inner_njit
 def add_example(statistics: npt.NDArray[np.float64], examples: Examples, j: int) -> None:
     """Add example j to statistics."""
     if examples.gradient.size > 0:
@@ -88,7 +88,7 @@ def add_example(statistics: npt.NDArray[np.float64], examples: Examples, j: int)
     statistics[-1] += 1.0
 
 
-@njit
+@inner_njit
 def fill_table(
     code_row: npt.NDArray[Any], examples: Examples, start: int, stop: int, table: npt.NDArray[np.float64]
 ) -> None:
@@ -124,7 +124,7 @@ def runs_of_table(table: npt.NDArray[np.float64], scratch: Scratch) -> int:
     return n_runs
 
 
-@njit
+@inner_njit
 def runs_by_sorting(
     code_row: npt.NDArray[Any], n_codes: int, examples: Examples, start: int, stop: int, scratch: Scratch
 ) -> int:
@@ -151,7 +151,7 @@ def runs_by_sorting(
     return n_runs
 
 
-@njit
+@inner_njit
 def runs_of_feature(
     code_row: npt.NDArray[Any], n_codes: int, examples: Examples, start: int, stop: int, scratch: Scratch
 ) -> int:
@@ -165,14 +165,14 @@ def runs_of_feature(
     return runs_by_sorting(code_row, n_codes, examples, start, stop, scratch)
 
 
-@njit
+@inner_njit
 def total_impurity(criterion: Criterion, statistics: npt.NDArray[np.float64]) -> float:
     """Impurity of a set, times its weight if it is an average."""
     value = impurity(criterion.impurity, criterion.parameters, statistics)
     return value * set_weight(criterion.impurity, statistics) if criterion.is_normalised else value
 
 
-@njit
+@inner_njit
 def reduction_of(
     criterion: Criterion,
     node_impurity: float,
@@ -195,7 +195,7 @@ def reduction_of(
     return node_impurity - (left_weight * of_left + right_weight * of_right) / node_weight
 
 
-@njit
+@inner_njit
 def number_of_random_cuts(n_examples: int) -> int:
     """Random stumps per feature by the size of the node (BudgetRF, section 3)."""
     if n_examples > 2000:
@@ -203,7 +203,7 @@ def number_of_random_cuts(n_examples: int) -> int:
     return 40 if n_examples > 500 else 20
 
 
-@njit
+@inner_njit
 def draw_cuts(stream: np.uint64, n_examples: int, bottom: float, top: float, draws: npt.NDArray[np.float64]) -> int:
     """Draw the values to cut a feature at, ascending, uniformly between its ends at the node; return their number."""
     n_draws = number_of_random_cuts(n_examples)
@@ -354,7 +354,7 @@ def best_gradient_cut(
     return best
 
 
-@njit
+@inner_njit
 def cut_of_feature(
     feature: int,
     codes: CodeArrays,

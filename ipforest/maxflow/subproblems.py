@@ -24,7 +24,7 @@ import numpy as np
 from ipforest._arrays import Array
 from ipforest._numba import inlined, inner_njit, njit
 from ipforest.maxflow.minimum_cut import cut
-from ipforest.maxflow.network import KEPT, Flow, Labels, Lambda, Network, Part, Problem, Tuning
+from ipforest.maxflow.network import KEPT, Flow, Labels, Lambda, Network, Part, Problem, Search, Tuning
 from ipforest.maxflow.waves import EXACT, LABELS_TOO_NARROW, STOPPED
 
 SAFE = 2.0**62
@@ -195,12 +195,14 @@ def _write(found: Array, row: int, nodes: tuple[int, int], acquisitions: tuple[i
 
 
 @njit
-def solve(network: Network, part: Part, task: Task, tuning: Tuning, found: Array) -> Report:
+def solve(network: Network, search: Search | None, part: Part, task: Task, tuning: Tuning, found: Array) -> Report:
     """Cut a subproblem, and what comes out of the cuts, as often as a task says.
 
     Parameters
     ----------
     network : Network
+    search : Search, optional
+        `Network.search_if_large`.
     part : Part
     task : Task
     tuning : Tuning
@@ -229,7 +231,7 @@ def solve(network: Network, part: Part, task: Task, tuning: Tuning, found: Array
         if not fits:
             break
         scale = float(lam.q) / float(flow_q) if flow_q > 0 else 0.0
-        n_kept, more, outcome = cut(network, own, lam, scale, task.tolerance, task.all_flow, tuning)
+        n_kept, more, outcome = cut(network, search, own, lam, scale, task.tolerance, task.all_flow, tuning)
         n_cuts += 1
         rounds += more
         if outcome in (LABELS_TOO_NARROW, STOPPED):

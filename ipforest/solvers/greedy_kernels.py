@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ipforest._arrays import Array, BoolArray, FloatArray, IntArray
-from ipforest._numba import njit
+from ipforest._numba import inner_njit, njit
 
 FREE = 1e-12
 """What costs nothing counts as this in ratios: it comes first."""
@@ -131,7 +131,7 @@ def total_cost(forest: Structure, state: Purchase) -> int:
     return total
 
 
-@njit
+@inner_njit
 def _keep(forest: Structure, state: Purchase, h: int) -> int:
     """Keep a node whose parent is kept; return what is paid for it."""
     paid: int = state.node_cost[h]
@@ -147,7 +147,7 @@ def _keep(forest: Structure, state: Purchase, h: int) -> int:
     return paid
 
 
-@njit
+@inner_njit
 def _drop(forest: Structure, state: Purchase, h: int) -> int:
     """Drop a kept node; return what is saved by it."""
     state.kept[h] = False
@@ -172,19 +172,19 @@ def add_best(forest: Structure, state: Purchase, banned: BoolArray, spare: int) 
         _add_free(forest, state, banned)
         _measure_chains(forest, state, banned, spare, found)
         _find_best_sets(forest, state, found)
-        best_rate, best_chain = 0.0, -1
+        best_rate, best_chain = 0.0, n  # n stands for none
         for h in range(n):
             if found.closed[h]:
                 continue
             rate = _ratio(found.set_gain[h], found.set_cost[h])
             if found.top[h] == h and found.set_cost[h] <= spare and rate > best_rate:
-                best_rate, best_chain = rate, -1
+                best_rate, best_chain = rate, n
             rate = _ratio(found.chain_gain[h], found.chain_cost[h])
             if rate > best_rate:
                 best_rate, best_chain = rate, h
         if best_rate == 0:
             return spare
-        if best_chain >= 0:
+        if best_chain < n:
             spare -= _keep_chain(forest, state, best_chain)
             continue
         for h in range(n):
@@ -195,7 +195,7 @@ def add_best(forest: Structure, state: Purchase, banned: BoolArray, spare: int) 
                     spare += drop_subtree(forest, state, h)
 
 
-@njit
+@inner_njit
 def _is_overdrawn(forest: Structure, state: Purchase, root: int) -> bool:
     """Tell whether an example that needs something below a node pays more than its cap."""
     for h in range(root, state.kept.size):
@@ -207,7 +207,7 @@ def _is_overdrawn(forest: Structure, state: Purchase, root: int) -> bool:
     return False
 
 
-@njit
+@inner_njit
 def _room_for_additions(n: int) -> Additions:
     whole = np.zeros(n, np.int64)
     real = np.zeros(n)
@@ -223,12 +223,12 @@ def _room_for_additions(n: int) -> Additions:
     )
 
 
-@njit
+@inner_njit
 def _ratio(gain: int, cost: int) -> float:
     return gain / max(float(cost), FREE)
 
 
-@njit
+@inner_njit
 def _add_free(forest: Structure, state: Purchase, banned: BoolArray) -> None:
     """Keep what gains something and costs nothing."""
     for h in range(banned.size):
@@ -249,7 +249,7 @@ def keep_set(forest: Structure, state: Purchase, found: Additions, root: int) ->
     return paid
 
 
-@njit
+@inner_njit
 def _keep_chain(forest: Structure, state: Purchase, h: int) -> int:
     """Keep a node and its ancestors; return what is paid for them."""
     paid = 0
@@ -259,7 +259,7 @@ def _keep_chain(forest: Structure, state: Purchase, h: int) -> int:
     return paid
 
 
-@njit
+@inner_njit
 def _measure_chains(forest: Structure, state: Purchase, banned: BoolArray, spare: int, found: Additions) -> None:
     """Sum up gain and cost of each node with its ancestors that are not kept; close what cannot be added."""
     for h in range(banned.size):
@@ -284,7 +284,7 @@ def _measure_chains(forest: Structure, state: Purchase, banned: BoolArray, spare
             found.rate[top] = max(found.rate[top], _ratio(found.chain_gain[h], found.chain_cost[h]))
 
 
-@njit
+@inner_njit
 def _close_over_cap(forest: Structure, state: Purchase, found: Additions) -> None:
     """Close nodes with which, and with their ancestors, an example would pay more than its cap.
 
@@ -307,7 +307,7 @@ def _close_over_cap(forest: Structure, state: Purchase, found: Additions) -> Non
                     found.closed[h] = True
 
 
-@njit
+@inner_njit
 def _find_best_sets(forest: Structure, state: Purchase, found: Additions) -> None:
     """Find the set of the best ratio below each top, starting from the best chain."""
     better = True
@@ -394,7 +394,7 @@ def _shares(forest: Structure, state: Purchase) -> FloatArray:
     return share
 
 
-@njit
+@inner_njit
 def _measure_subtrees(
     forest: Structure, state: Purchase, fixed: BoolArray, share: FloatArray, lost: FloatArray, saved: FloatArray
 ) -> float:
@@ -444,7 +444,7 @@ def promises(forest: Structure, state: Purchase, found: Additions, spare: int) -
     return promise
 
 
-@njit
+@inner_njit
 def _own_costs(forest: Structure, state: Purchase) -> FloatArray:
     """Sum up what only this node needs of all that is kept, and its split cost."""
     own = np.zeros(state.kept.size)

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from ipforest._numba import njit
+from ipforest._numba import inner_njit, njit
 
 BOND, POLYGON, RIGID = 0, 1, 2
 CLOSED, OPEN, DOUBLE, INVALID = 1, 2, 3, 4
@@ -155,7 +155,7 @@ def _records(names: tuple[str, ...], size: int) -> Any:
     return np.zeros(size, dtype=np.dtype([(name, np.int64) for name in names], align=True))
 
 
-@njit
+@inner_njit
 def _find(up: Array, place: int) -> int:
     while up[place] != place:
         up[place] = up[up[place]]
@@ -176,7 +176,7 @@ def _member(s: _State, edge: int) -> int:
     return _find(s.part.merged, s.edge[edge].member)
 
 
-@njit
+@inner_njit
 def _new_member(s: _State, kind: int) -> int:
     member: int = s.counts[PARTS]
     s.counts[PARTS] += 1
@@ -184,14 +184,14 @@ def _new_member(s: _State, kind: int) -> int:
     return member
 
 
-@njit
+@inner_njit
 def _new_vertex(s: _State) -> int:
     vertex: int = s.counts[VERTICES]
     s.counts[VERTICES] += 1
     return vertex
 
 
-@njit
+@inner_njit
 def _new_marker(s: _State, key: int) -> int:
     s.counts[FREE] -= 1
     marker: int = s.free[s.counts[FREE]]
@@ -200,13 +200,13 @@ def _new_marker(s: _State, key: int) -> int:
     return marker
 
 
-@njit
+@inner_njit
 def _pair(s: _State, one: int, two: int) -> None:
     s.edge[one].mate = two
     s.edge[two].mate = one
 
 
-@njit
+@inner_njit
 def _slot(s: _State, key: int) -> int:
     """Where the key is, or the free place where it belongs."""
     mask = s.slot.size - 1
@@ -216,14 +216,14 @@ def _slot(s: _State, key: int) -> int:
     return slot
 
 
-@njit
+@inner_njit
 def _remember(s: _State, edge: int) -> None:
     slot = _slot(s, s.edge[edge].key)
     s.slot[slot].key = s.edge[edge].key
     s.slot[slot].edge = edge
 
 
-@njit
+@inner_njit
 def _forget(s: _State, one: int, two: int) -> None:
     """Take out a pair of markers, moving up what hashed past their place."""
     mask = s.slot.size - 1
@@ -242,7 +242,7 @@ def _forget(s: _State, one: int, two: int) -> None:
     s.slot[hole].edge = NONE
 
 
-@njit
+@inner_njit
 def _put(s: _State, edge: int, member: int, tail: int, head: int) -> None:
     s.edge[edge].member = member
     s.edge[edge].tail = tail
@@ -265,7 +265,7 @@ def _realise(s: _State, indptr: Array, indices: Array, keys: Array) -> bool:
     return True
 
 
-@njit
+@inner_njit
 def _add_column(s: _State, edge: int, path: Array, part: Array, roots: Array) -> bool:
     """Add a column: one edge in each block that it meets; several blocks, or new rows, join in a polygon."""
     n_new = 0
@@ -334,7 +334,7 @@ def _add_column(s: _State, edge: int, path: Array, part: Array, roots: Array) ->
     return True
 
 
-@njit
+@inner_njit
 def _reroot(s: _State, marker: int) -> None:
     """Make the marker's member the root of its tree, hanging from the marker."""
     while marker != NONE:
@@ -344,7 +344,7 @@ def _reroot(s: _State, marker: int) -> None:
         marker = NONE if above == NONE else s.edge[above].mate
 
 
-@njit
+@inner_njit
 def _join_ends(s: _State, path: Array, edge: int) -> bool:
     """Add an edge between the ends of a path in one block; return whether it is a path."""
     key = 0
@@ -369,7 +369,7 @@ def _join_ends(s: _State, path: Array, edge: int) -> bool:
     return True
 
 
-@njit
+@inner_njit
 def _add_parallel(s: _State, other: int, edge: int) -> None:
     member = _member(s, other)
     if s.part[member].kind == BOND:
@@ -402,7 +402,7 @@ def _add_parallel(s: _State, other: int, edge: int) -> None:
     _put(s, edge, bond, NONE, NONE)
 
 
-@njit
+@inner_njit
 def _visit(s: _State, member: int) -> bool:
     stamp = s.counts[STAMP]
     if s.part[member].seen == stamp:
@@ -418,7 +418,7 @@ def _visit(s: _State, member: int) -> bool:
     return True
 
 
-@njit
+@inner_njit
 def _add_path_edge(s: _State, member: int, edge: int) -> None:
     s.edge[edge].path_next = s.part[member].path_head
     s.part[member].path_head = edge
@@ -426,7 +426,7 @@ def _add_path_edge(s: _State, member: int, edge: int) -> None:
     s.part[member].path_key ^= s.edge[edge].key
 
 
-@njit
+@inner_njit
 def _touched_part(s: _State, path: Array) -> tuple[int, int]:
     """Mark the least subtree that holds all path edges, climbing from each in turn.
 
@@ -471,7 +471,7 @@ def _touched_part(s: _State, path: Array) -> tuple[int, int]:
     return top, n_ready
 
 
-@njit
+@inner_njit
 def _classify_below(s: _State, top: int, n_ready: int) -> bool:
     """Classify every member below the top, children first, and tell its parent."""
     place = 0
@@ -504,7 +504,7 @@ def _classify_below(s: _State, top: int, n_ready: int) -> bool:
     return True
 
 
-@njit
+@inner_njit
 def _classify(s: _State, member: int) -> int:
     """Say how P lies in a member below the top; what is called double is examined once it is the root."""
     if s.part[member].n_open == 2:
@@ -520,7 +520,7 @@ def _classify(s: _State, member: int) -> int:
     return _classify_rigid(s, member)
 
 
-@njit
+@inner_njit
 def _classify_rigid(s: _State, member: int) -> int:
     marker = s.part[member].parent
     tail, head = _find(s.vertex.same, s.edge[marker].tail), _find(s.vertex.same, s.edge[marker].head)
@@ -558,7 +558,7 @@ def _classify_rigid(s: _State, member: int) -> int:
     return DOUBLE
 
 
-@njit
+@inner_njit
 def _touch_vertex(s: _State, vertex: int) -> None:
     if s.vertex[vertex].seen != s.counts[STAMP]:
         s.vertex[vertex].seen = s.counts[STAMP]
@@ -566,7 +566,7 @@ def _touch_vertex(s: _State, vertex: int) -> None:
     s.vertex[vertex].degree += 1
 
 
-@njit
+@inner_njit
 def _path_ends(s: _State, member: int) -> tuple[int, int, int]:
     """Return two ends of paths in a rigid member and how many there are (9 where a vertex has three path edges)."""
     edge = s.part[member].path_head
@@ -594,7 +594,7 @@ def _path_ends(s: _State, member: int) -> tuple[int, int, int]:
     return one, two, n_ends
 
 
-@njit
+@inner_njit
 def _settled_root(s: _State, top: int) -> int:
     """Go down from the top while P is closed outside the one open child; NONE if P is no path."""
     root = top
@@ -611,7 +611,7 @@ def _settled_root(s: _State, top: int) -> int:
             return NONE if s.part[root].has_double or not _joins_one(s, root) else root
 
 
-@njit
+@inner_njit
 def _closes(s: _State, member: int, child: int) -> bool:
     """Whether the member's path edges run from one end of the child's marker to the other."""
     if s.part[member].kind == BOND:
@@ -623,7 +623,7 @@ def _closes(s: _State, member: int, child: int) -> bool:
     return n_ends == 2 and ((one == tail and two == head) or (one == head and two == tail))
 
 
-@njit
+@inner_njit
 def _is_one_path(s: _State, member: int) -> bool:
     if s.part[member].kind == RIGID:
         one, two, n_ends = _path_ends(s, member)
@@ -632,7 +632,7 @@ def _is_one_path(s: _State, member: int) -> bool:
     return bool(s.part[member].kind == POLYGON)
 
 
-@njit
+@inner_njit
 def _joins_one(s: _State, member: int) -> bool:
     """Whether P runs through the root into its one child; where it begins and goes on."""
     if s.part[member].kind != RIGID:
@@ -649,7 +649,7 @@ def _joins_one(s: _State, member: int) -> bool:
     return two in ends
 
 
-@njit
+@inner_njit
 def _joins_two(s: _State, member: int) -> bool:
     """Whether P runs through the root from one child to the other; where it leaves each."""
     if s.part[member].kind == BOND:
@@ -690,7 +690,7 @@ def _close(s: _State, root: int, edge: int) -> None:
     _put(s, edge, bond, NONE, NONE)
 
 
-@njit
+@inner_njit
 def _path_ids(s: _State, member: int) -> int:
     total = 0
     edge = s.part[member].path_head
@@ -700,7 +700,7 @@ def _path_ids(s: _State, member: int) -> int:
     return total
 
 
-@njit
+@inner_njit
 def _parent_is_on_path(s: _State, member: int) -> bool:
     edge = s.part[member].path_head
     while edge != NONE:
@@ -710,7 +710,7 @@ def _parent_is_on_path(s: _State, member: int) -> bool:
     return False
 
 
-@njit
+@inner_njit
 def _put_path(s: _State, member: int, target: int, tail: int, head: int, leads_up: bool) -> None:
     """Move the member's path edges to the target: one edge itself, several as a polygon behind a marker.
 
@@ -740,7 +740,7 @@ def _put_path(s: _State, member: int, target: int, tail: int, head: int, leads_u
     _remember(s, outside)
 
 
-@njit
+@inner_njit
 def _put_rest(
     s: _State, member: int, target: int, tail: int, head: int, taken: int, taken_ids: int, key: int, leads_up: bool
 ) -> None:
@@ -769,7 +769,7 @@ def _put_rest(
     _remember(s, outside)
 
 
-@njit
+@inner_njit
 def _merge(s: _State, root: int, edge: int) -> None:
     """Merge the root and the open members below it into one rigid member, and add the edge between the ends of P."""
     rigid = _new_member(s, RIGID)
@@ -821,13 +821,13 @@ def _merge(s: _State, root: int, edge: int) -> None:
     _put(s, edge, rigid, one, two)
 
 
-@njit
+@inner_njit
 def _across(s: _State, edge: int, vertex: int) -> int:
     tail, head = _find(s.vertex.same, s.edge[edge].tail), _find(s.vertex.same, s.edge[edge].head)
     return head if _find(s.vertex.same, vertex) == tail else tail
 
 
-@njit
+@inner_njit
 def _follow(s: _State, rigid: int, marker: int, near: int, far: int) -> int:
     """Merge the chain of open members behind a marker, entered at `near`; return the vertex where P ends."""
     while True:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from ipforest._numba import njit
+from ipforest._numba import inner_njit, njit
 from proofs.unimodularity.graph_realisation import realise
 
 Array = NDArray[np.int64]
@@ -90,7 +90,7 @@ def _mark_separation(support: Support, rows: Array, columns: Array, first: Suppo
     return most > 0
 
 
-@njit
+@inner_njit
 def _reach(support: Support, row: int, column: int, start: int, forwards: bool, queue: Array, reached: Support) -> int:
     """Mark the lines that the start reaches (or that reach it) by implications, the given row and column aside."""
     m, n = support.shape

@@ -1,3 +1,4 @@
+import gc
 import os
 import subprocess
 import sys
@@ -6,9 +7,13 @@ from shutil import copytree, ignore_patterns
 from time import perf_counter
 
 import numba
+import numpy as np
+import pytest
+from numba.core.event import Listener, install_listener
 
 import ipforest
-from ipforest._numba import clock
+from ipforest import _numba
+from ipforest._numba import clock, run_in_slices
 
 PROGRAM = """
 import numpy as np
@@ -45,3 +50,56 @@ def test_the_clock_stands_still_while_a_kernel_is_compiled():
     started, working = perf_counter(), clock()
     compiled(1)
     assert clock() - working < 0.5 * (perf_counter() - started)
+
+
+class CollectorWatch(Listener):
+    def __init__(self):
+        self.enabled = []
+
+    def on_start(self, event):
+        self.enabled.append(gc.isenabled())
+
+    def on_end(self, event):
+        pass
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_garbage_collector_waits_while_a_kernel_is_compiled(enabled):
+    called = numba.njit(lambda x: x + 1)
+    was_enabled = gc.isenabled()
+    try:
+        gc.enable() if enabled else gc.disable()
+        with install_listener("numba:run_pass", CollectorWatch()) as watch:
+            numba.njit(lambda x: called(x) + 1)(1)
+        assert watch.enabled
+        assert not any(watch.enabled)
+        assert gc.isenabled() == enabled
+    finally:
+        gc.enable() if was_enabled else gc.disable()
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 7])
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+@pytest.mark.parametrize("n_steps", [0, _numba.LEAST_WORK])
+def test_slices_are_all_things_once(n, n_threads, n_steps, monkeypatch):
+    monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", n_threads)
+    times = np.zeros(n, dtype=int)
+    slices = []
+
+    def count(part):
+        slices.append(part)
+        times[part] += 1
+
+    run_in_slices(count, n, n_steps)
+    assert times.tolist() == [1] * n
+    assert len(slices) == (max(min(n, n_threads), 1) if n_steps else 1)
+
+
+def test_an_error_in_a_slice_is_raised(monkeypatch):
+    monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", 2)
+
+    def fail(part):
+        raise ZeroDivisionError(part)
+
+    with pytest.raises(ZeroDivisionError):
+        run_in_slices(fail, 4, _numba.LEAST_WORK)

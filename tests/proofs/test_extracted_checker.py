@@ -15,6 +15,8 @@ from proofs.claims.pruning_claims import fitted_instance
 from proofs.crosschecks.random_instances import random_instance
 from proofs.extracted_checker import NoForestError, build, path_text, pruning_text, run
 
+pytestmark = pytest.mark.slow
+
 STEPS = (-3, -1, 1, 2, 1000)
 INSTANCE_ARRAYS = ("errors", "acquisition_cost", "split_cost", "indices", "node_parent", "indptr")
 

@@ -31,7 +31,7 @@ def instance() -> PruningInstance:
 @pytest.fixture(scope="module")
 def client():
     with (
-        distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client

@@ -13,6 +13,9 @@ from proofs.claims.machine_checked import CLOSED, BrokenProofError, CoqMissingEr
 
 SOURCES = Path(proofs.claims.machine_checked.__file__).parent.parent / "coq"
 
+pytestmark = pytest.mark.xdist_group("coq")
+"""On one worker, which compiles everything once."""
+
 
 FILES = re.findall(r"^\S+\.v$", (SOURCES / "_CoqProject").read_text(), re.MULTILINE)
 THEOREMS = [
@@ -141,6 +144,7 @@ def _weakened(directory: Path, file: str, old: str, new: str) -> Path:
     return copy
 
 
+@pytest.mark.slow
 def test_a_weakened_theorem_of_the_checker_does_not_fit_its_statement(coq, tmp_path):
     """The proof goes through with lambda > 0 as well; the statement is about lambda >= 0."""
     copy = _weakened(tmp_path, "checker.v", "0 <= p -> 0 < q -> optimal", "0 < p -> 0 < q -> optimal")
