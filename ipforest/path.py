@@ -12,8 +12,9 @@ two kinds of rounds in which little happens:
   Persistency (`ipforest.maxflow.persistency`) finds most of what is dropped before any flow; and as soon as labels show
   that nearly all of the excess is cut off, the two sides are solved apart, each exact given the other. When breakpoints
   of both sides turn out to be out of order, those between are joined and split again;
-- everything can be paid, but the last millionth of the supply is spread in units too small to meet each other: one pass
-  along a spanning forest cancels them (`ipforest.maxflow.spanning_forest`).
+- everything can be paid, but the last thousandth of the supply waits at a few nodes, far from the few acquisitions that
+  have room. In large subproblems blocking flows take it there (`ipforest.maxflow.blocking_flow`); in small ones, what
+  is left of it in the end goes along a spanning forest (`ipforest.maxflow.spanning_forest`).
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from ipforest.maxflow.network import (
     Network,
     Part,
     Problem,
+    Search,
     Tuning,
     Worth,
     nodes_of_level,
@@ -178,9 +179,18 @@ def _met(label: Array, n_payers: Array, acquisitions: Array) -> Array:
 
 @inlined
 def cut(
-    network: Network, part: Part, lam: Lambda, flow_scale: float, tolerance: float, all_flow: bool, tuning: Tuning
+    network: Network,
+    search: Search | None,
+    part: Part,
+    lam: Lambda,
+    flow_scale: float,
+    tolerance: float,
+    all_flow: bool,
+    tuning: Tuning,
 ) -> tuple[int, int, int]:
     """Find the smallest minimum cut of a subproblem at lambda, from its flow times `flow_scale`.
+
+    Without `search` (see `Network.search_if_large`) the cut is always exact.
 
     Returns
     -------
@@ -198,9 +208,9 @@ def cut(
         nodes = nodes_of_level(labels.level, part.nodes, 1)
         left = Part(nodes, _met(labels.label, worth.n_payers, part.acquisitions))
     load_start(problem, flow, labels.level, left, lam, flow_scale)
-    rounds, outcome = push_waves(network, left, lam, tolerance, tuning)
+    rounds, outcome = push_waves(network, search, left, lam, tolerance, tuning)
     if outcome in (EXACT, NEAR):
         n_kept = mark_kept(problem, flow, labels, left, lam.q)
-    if outcome == NEAR:
+    if search is not None and outcome == NEAR:
         n_kept = _without_worthless(problem, labels, worth, left, lam)
     return n_kept, rounds, outcome

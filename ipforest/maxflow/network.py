@@ -28,8 +28,10 @@ class Tuning(NamedTuple):
         A cut is nearly minimal when at most this share of the excess can still be paid ...
     first_near, near_every : int
         ... which is looked at in this round first, and then every so many rounds.
+    little, first_blocking : int
+        In larger subproblems, excess below the supply over this is sent by blocking flows, from this round on.
     dust : int
-        Excess below the supply over this is routed along a spanning forest ...
+        In small ones, excess below the supply over this is routed along a spanning forest ...
     first_forest : int
         ... in this round at the earliest, and then when the number of rounds has doubled.
     forest_classes, class_ratio : int
@@ -43,6 +45,8 @@ class Tuning(NamedTuple):
     tolerance: float = 0.25
     first_near: int = 3
     near_every: int = 2
+    little: int = 2**9
+    first_blocking: int = 2
     dust: int = 2**16
     first_forest: int = 2
     forest_classes: int = 3
@@ -169,6 +173,28 @@ class Worth(NamedTuple):
     payer_code: Array
 
 
+class Search(NamedTuple):
+    """Scratch of `ipforest.maxflow.blocking_flow`.
+
+    Attributes
+    ----------
+    payers_start, payers_end : int64 (m,)
+        Where the payers of an acquisition are listed.
+    payer : int64 (m,)
+        Which of them is tried next.
+    triple : int64 (n,)
+        Which triple of a node is tried next.
+    child : int32 (n,)
+        Which child of a node is tried next, once its parent was.
+    """
+
+    payers_start: Array
+    payers_end: Array
+    payer: Array
+    triple: Array
+    child: Array
+
+
 class SpanningForest(NamedTuple):
     """Scratch of `ipforest.maxflow.spanning_forest`.
 
@@ -205,6 +231,7 @@ class Network(NamedTuple):
     flow: Flow
     labels: Labels
     worth: Worth
+    search: Search
     forest: SpanningForest
     signals: Array
 
@@ -212,6 +239,14 @@ class Network(NamedTuple):
         """Return the network with labels for augmenting paths of any length."""
         wide = np.zeros(self.problem.cost.size, dtype=np.int32)
         return self._replace(labels=self.labels._replace(label=wide, max_label=2**29))
+
+    def search_if_large(self, tuning: Tuning) -> Search | None:
+        """Return the scratch of blocking flows, or None if all subproblems are small.
+
+        Kernels are compiled for one or the other, so that who has small instances need not wait for what only large
+        subproblems use.
+        """
+        return self.search if self.problem.indices.size > tuning.small else None
 
     @property
     def whole(self) -> Part:
@@ -244,6 +279,7 @@ def build_network(parent: Array, gain: Array, split_cost: Array, indptr: Array, 
         Flow(zeros(indices.size), zeros(n), zeros(n), zeros(n), zeros(m), zeros(m)),
         Labels(zeros(n, np.int32), zeros(m, np.uint8), 250, zeros(m), zeros(m)),
         Worth(zeros(n), zeros(m, np.int32), zeros(m, np.int32)),
+        Search(zeros(m), zeros(m), zeros(m), zeros(n), zeros(n, np.int32)),
         SpanningForest(zeros(m, np.int32), zeros(m), zeros(n, np.int32), zeros(n, np.int32)),
         signals=zeros(2),
     )

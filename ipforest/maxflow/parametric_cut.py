@@ -296,7 +296,8 @@ class ParametricCut:
         """Run the kernel; return its report, and the trivial cuts and open parts as subproblems."""
         part = self.part(problem)
         found = np.empty((problem.n_nodes, 6), dtype=np.int64)
-        report = solve(self.network, part, task, self.tuning, found)
+        search = self.network.search_if_large(self.tuning)
+        report = solve(self.network, search, part, task, self.tuning, found)
         rows = found[: report.n_trivial].tolist() + found[problem.n_nodes - report.n_open :].tolist()
         first_node, first_acquisition = problem.nodes.start, problem.acquisitions.start
         return report, [

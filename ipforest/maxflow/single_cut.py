@@ -106,10 +106,11 @@ def _run(network: Network, part: Part, task: Task, tuning: Tuning) -> tuple[int,
     if part.nodes.size == 0:
         return 0, 0, 0
     found = np.empty((part.nodes.size, 6), dtype=np.int64)
-    report = solve(network, part, task, tuning, found)
+    search = network.search_if_large(tuning)
+    report = solve(network, search, part, task, tuning, found)
     if report.outcome != EXACT:
         wide = network.with_wide_labels()
-        report = solve(wide, part, task._replace(flow_q=0), tuning, found)
+        report = solve(wide, search, part, task._replace(flow_q=0), tuning, found)
     n_paid = int(found[-report.n_open, 3]) if report.n_open else 0
     return report.rounds, report.n_kept, n_paid
 

@@ -6,11 +6,13 @@ counts only the arcs that undo flow: an acquisition that can still be paid has l
 is the least label among the acquisitions of its own and its ancestors, and a full acquisition inherits the least label
 of the nodes that pay for it. Excess may wait at nodes. One round is
 
-1. `_label`: exact labels, level by level, up to the farthest excess. Labels never fall, so a node's row is scanned from
-   its old level on only;
+1. `label_distances`: exact labels, level by level, up to the farthest excess. Labels never fall, so a node's row is
+   scanned from its old level on only;
 2. `_sweep`: nodes by falling label push their excess one label down. What a full acquisition takes in excess, the nodes
    one label lower take back from it when their turn comes in the same sweep;
-3. when only dust is left, one pass along a spanning forest of heavy arcs (`ipforest.maxflow.spanning_forest`).
+3. when little excess is left: in large subproblems, blocking flows in place of sweeps
+   (`ipforest.maxflow.blocking_flow`); in small ones, where listing who pays would take longer than the rounds it saves,
+   one pass along a spanning forest of heavy arcs (`ipforest.maxflow.spanning_forest`).
 
 Nodes that no longer reach a payable acquisition never will again and leave the problem. The rounds end when the
 remaining excess sits in such nodes, or, with a tolerance, when nearly all of it is cut off.
@@ -25,7 +27,8 @@ import numpy as np
 
 from ipforest._arrays import Array
 from ipforest._numba import inlined, inner_njit
-from ipforest.maxflow.network import DEAD, ROUNDS, STOP, Flow, Labels, Lambda, Network, Part, Problem, Tuning
+from ipforest.maxflow.blocking_flow import Payers, list_payers, push_blocking_flow
+from ipforest.maxflow.network import DEAD, ROUNDS, STOP, Flow, Labels, Lambda, Network, Part, Problem, Search, Tuning
 from ipforest.maxflow.spanning_forest import route_along_forest
 
 LABELS_TOO_NARROW, NEAR, EXACT, STOPPED = 0, 1, 2, 3
@@ -68,7 +71,7 @@ def _merge(left: Array, n_left: int, right: Array, merged: Array) -> int:
 
 
 @inner_njit
-def _label(problem: Problem, flow: Flow, labels: Labels, part: Part) -> tuple[int, int, bool]:
+def label_distances(problem: Problem, flow: Flow, labels: Labels, part: Part) -> tuple[int, int, bool]:
     """Label nodes and acquisitions; return the level up to which labels are known, live excess, and complete?.
 
     Levels never fall from one round to the next, so a node's row is scanned from its old level on only. Labels end when
@@ -275,8 +278,10 @@ def _have_most_triples(problem: Problem, level: Array, nodes: Array, nearest: in
 
 
 @inlined
-def push_waves(network: Network, part: Part, lam: Lambda, tolerance: float, tuning: Tuning) -> tuple[int, int]:
-    """Run rounds until no excess can move, or no more than a share `tolerance` of it.
+def push_waves(
+    network: Network, search: Search | None, part: Part, lam: Lambda, tolerance: float, tuning: Tuning
+) -> tuple[int, int]:
+    """Run rounds until no excess can move, or, with `search`, no more than a share `tolerance` of it.
 
     Returns
     -------
@@ -286,26 +291,38 @@ def push_waves(network: Network, part: Part, lam: Lambda, tolerance: float, tuni
         left beyond the largest label; STOPPED by a signal.
     """
     problem, flow, labels = network.problem, network.flow, network.labels
-    gain, level, nodes = problem.gain, labels.level, part.nodes
+    level, nodes = labels.level, part.nodes
     rounds, next_forest = 0, tuning.first_forest
-    supply = 0
+    supply, size = 0, 0
     for i in range(nodes.size):
-        supply += lam.q * max(gain[nodes[i]], 0)
+        h = nodes[i]
+        supply += lam.q * max(problem.gain[h], 0)
+        size += problem.row_end[h] - problem.row_start[h]
+    is_large, listed = size > tuning.small, False
+    if search is not None:
+        payers = Payers(np.empty(0, np.int32), np.empty(0, np.int32))
     while network.signals[STOP] == 0:
-        top, live, complete = _label(problem, flow, labels, part)
+        top, live, complete = label_distances(problem, flow, labels, part)
         if live == 0:
             return rounds, EXACT if complete else LABELS_TOO_NARROW
-        if tolerance > 0.0 and complete and rounds >= tuning.first_near and rounds % tuning.near_every == 0:
+        near_is_enough = tolerance > 0.0 and complete and rounds >= tuning.first_near
+        if search is not None and near_is_enough and rounds % tuning.near_every == 0:
             nearest, bound, total = _nearest_cut(problem, flow, labels, nodes, top)
             if bound <= tolerance * total and _have_most_triples(problem, level, nodes, nearest):
                 for i in range(nodes.size):
                     if level[nodes[i]] > nearest:
                         level[nodes[i]] = DEAD
                 return rounds, NEAR
-        _sweep(problem, flow, labels, nodes)
+        little_is_left = rounds >= tuning.first_blocking and live < supply // tuning.little
+        if search is not None and is_large and little_is_left:
+            if not listed:
+                payers, listed = list_payers(problem, level, search, part), True
+            push_blocking_flow(problem, flow, labels, search, payers, part)
+        else:
+            _sweep(problem, flow, labels, nodes)
         rounds += 1
         network.signals[ROUNDS] += 1
-        if rounds >= next_forest and live < supply // tuning.dust:
+        if not is_large and rounds >= next_forest and live < supply // tuning.dust:
             route_along_forest(problem, flow, level, network.forest, part, lam, live, tuning)
             next_forest = 2 * rounds
     return rounds, STOPPED
