@@ -9,6 +9,7 @@ from ipforest.instance import PruningInstance
 from ipforest.learners.budget_boost import BudgetBoost
 from ipforest.learners.budget_forest import BudgetForest
 from ipforest.learners.budget_prune import BudgetPrune
+from ipforest.learners.budgeted_classifier import BudgetedClassifier
 from ipforest.path import PruningPath, prune_path
 from ipforest.results import BudgetResult, DualFlow, Pruning, PruningResult, Status
 from ipforest.solvers import MissingSolverError, available_solvers, solve, solve_budget
@@ -20,6 +21,7 @@ __all__ = [
     "BudgetForest",
     "BudgetPrune",
     "BudgetResult",
+    "BudgetedClassifier",
     "DualFlow",
     "EarlyExit",
     "FeatureCosts",

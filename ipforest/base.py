@@ -388,6 +388,30 @@ def check_share(value: object, name: str) -> None:
         raise ValueError(f"{name}: expected None or a number between 0 and 1, got {value!r}")
 
 
+def check_integer(value: object, name: str, least: int) -> None:
+    """Require an integer that is not less than another.
+
+    Raises
+    ------
+    ValueError
+        It is none.
+    """
+    if not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name}: expected an integer >= {least}, got {value!r}")
+
+
+def check_validation_part(X_val: object, y_val: object) -> None:
+    """Require validation examples with their labels, or neither.
+
+    Raises
+    ------
+    ValueError
+        One is given without the other.
+    """
+    if (X_val is None) != (y_val is None):
+        raise ValueError("X_val: expected X_val and y_val together, got one of them")
+
+
 def is_fitted(estimator: Any) -> bool:
     """Return whether a scikit-learn estimator is fitted."""
     try:

@@ -8,7 +8,15 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from ipforest import BudgetBoost, BudgetForest, BudgetPrune, EarlyExit, FeatureCosts, NestedCascade
+from ipforest import (
+    BudgetBoost,
+    BudgetedClassifier,
+    BudgetForest,
+    BudgetPrune,
+    EarlyExit,
+    FeatureCosts,
+    NestedCascade,
+)
 from ipforest.adaptive import AdaptGbrt, AdaptLin, AdaptLstsq, L1Baseline
 from ipforest.adaptive.linear_pair import AlternationSettings
 from ipforest.cascades import ASTC, CSCC, CSTC, AdaBoostRS, AndOrCascade, BoostingTrick
@@ -96,6 +104,15 @@ CLASSIFIERS: dict[str, Make] = {
     ),
     "BudgetForest": lambda costs: BudgetForest(
         6, n_lambdas=2, n_prunings=2, min_samples_leaf=5, feature_costs=costs, random_state=0
+    ),
+    "BudgetedClassifier": lambda costs: BudgetedClassifier(
+        [
+            BudgetBoost(4, max_leaf_nodes=4, n_lambdas=1, n_prunings=1),
+            NestedCascade(RandomForestClassifier(4, max_depth=5, random_state=0)),
+            RandomForestClassifier(4, max_depth=3, random_state=0),
+        ],
+        feature_costs=costs,
+        random_state=0,
     ),
     "NestedCascade": lambda costs: NestedCascade(
         RandomForestClassifier(8, max_depth=5, random_state=0), feature_costs=costs, random_state=0

@@ -4,6 +4,7 @@ from ipforest.growing.acquisition import AcquisitionState
 from ipforest.growing.codes import CodedExamples
 from ipforest.growing.grower import Grower, GrownTree, bootstrap_counts, forest_of
 from ipforest.growing.impurities import Entropy, Gini, Gradient, Impurity, Polynomial, Powers, ThresholdPairs
+from ipforest.growing.lookahead import LookaheadGrower
 
 __all__ = [
     "AcquisitionState",
@@ -14,6 +15,7 @@ __all__ = [
     "Grower",
     "GrownTree",
     "Impurity",
+    "LookaheadGrower",
     "Polynomial",
     "Powers",
     "ThresholdPairs",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import FloatArray
+from ipforest._arrays import BoolArray, FloatArray
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.margin_losses import MARGIN_LOSSES, encode_targets
@@ -17,6 +17,22 @@ from ipforest.growing.codes import CodedExamples
 from ipforest.growing.grower import Grower, GrownTree, forest_of
 
 __all__ = ["Boosting", "constant_margins"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """Where training examples stand after some trees.
+
+    Parameters
+    ----------
+    trees : BoostedTrees
+    margins : ndarray of float64, shape (n_samples, n_margins)
+    bought : ndarray of bool, shape (n_samples, n_units)
+    """
+
+    trees: BoostedTrees
+    margins: FloatArray
+    bought: BoolArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,8 +82,22 @@ class Boosting:
             link=link,
         )
 
+    def standing(self, trees: BoostedTrees) -> Standing:
+        """Compute where the training examples stand after trees: their margins, and what they have bought."""
+        leaves = trees.leaves(trees.checked_examples(self.examples))
+        state = AcquisitionState.per_example(self.costs, self.y.shape[0])
+        state.record_trees(trees, leaves)
+        margins = np.tile(trees.base_score, (self.y.shape[0], 1))
+        for reached, columns in zip(leaves, trees.output_columns(), strict=True):
+            margins[:, columns] += trees.value[reached]
+        return Standing(trees, margins, state.bought)
+
     def go_on(self, trees: BoostedTrees, n_rounds: int, grower: Grower, seed: int = 0) -> BoostedTrees:
-        """Return the trees followed by new ones.
+        """Return the trees followed by new ones; see `grow`."""
+        return self.grow(self.standing(trees), n_rounds, grower, seed).trees
+
+    def grow(self, standing: Standing, n_rounds: int, grower: Grower, seed: int = 0) -> Standing:
+        """Return where examples stand after more trees.
 
         What the training examples need in the trees that stand is theirs already; a split costs what the others at the
         node have to buy, times the grower's ``price_weight``. Growing ends early when no tree of a round is worth a
@@ -75,24 +105,22 @@ class Boosting:
 
         Parameters
         ----------
-        trees : BoostedTrees
+        standing : Standing
+            Stays as it is.
         n_rounds : int
             Rounds of one new tree per margin.
         grower : Grower
             With `Gradient` as its impurity.
         seed : int
         """
+        trees, margins = standing.trees, standing.margins
         loss, targets = MARGIN_LOSSES[trees.link], encode_targets(self.y, self.classes)
-        leaves = trees.leaves(trees.checked_examples(self.examples))
         state = AcquisitionState.per_example(self.costs, self.y.shape[0])
-        state.record_trees(trees, leaves)
-        margins = np.tile(trees.base_score, (self.y.shape[0], 1))
-        for reached, columns in zip(leaves, trees.output_columns(), strict=True):
-            margins[:, columns] += trees.value[reached]
+        state.bought[:] = standing.bought
         grown: list[GrownTree] = []
         for _ in range(n_rounds):
             gradient, hessian = (of(margins, targets) for of in (loss.gradient, loss.hessian))
-            is_worth_it = False
+            after, is_worth_it = margins.copy(), False
             for column in range(margins.shape[1]):
                 tree = grower.grow_regressor(
                     self.coded,
@@ -106,13 +134,14 @@ class Boosting:
                 structure = forest_of([tree], self.examples.shape[1], None, "squared_error")
                 ends = structure.leaves(self.examples)
                 state.record_trees(structure, ends)
-                margins[:, column] += tree.value[ends[0], 0]
+                after[:, column] += tree.value[ends[0], 0]
                 grown.append(tree)
                 is_worth_it |= tree.n_nodes > 1
             if not is_worth_it:
                 grown = grown[: -margins.shape[1]]
                 break
-        return trees.followed_by(_boosted(trees, grown)) if grown else trees
+            margins = after
+        return Standing(trees.followed_by(_boosted(trees, grown)), margins, state.bought) if grown else standing
 
 
 def _boosted(like: BoostedTrees, grown: list[GrownTree]) -> BoostedTrees:

@@ -4,6 +4,7 @@ from ipforest.learners.budget_boost import BudgetBoost
 from ipforest.learners.budget_forest import BudgetForest
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.budget_rf import BudgetRF
+from ipforest.learners.budgeted_classifier import BudgetedClassifier
 from ipforest.learners.greedy_miser import GreedyMiser, GreedyMiserRegressor
 from ipforest.learners.pruning_baselines import CostComplexity, EarlyStopping, GreedyPrune, IndividualPruning
 
@@ -12,6 +13,7 @@ __all__ = [
     "BudgetForest",
     "BudgetPrune",
     "BudgetRF",
+    "BudgetedClassifier",
     "CostComplexity",
     "EarlyStopping",
     "GreedyMiser",

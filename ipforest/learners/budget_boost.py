@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ipforest.base import check_integer
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.refitting import mean_loss, refit_by_newton
 from ipforest.growing import CodedExamples, Gradient, Grower
@@ -18,8 +19,7 @@ from ipforest.learners.alternation import alternate
 from ipforest.learners.forest_pruner import Labelled
 from ipforest.learners.joint_frontier import (
     MOST_COST_ROWS,
-    JointFrontier,
-    check_integer,
+    GrownFrontier,
     price_scale,
     sample_of,
     spread_prunings,
@@ -34,7 +34,7 @@ CHUNKS = 3
 """Rounds at one price are grown in so many parts; where the validation loss does not fall, the next price follows."""
 
 
-class BudgetBoost(JointFrontier):
+class BudgetBoost(GrownFrontier):
     """Classify by boosted trees that pay for features at a falling price, pruned exactly and stopped when sure.
 
     Trees are boosted on log loss, and a split pays for the units that its examples have not bought in any tree before.
@@ -170,19 +170,19 @@ class BudgetBoost(JointFrontier):
         random: Any,
     ) -> list[BoostedTrees]:
         """Grow at one price after another, at each while the validation loss falls; return what stands after each."""
-        trees, least, prefixes = start, mean_loss(start, validation.X, validation.y), []
+        standing, least, prefixes = data.standing(start), mean_loss(start, validation.X, validation.y), []
         ends = np.linspace(0, self.n_estimators, CHUNKS * len(prices) + 1).round().astype(int)
         chunks = np.diff(ends).reshape(len(prices), CHUNKS)
         for price, rounds in zip(prices, chunks.tolist(), strict=True):
-            before = trees
+            before, priced = standing, replace(grower, price_weight=price)
             for n_rounds in filter(None, rounds):
-                grown = data.go_on(trees, n_rounds, replace(grower, price_weight=price), int(random.randint(2**30)))
-                loss = mean_loss(grown, validation.X, validation.y)
+                grown = data.grow(standing, n_rounds, priced, int(random.randint(2**30)))
+                loss = mean_loss(grown.trees, validation.X, validation.y)
                 if loss >= least:
                     break
-                trees, least = grown, loss
-            if trees is not before:
-                prefixes.append(trees)
+                standing, least = grown, loss
+            if standing is not before:
+                prefixes.append(standing.trees)
         return prefixes
 
     def _pruned(self, data: Boosting, grown: BoostedTrees, grower: Grower, paying: Labelled) -> Iterator[BoostedTrees]:
@@ -190,10 +190,9 @@ class BudgetBoost(JointFrontier):
         errors = (data.examples, data.y, data.weight)
         path = prune_path(PruningInstance.from_boosted(grown, paying.X, self.costs_, errors))
         for lam, pruning in spread_prunings(path, self.n_prunings):
-            pruned = grown.prune(pruning)
             if self.refit == "alternate":
                 yield alternate(data, grown, lam, grower, l2=self.l2).trees
             elif self.refit == "newton":
-                yield refit_by_newton(pruned, *errors, learning_rate=self.learning_rate, l2=self.l2)
+                yield refit_by_newton(grown.prune(pruning), *errors, learning_rate=self.learning_rate, l2=self.l2)
             else:
-                yield pruned
+                yield grown.prune(pruning)

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from ipforest._arrays import FloatArray
+from ipforest.base import check_integer
 from ipforest.ensemble.forest import Forest
-from ipforest.growing import AcquisitionState, CodedExamples, Gini, Grower, bootstrap_counts, forest_of
+from ipforest.growing import (
+    AcquisitionState,
+    CodedExamples,
+    Gini,
+    Grower,
+    GrownTree,
+    LookaheadGrower,
+    bootstrap_counts,
+    forest_of,
+)
 from ipforest.instance import PruningInstance
 from ipforest.learners.forest_pruner import Labelled
 from ipforest.learners.joint_frontier import (
     MOST_COST_ROWS,
-    JointFrontier,
-    check_integer,
+    GrownFrontier,
     price_scale,
     sample_of,
     spread_prunings,
@@ -23,29 +33,36 @@ from ipforest.learners.joint_frontier import (
 from ipforest.path import prune_path
 from ipforest.results import Pruning
 
-DEAREST, CHEAPEST = 0.2, 2e-3
+DEAREST, CHEAPEST = 0.1, 0.01
 """Growing prices a typical unit at these shares of the impurity of all examples, and some between; and at nothing."""
+
+PRICED_LEAF, PRICED_LEAF_SHARE = 5, 1 / 200
+"""Fewest examples per leaf, and their least share of all, where splits are priced.
+
+Among few examples some split always seems worth its price.
+"""
 
 UNAFFORDABLE = 1e12
 
 
-class BudgetForest(JointFrontier):
+class BudgetForest(GrownFrontier):
     """Classify by averaged trees that pay for features together: pruned exactly, grown anew, stopped when sure.
 
     Forests are grown at several prices, the first at none; an example pays for a unit in the first tree that tests it,
-    and has it in all that follow. Each is pruned along the exact path. What the training examples buy in a pruned
-    forest is then free: a new forest of deep trees is *regrown* on that alone, so each example is judged by all that
-    was bought for it. On validation examples it is learnt when to stop buying. All of that gives one frontier of cost
-    and error.
+    and has it in all that follow. Each is pruned along the exact path, by the errors of each tree on the examples that
+    it was not grown on. What the training examples buy in a pruned forest is then free: a new forest of deep trees is
+    *regrown* on that alone, so each example is judged by all that was bought for it. On validation examples it is
+    learnt when to stop buying. All of that gives one frontier of cost and error.
 
     Parameters
     ----------
     n_estimators : int, default=50
         Trees per forest.
     max_features : int or None, optional
-        Features that a split is chosen from, drawn at random; by default the square root of their number. Regrown
-        trees choose from all that are bought.
+        Features that a split is chosen from, drawn at random, where nothing is paid; by default the square root of
+        their number. With prices, splits are chosen from all features; regrown trees choose from all that are bought.
     min_samples_leaf : int, default=1
+        Where splits are priced, leaves have at least 5 examples and a 200th of all.
     max_bins : int or None, default=64
         Thresholds lie between so many bins per feature; with None between any two values.
     n_lambdas : int, default=4
@@ -54,6 +71,9 @@ class BudgetForest(JointFrontier):
         Prunings of each of them that are tried; 0 to prune nothing.
     regrow : bool, default=True
         Whether trees are grown anew on what a pruned forest buys.
+    n_lookahead : int, default=0
+        Trees of one more forest, whose splits look one level ahead (`LookaheadGrower`); 0 to grow none. It finds
+        features that only tell which others matter, such as a context.
     loss : {"gini", "entropy", "misclassification"}, default="gini"
         What the nodes of a pruning lose; see `ipforest.losses.node_errors`.
     stopping, feature_costs, groups, group_fees, budget, max_cost, validation_fraction
@@ -86,6 +106,7 @@ class BudgetForest(JointFrontier):
         n_lambdas: int = 4,
         n_prunings: int = 5,
         regrow: bool = True,
+        n_lookahead: int = 0,
         loss: str = "gini",
         stopping: Any = None,
         feature_costs: Any = None,
@@ -103,6 +124,7 @@ class BudgetForest(JointFrontier):
         self.n_lambdas = n_lambdas
         self.n_prunings = n_prunings
         self.regrow = regrow
+        self.n_lookahead = n_lookahead
         self.loss = loss
         self.stopping = stopping
         self.feature_costs = feature_costs
@@ -116,6 +138,7 @@ class BudgetForest(JointFrontier):
     def _check_growing(self) -> None:
         for name in ("n_estimators", "min_samples_leaf"):
             check_integer(getattr(self, name), name, 1)
+        check_integer(self.n_lookahead, "n_lookahead", 0)
         if self.max_features is not None:
             check_integer(self.max_features, "max_features", 1)
         if self.loss not in ("gini", "entropy", "misclassification"):
@@ -125,54 +148,94 @@ class BudgetForest(JointFrontier):
         X = np.ascontiguousarray(training.X, dtype=np.float32)
         coded = CodedExamples.from_examples(X, self.max_bins)
         labels = np.searchsorted(self.classes_, training.y)
+        data = _Training(X, coded, labels, training.weight, self.classes_)
         paying = sample_of(training, MOST_COST_ROWS, random)
         shares = np.bincount(labels, training.weight) / training.weight.sum()
         dearest = float(1 - np.square(shares).sum()) / price_scale(self.costs_)
         priced = dearest * np.geomspace(DEAREST, CHEAPEST, self.n_lambdas - 1)
-        n_tried = self._n_tried(X.shape[1])
         for lam in (0.0, *priced.tolist()):
             state = AcquisitionState.per_example(self.costs_, labels.size)
-            grower = self._grower(lam, n_tried)
-            forest = self._grow(grower, X, coded, labels, training.weight, state, random)
+            forest, out_of_bag = self._grow(self._grower(lam, X.shape), data, state, random)
             if lam == 0:
                 yield forest.prune(Pruning(np.zeros(forest.n_internal, dtype=bool)))
             yield forest
-            path = prune_path(PruningInstance.from_forest(forest, paying.X, self.costs_, self.loss))
-            for _, pruning in spread_prunings(path, self.n_prunings):
-                pruned = forest.prune(pruning).without_bare_roots()
-                yield pruned
-                if self.regrow:
-                    owned = AcquisitionState.per_example(self.costs_, labels.size)
-                    owned.record_trees(pruned, pruned.leaves(X))
-                    yield self._grow(
-                        self._grower(UNAFFORDABLE, X.shape[1]), X, coded, labels, training.weight, owned, random
-                    )
+            pruned = self._pruned(forest, out_of_bag, training, paying)
+            yield from pruned
+            if self.regrow:
+                for bought in pruned if lam == 0 else [forest, *pruned]:
+                    yield self._regrown(bought, data, random)
 
-    def _n_tried(self, n_features: int) -> int:
-        return max(1, int(np.sqrt(n_features))) if self.max_features is None else min(self.max_features, n_features)
+        if self.n_lookahead:
+            ahead = LookaheadGrower(max(self.min_samples_leaf, PRICED_LEAF))
 
-    def _grower(self, lam: float, n_tried: int) -> Grower:
-        return Grower(Gini(), min_samples_leaf=self.min_samples_leaf, max_features=n_tried, price_weight=float(lam))
+            def grow(drawn: FloatArray, seed: int) -> GrownTree:
+                return ahead.grow(X, labels, len(self.classes_), drawn, seed)
 
-    def _grow(
-        self,
-        grower: Grower,
-        X: npt.NDArray[np.float32],
-        coded: CodedExamples,
-        labels: npt.NDArray[np.int64],
-        weight: npt.NDArray[np.float64],
-        state: AcquisitionState,
-        random: Any,
-    ) -> Forest:
+            forest, out_of_bag = _bagged(grow, self.n_lookahead, data, random)
+            yield from (forest, *self._pruned(forest, out_of_bag, training, paying))
+
+    def _pruned(self, forest: Forest, out_of_bag: FloatArray, training: Labelled, paying: Labelled) -> list[Forest]:
+        """Prune a forest along its path, by the errors of each tree on the examples that it was not grown on."""
+        errors = (training.X, training.y, out_of_bag) if out_of_bag.any() else None
+        path = prune_path(PruningInstance.from_forest(forest, paying.X, self.costs_, self.loss, errors))
+        chosen = spread_prunings(path, self.n_prunings)
+        return [forest.prune(pruning).without_bare_roots() for _, pruning in chosen]
+
+    def _regrown(self, bought: Forest, data: _Training, random: Any) -> Forest:
+        """Grow deep trees on what the training examples buy in a forest."""
+        owned = AcquisitionState.per_example(self.costs_, data.labels.size)
+        owned.record_trees(bought, bought.leaves(data.X))
+        grower = Grower(Gini(), min_samples_leaf=self.min_samples_leaf, price_weight=UNAFFORDABLE)
+        return self._grow(grower, data, owned, random)[0]
+
+    def _grower(self, lam: float, shape: tuple[int, int]) -> Grower:
+        """Describe how trees grow on so many examples and features: deep and at random unless splits are priced."""
+        n_samples, n_features = shape
+        if lam > 0:
+            leaf = max(self.min_samples_leaf, PRICED_LEAF, int(PRICED_LEAF_SHARE * n_samples))
+            return Grower(Gini(), min_samples_leaf=leaf, price_weight=lam)
+        n_tried = int(np.sqrt(n_features)) if self.max_features is None else min(self.max_features, n_features)
+        return Grower(Gini(), min_samples_leaf=self.min_samples_leaf, max_features=n_tried, price_weight=0.0)
+
+    def _grow(self, grower: Grower, data: _Training, state: AcquisitionState, random: Any) -> tuple[Forest, FloatArray]:
         """Grow trees one after another; what one tests is bought for all that follow."""
-        trees = []
-        for _ in range(self.n_estimators):
-            drawn = bootstrap_counts(labels.size, random) * weight
-            if not drawn.any():
-                drawn = weight
-            seed = int(random.randint(2**31))
-            tree = grower.grow_classifier(coded, labels, len(self.classes_), state, weights=drawn, seed=seed)
-            alone = forest_of([tree], X.shape[1], self.classes_, "gini")
-            state.record_trees(alone, alone.leaves(X))
-            trees.append(tree)
-        return forest_of(trees, X.shape[1], self.classes_, "gini")
+
+        def grow(drawn: FloatArray, seed: int) -> GrownTree:
+            tree = grower.grow_classifier(data.coded, data.labels, len(data.classes), state, weights=drawn, seed=seed)
+            alone = forest_of([tree], data.X.shape[1], data.classes, "gini")
+            state.record_trees(alone, alone.leaves(data.X))
+            return tree
+
+        return _bagged(grow, self.n_estimators, data, random)
+
+
+class _Training(NamedTuple):
+    """What forests are grown on: examples as they are and in bins, class numbers and weights."""
+
+    X: npt.NDArray[np.float32]
+    coded: CodedExamples
+    labels: npt.NDArray[np.int64]
+    weight: FloatArray
+    classes: npt.NDArray[Any]
+
+
+def _bagged(
+    grow: Callable[[FloatArray, int], GrownTree], n_trees: int, data: _Training, random: Any
+) -> tuple[Forest, FloatArray]:
+    """Grow trees on bootstrap samples.
+
+    Returns
+    -------
+    Forest
+    ndarray of float64, shape (n_samples, n_trees)
+        Weights of the examples that each tree was not grown on, else 0.
+    """
+    n_samples, n_features = data.X.shape
+    trees, out_of_bag = [], np.zeros((n_samples, n_trees))
+    for number in range(n_trees):
+        drawn = bootstrap_counts(n_samples, random) * data.weight
+        if not drawn.any():
+            drawn = data.weight
+        trees.append(grow(drawn, int(random.randint(2**31))))
+        out_of_bag[:, number] = np.where(drawn == 0, data.weight, 0.0)
+    return forest_of(trees, n_features, data.classes, "gini"), out_of_bag

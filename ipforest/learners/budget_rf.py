@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ipforest._arrays import BoolArray, FloatArray
-from ipforest.base import BudgetedEstimator, check_share, optional_number, split_rows
+from ipforest.base import BudgetedEstimator, check_share, check_validation_part, optional_number, split_rows
 from ipforest.ensemble.forest import Forest
 from ipforest.growing import (
     AcquisitionState,
@@ -190,8 +190,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
             Bad parameters, prices or examples; nothing has been trained then.
         """
         growers = self._read_parameters()
-        if (X_val is None) != (y_val is None):
-            raise ValueError("X_val: expected X_val and y_val together, got one of them")
+        check_validation_part(X_val, y_val)
         examples, targets = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan")
         check_classification_targets(targets)
         self.costs_ = self._read_costs()

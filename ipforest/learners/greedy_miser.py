@@ -14,7 +14,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from ipforest._arrays import BoolArray, FloatArray
-from ipforest.base import BudgetedEstimator, check_share, optional_number, split_rows
+from ipforest.base import (
+    BudgetedEstimator,
+    check_integer,
+    check_share,
+    check_validation_part,
+    optional_number,
+    split_rows,
+)
 from ipforest.ensemble.forest import Forest
 from ipforest.growing.codes import check_max_bins
 from ipforest.learners.priced_booster import TINY, PricedBooster
@@ -195,8 +202,7 @@ class PricedBoosting(BudgetedEstimator):
             Bad parameters, prices or examples; nothing has been trained then.
         """
         self._read_parameters()
-        if (X_val is None) != (y_val is None):
-            raise ValueError("X_val: expected X_val and y_val together, got one of them")
+        check_validation_part(X_val, y_val)
         examples, targets = validate_data(
             self, X, y, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=self._is_regressor()
         )
@@ -224,9 +230,7 @@ class PricedBoosting(BudgetedEstimator):
         check_share(self.validation_fraction, "validation_fraction")
         check_max_bins(self.max_bins)
         for name in ("n_estimators", "max_depth", "min_samples_leaf"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or value < 1:
-                raise ValueError(f"{name}: expected an integer >= 1, got {value!r}")
+            check_integer(getattr(self, name), name, 1)
         if not isinstance(self.learning_rate, Real) or not 0 < self.learning_rate < np.inf:
             raise ValueError(f"learning_rate: expected a finite number > 0, got {self.learning_rate!r}")
 

@@ -1,10 +1,9 @@
-"""One frontier of many ensembles and of stopping each of them: the base of `BudgetBoost` and `BudgetForest`."""
+"""One frontier of many ensembles and of stopping each of them: the base of the estimators that choose among them."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from functools import partial
 from math import inf
 from typing import Any, NamedTuple, Self
 
@@ -15,10 +14,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from ipforest._arrays import Array, FloatArray, IntArray
-from ipforest.base import BudgetedEstimator, check_share, optional_number, split_rows
+from ipforest._arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest.base import (
+    BudgetedEstimator,
+    check_integer,
+    check_share,
+    check_validation_part,
+    optional_number,
+    split_rows,
+)
 from ipforest.cascades.early_exit import EarlyExitPolicy, record_paths
-from ipforest.cascades.stopping import LearntStopping, learn_stopping
+from ipforest.cascades.nested import StagesInOrder
+from ipforest.cascades.stopping import FittedRule, LearntStopping, learn_stopping
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.growing.codes import check_max_bins
@@ -33,26 +40,33 @@ N_FOLDS = 5
 MOST_COST_ROWS = 2000
 """Costs of prunings are optimised on a sample of so many training examples."""
 
-MOST_STOPPING_ROWS = 4000
+MOST_STOPPING_ROWS = 2000
 """Ensembles are measured, and stopping is learnt, on a sample of so many validation examples."""
 
 
 class Member(NamedTuple):
-    """An ensemble of the frontier.
+    """An ensemble of the frontier, or the stages of a cascade.
 
     Parameters
     ----------
-    trees : TreesInOrder
+    policy : TreesInOrder or StagesInOrder
+        How it buys when nobody stops.
     cost, loss : float
         Averages over the validation examples when nobody stops; see `soft_error`.
     learnt : tuple of LearntStopping
         Rules that may stop it, measured by cross-fitting on the same examples.
     """
 
-    trees: TreesInOrder
+    policy: TreesInOrder | StagesInOrder
     cost: float
     loss: float
     learnt: tuple[LearntStopping, ...]
+
+    def stopped(self, rule: FittedRule, level: float, free: BoolArray) -> Policy:
+        """Say how it buys when a rule stops it; features that are free are no stage of trees."""
+        if isinstance(self.policy, StagesInOrder):
+            return self.policy.stopped(rule, level)
+        return EarlyExitPolicy(self.policy, rule, level, free)
 
 
 class Frontier(NamedTuple):
@@ -110,9 +124,9 @@ class Frontier(NamedTuple):
 
 
 class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """Base of the classifiers that grow, prune and stop several ensembles and choose among them for a budget.
+    """Base of the classifiers that make and stop several ensembles and choose among them for a budget.
 
-    A subclass grows them in `_ensembles`. Everything is chosen on validation examples.
+    A subclass trains and measures them in `_train`. Everything is chosen on validation examples.
 
     Attributes
     ----------
@@ -121,18 +135,102 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         What can be had for which cost.
     choice_ : int
         The place on the frontier that was taken.
-    trees_ : TreesInOrder
-        The trees that predict.
+    trees_ : TreesInOrder or StagesInOrder
+        The trees that predict, or the stages of a cascade.
     costs_ : FeatureCosts
     n_features_in_ : int
     classes_ : ndarray, shape (n_classes,)
     """
 
+    stopping: Any = None
+    validation_fraction: float | None
+
+    @abstractmethod
+    def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
+        """Train ensembles on float32 examples, and measure them on others."""
+
+    @abstractmethod
+    def _check_training(self) -> None:
+        """Check the parameters that tell what is trained."""
+
+    def _fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        X_val: npt.ArrayLike | None,
+        y_val: npt.ArrayLike | None,
+        sample_weight: npt.ArrayLike | None,
+    ) -> Self:
+        self._read_parameters()
+        check_validation_part(X_val, y_val)
+        examples, targets = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan")
+        check_classification_targets(targets)
+        self.costs_ = self._read_costs()
+        self.classes_ = np.unique(targets)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y: expected at least 2 classes, got {len(self.classes_)} class")
+        random = check_random_state(self.random_state)
+        data = Labelled(examples, targets, _check_sample_weight(sample_weight, examples, dtype=np.float64))
+        if X_val is None:
+            training, held_out = split_rows(targets, self.validation_fraction, random, one_of_each_class=True)
+            parts = data.rows(training), data.rows(held_out)
+        else:
+            checked = self._checked(X_val).astype(np.float32)
+            parts = data, Labelled(checked, np.asarray(y_val), np.ones(len(checked)))
+        if not (parts[0].weight > 0).any():
+            raise ValueError("sample_weight: expected an example of positive weight to train on, got none")
+        validation = sample_of(parts[1], MOST_STOPPING_ROWS, random)
+        self.members_ = tuple(self._train(parts[0], validation, random))
+        self.frontier_ = Frontier.of(self.members_)
+        self._choose()
+        return self
+
+    def _read_parameters(self) -> None:
+        for name, value in (("budget", self.budget), ("max_cost", self.max_cost)):
+            optional_number(value, name)
+        check_share(self.validation_fraction, "validation_fraction")
+        self._check_training()
+
+    def _member(self, trees: Forest | BoostedTrees, validation: Labelled) -> Member:
+        """Measure an ensemble, and learn when to stop it."""
+        policy, seller = TreesInOrder(trees), self._seller()
+        sessions = Sessions(policy, seller, validation.y.size, max_cost=self.max_cost)
+        sessions.see(validation.X)
+        loss = self._soft_error
+        lost = float(loss(sessions.outputs, validation.y).mean())
+        learnt: tuple[LearntStopping, ...] = ()
+        if self.stopping is None or self.stopping:
+            paths = record_paths(policy, seller, validation.X, validation.y, self.max_cost, loss)
+            learnt = learn_stopping(self.stopping, paths, N_FOLDS)
+        return Member(policy, float(sessions.paid.mean()), lost, learnt)
+
+    def _soft_error(self, outputs: FloatArray, y: Array) -> FloatArray:
+        return soft_error(outputs, y, self.classes_)
+
+    def _choose(self) -> None:
+        self.choice_ = self.frontier_.within(self.budget)
+        self.trees_ = self.members_[self.frontier_.member[self.choice_]].policy
+
+    def _policy(self) -> Policy:
+        number, rule = (int(column[self.choice_]) for column in (self.frontier_.member, self.frontier_.rule))
+        member = self.members_[number]
+        if rule < 0:
+            return member.policy
+        level = float(self.frontier_.level[self.choice_])
+        return member.stopped(member.learnt[rule].rule, level, self._seller().free_features)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class GrownFrontier(JointFrontier):
+    """Base of the classifiers that grow and prune the ensembles themselves, in `_ensembles`."""
+
     n_lambdas: int
     n_prunings: int
     max_bins: int | None
-    stopping: Any
-    validation_fraction: float | None
 
     @abstractmethod
     def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Forest | BoostedTrees]:
@@ -169,71 +267,16 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         TypeError, ValueError
             Bad parameters, prices or examples; nothing has been trained then.
         """
-        self._read_parameters()
-        if (X_val is None) != (y_val is None):
-            raise ValueError("X_val: expected X_val and y_val together, got one of them")
-        examples, targets = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan")
-        check_classification_targets(targets)
-        self.costs_ = self._read_costs()
-        self.classes_ = np.unique(targets)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y: expected at least 2 classes, got {len(self.classes_)} class")
-        random = check_random_state(self.random_state)
-        data = Labelled(examples, targets, _check_sample_weight(sample_weight, examples, dtype=np.float64))
-        if X_val is None:
-            training, held_out = split_rows(targets, self.validation_fraction, random, one_of_each_class=True)
-            parts = data.rows(training), data.rows(held_out)
-        else:
-            checked = self._checked(X_val).astype(np.float32)
-            parts = data, Labelled(checked, np.asarray(y_val), np.ones(len(checked)))
-        if not (parts[0].weight > 0).any():
-            raise ValueError("sample_weight: expected an example of positive weight to train on, got none")
-        validation = sample_of(parts[1], MOST_STOPPING_ROWS, random)
-        self.members_ = tuple(
-            self._member(trees, validation) for trees in self._ensembles(parts[0], validation, random)
-        )
-        self.frontier_ = Frontier.of(self.members_)
-        self._choose()
-        return self
+        return self._fit(X, y, X_val, y_val, sample_weight)
 
-    def _read_parameters(self) -> None:
-        for name, value in (("budget", self.budget), ("max_cost", self.max_cost)):
-            optional_number(value, name)
-        check_share(self.validation_fraction, "validation_fraction")
+    def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
+        return (self._member(trees, validation) for trees in self._ensembles(training, validation, random))
+
+    def _check_training(self) -> None:
         check_max_bins(self.max_bins)
         for name, least in (("n_lambdas", 1), ("n_prunings", 0)):
             check_integer(getattr(self, name), name, least)
         self._check_growing()
-
-    def _member(self, trees: Forest | BoostedTrees, validation: Labelled) -> Member:
-        """Measure an ensemble, and learn when to stop it."""
-        policy, seller = TreesInOrder(trees), self._seller()
-        sessions = Sessions(policy, seller, validation.y.size, max_cost=self.max_cost)
-        sessions.see(validation.X)
-        loss = partial(soft_error, classes=self.classes_)
-        lost = float(loss(sessions.outputs, validation.y).mean())
-        learnt: tuple[LearntStopping, ...] = ()
-        if self.stopping is None or self.stopping:
-            paths = record_paths(policy, seller, validation.X, validation.y, self.max_cost, loss)
-            learnt = learn_stopping(self.stopping, paths, N_FOLDS)
-        return Member(policy, float(sessions.paid.mean()), lost, learnt)
-
-    def _choose(self) -> None:
-        self.choice_ = self.frontier_.within(self.budget)
-        self.trees_ = self.members_[self.frontier_.member[self.choice_]].trees
-
-    def _policy(self) -> Policy:
-        member, rule = (int(column[self.choice_]) for column in (self.frontier_.member, self.frontier_.rule))
-        trees, learnt = self.members_[member].trees, self.members_[member].learnt
-        if rule < 0:
-            return trees
-        level = float(self.frontier_.level[self.choice_])
-        return EarlyExitPolicy(trees, learnt[rule].rule, level, self._seller().free_features)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 def soft_error(outputs: FloatArray, y: Array, classes: Array) -> FloatArray:
@@ -258,18 +301,6 @@ def soft_error(outputs: FloatArray, y: Array, classes: Array) -> FloatArray:
     wrong = ~truth[np.arange(y.size), np.argmax(outputs, axis=1)]
     brier = np.square(outputs - truth).sum(axis=1) / 2
     return np.asarray((wrong + brier) / 2)
-
-
-def check_integer(value: object, name: str, least: int) -> None:
-    """Require an integer that is not less than another.
-
-    Raises
-    ------
-    ValueError
-        It is none.
-    """
-    if not isinstance(value, (int, np.integer)) or value < least:
-        raise ValueError(f"{name}: expected an integer >= {least}, got {value!r}")
 
 
 def sample_of(data: Labelled, most: int, random: Any) -> Labelled:

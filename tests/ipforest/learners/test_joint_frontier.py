@@ -46,7 +46,7 @@ def test_each_budget_gets_the_best_that_validation_knows_of(fitted: tuple[Any, A
 def test_members_are_what_they_are_measured_to_be(fitted: tuple[Any, Any, Any]) -> None:
     model, X, y = fitted
     for member in model.members_:
-        trees = member.trees.trees
+        trees = member.policy.trees
         assert isinstance(trees, BoostedTrees | Forest)
         assert trees.cost(X, model.costs_).mean() == pytest.approx(member.cost)
         outputs = trees.predict_proba(X)
@@ -82,7 +82,7 @@ def test_prices_fall_while_trees_grow() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = clone(QUICK_BOOST).set_params(n_prunings=0, max_leaf_nodes=(4, 6)).fit(X, y)
     costs = [member.cost for member in model.members_]
-    trees = [member.trees.trees for member in model.members_]
+    trees = [member.policy.trees for member in model.members_]
     assert costs[0] == 0.0
     sizes = [each.n_trees for each in trees]
     second = sizes.index(min(sizes[1:]), 2) if sizes.count(min(sizes[1:])) > 1 else len(sizes)
@@ -123,6 +123,17 @@ def test_context_tells_which_features_matter() -> None:
     model = BudgetForest(10, n_lambdas=1, n_prunings=5, min_samples_leaf=2, budget=6, random_state=0)
     model.fit(data.X[:700], data.y[:700], data.X[700:], data.y[700:])
     assert model.score(data.X[700:], data.y[700:]) > 0.6
+
+
+def test_lookahead_finds_a_context() -> None:
+    """On CUBE-NM five features tell which ten of the other fifty matter, and nothing else."""
+    data = datasets.cube_nm(1600)
+    parts = data.X[:800], data.y[:800], data.X[800:], data.y[800:]
+    plain = BudgetForest(4, n_lambdas=1, n_prunings=3, regrow=False, budget=12, random_state=0)
+    ahead = clone(plain).set_params(n_lookahead=4).fit(*parts)
+    assert len(ahead.members_) > len(plain.fit(*parts).members_)
+    assert ahead.cost(data.X[800:]).mean() < 12.5
+    assert ahead.score(data.X[800:], data.y[800:]) > plain.score(data.X[800:], data.y[800:]) + 0.2
 
 
 def test_frontier_keeps_what_is_not_undercut() -> None:
@@ -168,6 +179,7 @@ def test_parameters_are_checked(quick: Any, change: dict[str, Any], text: str) -
     ("model", "text"),
     [
         (BudgetBoost(refit="ridge"), "refit: expected one of 'newton', 'alternate', None, got 'ridge'"),
+        (BudgetForest(n_lookahead=-1), "n_lookahead: expected an integer >= 0, got -1"),
         (BudgetBoost(l2=0), "l2: expected a finite number > 0, got 0"),
         (BudgetBoost(learning_rate=np.inf), "learning_rate: expected a finite number > 0, got inf"),
         (BudgetBoost(max_leaf_nodes=1), "max_leaf_nodes: expected an integer >= 2, got 1"),

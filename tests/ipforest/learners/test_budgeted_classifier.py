@@ -1,0 +1,101 @@
+"""BudgetedClassifier: the frontier of all its estimators, chosen on validation."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from estimator_checks import random_parts
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ipforest import BudgetBoost, BudgetedClassifier, BudgetForest, BudgetPrune, NestedCascade
+from ipforest.cascades.nested import StagesInOrder
+from ipforest.learners.joint_frontier import soft_error
+
+BOOST = BudgetBoost(6, max_leaf_nodes=4, n_lambdas=2, n_prunings=1)
+FOREST = BudgetForest(3, n_lambdas=2, n_prunings=1)
+CASCADE = NestedCascade(RandomForestClassifier(5, max_depth=5, random_state=0), sizes=(1, 2, 4))
+TREES = RandomForestClassifier(5, max_depth=4, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def parts() -> Any:
+    X, y = load_breast_cancer(return_X_y=True)
+    return X[:300], y[:300], X[300:500], y[300:500]
+
+
+@pytest.fixture(scope="module")
+def fitted(parts: Any) -> BudgetedClassifier:
+    return BudgetedClassifier([BOOST, FOREST, CASCADE, TREES], random_state=0).fit(*parts)
+
+
+def test_the_frontier_is_that_of_all_members(fitted: BudgetedClassifier) -> None:
+    boost, forest, cascade, _ = fitted.estimators_
+    assert len(fitted.members_) == len(boost.members_) + len(forest.members_) + 2
+    assert isinstance(fitted.members_[-2].policy, StagesInOrder)
+    assert cascade.costs_ == fitted.costs_
+    for budget in (0, 1, 2, 4, 8, None):
+        found = fitted.frontier_.loss[fitted.frontier_.within(budget)]
+        assert found <= min(one.frontier_.loss[one.frontier_.within(budget)] for one in (boost, forest))
+    assert len(set(fitted.frontier_.member.tolist())) > 1
+
+
+@pytest.mark.parametrize("place", [-2, -1])
+def test_cascades_and_trees_are_measured_as_the_others(fitted: BudgetedClassifier, parts: Any, place: int) -> None:
+    X, y = parts[2:]
+    member = fitted.members_[place]
+    alone = clone(fitted)
+    for name in ("costs_", "classes_", "n_features_in_"):
+        setattr(alone, name, getattr(fitted, name))
+    alone.members_ = (member,)
+    alone._policy = lambda: member.policy  # type: ignore[method-assign]
+    assert alone.cost(X).mean() == pytest.approx(member.cost)
+    assert soft_error(alone.predict_proba(X), y, fitted.classes_).mean() == pytest.approx(member.loss)
+    learnt = member.learnt[0]
+    middle = learnt.curve.cost.size // 2
+    free = np.zeros(30, dtype=bool)
+    alone._policy = lambda: member.stopped(learnt.rule, learnt.curve.level[middle], free)  # type: ignore[method-assign]
+    assert alone.cost(X).mean() == pytest.approx(learnt.curve.cost[middle])
+
+
+def test_a_cascade_alone_is_a_classifier(parts: Any) -> None:
+    model = BudgetedClassifier([CASCADE], budget=1.5, random_state=0).fit(*parts)
+    assert model.cost(parts[2]).mean() <= 1.5
+    assert model.score(*parts[2:]) > 0.85
+    assert model.at_budget(0).cost(parts[2]).max() == 0
+    session = model.session()
+    while session.next_unit is not None:
+        session.tell(parts[2][0][list(session.next_unit.features)])
+    assert session.answer == model.predict(parts[2][:1])[0]
+
+
+@pytest.mark.parametrize(
+    ("estimators", "error", "text"),
+    [
+        ([], ValueError, r"estimators: expected a sequence of estimators, got \[\]"),
+        ([DecisionTreeRegressor()], TypeError, "estimators: expected classifiers, got DecisionTreeRegressor"),
+        ([BudgetPrune(TREES)], TypeError, "expected BudgetBoost, BudgetForest, NestedCascade or trees to read, got Bu"),
+        ([BudgetBoost(feature_costs=[1] * 30)], ValueError, "feature_costs: expected none in BudgetBoost, whose pric"),
+        ([BudgetBoost(0)], ValueError, "n_estimators: expected an integer >= 1, got 0"),
+    ],
+)
+def test_bad_estimators_are_refused(parts: Any, estimators: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        BudgetedClassifier(estimators).fit(*parts)
+
+
+def test_models_that_are_no_trees_are_refused(parts: Any) -> None:
+    with pytest.raises(TypeError, match="LogisticRegression"):
+        BudgetedClassifier([LogisticRegression(max_iter=5000)]).fit(*parts)
+
+
+@parametrize_with_checks(
+    [BudgetedClassifier([BudgetBoost(3, max_leaf_nodes=3, n_lambdas=1, n_prunings=0), CASCADE], random_state=0)],
+    expected_failed_checks=random_parts,
+)
+def test_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
+    check(estimator)
