@@ -33,8 +33,8 @@ class CSTC(RelaxedTreeEstimator):
     depth : int, default=3
         Levels of classifiers, at most.
     structure : {"pruned", "greedy", "full"}, default="pruned"
-        How the shape is found: a balanced tree pruned on validation data (3.6.1), grown node by node (3.6.2), or
-        balanced.
+        How the shape is found: a balanced tree, optimised and then pruned on validation data (3.6.1), grown node by
+        node (3.6.2), or balanced.
     lambdas : int or sequence of numbers, default=8
         What a unit of cost is worth in loss: a grid of so many, or these. One tree is learnt for each.
     rho : float, default=1e-4
@@ -71,6 +71,10 @@ class CSTC(RelaxedTreeEstimator):
     the squared loss is halved, so that (16) holds as printed; each node has an intercept, free of cost and norm; in
     initialisation thresholds send half of the (soft) examples up; early stopping looks at the loss plus lambda times
     the cost, neither relaxed, on validation data; a node that has lost one child answers for that side.
+
+    The paper prunes before it optimises. The paths of a pruned tree differ in length, and loss (6) and relaxed cost
+    (11) of a path grow with its length, so the descent may send everyone out by the shortest: the tree falls back to
+    its root. The paths of a balanced tree are of one length, so here pruning comes last.
     """
 
     def __init__(
@@ -120,8 +124,10 @@ class CSTC(RelaxedTreeEstimator):
             raise ValueError(f"depth: expected at least 1, got {self.depth}")
 
     def _initial(self, objective: Objective, validation: Examples, descent: DescentSettings) -> ClassifierTree:
-        badness = self._badness(validation)
         if self.structure == "greedy":
+            badness = self._badness(validation)
             return grown(objective, validation.phi, badness, 2**self.depth - 1, descent, self.fit_node)
-        tree = full_tree(objective, self.depth, descent, self.fit_node)
-        return tree if self.structure == "full" else pruned(tree, badness)
+        return full_tree(objective, self.depth, descent, self.fit_node)
+
+    def _cut_back(self, tree: ClassifierTree, validation: Examples) -> ClassifierTree:
+        return pruned(tree, self._badness(validation)) if self.structure == "pruned" else tree

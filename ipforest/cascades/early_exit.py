@@ -14,7 +14,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from ipforest._arrays import Array, BoolArray, FloatArray, IntArray
-from ipforest.base import BudgetedEstimator, check_share, is_fitted, optional_number, split_rows
+from ipforest.base import (
+    BudgetedEstimator,
+    check_integer,
+    check_share,
+    check_validation_part,
+    is_fitted,
+    optional_number,
+    split_rows,
+)
 from ipforest.cascades.stopping import (
     FittedRule,
     LearntStopping,
@@ -283,17 +291,17 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
             An estimator that is no classifier of trees, bad prices, parameters or examples.
         """
         self._read_parameters()
+        check_validation_part(X_val, y_val)
         examples, labels = validate_data(self, X, y, ensure_all_finite=self._finite())
         check_classification_targets(labels)
         if not isinstance(self.estimator, BudgetedEstimator):
             self.costs_ = self._read_costs()
-        if is_fitted(self.estimator):
+        fitted = is_fitted(self.estimator)
+        if X_val is not None:
+            self.estimator_ = self.estimator if fitted else clone(self.estimator).fit(X, labels)
+            held_out = self._checked(X_val), np.asarray(y_val)
+        elif fitted:
             self.estimator_, held_out = self.estimator, (examples, labels)
-        elif X_val is not None:
-            self.estimator_, held_out = (
-                clone(self.estimator).fit(X, labels),
-                (self._checked(X_val), np.asarray(y_val)),
-            )
         else:
             training, validation = split_rows(
                 labels, self.validation_fraction, self.random_state, one_of_each_class=True
@@ -316,8 +324,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         check_share(self.validation_fraction, "validation_fraction")
         if self.order not in ORDERS:
             raise ValueError(f"order: expected one of {', '.join(map(repr, ORDERS))}, got {self.order!r}")
-        if not isinstance(self.n_folds, (int, np.integer)) or self.n_folds < 1:
-            raise ValueError(f"n_folds: expected an integer >= 1, got {self.n_folds!r}")
+        check_integer(self.n_folds, "n_folds", 1)
 
     def _choose(self) -> None:
         """Take, among the ensembles, rules and levels within the budget, those of least error on held-out examples."""

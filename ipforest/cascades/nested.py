@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
@@ -19,7 +19,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from ipforest._arrays import Array, FloatArray, IntArray
-from ipforest.base import BudgetedEstimator, check_share, optional_number, split_rows
+from ipforest.base import (
+    BudgetedEstimator,
+    check_integer,
+    check_share,
+    check_validation_part,
+    optional_number,
+    split_rows,
+)
 from ipforest.cascades.stopping import (
     FittedRule,
     StoppingPaths,
@@ -29,7 +36,7 @@ from ipforest.cascades.stopping import (
     margin,
 )
 from ipforest.cascades.unit_order import ORDERS, order_units
-from ipforest.policy import ANSWERS, Policy, Progress, Rows
+from ipforest.policy import ANSWERS, Progress, Rows
 from ipforest.rational import nonnegative_fraction
 from ipforest.session import ROUNDING
 
@@ -102,6 +109,10 @@ class StagesInOrder:
 
     def __init__(self, stages: Sequence[Stage], rule: FittedRule, level: float, n_affordable: int) -> None:
         self._stages, self._rule, self._level, self._n_affordable = stages, rule, level, n_affordable
+
+    def stopped(self, rule: FittedRule, level: float) -> StagesInOrder:
+        """Return the same stages with another rule and level."""
+        return StagesInOrder(self._stages, rule, level, self._n_affordable)
 
     def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
         """Buy the features of a stage one by one; when it has all, decide whether to go on."""
@@ -301,6 +312,7 @@ class NestedCascade(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc
             Bad prices, parameters or examples.
         """
         self._read_parameters()
+        check_validation_part(X_val, y_val)
         classify = is_classifier(self._base)
         examples, targets = validate_data(self, X, y, ensure_all_finite=self._finite(), y_numeric=not classify)
         if classify:
@@ -325,8 +337,7 @@ class NestedCascade(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc
             raise ValueError(f"order: expected one of {', '.join(map(repr, ORDERS))} or features, got {self.order!r}")
         if self.sizes is not None and any(low >= high for low, high in pairwise([0, *self.sizes])):
             raise ValueError(f"sizes: expected numbers of units that rise from 1 or more, got {self.sizes!r}")
-        if not isinstance(self.n_folds, (int, np.integer)) or self.n_folds < 1:
-            raise ValueError(f"n_folds: expected an integer >= 1, got {self.n_folds!r}")
+        check_integer(self.n_folds, "n_folds", 1)
 
     @property
     def _base(self) -> Any:
@@ -367,13 +378,18 @@ class NestedCascade(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc
         self.paths_ = self.paths_of(X, y)
         self._learnt = learn_stopping(self.stopping, self.paths_, self.n_folds)
 
-    def paths_of(self, X: npt.ArrayLike, y: npt.ArrayLike) -> StoppingPaths:
+    def paths_of(
+        self, X: npt.ArrayLike, y: npt.ArrayLike, loss: Callable[[FloatArray, Array], FloatArray] | None = None
+    ) -> StoppingPaths:
         """Note what examples see, and which units they buy, when nobody stops.
 
         Parameters
         ----------
         X : array, shape (n_samples, n_features)
         y : array, shape (n_samples,)
+        loss : callable (outputs, y) -> ndarray, shape (n_samples,), optional
+            What stopping with such outputs, shape (n_samples, n_outputs), loses; by default 1 for a wrong label, or the
+            squared error.
 
         Returns
         -------
@@ -386,7 +402,7 @@ class NestedCascade(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc
         for number, stage in enumerate(self.stages_[: self._n_affordable]):
             before, outputs = outputs, stage.outputs(examples, outputs)
             signals.append(stage_signal(outputs, before))
-            losses.append(self._loss(outputs, truth))
+            losses.append((loss or self._loss)(outputs, truth))
             for feature in stage.new.tolist():
                 units = self.costs_.units_of(feature)
                 bought_at[units] = np.minimum(bought_at[units], max(number - 1, 0))
@@ -420,7 +436,7 @@ class NestedCascade(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc
         (self.rule_, self.curve_), index = best_within(self._learnt, self.budget)
         self.level_ = float(self.curve_.level[index])
 
-    def _policy(self) -> Policy:
+    def _policy(self) -> StagesInOrder:
         return StagesInOrder(self.stages_, self.rule_, self.level_, self._n_affordable)
 
     def __sklearn_tags__(self) -> Any:

@@ -46,13 +46,17 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
 
     @abstractmethod
     def _initial(self, objective: Objective, validation: Examples, descent: DescentSettings) -> ClassifierTree:
-        """Fix the structure and initialise every node."""
+        """Give every node a place and initialise it."""
 
     def _optimised(
         self, objective: Objective, tree: ClassifierTree, descent: DescentSettings, held_out: Objective
     ) -> ClassifierTree:
         """Optimise all nodes of an initialised tree."""
         return descend(objective, tree, descent, validate=lambda candidate: exact_objective(held_out, candidate))
+
+    def _cut_back(self, tree: ClassifierTree, validation: Examples) -> ClassifierTree:
+        """Take nodes away from the optimised tree."""
+        return tree
 
     def _badness(self, validation: Examples) -> Measure:
         """Measure trees on validation data, for the structure."""
@@ -104,7 +108,7 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
         descent = DescentSettings() if self.descent is None else self.descent
         objective, held_out = self._objective(training, lam), self._objective(validation, lam)
         tree = self._initial(objective, validation, descent)
-        tree = self._optimised(objective, tree, descent, held_out)
+        tree = self._cut_back(self._optimised(objective, tree, descent, held_out), validation)
         return fine_tuned(objective, tree, descent, held_out) if self.fine_tune else tree
 
 

@@ -59,10 +59,11 @@ class StoppingPaths:
     cost: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
-        spent = np.zeros((self.n_samples, self.n_stages + 1))
-        rows = np.arange(self.n_samples)
-        for unit, price in enumerate(self.costs.unit_costs):
-            spent[rows, self.bought_at[:, unit]] += float(price)
+        prices = np.array([float(price) for price in self.costs.unit_costs])
+        shape = (self.n_samples, self.n_stages + 1)
+        cell = np.arange(self.n_samples)[:, None] * shape[1] + self.bought_at
+        weights = np.broadcast_to(prices, cell.shape).ravel()
+        spent = np.bincount(cell.ravel(), weights=weights, minlength=shape[0] * shape[1]).reshape(shape)
         object.__setattr__(self, "cost", read_only(np.cumsum(spent[:, :-1], axis=1) - spent[:, :-1]))
 
     @property
@@ -237,10 +238,19 @@ def learn_stopping(
         rules: Sequence[StoppingRule] = (ThresholdStopping(), OptimalStopping())
     else:
         rules = stopping if isinstance(stopping, Sequence) else (stopping,)
-    return tuple(
-        LearntStopping(rule.fit(paths), stopping_curve(cross_fitted_keenness(rule, paths, n_folds), paths))
-        for rule in rules
-    )
+    return tuple(_learn(rule, paths, n_folds) for rule in rules)
+
+
+def _learn(rule: StoppingRule, paths: StoppingPaths, n_folds: int) -> LearntStopping:
+    """Fit a rule; a level costs and loses what it does cross-fitted, but no less than by the rule itself.
+
+    Where the folds disagree about whether anybody buys at all, their mean is no policy.
+    """
+    fitted = rule.fit(paths)
+    unseen = stopping_curve(cross_fitted_keenness(rule, paths, n_folds), paths)
+    own = stopping_curve(keenness_along(fitted, paths), paths).at(unseen.level)
+    worse = Curve(unseen.level, np.maximum(unseen.cost, own.cost), np.maximum(unseen.error, own.error))
+    return LearntStopping(fitted, worse)
 
 
 def best_within(learnt: Sequence[LearntStopping], budget: object | None) -> tuple[LearntStopping, int]:

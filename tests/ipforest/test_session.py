@@ -14,6 +14,8 @@ from sklearn.utils import get_tags
 from ipforest import BudgetPrune, FeatureCosts
 from ipforest.session import Request, Session, Unit
 
+pytestmark = pytest.mark.xdist_group("sessions")
+
 Table = tuple[npt.NDArray[Any], npt.NDArray[Any], FeatureCosts]
 
 

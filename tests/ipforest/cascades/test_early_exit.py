@@ -101,6 +101,10 @@ def test_held_out_examples_may_be_given() -> None:
     model = EarlyExit(estimator, budget=4).fit(X[FITTED], Y[FITTED], X[HELD_OUT], Y[HELD_OUT])
     assert model.paths_.n_samples == 150
     assert model.predict(X[TEST]).shape == Y[TEST].shape
+    fitted = EarlyExit(estimator.fit(X[FITTED], Y[FITTED]), budget=4)
+    assert fitted.fit(X[FITTED], Y[FITTED], X[HELD_OUT], Y[HELD_OUT]).paths_.n_samples == 150
+    with pytest.raises(ValueError, match=r"^X_val: expected X_val and y_val together, got one of them"):
+        EarlyExit(estimator).fit(X[FITTED], Y[FITTED], X[HELD_OUT])
 
 
 @pytest.mark.parametrize("boosted", [False, True])

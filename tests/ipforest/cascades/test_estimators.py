@@ -23,6 +23,8 @@ from ipforest.cascades import (
 from ipforest.cascades.block_descent import DescentSettings
 from ipforest.costs import FeatureCosts
 
+pytestmark = pytest.mark.xdist_group("cascades")
+
 QUICK = DescentSettings(max_sweeps=1, max_block_steps=8, max_gradient_steps=8)
 SMALL: dict[str, Any] = {"lambdas": 1, "descent": QUICK, "random_state": 0}
 TREES = BoostingTrick(15, max_depth=2, random_state=0)
@@ -95,6 +97,16 @@ def test_ranking_holds_out_whole_queries() -> None:
     assert model.chosen_.badness < 0.1
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.fit(features, relevance, qid=qid[:-1])
+
+
+def test_pruning_leaves_the_optimised_nodes_as_they_are() -> None:
+    examples = np.random.default_rng(0).normal(size=(200, 3))
+    target = np.where(examples[:, 0] > 0, examples[:, 0] + examples[:, 1], examples[:, 0] - examples[:, 1])
+    settings: dict[str, Any] = {"depth": 3, "lambdas": [0.01], "fine_tune": False, "descent": QUICK, "random_state": 0}
+    full, pruned = (CSTC(structure=name, **settings).fit(examples, target) for name in ("full", "pruned"))
+    whole, kept = full.candidates_[0].tree, pruned.candidates_[0].tree
+    assert 1 < kept.n_nodes < whole.n_nodes
+    assert all((whole.coef == row).all(axis=1).any() for row in kept.coef)
 
 
 @pytest.mark.parametrize(

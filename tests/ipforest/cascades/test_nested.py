@@ -126,3 +126,8 @@ def test_stages_are_trained_in_parallel_to_the_same_end(cascade: NestedCascade) 
 def test_errors(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         NestedCascade(SMALL, **settings).fit(X, Y)
+
+
+def test_held_out_examples_need_their_labels() -> None:
+    with pytest.raises(ValueError, match=r"^X_val: expected X_val and y_val together, got one of them"):
+        NestedCascade(SMALL).fit(X[:300], Y[:300], X[300:])

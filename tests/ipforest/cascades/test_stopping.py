@@ -15,6 +15,7 @@ from ipforest.cascades.stopping import (
     ThresholdStopping,
     cross_fitted_keenness,
     keenness_along,
+    learn_stopping,
     stages_reached,
     stopping_curve,
 )
@@ -51,6 +52,20 @@ def test_the_curve_is_what_stopping_at_each_level_comes_to(rule: OptimalStopping
     others = curve.at(np.array([np.inf, *(curve.level[:-1] + 1e-3), -1.0, -np.inf]))
     for level, cost, error in zip(*others, strict=True):
         assert achieved(paths, stages_reached(keenness, level)) == pytest.approx((cost, error))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_level_costs_and_loses_what_the_rule_does_even_where_the_folds_disagree(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    signal = np.column_stack([np.zeros(200), rng.random(200)])
+    loss = np.column_stack([rng.random(200) < 0.5, rng.random(200) < 0.3]).astype(np.float64)
+    paths = StoppingPaths(
+        signal, loss, np.ones(200, dtype=np.int64), np.zeros((200, 1), dtype=np.int64), FeatureCosts([4])
+    )
+    ((rule, curve),) = learn_stopping(OptimalStopping(), paths, 5)
+    assert set(cross_fitted_keenness(OptimalStopping(), paths, 5)[:, 0]) != {keenness_along(rule, paths)[0, 0]}
+    for level, *told in zip(*curve, strict=True):
+        assert np.all(told >= np.array(achieved(paths, stages_reached(keenness_along(rule, paths), level))) - 1e-12)
 
 
 def test_cost_by_stage() -> None:
