@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from ipforest.adaptive.approximation import SHARES, AdaptiveApproximation, Training, check_positive_integers
+from ipforest.adaptive.approximation import SHARES, AdaptiveApproximation, Training
 from ipforest.adaptive.candidates import GatedPair
 from ipforest.adaptive.distances import KullbackLeibler
+from ipforest.base import check_integer
 from ipforest.ensemble.forest import Forest
 from ipforest.growing.codes import check_max_bins
 from ipforest.learners.greedy_miser import Logistic, Squared, SummedTrees
@@ -116,7 +117,8 @@ class AdaptGbrt(AdaptiveApproximation):
 
     def _read_parameters(self) -> None:
         super()._read_parameters()
-        check_positive_integers(self, "n_estimators", "trees_per_step", "n_readouts", "max_depth", "min_samples_leaf")
+        for name in ("n_estimators", "trees_per_step", "n_readouts", "max_depth", "min_samples_leaf"):
+            check_integer(getattr(self, name), name, 1)
         check_max_bins(self.max_bins)
         if not isinstance(self.learning_rate, Real) or not 0 < self.learning_rate < np.inf:
             raise ValueError(f"learning_rate: expected a finite number > 0, got {self.learning_rate!r}")

@@ -27,7 +27,15 @@ from ipforest.adaptive.full_model import (
     unfrozen,
 )
 from ipforest.adaptive.gated_policy import Constant, GatedPolicy
-from ipforest.base import BudgetedEstimator, check_share, is_fitted, optional_number, split_rows
+from ipforest.base import (
+    BudgetedEstimator,
+    check_integer,
+    check_share,
+    check_validation_part,
+    is_fitted,
+    optional_number,
+    split_rows,
+)
 from ipforest.cascades.tree_estimator import check_lambdas
 from ipforest.policy import Policy
 from ipforest.rational import nonnegative_fraction
@@ -162,8 +170,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
             Bad parameters, prices or examples; nothing has been trained then.
         """
         self._read_parameters()
-        if (X_val is None) != (y_val is None):
-            raise ValueError("X_val: expected X_val and y_val together, got one of them")
+        check_validation_part(X_val, y_val)
         examples, labels = validate_data(self, X, y, ensure_all_finite=self._finite())
         check_classification_targets(labels)
         if np.unique(labels).size < 2:
@@ -196,8 +203,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         check_lambdas(self.lambdas)
         self._check_shares()
         _check_numbers(self.gate_shares, "gate_shares")
-        if not isinstance(self.n_folds, (int, np.integer)) or self.n_folds < 1:
-            raise ValueError(f"n_folds: expected an integer >= 1, got {self.n_folds!r}")
+        check_integer(self.n_folds, "n_folds", 1)
 
     def _check_shares(self) -> None:
         if not len(self.shares):
@@ -332,17 +338,3 @@ def _check_numbers(numbers: Sequence[float], name: str) -> None:
     for number in numbers:
         if not isinstance(number, Real) or not 0 <= number < 1:
             raise ValueError(f"{name}: expected numbers from 0 to 1, 1 excluded, got {number!r}")
-
-
-def check_positive_integers(estimator: Any, *names: str) -> None:
-    """Require parameters that are integers >= 1.
-
-    Raises
-    ------
-    ValueError
-        One is not.
-    """
-    for name in names:
-        value = getattr(estimator, name)
-        if not isinstance(value, (int, np.integer)) or value < 1:
-            raise ValueError(f"{name}: expected an integer >= 1, got {value!r}")

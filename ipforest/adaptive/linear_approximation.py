@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ipforest.adaptive.approximation import SHARES, AdaptiveApproximation, Training, check_positive_integers
+from ipforest.adaptive.approximation import SHARES, AdaptiveApproximation, Training
 from ipforest.adaptive.candidates import GatedPair
 from ipforest.adaptive.distances import Distance
 from ipforest.adaptive.gated_policy import LinearScores
 from ipforest.adaptive.linear_pair import AlternationSettings, LinearProblem, UnitNorm, best_fit
+from ipforest.base import check_integer
 from ipforest.cascades.feature_map import ScaledFeatures
 from ipforest.cascades.tree_estimator import geometric_grid
 from ipforest.learners.greedy_miser import Logistic, Squared
@@ -80,7 +81,7 @@ class LinearApproximation(AdaptiveApproximation):
 
     def _read_parameters(self) -> None:
         super()._read_parameters()
-        check_positive_integers(self, "n_starts")
+        check_integer(self.n_starts, "n_starts", 1)
 
     def _settings(self, training: Training) -> Sequence[tuple[float, float]]:
         """Standardise, and spread lambdas below the one from which on 0 is best."""
