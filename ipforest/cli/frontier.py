@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from ipforest.cli.options import DONE, Arguments, Subparsers, add_command, positive_integer, seed_number
 
@@ -29,7 +31,7 @@ def add(commands: Subparsers) -> None:
 def run(options: Arguments) -> int:
     """Run the comparison, print its table, write its files."""
     from ipforest._records import records_to_text
-    from ipforest.experiments.frontier import ABLATIONS, AREA, frontier_experiment
+    from ipforest.experiments.frontier import ABLATIONS, frontier_experiment, mean_ranks
     from ipforest.experiments.reproduce import reproduce
     from ipforest.progress import progress_bar
 
@@ -41,21 +43,43 @@ def run(options: Arguments) -> int:
     if options.json:
         print(result.to_json())
         return DONE
-    for data in options.data:
-        table: dict[str, dict[str, object]] = {}
-        for row in (row for row in result.rows if row["data"] == data):
-            line = table.setdefault(row["method"], {"method": row["method"]})
-            line[_told(row["budget"])] = f"{row['error']:.1f}"
-            about_area = {
-                "± se": f"{row['error_se']:.1f}",
-                "to best of others": f"{row['difference']:+.1f} ± {row['difference_se']:.1f}",
-                "rank": f"{row['rank']:.1f}",
-            }
-            if row["budget"] == AREA:
-                line |= about_area
-        print(f"{data}: test error, %, within budgets\n{records_to_text(list(table.values()))}\n")
+    for data in dict.fromkeys(row["data"] for row in result.rows):
+        rows = [row for row in result.rows if row["data"] == data]
+        print(f"{_title(data)}: test error, %\n{records_to_text(_pivot(rows, _error))}\n")
+        compared = [row for row in rows if row["method"] != "best of others"]
+        print(f"{_title(data)}: less the best of others, points\n{records_to_text(_pivot(compared, _difference))}\n")
+    ranks = mean_ranks(result.rows)
+    if ranks is not None:
+        print(
+            f"Mean ranks over {ranks.n_data_sets} data sets: those of two methods that differ lie more than "
+            f"{ranks.critical_difference:.2f} apart; that all are alike has p = {ranks.p_value:.2g}."
+        )
     print(f"Wrote {', '.join(str(path) for path in paths)}.")
     return DONE
+
+
+def _title(data: str) -> str:
+    return "mean over data sets" if data == "all" else f"{data}, within budgets"
+
+
+def _pivot(rows: list[dict[str, Any]], tell: Callable[[dict[str, Any]], dict[str, str]]) -> list[dict[str, str]]:
+    """Make a line per method and a column per budget."""
+    table: dict[str, dict[str, str]] = {}
+    for row in rows:
+        line = table.setdefault(row["method"], {"method": row["method"]})
+        line |= tell(row)
+    return list(table.values())
+
+
+def _error(row: dict[str, Any]) -> dict[str, str]:
+    about_area = {"± se": f"{row['error_se']:.1f}", "rank": f"{row['rank']:.1f}"}
+    return {_told(row["budget"]): f"{row['error']:.1f}"} | (about_area if row["budget"] == "area" else {})
+
+
+def _difference(row: dict[str, Any]) -> dict[str, str]:
+    about_area = {"area, %": f"{row['relative']:+.0f} ± {row['relative_se']:.0f}"}
+    told = {_told(row["budget"]): f"{row['difference']:+.1f} ± {row['difference_se']:.1f}"}
+    return told | (about_area if row["budget"] == "area" else {})
 
 
 def _told(budget: object) -> str:

@@ -19,6 +19,7 @@ NAMES = (
     "cstc-ranking",
     "cstc-ranking-skewed",
     "early-exit",
+    "stopping-guards",
     "when-it-helps",
     "budget-search",
     "adapt-synthetic-1",

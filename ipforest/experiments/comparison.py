@@ -23,6 +23,7 @@ from ipforest.costs import FeatureCosts
 from ipforest.datasets import Dataset
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.demo import Parts, split
+from ipforest.experiments.metrics import standard_error
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.pruning_baselines import CostComplexity
 from ipforest.progress import ProgressCallback, silent
@@ -244,8 +245,7 @@ class Comparison:
 
 
 def _mean_and_error(name: str, values: FloatArray) -> dict[str, float]:
-    error = float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else 0.0
-    return {name: float(values.mean()), f"{name}_se": error}
+    return {name: float(values.mean()), f"{name}_se": standard_error(values)}
 
 
 def compare(

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from scipy.stats import rankdata
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
@@ -20,31 +21,30 @@ from sklearn.model_selection import train_test_split
 from ipforest import datasets
 from ipforest._arrays import Array
 from ipforest.base import BudgetedEstimator
-from ipforest.cascades.early_exit import record_paths
 from ipforest.cascades.nested import NestedCascade
 from ipforest.cascades.stopping import (
     OptimalStopping,
-    StoppingPaths,
     ThresholdStopping,
-    keenness_along,
-    learn_stopping,
-    stopping_curve,
 )
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
+from ipforest.experiments.critical_difference import MeanRanks, draw_ranks, rank_methods
 from ipforest.experiments.demo import Parts
+from ipforest.experiments.metrics import standard_error
+from ipforest.experiments.options import Option, choose, levels, majority, record_both
 from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
 from ipforest.learners.budget_boost import BudgetBoost
 from ipforest.learners.budget_forest import BudgetForest
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.budget_rf import BudgetRF
+from ipforest.learners.budgeted_classifier import BudgetedClassifier
 from ipforest.learners.greedy_miser import GreedyMiser
+from ipforest.learners.joint_frontier import JointFrontier
 from ipforest.policy import TreesInOrder
-from ipforest.session import Seller
 
-__all__ = ["ABLATIONS", "METHODS", "OURS", "Option", "Task", "frontier_experiment"]
+__all__ = ["ABLATIONS", "METHODS", "OURS", "Task", "frontier_experiment"]
 
 N_SETTINGS = 16
 N_BUDGETS = 8
@@ -59,6 +59,11 @@ N_LEVELS = 100
 
 AREA = "area"
 """Stands for the budget in rows of the mean error over budgets on a logarithmic scale."""
+
+ALL = "all"
+"""Stands for the data set in rows of means over data sets."""
+
+TINY = 1e-12
 
 RULES = (ThresholdStopping(), OptimalStopping())
 
@@ -77,15 +82,6 @@ class Task(NamedTuple):
         """What each feature costs alone, a typical one 1."""
         alone = self.costs.cost_of(np.eye(self.costs.n_features, dtype=bool))
         return [float(price) for price in alone / (np.median(alone[alone > 0]) if (alone > 0).any() else 1.0)]
-
-
-class Option(NamedTuple):
-    """Something that a method can do: what it costs and loses on validation and on test examples."""
-
-    validation_cost: float
-    validation_error: float
-    cost: float
-    error: float
 
 
 Method: TypeAlias = Callable[[Task], Iterable[Option]]
@@ -112,39 +108,19 @@ def prefixes(trees: BoostedTrees, task: Task) -> Iterator[Option]:
 
 def stopped(trees: Forest | BoostedTrees, task: Task) -> Iterator[Option]:
     """Measure an ensemble at the levels of each stopping rule, cross-fitted on the validation examples."""
-    names = tuple(f"feature {column}" for column in range(task.costs.n_features))
-    seller = Seller(task.costs, 0.0, np.asarray(trees.classes), names, True)
-    paths = [record_paths(TreesInOrder(trees), seller, X, y, None) for X, y in _held_out(task)]
-    yield from levels(*paths)
-
-
-def levels(validation: StoppingPaths, test: StoppingPaths) -> Iterator[Option]:
-    """Measure levels of both rules."""
-    for rule, curve in learn_stopping(RULES, validation, 5):
-        places = np.searchsorted(curve.cost, np.linspace(0, curve.cost[-1], N_LEVELS))
-        places = np.unique(np.append(places, curve.cost.size - 1))
-        tested = stopping_curve(keenness_along(rule, test), test).at(curve.level[places])
-        columns = (curve.cost[places], curve.error[places], tested.cost, tested.error)
-        yield from map(Option, *(column.tolist() for column in columns))
+    paths = record_both(TreesInOrder(trees), task.parts, task.costs)
+    yield from levels(RULES, *paths, N_LEVELS)
 
 
 def at_budgets(model: BudgetedEstimator, task: Task, budgets: Sequence[float]) -> Iterator[Option]:
     """Measure a model that has budgets itself."""
     for budget in budgets:
-        chosen = model.at_budget(budget)
-        measured = [
-            value
-            for X, y in _held_out(task)
-            for value in (float(chosen.cost(X).mean()), float(np.mean(chosen.predict(X) != y)))
-        ]
+        chosen, measured = model.at_budget(budget), []
+        for X, y in _held_out(task):
+            sessions = chosen.sessions(y.size)
+            sessions.see(X)
+            measured += [float(sessions.paid.mean()), float(np.mean(sessions.labels(sessions.outputs) != y))]
         yield Option(*measured)
-
-
-def nothing(task: Task) -> Option:
-    """Predict the most frequent class for nothing."""
-    label = np.argmax(np.bincount(task.parts.y_train))
-    errors = [float(np.mean(y != label)) for _, y in _held_out(task)]
-    return Option(0.0, errors[0], 0.0, errors[1])
 
 
 def _held_out(task: Task) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
@@ -173,7 +149,7 @@ def _penalised_lightgbm(task: Task, penalty: str) -> Iterator[BoostedTrees]:
                 verbose=-1,
                 **{f"cegb_penalty_feature_{penalty}": _per_kind(task, penalty)},
             )
-            yield read(model.fit(task.parts.X_train, task.parts.y_train))  # type: ignore[misc]
+            yield read(model.fit(task.parts.X_train, task.parts.y_train))  # type: ignore[misc]  # LightGBM's is untyped
 
 
 def _per_kind(task: Task, penalty: str) -> list[float]:
@@ -290,10 +266,10 @@ def nested_cascade(task: Task) -> Iterator[Option]:
     """Forests on the 1, 2, 3, ... most useful units, stopped when sure."""
     base = RandomForestClassifier(task.n_trees, random_state=task.seed)
     model = _fit(NestedCascade(base, feature_costs=task.costs, stopping=RULES, random_state=task.seed), task)
-    yield from levels(model.paths_, model.paths_of(task.parts.X_test, task.parts.y_test))
+    yield from levels(RULES, model.paths_, model.paths_of(task.parts.X_test, task.parts.y_test), N_LEVELS)
 
 
-def _joint(task: Task, estimator: BudgetBoost | BudgetForest) -> Iterator[Option]:
+def _joint(task: Task, estimator: JointFrontier) -> Iterator[Option]:
     model = _fit(estimator.set_params(feature_costs=task.costs, random_state=task.seed), task)
     places = [int(model.frontier_.within(budget)) for budget in (0, *task.budgets)]
     for place, option in zip(places, at_budgets(model, task, (0, *task.budgets)), strict=True):
@@ -310,6 +286,12 @@ def budget_forest(task: Task) -> Iterator[Option]:
     return _joint(task, BudgetForest(40))
 
 
+def budgeted_classifier(task: Task) -> Iterator[Option]:
+    """Choose among the three before for each budget."""
+    cascade = NestedCascade(RandomForestClassifier(task.n_trees, random_state=task.seed), stopping=RULES)
+    return _joint(task, BudgetedClassifier([BudgetBoost(), BudgetForest(40), cascade]))
+
+
 METHODS: Mapping[str, Method] = {
     "CEGB lazy": cegb_lazy,
     "CEGB coupled": cegb_coupled,
@@ -324,15 +306,16 @@ METHODS: Mapping[str, Method] = {
     "NestedCascade": nested_cascade,
     "BudgetForest": budget_forest,
     "BudgetBoost": budget_boost,
+    "BudgetedClassifier": budgeted_classifier,
 }
-OURS = ("BudgetPrune", "CEGB early exit", "NestedCascade", "BudgetForest", "BudgetBoost")
+OURS = ("BudgetPrune", "CEGB early exit", "NestedCascade", "BudgetForest", "BudgetBoost", "BudgetedClassifier")
 """What is of this package; the rest is what people use."""
 
 NEEDS = {
     "CatBoost penalties": "catboost",
-    **dict.fromkeys(("CEGB lazy", "CEGB coupled", "CEGB early exit"), "lightgbm"),
+    **dict.fromkeys(("CEGB lazy", "CEGB coupled", "CEGB early exit", "k best, LightGBM"), "lightgbm"),
 }
-NEEDS["k best, LightGBM"] = "lightgbm"
+"""The library that a method needs, where it needs one."""
 
 ABLATIONS: Mapping[str, Method] = {
     "BudgetBoost": budget_boost,
@@ -344,8 +327,9 @@ ABLATIONS: Mapping[str, Method] = {
     "BudgetForest, no pruning": lambda task: _joint(task, BudgetForest(40, n_prunings=0)),
     "BudgetForest, not regrown": lambda task: _joint(task, BudgetForest(40, regrow=False)),
     "BudgetForest, no stopping": lambda task: _joint(task, BudgetForest(40, stopping=())),
+    "BudgetForest, lookahead": lambda task: _joint(task, BudgetForest(40, n_lookahead=20)),
 }
-"""The two with each ingredient switched off alone, and boosting regrown on what is bought."""
+"""The two with each ingredient switched off alone, boosting regrown on what is bought, and forests with lookahead."""
 
 
 def available(methods: Iterable[str]) -> list[str]:
@@ -377,16 +361,8 @@ def run(cell: Cell) -> list[Record]:
     """Train one method on one seed's parts, and choose for each budget on the validation part."""
     parts, costs = load(cell["data"], cell["seed"])
     task = Task(parts, costs, budgets_for(costs), cell["trees"], cell["seed"])
-    options = [nothing(task), *{**METHODS, **ABLATIONS}[cell["method"]](task)]
+    options = [majority(parts), *{**METHODS, **ABLATIONS}[cell["method"]](task)]
     return [{"budget": budget, **choose(options, budget)._asdict()} for budget in task.budgets]
-
-
-def choose(options: Sequence[Option], budget: float) -> Option:
-    """Take the option of least validation error within the budget, the cheapest of these."""
-    return min(
-        (option for option in options if option.validation_cost <= budget * (1 + 1e-9)),
-        key=lambda option: (option.validation_error, option.validation_cost),
-    )
 
 
 BEST: dict[str, Callable[[str], bool]] = {
@@ -414,10 +390,11 @@ def with_best(records: Sequence[Record]) -> list[Record]:
 def summarise(records: list[Record]) -> list[Record]:
     """Average over seeds: a row per data set, method and budget, and one for `AREA`, the mean over log budgets.
 
-    Errors are in per cent; ``difference`` is to the best of others, seed by seed; ``rank`` is the mean rank among the
-    methods, 1 the best.
+    Errors are in per cent; ``difference`` is to the best of others, seed by seed, and ``relative`` the same in per cent
+    of it; ``rank`` is the mean rank among the methods, 1 the best. Rows of the data set `ALL` are means over the data
+    sets that all methods finished, their standard errors those over data sets.
     """
-    rows = []
+    rows: list[Record] = []
     for data, methods in _table(with_best(records)).items():
         reference = methods.get("best of others", {})
         ranks = _mean_ranks({name: runs for name, runs in methods.items() if name not in BEST})
@@ -428,6 +405,7 @@ def summarise(records: list[Record]) -> list[Record]:
             others = _with_area(np.array([reference[seeds[place]][1] for place in shared])) if shared else None
             for place, budget in enumerate([*runs[seeds[0]][0], AREA]):
                 apart = np.zeros(1) if others is None else errors[shared, place] - others[:, place]
+                relative = np.zeros(1) if others is None else 100 * apart / np.maximum(others[:, place], TINY)
                 rows.append(
                     {
                         "data": data,
@@ -435,13 +413,66 @@ def summarise(records: list[Record]) -> list[Record]:
                         "seeds": len(seeds),
                         "budget": budget,
                         "error": float(errors[:, place].mean()),
-                        "error_se": _standard_error(errors[:, place]),
+                        "error_se": standard_error(errors[:, place]),
                         "difference": float(apart.mean()),
-                        "difference_se": _standard_error(apart),
+                        "difference_se": standard_error(apart),
+                        "relative": float(relative.mean()),
+                        "relative_se": standard_error(relative),
                         "rank": float(ranks[method][place]) if method in ranks else 0.0,
                     }
                 )
-    return rows
+    return rows + _over_all(rows)
+
+
+def _over_all(rows: Sequence[Record]) -> list[Record]:
+    """Average areas over the data sets that all methods finished; without two of them there is nothing to average."""
+    areas = areas_by_method(rows)
+    data_sets = list(next(iter(areas.values()), {}))
+    if len(data_sets) < 2:
+        return []
+    found = mean_ranks(rows)
+    ranks = {} if found is None else dict(zip(found.methods, found.ranks.tolist(), strict=True))
+    return [
+        {
+            "data": ALL,
+            "method": method,
+            "seeds": min(lines[data]["seeds"] for data in data_sets),
+            "budget": AREA,
+            **{
+                f"{measure}{ending}": summed([lines[data][measure] for data in data_sets])
+                for measure in ("error", "difference", "relative")
+                for ending, summed in (("", _mean), ("_se", standard_error))
+            },
+            "rank": ranks.get(method, 0.0),
+        }
+        for method, lines in areas.items()
+    ]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values))
+
+
+def areas_by_method(rows: Sequence[Record]) -> dict[str, dict[str, Record]]:
+    """Sort the rows of `AREA`: method, then data set; of those data sets only that have a row of every method."""
+    areas: dict[str, dict[str, Record]] = {}
+    for row in rows:
+        if row["budget"] == AREA and row["data"] != ALL:
+            areas.setdefault(row["method"], {})[row["data"]] = row
+    complete = [row["data"] for row in rows if all(row["data"] in lines for lines in areas.values())]
+    return {method: {data: lines[data] for data in dict.fromkeys(complete)} for method, lines in areas.items()}
+
+
+def mean_ranks(rows: Sequence[Record]) -> MeanRanks | None:
+    """Rank the methods by their areas, or return None where there are too few methods or data sets to test."""
+    errors = {
+        method: [row["error"] for row in lines.values()]
+        for method, lines in areas_by_method(rows).items()
+        if method not in BEST
+    }
+    if len(errors) < 3 or len(next(iter(errors.values()))) < 2:
+        return None
+    return rank_methods(errors)
 
 
 def _with_area(errors: Array) -> Array:
@@ -465,10 +496,6 @@ def _table(records: Sequence[Record]) -> dict[str, dict[str, Runs]]:
     return table
 
 
-def _standard_error(values: Array) -> float:
-    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else 0.0
-
-
 def _mean_ranks(methods: dict[str, Runs]) -> dict[str, Array]:
     """Rank the methods at each budget and overall, on the seeds that all have; return their mean ranks, 1 the best."""
     seeds = set.intersection(*(set(runs) for runs in methods.values())) if methods else set()
@@ -480,29 +507,33 @@ def _mean_ranks(methods: dict[str, Runs]) -> dict[str, Array]:
 
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
-    """Draw test error against budget, one panel per data set."""
-    table = _table(with_best(records))
-    figure = Figure(figsize=(5 * min(3, len(table)), 4 * -(-len(table) // 3)))
+    """Draw test error against budget, one panel per data set; below them the mean ranks, if there are enough."""
+    table, found = _table(with_best(records)), mean_ranks(rows)
+    n_lines = -(-len(table) // 3)
+    figure = Figure(figsize=(5 * min(3, len(table)), 4 * (n_lines + (found is not None))), layout="constrained")
+    upper: Any = figure
+    if found is not None:
+        halves: Any = figure.subfigures(2, 1, height_ratios=[n_lines, 1])
+        upper = halves[0]
+        draw_ranks(halves[1].add_subplot(), found)
     for place, (data, methods) in enumerate(table.items(), start=1):
-        axes = figure.add_subplot(-(-len(table) // 3), min(3, len(table)), place)
+        axes = upper.add_subplot(n_lines, min(3, len(table)), place)
+        shown = {*BEST, *OURS, *(METHODS if "best of others" not in methods else ())}
         for method, runs in methods.items():
-            if method in (
-                "best of ours",
-                *(METHODS if "best of others" not in methods else ()),
-                *OURS,
-                "best of others",
-            ):
+            if method in shown:
                 errors = 100 * np.array([errors for _, errors in runs.values()])
                 budgets = next(iter(runs.values()))[0]
-                spread = [_standard_error(column) for column in errors.T]
+                spread = [standard_error(column) for column in errors.T]
                 width = 2.5 if method.startswith("best") else 1
                 axes.errorbar(budgets, errors.mean(axis=0), spread, label=method, marker=".", lw=width)
         axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_title(data)
         axes.set_xlabel("average cost, at most")
         axes.set_ylabel("test error, %")
     axes.legend(fontsize=7)
-    figure.tight_layout()
     return figure
 
 

@@ -16,6 +16,7 @@ __all__ = [
     "feature_usage_table",
     "ndcg_at",
     "precision_at",
+    "standard_error",
 ]
 
 OFTEN = 7
@@ -25,6 +26,12 @@ OFTEN = 7
 def error_rate(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
     """Compute the share of wrong predictions."""
     return float(np.mean(np.asarray(y_true) != np.asarray(y_pred)))
+
+
+def standard_error(values: npt.ArrayLike) -> float:
+    """Compute the standard error of a mean; 0 of fewer than two values."""
+    sample = np.asarray(values, dtype=np.float64)
+    return float(sample.std(ddof=1) / np.sqrt(sample.size)) if sample.size > 1 else 0.0
 
 
 @dataclass(frozen=True, slots=True)

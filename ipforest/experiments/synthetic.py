@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest._arrays import Array
-from ipforest._numba import njit
+from ipforest._numba import inner_njit, njit
 from ipforest.instance import PruningInstance
 
 COMPONENTS = 6
@@ -115,7 +115,7 @@ def _renumber(indices: Array, number: Array) -> None:
         indices[x] = number[indices[x]]
 
 
-@njit
+@inner_njit
 def _partition(X: Array, order: Array, begin: int, end: int, feature: int, threshold: float, scratch: Array) -> int:
     """Move the examples at or below the threshold to the front, both parts in their order."""
     middle, rest = begin, 0
@@ -147,7 +147,7 @@ def _impurity(X: Array, y: Array, order: Array, begin: int, end: int, feature: i
     return ones_low * (n_low - ones_low) / n_low + ones_high * (n_high - ones_high) / n_high
 
 
-@njit
+@inner_njit
 def _is_new(parent: Array, feature_of: Array, node: int, feature: int) -> bool:
     node = parent[node]
     while node >= 0:

@@ -1,8 +1,7 @@
-"""The command line as a process: what it prints, writes and exits with."""
+"""The command line: what it prints, writes and exits with."""
 
 import csv
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -30,11 +29,17 @@ from proofs.claims.claim import Finding, Ruling
 ONE_CUT_A_CALL = Tuning(small=-1)
 
 
-def ipforest(*arguments, **environment):
-    """Run the command with the console script's code; return the finished process."""
-    command = [sys.executable, "-m", "ipforest.cli", *map(str, arguments)]
-    env = {**os.environ, "COLUMNS": "120", **environment}
-    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=300, check=False)
+@pytest.fixture
+def ipforest(monkeypatch, capsys):
+    """Run the command on a terminal of 120 columns; return its exit code, standard output and standard error."""
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def run(*arguments):
+        capsys.readouterr()
+        code = main([*map(str, arguments)])
+        return code, *capsys.readouterr()
+
+    return run
 
 
 def assert_bad_input(code, stderr, *parts):
@@ -77,13 +82,15 @@ def own(folder, examples="examples.csv", prices="prices.csv", model="model.jobli
     return ("--model", folder / model, "--examples", folder / examples, "--prices", folder / prices)
 
 
-def test_demo_prints_the_table_and_writes_the_curve(tmp_path):
-    process = ipforest("demo", "--data", "iris", "--trees", 5, "--budget", "1.5", "--out", tmp_path / "out")
-    assert process.returncode == 0, process.stderr
+def test_demo_prints_the_table_and_writes_the_curve(ipforest, tmp_path):
+    code, printed, errors = ipforest(
+        "demo", "--data", "iris", "--trees", 5, "--budget", "1.5", "--out", tmp_path / "out"
+    )
+    assert code == 0, errors
     for heading in ("lambda", "in-bag error", "validation cost", "test error", "test cost", "internal nodes", "gap"):
-        assert heading in process.stdout
-    assert "Budget 1.5 features" in process.stdout
-    assert "in place of" in process.stdout
+        assert heading in printed
+    assert "Budget 1.5 features" in printed
+    assert "in place of" in printed
     assert (tmp_path / "out" / "comparison.png").read_bytes().startswith(b"\x89PNG")
     rows = read_csv(tmp_path / "out" / "tradeoff.csv")
     assert [row["forest"] for row in rows[-2:]] == ["within budget", "unpruned"]
@@ -94,34 +101,35 @@ def test_demo_prints_the_table_and_writes_the_curve(tmp_path):
     assert all(float(row["gap"]) < 1e-6 for row in rows)
 
 
-def test_demo_as_json_is_deterministic():
+def test_demo_as_json_is_deterministic(ipforest):
     command = ("demo", "--data", "iris", "--trees", "3", "--seed", "4", "--json", "--lambdas", "0.01", "1/10")
     without_pyomo = f"import sys, ipforest.cli; sys.exit(ipforest.cli.main({command}) or 'pyomo' in sys.modules)"
-    runs = [ipforest(*command), subprocess.run([sys.executable, "-c", without_pyomo], capture_output=True, text=True)]
-    assert runs[1].returncode == 0, runs[1].stderr
-    assert json.loads(runs[0].stdout) == json.loads(runs[1].stdout)
-    assert [point["lambda_exact"] for point in json.loads(runs[0].stdout)["prunings"]] == ["1/100", "1/10", "", ""]
-
-
-def test_prune_writes_a_forest_and_a_certificate_that_verifies(own_forest, tmp_path):
-    process = ipforest("prune", *own(own_forest), "--budget", "4", "--out", tmp_path)
+    _, here, _ = ipforest(*command)
+    process = subprocess.run([sys.executable, "-c", without_pyomo], capture_output=True, text=True)
     assert process.returncode == 0, process.stderr
+    assert json.loads(here) == json.loads(process.stdout)
+    assert [point["lambda_exact"] for point in json.loads(here)["prunings"]] == ["1/100", "1/10", "", ""]
+
+
+def test_prune_writes_a_forest_and_a_certificate_that_verifies(ipforest, own_forest, tmp_path):
+    code, printed, errors = ipforest("prune", *own(own_forest), "--budget", "4", "--out", tmp_path)
+    assert code == 0, errors
     pruned = load_model(tmp_path / "pruned.skops")
     X, _ = load_iris(return_X_y=True)
     result = BudgetResult.from_json((tmp_path / "result.json").read_text())
     whole = Forest.from_sklearn(joblib.load(own_forest / "model.joblib"))
     assert np.array_equal(whole.prune(result.pruning).predict_proba(X), pruned.predict_proba(X))
     assert result.cost <= 4
-    assert f"no pruning errs less than {float(result.bound):.6g}" in process.stdout
-    verified = ipforest("verify", tmp_path / "path.cert", "--instance", tmp_path / "instance.npz")
-    assert verified.returncode == 0
-    assert verified.stdout.startswith("accepted: ")
+    assert f"no pruning errs less than {float(result.bound):.6g}" in printed
+    code, printed, _ = ipforest("verify", tmp_path / "path.cert", "--instance", tmp_path / "instance.npz")
+    assert code == 0
+    assert printed.startswith("accepted: ")
     damaged = bytearray((tmp_path / "path.cert").read_bytes())
     damaged[len(damaged) // 2] ^= 1
     (tmp_path / "damaged.cert").write_bytes(damaged)
-    refused = ipforest("verify", tmp_path / "damaged.cert")
-    assert refused.returncode == 1
-    assert refused.stdout.startswith("refused: ")
+    code, printed, _ = ipforest("verify", tmp_path / "damaged.cert")
+    assert code == 1
+    assert printed.startswith("refused: ")
 
 
 def test_a_large_certificate_is_written_only_when_asked_for(own_forest, tmp_path, monkeypatch, capsys):
@@ -145,13 +153,13 @@ def test_a_narrow_terminal_loses_no_digits(own_forest, monkeypatch, capsys):
     assert cells[0] == cells[1]
 
 
-def test_prune_at_one_lambda_as_json(own_forest, tmp_path):
-    process = ipforest("prune", *own(own_forest), "--lam", "0.01", "--json", "--out", tmp_path)
-    assert process.returncode == 0, process.stderr
-    assert json.loads(process.stdout)["lam"] == "1/100"
+def test_prune_at_one_lambda_as_json(ipforest, own_forest, tmp_path):
+    code, printed, errors = ipforest("prune", *own(own_forest), "--lam", "0.01", "--json", "--out", tmp_path)
+    assert code == 0, errors
+    assert json.loads(printed)["lam"] == "1/100"
     assert PruningResult.from_json((tmp_path / "result.json").read_text()).lam == Fraction(1, 100)
-    verified = ipforest("verify", tmp_path / "optimality.cert")
-    assert verified.stdout.startswith("accepted: objective")
+    _, printed, _ = ipforest("verify", tmp_path / "optimality.cert")
+    assert printed.startswith("accepted: objective")
 
 
 @pytest.mark.parametrize("search", ["path", "greedy", "exact"])
@@ -174,10 +182,10 @@ def test_a_cap_per_example_is_held(own_forest, capsys):
     assert "--max-cost: expected it with --budget and --search greedy or exact" in capsys.readouterr().err
 
 
-def test_path_prints_and_writes_every_breakpoint(own_forest, tmp_path):
-    process = ipforest("path", *own(own_forest), "--budget", "3", "--out", tmp_path)
-    assert process.returncode == 0, process.stderr
-    assert "within budget 3" in process.stdout
+def test_path_prints_and_writes_every_breakpoint(ipforest, own_forest, tmp_path):
+    code, printed, errors = ipforest("path", *own(own_forest), "--budget", "3", "--out", tmp_path)
+    assert code == 0, errors
+    assert "within budget 3" in printed
     rows = read_csv(tmp_path / "path.csv")
     costs = [float(row["cost"]) for row in rows]
     assert costs == sorted(costs, reverse=True)
@@ -247,7 +255,7 @@ sys.exit(main(sys.argv[1:]))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL], ids=["interrupted", "killed"])
-def test_a_path_that_was_stopped_goes_on_when_run_again(own_forest, tmp_path, capsys, ending):
+def test_a_path_that_was_stopped_goes_on_when_run_again(ipforest, own_forest, tmp_path, ending):
     command = ["path", *map(str, own(own_forest)), "--out"]
     stopped = subprocess.Popen(
         [sys.executable, "-c", HANGS_ONCE_SAVED, *command, str(tmp_path)],
@@ -265,9 +273,9 @@ def test_a_path_that_was_stopped_goes_on_when_run_again(own_forest, tmp_path, ca
         assert stopped.returncode == 130
         assert complaint.endswith(f"ipforest: interrupted; the same command goes on from {unfinished}\n")
         assert json.loads((tmp_path / "path.json").read_text())["status"] == "interrupted"
-    again = ipforest(*command, tmp_path)
-    assert again.returncode == 0, again.stderr
-    assert f"note: goes on from {unfinished}, where " in again.stderr
+    code, _, errors = ipforest(*command, tmp_path)
+    assert code == 0, errors
+    assert f"note: goes on from {unfinished}, where " in errors
     assert not unfinished.exists()
     assert main([*command, str(tmp_path / "whole")]) == 0
     assert (tmp_path / "path.csv").read_text() == (tmp_path / "whole" / "path.csv").read_text()
@@ -311,10 +319,10 @@ def test_demo_takes_programs_at_a_lambda(name, capsys):
     assert f"--formulation: expected a program that takes lambda, got {name!r}" in capsys.readouterr().err
 
 
-def test_crosscheck_agrees():
-    process = ipforest("crosscheck", "--instances", 8, "--seed", 3, "--json")
-    assert process.returncode == 0, process.stderr
-    assert json.loads(process.stdout)["agree"]
+def test_crosscheck_agrees(ipforest):
+    code, printed, errors = ipforest("crosscheck", "--instances", 8, "--seed", 3, "--json")
+    assert code == 0, errors
+    assert json.loads(printed)["agree"]
 
 
 def test_crosscheck_saves_a_disagreement_for_replay(tmp_path, monkeypatch, capsys):
@@ -341,11 +349,11 @@ def test_prove_exits_with_1_when_a_verdict_is_not_the_stated_one(monkeypatch, tm
     assert "a claim" in (tmp_path / "claims.md").read_text()
 
 
-def test_versions():
-    process = ipforest("versions", "--json")
-    assert process.returncode == 0
-    assert json.loads(process.stdout)["highspy"] != "not installed"
-    assert "min-cut" in json.loads(process.stdout)["solvers"]
+def test_versions(ipforest):
+    code, printed, _ = ipforest("versions", "--json")
+    assert code == 0
+    assert json.loads(printed)["highspy"] != "not installed"
+    assert "min-cut" in json.loads(printed)["solvers"]
 
 
 @pytest.mark.parametrize(
@@ -370,9 +378,10 @@ def test_bad_input_is_one_line_that_says_what_was_expected(own_forest, capsys, f
     assert_bad_input(code, capsys.readouterr().err, *parts)
 
 
-def test_unknown_data_and_missing_folder():
-    process = ipforest("demo", "--data", "sonar", IPFOREST_DATA="")
-    assert_bad_input(process.returncode, process.stderr, "IPFOREST_DATA", "'sonar'")
+def test_unknown_data_and_missing_folder(ipforest, monkeypatch):
+    monkeypatch.setenv("IPFOREST_DATA", "")
+    code, _, errors = ipforest("demo", "--data", "sonar")
+    assert_bad_input(code, errors, "IPFOREST_DATA", "'sonar'")
 
 
 @pytest.mark.parametrize("arguments", [["demo", "--trees", "0"], ["nonsense"], ["prune"], []])

@@ -16,7 +16,7 @@ from ipforest import datasets
 from ipforest.adaptive import AdaptGbrt, AdaptLin, AdaptLstsq, L1Baseline
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.demo import Parts
-from ipforest.experiments.reproduce.adaptive_curves import adaptive_points, first_rows, savings
+from ipforest.experiments.reproduce.adaptive_curves import NO_GATE, adaptive_points, first_rows, savings
 from ipforest.experiments.reproduce.curves import draw_curves, miser_points, within_budgets
 from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
 
@@ -83,25 +83,28 @@ def run(cell: Cell) -> list[Record]:
     if cell["method"] == "GreedyMiser":
         lams = (1e-4, 1e-3) if quick else (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3)
         points = miser_points(parts, FeatureCosts.uniform(16), 32 if quick else 256, lams, (0.5,), cell["seed"])
-        return [{**point, "curve": "GreedyMiser", "is_full": False} for point in points]
+        return [{**point, "gate": NO_GATE} for point in points]
     full = full_model(cell["full"], cell["seed"], 40 if quick else 100)
-    points = adaptive_points(approximation(cell["method"], full, cell["seed"], quick), parts)
-    return [{**point, "curve": f"{cell['method']}{point['gate']}, {cell['full']}"} for point in points]
+    return adaptive_points(approximation(cell["method"], full, cell["seed"], quick), parts)
 
 
 def summarise(records: list[Record]) -> list[Record]:
     """Give what each approximation saves within 1% of the best accuracy."""
-    rows = savings([record for record in records if record["method"] != "GreedyMiser"], ("curve",))
-    return [{**row, "paper": PAPER if row["curve"].startswith("Adapt-Gbrt") else "curve only"} for row in rows]
+    approximations = [record for record in records if record["method"] != "GreedyMiser"]
+    rows = savings(approximations, ("full", "method", "gate"))
+    return [{**row, "paper": PAPER if row["method"] == "Adapt-Gbrt" else "curve only"} for row in rows]
 
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
-    """Draw error against cost."""
-    curves = within_budgets([{**record, "data": "Letters"} for record in records], ("data", "curve"), 16)
-    figure = draw_curves(curves, "data", "curve", "Adaptive approximation of a forest and an RBF-SVM")
-    figure.set_size_inches(8, 5)
-    figure.tight_layout()
-    return figure
+    """Draw error against cost, one panel per full model."""
+    shown = [
+        {**record, "panel": f"before the {full}"}
+        for full in FULL_MODELS
+        for record in records
+        if record["full"] in (full, "none")
+    ]
+    curves = within_budgets(shown, ("panel", "method", "gate"), 16)
+    return draw_curves(curves, "panel", "method", "Letters: adaptive approximation", style="gate")
 
 
 def differences(quick: bool) -> list[str]:

@@ -13,8 +13,8 @@ from ipforest.experiments.demo import Parts
 from ipforest.experiments.reproduce.curves import mean_and_deviation
 from ipforest.experiments.reproduce.experiment import Record
 
-ANY_THRESHOLD = ", any threshold"
-"""Name of the curve whose gates have their threshold chosen, too."""
+HALF, ANY_THRESHOLD, NO_GATE = "at one half", "any threshold", ""
+"""Where a gate sends an example to the full model; of the second kind the threshold is chosen, too."""
 
 TOLERANCE = 0.01
 """How much worse than the best, or the full model's, the error may be."""
@@ -41,8 +41,9 @@ def adaptive_points(model: AdaptiveApproximation, parts: Parts) -> list[Record]:
     parts : Parts
     """
     model.fit(parts.X_train, parts.y_train, parts.X_validation, parts.y_validation)
-    at_half = [candidate for candidate in model.candidates_ if candidate.pair.threshold == 0]
-    variants = {"": at_half, ANY_THRESHOLD: model.candidates_} if len(model.gate_shares) else {"": model.candidates_}
+    variants = {ANY_THRESHOLD: model.candidates_}
+    if len(model.gate_shares):
+        variants[HALF] = [candidate for candidate in model.candidates_ if candidate.pair.threshold == 0]
     return [
         {"gate": name, **point}
         for name, candidates in variants.items()

@@ -71,7 +71,7 @@ def cells(quick: bool, seed: int) -> list[Cell]:
     lambdas = LAMBDAS[::3] if quick else LAMBDAS
     return [
         {"seed": seed + run, "lambda": lam, "depth": 2 if quick else 3}
-        for run in range(1 if quick else 5)
+        for run in range(1 if quick else 3)
         for lam in lambdas
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import cycle, product
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,10 @@ COLOURS = {
     "GreedyMiser": "tab:purple",
     "individual": "tab:brown",
 }
+OTHER_COLOURS = ("tab:pink", "tab:cyan", "tab:olive", "tab:gray")
+"""For methods of other names, in their order; then the same with other lines."""
+
+LINES = ("-", "--", ":")
 
 
 def entropy_forest(n_trees: int, seed: int, max_features: int | None = None) -> RandomForestClassifier:
@@ -193,23 +198,24 @@ def mean_and_deviation(records: list[Record], keys: Iterable[str]) -> Record:
 def draw_curves(rows: list[Record], panel: str, label: str, title: str, style: str | None = None) -> Figure:
     """Draw mean test error against mean test cost, one panel per data set, one curve per label (and style)."""
     panels = _distinct(rows, [panel])
-    figure = Figure(figsize=(5.2 * len(panels), 4.2))
+    figure = Figure(figsize=(6.2 * len(panels), 4.2), layout="constrained")
+    keys = [label] if style is None else [label, style]
+    looks = _looks(rows, label, style)
     for place, name in enumerate(panels):
         axes = figure.add_subplot(1, len(panels), place + 1)
-        keys = [label] if style is None else [label, style]
-        styles = [] if style is None else [value for (value,) in _distinct(rows, [style])]
         for key in _distinct(_where(rows, [panel], name), keys):
             curve = _where(_where(rows, [panel], name), keys, key)
+            colour, line = looks[key]
             axes.errorbar(
                 [row["cost"] for row in curve],
                 [row["error"] for row in curve],
                 yerr=[row["error_sd"] for row in curve],
-                color=COLOURS.get(key[0]),
-                linestyle=("-", "--", ":")[styles.index(key[1])] if styles else "-",
+                color=colour,
+                linestyle=line,
                 marker=".",
                 capsize=2,
                 linewidth=1.4,
-                label=", ".join(map(str, key)),
+                label=", ".join(str(part) for part in key if part != ""),
             )
         least = min(row["error"] for row in _where(rows, [panel], name))
         axes.set_ylim(least - 0.01, least + SHOWN_RISE)
@@ -217,10 +223,21 @@ def draw_curves(rows: list[Record], panel: str, label: str, title: str, style: s
         axes.set_xlabel("average cost of a test example")
         axes.set_ylabel("test error")
         axes.grid(alpha=0.3)
-        axes.legend(fontsize=8, loc="upper right")
+        axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     figure.suptitle(title)
-    figure.tight_layout()
     return figure
+
+
+def _looks(rows: list[Record], label: str, style: str | None) -> dict[tuple[Any, ...], tuple[str, str]]:
+    """Give each label a colour, or a colour and a line where colours run out, and each style a line."""
+    labels = [key for (key,) in _distinct(rows, [label])]
+    others = zip((key for key in labels if key not in COLOURS), cycle(product(LINES, OTHER_COLOURS)), strict=False)
+    drawn = {key: (colour, line) for key, (line, colour) in others}
+    drawn |= {key: (COLOURS[key], LINES[0]) for key in labels if key in COLOURS}
+    if style is None:
+        return {(key,): look for key, look in drawn.items()}
+    styles = [value for (value,) in _distinct(rows, [style])]
+    return {(key, value): (drawn[key][0], LINES[styles.index(value)]) for key, value in _distinct(rows, [label, style])}
 
 
 def _distinct(records: list[Record], keys: Sequence[str]) -> list[tuple[Any, ...]]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -14,17 +14,12 @@ from sklearn.model_selection import train_test_split
 from ipforest import datasets
 from ipforest._arrays import Array
 from ipforest.base import BudgetedEstimator
-from ipforest.cascades.early_exit import record_paths
 from ipforest.cascades.nested import NestedCascade
 from ipforest.cascades.stopping import (
     CertifiedStopping,
     OptimalStopping,
-    StoppingPaths,
     StoppingRule,
     ThresholdStopping,
-    keenness_along,
-    learn_stopping,
-    stopping_curve,
 )
 from ipforest.cascades.tree_order import order_trees
 from ipforest.costs import FeatureCosts
@@ -32,14 +27,25 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
 from ipforest.experiments.demo import Parts
+from ipforest.experiments.metrics import standard_error
+from ipforest.experiments.options import Option, choose, levels, majority, record_both
 from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.budget_rf import BudgetRF
 from ipforest.policy import TreesInOrder
-from ipforest.session import Seller
 
-BUDGETS = {"miniboone_5k": (2, 3, 4, 6, 10, 16), "synthetic": (2, 3, 4, 6, 10, 16), "letters": (2, 3, 4, 6, 8, 10)}
-SIZES = {"miniboone_5k": (2000, 1000, 2000), "synthetic": (2000, 1000, 4000), "letters": (4000, 2000, 4000)}
+BUDGETS = {
+    "miniboone_5k": (2, 3, 4, 6, 10, 16),
+    "synthetic": (2, 3, 4, 6, 10, 16),
+    "letters": (2, 3, 4, 6, 8, 10),
+    "letters_whole": (2, 3, 4, 6, 8, 10, 16),
+}
+SIZES = {
+    "miniboone_5k": (2000, 1000, 2000),
+    "synthetic": (2000, 1000, 4000),
+    "letters": (4000, 2000, 4000),
+    "letters_whole": (12000, 4000, 4000),
+}
 """Examples to train on, to choose on and to test on."""
 
 PREFIXES = (4, 12, 35)
@@ -49,6 +55,10 @@ TRADEOFFS = np.geomspace(1, 0.004, 6)
 """Weights of the penalties of CEGB."""
 
 LEAVES = 16
+
+N_TREES = 60
+N_TREES_LARGE = 240
+"""Of CEGB on the whole of Letters, where 60 trees are too few at any cost."""
 
 RULES: dict[str, StoppingRule] = {
     "threshold": ThresholdStopping(),
@@ -62,20 +72,16 @@ BEST = "best of today's"
 TODAY = ("CEGB, plain", "CEGB coupled, plain", "k best features, forest", "k best features, LightGBM")
 
 
-class Option(NamedTuple):
-    """One model that can be chosen: what it costs and loses on validation and on test examples."""
-
-    validation_cost: float
-    validation_error: float
-    cost: float
-    error: float
+N_LEVELS = 200
+"""Levels of a stopping rule that are measured, evenly spread over cost."""
 
 
 def cells(quick: bool, seed: int) -> list[Cell]:
     """One cell per data set, kind of model and seed."""
-    data, n_seeds, trees = (("letters",), 1, 30) if quick else (tuple(BUDGETS), 5, 60)
+    data, n_seeds, trees = (("letters",), 1, 30) if quick else (tuple(BUDGETS), 5, N_TREES)
+    large = {("letters_whole", "CEGB"): N_TREES_LARGE}
     return [
-        {"data": name, "input": kind, "trees": trees, "seed": seed + run}
+        {"data": name, "input": kind, "trees": large.get((name, kind), trees), "seed": seed + run}
         for run in range(n_seeds)
         for name in data
         for kind in INPUTS
@@ -101,9 +107,10 @@ def load(name: str, seed: int) -> Parts:
             sum(SIZES[name]), 50, n_informative=20, n_redundant=10, n_clusters_per_class=6, random_state=seed
         )
     else:
-        data = datasets.load("letter" if name == "letters" else name)
+        letters = name.startswith("letters")
+        data = datasets.load("letter" if letters else name)
         X, y = data.X.astype(np.float64), data.y
-        if name == "letters":
+        if letters:
             y = (y < len(data.class_names) // 2).astype(np.int64)
     train, validation, test = SIZES[name]
     X_train, X_rest, y_train, y_rest = train_test_split(X, y, train_size=train, stratify=y, random_state=seed)
@@ -113,34 +120,20 @@ def load(name: str, seed: int) -> Parts:
     return Parts(X_train, y_train, X_validation, y_validation, X_test, y_test)
 
 
-def choose(options: Sequence[Option], budget: float) -> Option:
-    """Take the option of least validation error within the budget; without any, the likeliest class for nothing."""
-    return min(
-        (option for option in options if option.validation_cost <= budget * (1 + 1e-9)),
-        key=lambda option: (option.validation_error, option.validation_cost),
-    )
-
-
-def majority(parts: Parts) -> Option:
-    """Predict the most frequent class."""
-    label = np.argmax(np.bincount(parts.y_train))
-    return Option(0.0, float(np.mean(parts.y_validation != label)), 0.0, float(np.mean(parts.y_test != label)))
-
-
 def _cegb(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
     """Train LightGBM with penalties on what is bought: by an example (CEGB, lazy), or by the model (coupled)."""
     n_samples, n_features = parts.X_train.shape
     plain, stopped = [majority(parts)], _no_options()
-    for trees in _penalised(parts, n_trees, seed, cegb_penalty_feature_lazy=[1.0] * n_features):
+    for trees in penalised(parts, n_trees, seed, cegb_penalty_feature_lazy=[1.0] * n_features):
         plain += _cut_off(trees, parts)
         _stop(TreesInOrder(trees), parts, stopped)
     coupled = [majority(parts)]
-    for trees in _penalised(parts, n_trees, seed, cegb_penalty_feature_coupled=[float(n_samples)] * n_features):
+    for trees in penalised(parts, n_trees, seed, cegb_penalty_feature_coupled=[float(n_samples)] * n_features):
         coupled += _cut_off(trees, parts)
     return {**_named("CEGB", plain, stopped), "CEGB coupled, plain": coupled}
 
 
-def _penalised(parts: Parts, n_trees: int, seed: int, **penalty: Any) -> Iterator[BoostedTrees]:
+def penalised(parts: Parts, n_trees: int, seed: int, **penalty: Any) -> Iterator[BoostedTrees]:
     """Train LightGBM under a penalty, over its settings."""
     from lightgbm import LGBMClassifier
 
@@ -200,14 +193,9 @@ def _no_options() -> dict[str, list[Option]]:
 
 def _stop(trees: TreesInOrder, parts: Parts, stopped: dict[str, list[Option]]) -> None:
     """Add what an ensemble comes to at every level of each rule."""
-    classes = np.asarray(trees.trees.classes)
-    n_features = parts.X_train.shape[1]
-    names = tuple(f"feature {column}" for column in range(n_features))
-    seller = Seller(FeatureCosts.uniform(n_features), 0.0, classes, names, True)
-    validation = record_paths(trees, seller, parts.X_validation, parts.y_validation, None)
-    test = record_paths(trees, seller, parts.X_test, parts.y_test, None)
+    validation, test = record_both(trees, parts, FeatureCosts.uniform(parts.X_train.shape[1]))
     for name, rule in RULES.items():
-        stopped[name] += _levels(rule, validation, test)
+        stopped[name] += levels(rule, validation, test, N_LEVELS)
 
 
 def _whole(trees: Forest | BoostedTrees, parts: Parts) -> Option:
@@ -222,16 +210,6 @@ def _whole(trees: Forest | BoostedTrees, parts: Parts) -> Option:
 def measure(trees: Forest | BoostedTrees, X: Array, y: Array, costs: FeatureCosts) -> tuple[float, float]:
     """Compute cost and error of an ensemble on examples."""
     return float(trees.cost(X, costs).mean()), float(np.mean(trees.predict(X) != y))
-
-
-def _levels(rule: StoppingRule, validation: StoppingPaths, test: StoppingPaths) -> Iterator[Option]:
-    """Measure levels of a rule, cross-fitted on the validation examples, at most 200 evenly spread over cost."""
-    for fitted, curve in learn_stopping(rule, validation, n_folds=5):
-        spread = np.searchsorted(curve.cost, np.linspace(0, curve.cost[-1], 200))
-        places = np.unique(np.append(spread, curve.cost.size - 1))
-        tested = stopping_curve(keenness_along(fitted, test), test).at(curve.level[places])
-        chosen = (curve.cost[places], curve.error[places], tested.cost, tested.error)
-        yield from map(Option, *(amount.tolist() for amount in chosen))
 
 
 def _named(name: str, plain: list[Option], stopped: dict[str, list[Option]]) -> dict[str, list[Option]]:
@@ -262,7 +240,7 @@ def _nested(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
             )
             for stage in range(validation.n_stages)
         ]
-        options[f"nested, {name}"] = [option for rule in RULES.values() for option in _levels(rule, validation, test)]
+        options[f"nested, {name}"] = list(levels(tuple(RULES.values()), validation, test, N_LEVELS))
     options["nested, either"] = options["nested, forest"] + options["nested, LightGBM"]
     return options
 
@@ -319,8 +297,7 @@ def _best_of_today(records: list[Record]) -> list[Record]:
 
 
 def _mean_and_standard_error(name: str, values: list[float]) -> Record:
-    spread = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
-    return {name: float(np.mean(values)) if values else 0.0, f"{name}_se": spread}
+    return {name: float(np.mean(values)) if values else 0.0, f"{name}_se": standard_error(values)}
 
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
@@ -347,6 +324,8 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
                 marker=".",
             )
         axes.set_xscale("log")
+        axes.set_xticks(BUDGETS[data], [str(budget) for budget in BUDGETS[data]])
+        axes.minorticks_off()
         axes.set_xlabel("features bought on average, at most")
         axes.set_ylabel("test error, %")
         axes.set_title(data)
@@ -359,7 +338,7 @@ def differences(quick: bool) -> list[str]:
     """Name what the figures depend on."""
     named = [
         "Everything is chosen on the validation examples; cost and error of stopping levels there are cross-fitted",
-        "CEGB is LightGBM with lazy penalties (or coupled, where named): 6 weights, cut off after 4 to 60 trees",
+        "CEGB is LightGBM with lazy penalties (or coupled, where named): 6 weights, cut off after 4 to 60 (240) trees",
         "The synthetic data are scikit-learn's make_classification, 50 features, 20 of them informative",
     ]
     return [*named, "quick: Letters only, 30 trees, 1 seed"] if quick else named

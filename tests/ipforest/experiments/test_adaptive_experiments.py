@@ -79,10 +79,12 @@ def test_letters_are_the_second_half_of_the_alphabet() -> None:
     np.testing.assert_array_equal(parts.y_train[:50], first)
 
 
+LONG_AND_SLOW = [pytest.param(adapt_letters.EXPERIMENT, marks=pytest.mark.long), figure4.EXPERIMENT]
+
+
 @needs_data
 @pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.parametrize("experiment", [adapt_letters.EXPERIMENT, figure4.EXPERIMENT], ids=lambda one: one.name)
+@pytest.mark.parametrize("experiment", LONG_AND_SLOW, ids=lambda one: one.name)
 def test_quick_runs_end_in_a_table_and_a_picture(experiment, tmp_path) -> None:
     cells = experiment.cells(True, 0)
     records = [{**cell, **record} for cell in cells for record in experiment.run(cell)]

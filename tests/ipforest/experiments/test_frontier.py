@@ -11,7 +11,8 @@ import pytest
 from ipforest import FeatureCosts, datasets
 from ipforest.cli import main
 from ipforest.experiments import frontier
-from ipforest.experiments.frontier import ABLATIONS, METHODS, OURS, Option, choose, frontier_experiment
+from ipforest.experiments.frontier import ABLATIONS, METHODS, OURS, frontier_experiment
+from ipforest.experiments.options import Option, choose
 
 
 def record(method: str, seed: int, budget: float, validation: float, error: float) -> dict[str, Any]:
@@ -47,6 +48,29 @@ def test_the_best_are_chosen_on_validation_and_compared_seed_by_seed() -> None:
     assert len(figure.axes) == 1
 
 
+def test_areas_and_ranks_are_averaged_over_data_sets() -> None:
+    errors = {"CEGB lazy": (0.2, 0.4), "BudgetRF": (0.4, 0.4), "BudgetBoost": (0.1, 0.3), "k best, forest": (0.5, 0.5)}
+    records = [
+        {**record(method, seed, budget, error[place], error[place]), "data": f"set {place}"}
+        for method, error in errors.items()
+        for place in (0, 1)
+        for seed in (0, 1)
+        for budget in (1.0, 2.0)
+        if (method, place) != ("k best, forest", 1)
+    ]
+    only_shared = [line for line in records if line["method"] != "k best, forest"]
+    rows = {row["method"]: row for row in frontier.summarise(only_shared) if row["data"] == frontier.ALL}
+    assert set(rows) == {"CEGB lazy", "BudgetRF", "BudgetBoost", "best of others", "best of ours"}
+    best = rows["best of ours"]
+    assert [best[name] for name in ("error", "difference")] == pytest.approx([20, -10])
+    assert [best[name] for name in ("relative", "relative_se")] == pytest.approx([-37.5, 12.5])
+    assert [rows[name]["rank"] for name in errors if name in rows] == pytest.approx([2.25, 2.75, 1])
+    assert len(frontier.draw(only_shared, frontier.summarise(only_shared)).axes) == 3
+    areas = frontier.areas_by_method(frontier.summarise(records))
+    assert all(list(lines) == ["set 0"] for lines in areas.values())
+    assert frontier.mean_ranks(frontier.summarise(records)) is None
+
+
 def test_budgets_go_from_two_cheap_units_to_most_of_all() -> None:
     budgets = frontier.budgets_for(FeatureCosts([0, 1, 4, 5], groups=[-1, -1, 0, -1], group_fees=[10]))
     assert budgets[0] == 2
@@ -58,7 +82,9 @@ def test_a_command_that_goes_on_where_it_stopped(tmp_path: Path, capsys: pytest.
     arguments = ["frontier", "iris", "wine", "--seeds", "2", "--trees", "4", "--out", str(tmp_path)]
     arguments += ["--methods", "k best, forest", "BudgetPrune"]
     assert main(arguments) == 0
-    assert "best of ours" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "best of ours" in told
+    assert "mean over data sets: less the best of others, points" in told
     cells = sorted((tmp_path / "cells").iterdir())
     assert len(cells) == 8
     written = [file.stat().st_mtime_ns for file in cells]

@@ -206,6 +206,24 @@ def test_the_users_own_file_is_preferred(tmp_path, monkeypatch):
         paper_data.load_parts("miniboone")
 
 
+def test_descriptors_of_scene15_are_paid_once_for_all_their_margins(tmp_path, monkeypatch):
+    np.savez(
+        tmp_path / "scene15.npz",
+        X=np.random.default_rng(0).random((30, 4)).astype(np.float32),
+        y=np.arange(30) % 3,
+        feature_names=np.array(["gist0", "gist1", "hog0", "hog1"]),
+        class_names=np.array(["coast", "forest", "street"]),
+        split=np.repeat([0, 1, 2], 10),
+        costs=np.array([0.5, 0.5, 9.282, 9.282]),
+        costs_in_group=np.zeros(4),
+        cost_group=np.array([0, 0, 1, 1]),
+    )
+    monkeypatch.setenv(datasets.DATA_VARIABLE, str(tmp_path))
+    costs = paper_data.load_parts("scene15").costs
+    paid = costs.cost_of(np.array([[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 1]], dtype=bool))
+    assert [float(cost) for cost in paid] == pytest.approx([0.5, 0.5, 9.782])
+
+
 @needs_data
 @pytest.mark.slow
 def test_a_dask_cluster_spreads_the_cells(tmp_path):
@@ -218,7 +236,7 @@ def test_a_dask_cluster_spreads_the_cells(tmp_path):
     )
     local = reproduce(folds, tmp_path / "local")
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
         distributed.get_task_stream(client) as stream,
         joblib.parallel_config(backend="dask"),

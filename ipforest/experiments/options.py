@@ -1,0 +1,62 @@
+"""What a method can do: chosen by what it costs and loses on validation examples, reported on test examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ipforest.cascades.early_exit import record_paths
+from ipforest.cascades.stopping import StoppingPaths, StoppingRule, keenness_along, learn_stopping, stopping_curve
+from ipforest.costs import FeatureCosts
+from ipforest.experiments.demo import Parts
+from ipforest.policy import TreesInOrder
+from ipforest.session import Seller
+
+
+class Option(NamedTuple):
+    """Something that a method can do: what it costs and loses on validation and on test examples."""
+
+    validation_cost: float
+    validation_error: float
+    cost: float
+    error: float
+
+
+def choose(options: Sequence[Option], budget: float) -> Option:
+    """Take the option of least validation error within the budget, the cheapest of these."""
+    return min(
+        (option for option in options if option.validation_cost <= budget * (1 + 1e-9)),
+        key=lambda option: (option.validation_error, option.validation_cost),
+    )
+
+
+def majority(parts: Parts) -> Option:
+    """Predict the most frequent class for nothing."""
+    label = np.argmax(np.bincount(parts.y_train))
+    return Option(0.0, float(np.mean(parts.y_validation != label)), 0.0, float(np.mean(parts.y_test != label)))
+
+
+def record_both(trees: TreesInOrder, parts: Parts, costs: FeatureCosts) -> tuple[StoppingPaths, StoppingPaths]:
+    """Note what validation and test examples see and pay when nobody stops."""
+    names = tuple(f"feature {column}" for column in range(costs.n_features))
+    seller = Seller(costs, 0.0, np.asarray(trees.trees.classes), names, True)
+    validation = record_paths(trees, seller, parts.X_validation, parts.y_validation, None)
+    return validation, record_paths(trees, seller, parts.X_test, parts.y_test, None)
+
+
+def levels(
+    rules: StoppingRule | Sequence[StoppingRule],
+    validation: StoppingPaths,
+    test: StoppingPaths,
+    n_levels: int,
+    n_folds: int = 5,
+) -> Iterator[Option]:
+    """Measure levels of rules, cross-fitted on the validation examples, at most so many evenly spread over cost."""
+    for fitted, curve in learn_stopping(rules, validation, n_folds):
+        spread = np.searchsorted(curve.cost, np.linspace(0, curve.cost[-1], n_levels))
+        places = np.unique(np.append(spread, curve.cost.size - 1))
+        tested = stopping_curve(keenness_along(fitted, test), test).at(curve.level[places])
+        columns = (curve.cost[places], curve.error[places], tested.cost, tested.error)
+        yield from map(Option, *(column.tolist() for column in columns))

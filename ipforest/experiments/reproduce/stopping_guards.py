@@ -1,0 +1,165 @@
+"""What the guards of stopping rules against overfitting bring: minimum support, monotone bins, cross-fitting."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.figure import Figure
+from sklearn.ensemble import RandomForestClassifier
+
+from ipforest.cascades.nested import NestedCascade
+from ipforest.cascades.stopping import CertifiedStopping, OptimalStopping, StoppingPaths, StoppingRule
+from ipforest.costs import FeatureCosts
+from ipforest.experiments.demo import Parts
+from ipforest.experiments.metrics import standard_error
+from ipforest.experiments.options import Option, choose, levels, majority, record_both
+from ipforest.experiments.reproduce.early_exit import BUDGETS, N_LEVELS, load, penalised
+from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
+from ipforest.policy import TreesInOrder
+
+DATA = ("miniboone_5k", "synthetic", "letters")
+INPUTS = ("CEGB", "nested")
+
+
+class Guarded(NamedTuple):
+    """A stopping rule, and the folds in which its levels are measured."""
+
+    rule: StoppingRule
+    n_folds: int = 5
+
+
+DEFAULT = "optimal stopping"
+GUARDS = {
+    DEFAULT: Guarded(OptimalStopping()),
+    "support 1": Guarded(OptimalStopping(min_support=1)),
+    "support 100": Guarded(OptimalStopping(min_support=100)),
+    "not monotone": Guarded(OptimalStopping(monotone=False)),
+    "support 1, not monotone": Guarded(OptimalStopping(min_support=1, monotone=False)),
+    "32 bins": Guarded(OptimalStopping(n_bins=32)),
+    "32 bins, support 1, not monotone": Guarded(OptimalStopping(n_bins=32, min_support=1, monotone=False)),
+    "no cross-fitting": Guarded(OptimalStopping(), 1),
+    "no guard": Guarded(OptimalStopping(min_support=1, monotone=False), 1),
+    "certified": Guarded(CertifiedStopping()),
+    "certified, support 15": Guarded(CertifiedStopping(min_support=15)),
+    "certified, support 150": Guarded(CertifiedStopping(min_support=150)),
+}
+
+FEW = 250
+"""Held-out examples where overfitting is likely."""
+
+
+def cells(quick: bool, seed: int) -> list[Cell]:
+    """One cell per data set, kind of model and seed."""
+    data, n_seeds, trees = (("letters",), 1, 20) if quick else (DATA, 5, 60)
+    return [
+        {"data": name, "input": kind, "trees": trees, "seed": seed + run}
+        for run in range(n_seeds)
+        for name in data
+        for kind in INPUTS
+    ]
+
+
+def run(cell: Cell) -> list[Record]:
+    """Train models of one kind; learn to stop them under each guard, from all and from few held-out examples."""
+    parts = load(cell["data"], cell["seed"])
+    recorded = (_cegb if cell["input"] == "CEGB" else _nested)(parts, cell["trees"], cell["seed"])
+    budgets = BUDGETS[cell["data"]]
+    records = []
+    for n_held_out in (parts.y_validation.size, FEW):
+        for name, guarded in GUARDS.items():
+            options: list[Option] = [majority(parts)]
+            for validation, test in recorded:
+                options += levels(guarded.rule, validation.of(np.arange(n_held_out)), test, N_LEVELS, guarded.n_folds)
+            chosen = [choose(options, budget) for budget in budgets]
+            error = float(np.mean([option.error for option in chosen]))
+            over = float(
+                np.mean([max(0.0, option.cost / budget - 1) for option, budget in zip(chosen, budgets, strict=True)])
+            )
+            records.append({"guard": name, "held out": n_held_out, "error": error, "overspent": over})
+    return records
+
+
+def _cegb(parts: Parts, n_trees: int, seed: int) -> list[tuple[StoppingPaths, StoppingPaths]]:
+    n_features = parts.X_train.shape[1]
+    boosted = penalised(parts, n_trees, seed, cegb_penalty_feature_lazy=[1.0] * n_features)
+    return [record_both(TreesInOrder(trees), parts, FeatureCosts.uniform(n_features)) for trees in boosted]
+
+
+def _nested(parts: Parts, n_trees: int, seed: int) -> list[tuple[StoppingPaths, StoppingPaths]]:
+    cascade = NestedCascade(RandomForestClassifier(n_trees, random_state=seed, n_jobs=1), random_state=seed)
+    cascade.fit(parts.X_train, parts.y_train, parts.X_validation, parts.y_validation)
+    return [(cascade.paths_, cascade.paths_of(parts.X_test, parts.y_test))]
+
+
+def summarise(records: list[Record]) -> list[Record]:
+    """Average error over budgets and seeds; the gain of each guard is over the default rule, seed by seed."""
+    groups: dict[tuple[object, ...], dict[int, Record]] = {}
+    for record in records:
+        key = record["data"], record["input"], record["held out"], record["guard"]
+        groups.setdefault(key, {})[record["seed"]] = record
+    rows = []
+    for (*place, guard), runs in groups.items():
+        default = groups[(*place, DEFAULT)]
+        gains = [default[seed]["error"] - run["error"] for seed, run in runs.items()]
+        rows.append(
+            {
+                **dict(zip(("data", "input", "held out"), place, strict=True)),
+                "guard": guard,
+                "error": float(np.mean([run["error"] for run in runs.values()])),
+                "gain": float(np.mean(gains)),
+                "gain_se": standard_error(gains),
+                "overspent": float(np.mean([run["overspent"] for run in runs.values()])),
+                "runs": len(runs),
+            }
+        )
+    return rows
+
+
+def draw(records: list[Record], rows: list[Record]) -> Figure:
+    """Draw the gain of every guard with its standard error, a panel per number of held-out examples."""
+    figure = Figure(figsize=(13, 6), layout="constrained")
+    guards = [guard for guard in GUARDS if guard != DEFAULT]
+    for place, few in enumerate((False, True), start=1):
+        axes = figure.add_subplot(1, 2, place)
+        shown = [row for row in rows if (row["held out"] == FEW) == few]
+        places = list(dict.fromkeys((row["data"], row["input"]) for row in shown))
+        for number, (data, kind) in enumerate(places):
+            gains = {row["guard"]: row for row in shown if (row["data"], row["input"]) == (data, kind)}
+            axes.errorbar(
+                [100 * gains[guard]["gain"] for guard in guards],
+                np.arange(len(guards)) + 0.1 * (number - len(places) / 2),
+                xerr=[100 * gains[guard]["gain_se"] for guard in guards],
+                marker=".",
+                linestyle="",
+                label=f"{data}, {kind}",
+            )
+        axes.axvline(0, color="grey", linewidth=0.8)
+        axes.set_yticks(np.arange(len(guards)), guards if place == 1 else [""] * len(guards))
+        axes.invert_yaxis()
+        axes.set(
+            xlabel=f"test error less than that of {DEFAULT}, points", title=f"{FEW} held out" if few else "all held out"
+        )
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=8)
+    return figure
+
+
+def differences(quick: bool) -> list[str]:
+    """Name what the figures depend on."""
+    named = [
+        "errors are means over the budgets of early-exit; everything is chosen on the held-out examples",
+        f"{DEFAULT}: 8 bins, support 30, monotone, five folds; the others change what their name says",
+    ]
+    return [*named, "quick: letters only, 20 trees, 1 seed"] if quick else named
+
+
+EXPERIMENT = Experiment(
+    name="stopping-guards",
+    title="Guards of stopping rules against overfitting",
+    source="this package",
+    cells=cells,
+    run=run,
+    summarise=summarise,
+    draw=draw,
+    differences=differences,
+)
