@@ -22,6 +22,14 @@ def test_outputs_are_committed(path):
     assert not [output for cell in cells for output in cell.outputs if output.output_type == "error"]
 
 
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_pictures_are_committed(path):
+    nbformat = pytest.importorskip("nbformat")
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type == "code" and any(call in cell.source for call in ("plt.show()", "plt.subplots(", " Image(")):
+            assert any("image/png" in output.get("data", {}) for output in cell.outputs), cell.source
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
