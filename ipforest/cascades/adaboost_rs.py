@@ -6,16 +6,23 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.ensemble import AdaBoostClassifier
-from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
 
 from ipforest._arrays import Array, FloatArray, IntArray
+from ipforest.cascades.boosting_trick import features_of_trees
 from ipforest.cascades.classifier_tree import ClassifierTree
 from ipforest.cascades.feature_map import FeatureMap
 from ipforest.cascades.tree_estimator import ClassifierTreeEstimator, Examples
+from ipforest.costs import FeatureCosts
+from ipforest.ensemble.forest import Forest
+from ipforest.growing.acquisition import AcquisitionState
+from ipforest.growing.codes import CodedExamples
+from ipforest.growing.grower import Grower, GrownTree, forest_of
+from ipforest.growing.impurities import Gini
+
+CHANCE = 0.5
+"""Error of a tree that tells nothing."""
 
 N_LENGTHS = 40
 """How many numbers of draws are tried."""
@@ -27,11 +34,17 @@ class AdaBoostVotes(BaseEstimator):  # type: ignore[misc]  # scikit-learn is unt
     Parameters
     ----------
     n_trees : int, default=200
+        At most: boosting ends with a tree that errs nowhere, or before one no better than chance.
     max_depth : int, default=2
+    max_bins : int or None, default=64
+        Thresholds that are tried per feature; see `ipforest.growing.codes.CodedExamples`.
     random_state : int, RandomState instance or None
+        Breaks ties between splits.
 
     Attributes
     ----------
+    forest_ : Forest
+        The trees.
     feature_of_weight_ : sparse array, shape (n_features, n_trees)
         1 where a tree tests a feature.
     tree_weights_ : ndarray of float64, shape (n_trees,)
@@ -40,34 +53,49 @@ class AdaBoostVotes(BaseEstimator):  # type: ignore[misc]  # scikit-learn is unt
 
     dtype = np.float32
 
-    def __init__(self, n_trees: int = 200, *, max_depth: int = 2, random_state: Any = None) -> None:
+    def __init__(
+        self, n_trees: int = 200, *, max_depth: int = 2, max_bins: int | None = 64, random_state: Any = None
+    ) -> None:
         self.n_trees = n_trees
         self.max_depth = max_depth
+        self.max_bins = max_bins
         self.random_state = random_state
 
     def fit(self, X: Array, y: Array) -> Self:
         """Boost trees on examples (n_samples, n_features) and labels -1 and 1."""
-        boosted = AdaBoostClassifier(
-            DecisionTreeClassifier(max_depth=self.max_depth), n_estimators=self.n_trees, random_state=self.random_state
-        ).fit(X, y)
-        self.trees_ = [tree.tree_ for tree in boosted.estimators_]
-        self.tree_weights_ = np.array(boosted.estimator_weights_[: len(self.trees_)])
-        used = [np.unique(tree.feature[tree.feature >= 0]) for tree in self.trees_]
-        weights = np.repeat(np.arange(len(used)), [features.size for features in used])
-        self.feature_of_weight_ = sparse.csr_array(
-            (np.ones(weights.size), (np.concatenate(used), weights)), shape=(X.shape[1], len(used))
-        )
+        examples, label = np.asarray(X, dtype=np.float32), (np.asarray(y) > 0).astype(np.int64)
+        n_samples, n_features = examples.shape
+        coded = CodedExamples.from_examples(examples, self.max_bins)
+        grower = Grower(Gini(), reduction="total", max_depth=self.max_depth, price_weight=0.0)
+        free = AcquisitionState.per_tree(FeatureCosts.uniform(n_features))
+        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_trees)
+        trees, alphas, weight = list[GrownTree](), list[float](), np.ones(n_samples)
+        for seed in seeds.tolist():
+            tree = grower.grow_classifier(coded, label, 2, free, weights=weight, seed=seed)
+            alone = forest_of([tree], n_features, np.array([-1, 1]), "gini")
+            wrong = _votes(alone)[alone.leaves(examples)[0]] != np.where(label, 1.0, -1.0)
+            error = float(weight @ wrong) / n_samples
+            if error >= CHANCE and trees:
+                break
+            trees.append(tree)
+            alphas.append(float(np.log1p(-error) - np.log(error)) if error > 0 else 1.0)
+            if not 0 < error < CHANCE:
+                break
+            weight = np.where(wrong, weight * np.exp(alphas[-1]), weight)
+            weight *= n_samples / weight.sum()
+        self.forest_ = forest_of(trees, n_features, np.array([-1, 1]), "gini")
+        self.tree_weights_, self.feature_of_weight_ = np.array(alphas), features_of_trees(self.forest_)
         return self
 
     def transform(self, X: Array, columns: IntArray | None = None) -> FloatArray:
         """Let the trees vote, shape (n_samples, n_weights)."""
-        examples = np.asarray(X, dtype=np.float32)
-        which = np.arange(len(self.trees_)) if columns is None else columns
-        phi = np.empty((examples.shape[0], which.size))
-        for position, tree in enumerate(which):
-            leaf = self.trees_[tree].predict(examples)
-            phi[:, position] = np.where(leaf[:, -1] > leaf[:, 0], 1.0, -1.0)
-        return phi
+        leaves = self.forest_.leaves(np.asarray(X, dtype=np.float32))
+        return np.ascontiguousarray(_votes(self.forest_)[leaves if columns is None else leaves[columns]].T)
+
+
+def _votes(forest: Forest) -> FloatArray:
+    """Return what each node votes, shape (n_nodes,)."""
+    return np.where(forest.value[:, 1] > forest.value[:, 0], 1.0, -1.0)
 
 
 class AdaBoostRS(ClassifierTreeEstimator):
@@ -121,11 +149,6 @@ class AdaBoostRS(ClassifierTreeEstimator):
     def _make_feature_map(self) -> FeatureMap:
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         return AdaBoostVotes(self.n_trees, max_depth=self.max_depth, random_state=seed)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False
-        return tags
 
     def _learn(self, training: Examples, validation: Examples) -> Sequence[tuple[float, ClassifierTree]]:
         """Draw trees; the tradeoff is the number of draws."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -47,12 +47,12 @@ class DescentSettings:
 
     tolerance: float = 1e-5
     max_block_steps: int = 100
-    max_gradient_steps: int = 20
+    max_gradient_steps: int = 5
     max_sweeps: int = 10
     patience: int = 2
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Block:
     """Parameters of one node while it is optimised."""
 
@@ -62,10 +62,31 @@ class _Block:
 
     @classmethod
     def of(cls, tree: ClassifierTree, node: int) -> _Block:
-        return cls(tree.coef[node].copy(), float(tree.intercept[node]), float(tree.threshold[node]))
+        return cls(tree.coef[node], float(tree.intercept[node]), float(tree.threshold[node]))
 
     def put(self, tree: ClassifierTree, node: int) -> ClassifierTree:
         return tree.with_node(node, self.coef, self.intercept, self.threshold)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bound:
+    """Auxiliary variables of one node: eta of its resources, in the bound of the cost, and gamma of its weights."""
+
+    cost: CostBound
+    gamma: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Point:
+    """A block with the scores of all examples, the bound that touches the objective there, and the objective.
+
+    The objective, `value`, is up to what does not depend on the node.
+    """
+
+    block: _Block
+    score: FloatArray
+    bound: _Bound
+    value: float
 
 
 def descend(
@@ -136,20 +157,18 @@ def update_node(
     problem = objective.problem_at(tree, node, scores)
     if not problem.counted.any():
         return tree, scores, value
-    minimise_bound, block = _minimiser(problem, settings), _Block.of(tree, node)
-    here = _exact(problem, block)
+    minimise_bound, here = _minimiser(problem, settings), _point_at(problem, _Block.of(tree, node))
     thresholds: tuple[float, ...] = (0.0, CLAMP)
     for _ in range(settings.max_block_steps):
-        found = minimise_bound(block, _bound_at(problem, block))
-        block, below = _clamped_best(problem, found, thresholds, block, here)
-        fall, here = here - below, below
+        below = _clamped_best(problem, minimise_bound(here.block, here.bound), thresholds, here)
+        fall, here = here.value - below.value, below
         if fall <= settings.tolerance * abs(value):
             if len(thresholds) > 2:
                 break
-            thresholds += tuple(share * float(np.abs(block.coef).max(initial=0.0)) for share in CLAMP_SHARES)
-    tree = block.put(tree, node)
+            thresholds += tuple(share * float(np.abs(here.block.coef).max(initial=0.0)) for share in CLAMP_SHARES)
+    tree = here.block.put(tree, node)
     scores = scores.copy()
-    scores[:, node] = objective.phi @ block.coef + block.intercept
+    scores[:, node] = here.score
     return tree, scores, objective.value(tree, scores)
 
 
@@ -160,50 +179,33 @@ def fit_leaf(objective: Objective, tree: ClassifierTree, node: int, settings: De
     problem = objective.problem_at(tree, node, scores)
     if not problem.counted.any():
         return tree
-    squares = objective.resources.squares(tree.coef)
-    loose = objective.cost.loose_bound(tree, node, squares, problem.arrival, problem.leaving)
+    loose = objective.cost.loose_bound(tree, node, problem.squares, problem.arrival, problem.leaving)
     start = _minimiser(problem, settings)(_Block.of(tree, node), _Bound(loose, np.ones(tree.coef.shape[1])))
     tree = start.put(tree, node)
     scores[:, node] = objective.phi @ start.coef + start.intercept
     return update_node(objective, tree, node, scores, objective.value(tree, scores), settings)[0]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Bound:
-    """Auxiliary variables of one node: eta of its resources, in the bound of the cost, and gamma of its weights."""
-
-    cost: CostBound
-    gamma: FloatArray
-
-
-def _bound_at(problem: NodeProblem, block: _Block) -> _Bound:
-    """Renew the auxiliary variables at the block's weights: the closed form of (15)."""
-    goal, tree = problem.objective, block.put(problem.tree, problem.node)
-    arrival, leaving = problem.shares(goal.phi @ block.coef + block.intercept, block.threshold)
-    squares = goal.resources.squares(tree.coef)
-    return _Bound(goal.cost.bound(tree, problem.node, squares, arrival, leaving), np.abs(block.coef))
-
-
-def _exact(problem: NodeProblem, block: _Block) -> float:
-    """Compute the objective, not bounded, up to what does not depend on the node."""
-    goal, bound = problem.objective, _bound_at(problem, block)
+def _point_at(problem: NodeProblem, block: _Block) -> _Point:
+    """Renew the auxiliary variables at the block's weights, the closed form of (15), and compute the objective."""
+    goal = problem.objective
     score = goal.phi @ block.coef + block.intercept
-    value = problem.bounded(score, block.threshold, goal.resources.squares(block.coef)[:, 0], bound.cost)[0]
-    return value + goal.rho * float(np.abs(block.coef).sum()) + goal.ridge_term(block.coef)
+    squares = problem.squares.copy()
+    squares[:, problem.node] = goal.resources.squares(block.coef)[:, 0]
+    cost = goal.cost.bound(problem.tree, problem.node, squares, *problem.shares(score, block.threshold))
+    gamma = np.abs(block.coef)
+    value = problem.bounded(score, block.threshold, squares[:, problem.node], cost)[0]
+    value += goal.rho * float(gamma.sum()) + goal.ridge_term(block.coef)
+    return _Point(block, score, _Bound(cost, gamma), value)
 
 
-def _clamped_best(
-    problem: NodeProblem, found: _Block, thresholds: tuple[float, ...], before: _Block, value: float
-) -> tuple[_Block, float]:
+def _clamped_best(problem: NodeProblem, found: _Block, thresholds: tuple[float, ...], before: _Point) -> _Point:
     """Clamp small weights by the threshold that lowers the objective most; keep `before` if none lowers it."""
-    best, best_value = before, value
-    for threshold in thresholds:
-        coef = np.where(np.abs(found.coef) < threshold, 0.0, found.coef)
-        clamped = _Block(coef, found.intercept, found.threshold)
-        clamped_value = _exact(problem, clamped)
-        if clamped_value <= best_value:
-            best, best_value = clamped, clamped_value
-    return best, best_value
+    clamped = (np.where(np.abs(found.coef) < threshold, 0.0, found.coef) for threshold in thresholds)
+    of_size = {np.count_nonzero(coef): coef for coef in clamped}
+    points = [_point_at(problem, replace(found, coef=coef)) for coef in of_size.values()]
+    best = min(points, key=lambda point: point.value)
+    return best if best.value <= before.value else before
 
 
 Minimiser = Callable[[_Block, _Bound], _Block]
@@ -265,9 +267,16 @@ class _ConjugateGradient:
         self.max_steps = max_steps
         self.total = float(weight.sum())
         self.curvature = weight @ np.square(goal.phi)
+        self.free, self.phi = np.arange(goal.phi.shape[1]), goal.phi
+
+    def _narrow(self, free: npt.NDArray[np.int64]) -> None:
+        """Keep the columns of free weights only; what is stuck at zero stays there while the block is optimised."""
+        if free.size < self.free.size:
+            self.free, self.phi = free, self.phi[:, np.isin(self.free, free)]
 
     def __call__(self, block: _Block, bound: _Bound) -> _Block:
-        restricted = RestrictedBound(self.problem, bound.cost, bound.gamma, _free(self.problem, bound))
+        self._narrow(_free(self.problem, bound))
+        restricted = RestrictedBound(self.problem, bound.cost, bound.gamma, self.free, self.phi)
         curvature = np.concatenate(
             [self.curvature[restricted.free] + restricted.diagonal(block.coef), [self.total, self.total]]
         )
@@ -296,12 +305,20 @@ class RestrictedBound:
         Auxiliary variables of the l1 norm.
     free : ndarray of int, shape (n_free,)
         Weights that may move; the others are zero.
+    phi : ndarray of float64, shape (n_samples, n_free)
+        What they multiply.
     """
 
-    def __init__(self, problem: NodeProblem, cost: CostBound, gamma: FloatArray, free: npt.NDArray[np.int64]) -> None:
+    def __init__(
+        self,
+        problem: NodeProblem,
+        cost: CostBound,
+        gamma: FloatArray,
+        free: npt.NDArray[np.int64],
+        phi: FloatArray,
+    ) -> None:
         goal = problem.objective
-        self.problem, self.cost, self.free = problem, cost, free
-        self.phi = goal.phi[:, free]
+        self.problem, self.cost, self.free, self.phi = problem, cost, free, phi
         self.members, self.needs = goal.resources.members[:, free], goal.resources.needs[free]
         self.own = goal.ridge + (goal.rho / gamma[free] if goal.rho else np.zeros(free.size))
 

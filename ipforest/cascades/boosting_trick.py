@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from ipforest._arrays import Array, FloatArray, IntArray
 from ipforest.costs import FeatureCosts
+from ipforest.ensemble.forest import Forest
 from ipforest.growing.acquisition import AcquisitionState
 from ipforest.growing.codes import CodedExamples
 from ipforest.growing.grower import Grower, forest_of
@@ -72,13 +73,7 @@ class BoostingTrick(BaseEstimator):  # type: ignore[misc]  # scikit-learn is unt
             alone = forest_of(trees[-1:], n_features, None, "squared_error")
             rest = rest - self.learning_rate * alone.predict(examples)
         self.forest_ = forest_of(trees, n_features, None, "squared_error")
-        tree = np.repeat(np.arange(self.n_trees), np.diff(self.forest_.tree_offsets))
-        tests = self.forest_.feature >= 0
-        uses = sparse.coo_array(
-            (np.ones(tests.sum()), (self.forest_.feature[tests], tree[tests])), shape=(n_features, self.n_trees)
-        ).tocsr()
-        uses.data[:] = 1
-        self.feature_of_weight_ = uses
+        self.feature_of_weight_ = features_of_trees(self.forest_)
         return self
 
     def transform(self, X: Array, columns: IntArray | None = None) -> FloatArray:
@@ -86,3 +81,14 @@ class BoostingTrick(BaseEstimator):  # type: ignore[misc]  # scikit-learn is unt
         leaves = self.forest_.leaves(np.asarray(X, dtype=np.float32))
         which = leaves if columns is None else leaves[columns]
         return np.ascontiguousarray(self.learning_rate * self.forest_.value[which, 0].T)
+
+
+def features_of_trees(forest: Forest) -> Any:
+    """Return F of section 5.1, a sparse array of shape (n_features, n_trees): 1 where a tree tests a feature."""
+    tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.tree_offsets))
+    tests = forest.feature >= 0
+    uses = sparse.coo_array(
+        (np.ones(tests.sum()), (forest.feature[tests], tree[tests])), shape=(forest.n_features, forest.n_trees)
+    ).tocsr()
+    uses.data[:] = 1
+    return uses

@@ -88,6 +88,7 @@ class Objective:
             lower=lower,
             arrival=arrival.mean(axis=0),
             leaving=leaving.mean(axis=0),
+            squares=self.resources.squares(tree.coef),
         )
 
 
@@ -130,6 +131,8 @@ class NodeProblem:
     upper, lower : _Below
     arrival, leaving : ndarray of float64, shape (n_nodes,)
         Shares of the examples at the given tree; those below the node change with it.
+    squares : ndarray of float64, shape (n_resources, n_nodes)
+        Squared weights that need each resource at the given tree; those of the node change with it.
     """
 
     objective: Objective
@@ -140,6 +143,7 @@ class NodeProblem:
     lower: _Below
     arrival: FloatArray
     leaving: FloatArray
+    squares: FloatArray
 
     @property
     def counted(self) -> FloatArray:

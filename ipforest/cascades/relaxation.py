@@ -86,35 +86,33 @@ class PathCost:
         eta = np.sqrt(paid + squares[:, [node]])
         if loose:
             eta[eta == 0] = 1
-        return _PathBound(self.resources.prices, paid, eta, np.flatnonzero(below))
+        prices = self.resources.prices
+        slope = prices[:, None] * np.divide(0.5, eta, out=np.zeros_like(eta), where=eta > 0)
+        fixed = (slope * paid).sum(axis=0) + 0.5 * prices @ eta
+        return _PathBound((eta == 0).any(axis=1) & (prices > 0), slope, fixed, np.flatnonzero(below))
 
 
 @dataclass(frozen=True, slots=True)
 class _PathBound:
-    """Bound over the exits below one node.
+    """Bound over the exits below one node: each costs ``squares @ slope + fixed``.
 
-    `paid` and `eta` have shape (n_resources, n_exits): what other nodes on each path pay, and the auxiliary variables.
+    `slope` has shape (n_resources, n_exits), `fixed` holds what the auxiliary variables and other nodes on the path
+    come to.
     """
 
-    prices: FloatArray
-    paid: FloatArray
-    eta: FloatArray
+    locked: npt.NDArray[np.bool_]
+    slope: FloatArray
+    fixed: FloatArray
     exits: npt.NDArray[np.int64]
-
-    @property
-    def locked(self) -> npt.NDArray[np.bool_]:
-        locked: npt.NDArray[np.bool_] = (self.eta == 0).any(axis=1) & (self.prices > 0)
-        return locked
 
     def __call__(
         self, squares: FloatArray, arrival: FloatArray, leaving: FloatArray
     ) -> tuple[float, FloatArray, FloatArray, FloatArray]:
-        per_eta = np.divide(0.5, self.eta, out=np.zeros_like(self.eta), where=self.eta > 0)
-        of_exit = self.prices @ ((squares[:, None] + self.paid) * per_eta + 0.5 * self.eta)
+        of_exit = squares @ self.slope + self.fixed
         by_leaving = np.zeros_like(leaving)
         by_leaving[self.exits] = of_exit
         share = leaving[self.exits]
-        return float(of_exit @ share), self.prices * (per_eta @ share), np.zeros_like(arrival), by_leaving
+        return float(of_exit @ share), self.slope @ share, np.zeros_like(arrival), by_leaving
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +129,7 @@ class StageCost:
         self, tree: ClassifierTree, node: int, squares: FloatArray, arrival: FloatArray, leaving: FloatArray
     ) -> CostBound:
         """Bound the cost with eta at its best; see `RelaxedCost.bound`."""
-        return _StageBound(self.resources.prices, squares, np.sqrt(squares @ arrival**2), node)
+        return self._bound(node, squares, np.sqrt(squares @ arrival**2))
 
     def loose_bound(
         self, tree: ClassifierTree, node: int, squares: FloatArray, arrival: FloatArray, leaving: FloatArray
@@ -139,30 +137,32 @@ class StageCost:
         """Bound the cost with eta = 1 where nothing is paid; see `RelaxedCost.loose_bound`."""
         eta = np.sqrt(squares @ arrival**2)
         eta[eta == 0] = 1
-        return _StageBound(self.resources.prices, squares, eta, node)
+        return self._bound(node, squares, eta)
+
+    def _bound(self, node: int, squares: FloatArray, eta: FloatArray) -> CostBound:
+        prices = self.resources.prices
+        slope = 0.5 * np.divide(prices, eta, out=np.zeros_like(eta), where=eta > 0)
+        return _StageBound((eta == 0) & (prices > 0), slope, slope @ squares, 0.5 * float(prices @ eta), node)
 
 
 @dataclass(frozen=True, slots=True)
 class _StageBound:
-    """Bound over all nodes; `others` are the squares of the tree, `eta` the auxiliary variables (n_resources,)."""
+    """Bound over all nodes: ``of_node @ arrival**2 + fixed``, where `of_node` is ``squares @ slope`` for each node.
 
-    prices: FloatArray
-    others: FloatArray
-    eta: FloatArray
+    `slope` has shape (n_resources,); `fixed` is what the auxiliary variables come to.
+    """
+
+    locked: npt.NDArray[np.bool_]
+    slope: FloatArray
+    of_node: FloatArray
+    fixed: float
     node: int
-
-    @property
-    def locked(self) -> npt.NDArray[np.bool_]:
-        locked: npt.NDArray[np.bool_] = (self.eta == 0) & (self.prices > 0)
-        return locked
 
     def __call__(
         self, squares: FloatArray, arrival: FloatArray, leaving: FloatArray
     ) -> tuple[float, FloatArray, FloatArray, FloatArray]:
-        everything = self.others.copy()
-        everything[:, self.node] = squares
-        per_eta = np.divide(self.prices, self.eta, out=np.zeros_like(self.eta), where=self.eta > 0)
-        norm = everything @ arrival**2
-        value = 0.5 * float(per_eta @ norm + self.prices @ self.eta)
-        by_arrival = arrival * (per_eta @ everything)
-        return value, 0.5 * per_eta * arrival[self.node] ** 2, by_arrival, np.zeros_like(leaving)
+        of_node = self.of_node.copy()
+        of_node[self.node] = squares @ self.slope
+        value = float(of_node @ arrival**2) + self.fixed
+        by_squares = self.slope * arrival[self.node] ** 2
+        return value, by_squares, 2 * arrival * of_node, np.zeros_like(leaving)

@@ -37,7 +37,8 @@ class LogisticLoss:
 
     def value(self, score: Array, target: Array) -> Array:
         """Compute the loss of each score."""
-        return np.asarray(np.logaddexp(0.0, -target * score))
+        margin = target * score
+        return np.asarray(np.log1p(np.exp(-np.abs(margin))) - np.minimum(margin, 0.0))
 
     def derivative(self, score: Array, target: Array) -> Array:
         """Compute the derivative by the score."""

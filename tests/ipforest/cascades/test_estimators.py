@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
-from sklearn.datasets import load_breast_cancer, make_regression
-from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.datasets import load_breast_cancer, make_classification, make_regression
+from sklearn.ensemble import AdaBoostClassifier, GradientBoostingRegressor
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ipforest.cascades import (
@@ -20,6 +21,7 @@ from ipforest.cascades import (
     Cronus,
     StagewiseRegression,
 )
+from ipforest.cascades.adaboost_rs import AdaBoostVotes
 from ipforest.cascades.block_descent import DescentSettings
 from ipforest.costs import FeatureCosts
 
@@ -160,6 +162,25 @@ def test_stages_of_the_and_or_cascade_keep_to_their_features() -> None:
     leaves = model.last_nodes(X)
     early = leaves < model.tree_.n_nodes - 1
     assert np.all(model.predict(X)[early] == model.classes_[0])
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_boosted_votes_are_those_of_scikit_learns_adaboost(depth: int) -> None:
+    features, label = make_classification(500, 10, n_informative=5, flip_y=0.1, random_state=depth)
+    features = features.astype(np.float32)
+    ours = AdaBoostVotes(20, max_depth=depth, max_bins=None, random_state=0).fit(features, 2 * label - 1)
+    theirs = AdaBoostClassifier(DecisionTreeClassifier(max_depth=depth), n_estimators=20, random_state=0)
+    theirs.fit(features, 2 * label - 1)
+    np.testing.assert_allclose(ours.tree_weights_, theirs.estimator_weights_, rtol=1e-9)
+    votes = np.column_stack([tree.predict(features) for tree in theirs.estimators_])
+    np.testing.assert_array_equal(ours.transform(features), votes)
+
+
+def test_boosting_ends_with_a_tree_that_errs_nowhere() -> None:
+    label = np.repeat([-1, 1], 20)
+    votes = AdaBoostVotes(5, max_depth=1).fit(label[:, None], label)
+    assert votes.tree_weights_.tolist() == [1.0]
+    np.testing.assert_array_equal(votes.transform(label[:, None])[:, 0], label)
 
 
 def test_all_draws_of_adaboost_rs_together_vote_as_adaboost() -> None:

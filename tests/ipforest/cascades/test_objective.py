@@ -49,7 +49,7 @@ def test_gradients_and_bounds_at_every_node(shape, loss, cost, exits_pay) -> Non
         problem = objective.problem_at(tree, node, scores)
         squares = objective.resources.squares(tree.coef)
         bound = objective.cost.bound(tree, node, squares, problem.arrival, problem.leaving)
-        function = RestrictedBound(problem, bound, np.abs(tree.coef[node]), np.arange(8))
+        function = RestrictedBound(problem, bound, np.abs(tree.coef[node]), np.arange(8), objective.phi)
         here = np.concatenate([tree.coef[node], [tree.intercept[node], tree.threshold[node]]])
         norm = 0.5 * objective.rho * np.abs(tree.coef[node]).sum()
 
