@@ -168,7 +168,7 @@ def _second_order_losses(
 ) -> FloatArray:
     loss = MARGIN_LOSSES[trees.link]
     value = trees.value[slice(*trees.tree_offsets[number : number + 2].tolist())]
-    gradient, hessian = (of(margins, targets)[:, columns] for of in (loss.gradient, loss.hessian))
+    gradient, hessian = (part[:, columns] for part in loss.derivatives(margins, targets))
     largest = np.abs(value).max(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         deepest = np.where(gradient == 0, 0.0, np.square(gradient) / (2 * hessian))

@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 
 from ipforest._arrays import BoolArray, FloatArray, IntArray, read_only
+from ipforest._numba import inner_njit, njit
 from ipforest.costs import FeatureCosts
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath, prune_path
@@ -286,45 +287,104 @@ class ThresholdStopping:
         return -signal, memory
 
 
-class _Envelope(NamedTuple):
-    """A concave function of lambda: linear between ``lam``, with ``slope`` beyond the last."""
+class _Outlook(NamedTuple):
+    """What it is worth to stand in each bin of a stage: a concave function of lambda per bin, on common points.
+
+    The functions are linear between the points ``lam`` (k,), which begin with 0, where they have ``value`` (n_bins, k);
+    beyond the last point they rise by ``slope`` (n_bins,). ``bin_of`` (n_samples,) holds the bin of each example, -1
+    where it has ended.
+    """
 
     lam: FloatArray
     value: FloatArray
-    slope: float
+    slope: FloatArray
+    bin_of: IntArray
+
+    @classmethod
+    def at_the_end(cls, n_samples: int) -> Self:
+        """Return that of the last stage, at which everybody has ended."""
+        return cls(np.zeros(1), np.empty((0, 1)), np.empty(0), np.full(n_samples, -1))
+
+    def before(self, sums: FloatArray) -> Self:
+        """Return what going on to here is worth in the bins of the stage before, given their `_sums`."""
+        means = sums / np.maximum(sums[:, :1], 1)
+        price, into = means[:, 3], means[:, 4:]
+        value = means[:, 2, None] + price[:, None] * self.lam + into @ self.value
+        return self._replace(value=value, slope=price + into @ self.slope)
+
+    def capped(self, ceiling: FloatArray, crossing: FloatArray) -> Self:
+        """Return the lower of each function and its ceiling, which it crosses at a lambda or never."""
+        is_capped = crossing < inf
+        lam = np.unique(np.concatenate([self.lam, crossing[is_capped]]))
+        if is_capped.all():
+            lam = lam[lam <= crossing.max(initial=0)]
+        value = self.at(lam)
+        value[is_capped] = np.minimum(value, ceiling[:, None])[is_capped]
+        return self._replace(lam=lam, value=value, slope=np.where(is_capped, 0.0, self.slope))
 
     def at(self, lam: FloatArray) -> FloatArray:
-        beyond = np.maximum(lam - self.lam[-1], 0)
-        values: FloatArray = np.interp(lam, self.lam, self.value) + self.slope * beyond
-        return values
-
-    def capped(self, ceiling: float) -> tuple[float, _Envelope]:
-        """Return the lambda from which a constant is at most this function, and the lower of both."""
-        above = np.flatnonzero(self.value >= ceiling)
-        if above.size == 0:
-            if self.slope <= 0:
-                return inf, self
-            crossing = self.lam[-1] + (ceiling - self.value[-1]) / self.slope
-            first = self.lam.size
-        elif above[0] == 0:
-            return 0.0, _constant(ceiling)
-        else:
-            first = int(above[0])
-            low, high = self.value[first - 1], self.value[first]
-            crossing = self.lam[first - 1] + (ceiling - low) / (high - low) * (self.lam[first] - self.lam[first - 1])
-        lower = _Envelope(np.append(self.lam[:first], crossing), np.append(self.value[:first], ceiling), 0.0)
-        return float(crossing), lower
+        """Compute the functions at other points, shape (n_bins, k)."""
+        inner = np.clip(lam, None, self.lam[-1])
+        right = np.clip(np.searchsorted(self.lam, inner), 1, max(self.lam.size - 1, 1))
+        left, right = right - 1, np.minimum(right, self.lam.size - 1)
+        width = np.maximum(self.lam[right] - self.lam[left], np.finfo(float).tiny)
+        share = (inner - self.lam[left]) / width
+        values: FloatArray = self.value[:, left] + share * (self.value[:, right] - self.value[:, left])
+        return values + self.slope[:, None] * (lam - inner)
 
 
-def _constant(value: float) -> _Envelope:
-    return _Envelope(np.zeros(1), np.array([value]), 0.0)
+@inner_njit
+def reaching(sums: FloatArray, lam: FloatArray, value: FloatArray, slope: FloatArray) -> float:
+    """Find the lambda from which going on from a bin costs as much as stopping; infinity without one."""
+    n_points, n_after, last = lam.size, slope.size, 0.0
+    ceiling = sums[1] / sums[0]
+    for k in range(n_points):
+        here = sums[2] + sums[3] * lam[k]
+        for bin_after in range(n_after):
+            here += sums[4 + bin_after] * value[bin_after, k]
+        here /= sums[0]
+        if here >= ceiling:
+            return 0.0 if k == 0 else lam[k - 1] + (ceiling - last) / (here - last) * (lam[k] - lam[k - 1])
+        last = here
+    rise = sums[3]
+    for bin_after in range(n_after):
+        rise += sums[4 + bin_after] * slope[bin_after]
+    return lam[n_points - 1] + (ceiling - last) * sums[0] / rise if rise > 0 else np.inf
 
 
-def _weighted_sum(parts: list[tuple[float, _Envelope]], constant: float, slope: float) -> _Envelope:
-    """Add ``constant + slope * lambda`` and weighted envelopes."""
-    lam = np.unique(np.concatenate([[0.0], *(envelope.lam for _, envelope in parts)]))
-    value = constant + slope * lam + sum((weight * envelope.at(lam) for weight, envelope in parts), np.zeros(lam.size))
-    return _Envelope(lam, value, slope + sum(weight * envelope.slope for weight, envelope in parts))
+@njit
+def pool_bins(
+    sums: FloatArray,
+    lam: FloatArray,
+    value: FloatArray,
+    slope: FloatArray,
+    min_support: int,
+    monotone: bool,
+    keenness: FloatArray,
+    begins: IntArray,
+) -> int:
+    """Find the lambda up to which each bin goes on; where it rises from a bin to the surer one after it, pool the two.
+
+    Bins of fewer than ``min_support`` examples always go on. ``sums`` (see `_sums`) and ``keenness`` become those of
+    the pools, ``begins`` the first bin of each.
+
+    Returns
+    -------
+    int
+        How many pools there are.
+    """
+    n_pools = 0
+    for number in range(keenness.size):
+        sums[n_pools], begins[n_pools] = sums[number], number
+        while True:
+            pool = sums[n_pools]
+            keenness[n_pools] = np.inf if pool[0] < min_support else reaching(pool, lam, value, slope)
+            if not monotone or n_pools == 0 or keenness[n_pools] <= keenness[n_pools - 1]:
+                break
+            n_pools -= 1
+            sums[n_pools] += sums[n_pools + 1]
+        n_pools += 1
+    return n_pools
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,83 +411,58 @@ class OptimalStopping:
 
     def fit(self, paths: StoppingPaths) -> StagedRule:
         """Learn the lambda of each bin of each stage."""
-        edges, lambdas, after = [], [], _Values.none(paths.n_samples)
+        edges, lambdas, after = [], [], _Outlook.at_the_end(paths.n_samples)
         for stage in reversed(range(paths.n_stages - 1)):
             rows = np.flatnonzero(paths.last > stage)
-            cuts = _quantile_cuts(paths.signal[rows, stage], min(self.n_bins, rows.size // self.min_support))
-            bins = np.searchsorted(cuts, paths.signal[rows, stage], side="right")
-            states = [self._state(rows[bins == number], stage, paths, after) for number in range(cuts.size + 1)]
-            if self.monotone:
-                cuts, states = self._merge_rising(cuts, states, stage, paths, after)
+            signal = paths.signal[rows, stage]
+            cuts = _quantile_cuts(signal, min(self.n_bins, rows.size // self.min_support))
+            sums = _sums(paths, rows, stage, np.searchsorted(cuts, signal, side="right"), cuts.size + 1, after)
+            lam = np.empty(cuts.size + 1)
+            begins = np.arange(cuts.size + 1)
+            least = max(self.min_support, 1)
+            n_bins = pool_bins(sums, after.lam, after.value, after.slope, least, self.monotone, lam, begins)
+            cuts, sums, lam = cuts[begins[1:n_bins] - 1], sums[:n_bins], lam[:n_bins]
             edges.append(cuts)
-            lambdas.append(np.array([state.lam for state in states]))
-            after = _Values.of(states, paths.n_samples)
+            lambdas.append(lam)
+            bin_of = np.full(paths.n_samples, -1)
+            bin_of[rows] = np.searchsorted(cuts, signal, side="right")
+            after = after.before(sums).capped(_stopping_now(sums), lam)._replace(bin_of=bin_of)
         return StagedRule(tuple(reversed(edges)), tuple(reversed(lambdas)))
 
-    def _state(self, rows: IntArray, stage: int, paths: StoppingPaths, after: _Values) -> _State:
-        """Weigh stopping against going on for the examples of one bin."""
-        if rows.size == 0:
-            return _State(rows, inf, _constant(0.0))
-        following = after.state[rows]
-        ended, weights = rows[following < 0], np.bincount(following[following >= 0]) / rows.size
-        going_on = _weighted_sum(
-            [(weight, after.envelopes[state]) for state, weight in enumerate(weights.tolist()) if weight > 0],
-            constant=paths.loss[ended, stage + 1].sum() / rows.size,
-            slope=float((paths.cost[rows, stage + 1] - paths.cost[rows, stage]).mean()),
-        )
-        if rows.size < self.min_support:
-            return _State(rows, inf, going_on)
-        return _State(rows, *going_on.capped(float(paths.loss[rows, stage].mean())))
 
-    def _merge_rising(
-        self, cuts: FloatArray, states: list[_State], stage: int, paths: StoppingPaths, after: _Values
-    ) -> tuple[FloatArray, list[_State]]:
-        """Merge bins until keenness falls, or stays, from each bin to the surer one after it."""
-        kept_cuts: list[float] = []
-        merged = [states[0]]
-        for cut, state in zip(cuts.tolist(), states[1:], strict=True):
-            kept_cuts.append(cut)
-            merged.append(state)
-            while len(merged) > 1 and merged[-1].lam > merged[-2].lam:
-                rows = np.concatenate([merged.pop().rows, merged.pop().rows])
-                merged.append(self._state(rows, stage, paths, after))
-                kept_cuts.pop()
-        return np.array(kept_cuts), merged
+def _sums(paths: StoppingPaths, rows: IntArray, stage: int, bins: IntArray, n_bins: int, after: _Outlook) -> FloatArray:
+    """Sum up the examples of each bin, shape (n_bins, 4 + n_bins_after).
+
+    The columns are their number, what they lose by stopping now, what those lose that end at the next stage, what going
+    on there costs, and how many get into each bin there.
+    """
+    following = after.bin_of[rows]
+    ended, n_after = following < 0, after.slope.size
+    amounts = (
+        np.ones(rows.size),
+        paths.loss[rows, stage],
+        np.where(ended, paths.loss[rows, stage + 1], 0.0),
+        paths.cost[rows, stage + 1] - paths.cost[rows, stage],
+    )
+    into = np.bincount(bins[~ended] * n_after + following[~ended], minlength=n_bins * n_after)
+    return np.column_stack([*(np.bincount(bins, amount, n_bins) for amount in amounts), into.reshape(n_bins, n_after)])
+
+
+def _stopping_now(sums: FloatArray) -> FloatArray:
+    """Return what stopping loses in each bin, given its `_sums`."""
+    return sums[:, 1] / np.maximum(sums[:, 0], 1)
 
 
 def _quantile_cuts(signal: FloatArray, n_bins: int) -> FloatArray:
     """Cut a signal into at most so many bins of about equally many examples, none empty; give where bins begin."""
     if n_bins < 2:
         return np.empty(0)
-    cuts: FloatArray = np.unique(np.quantile(signal, np.arange(1, n_bins) / n_bins))
-    inner: FloatArray = cuts[cuts > signal.min()]
+    place = np.arange(1, n_bins) / n_bins * (signal.size - 1)
+    below = place.astype(np.int64)
+    ranked = np.sort(signal)
+    cuts: FloatArray = np.unique(ranked[below] + (place - below) * (ranked[below + 1] - ranked[below]))
+    inner: FloatArray = cuts[cuts > ranked[0]]
     return inner
-
-
-class _State(NamedTuple):
-    """A bin: its examples, the lambda up to which they go on, and what being here is worth at every lambda."""
-
-    rows: IntArray
-    lam: float
-    value: _Envelope
-
-
-class _Values(NamedTuple):
-    """The bin of each example at the stage after, -1 where it has ended, and what the bins are worth."""
-
-    state: IntArray
-    envelopes: list[_Envelope]
-
-    @classmethod
-    def none(cls, n_samples: int) -> Self:
-        return cls(np.full(n_samples, -1), [])
-
-    @classmethod
-    def of(cls, states: list[_State], n_samples: int) -> Self:
-        values = cls(np.full(n_samples, -1), [state.value for state in states])
-        for number, state in enumerate(states):
-            values.state[state.rows] = number
-        return values
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""The command ``bench``: seconds and memory of the exact solvers."""
+"""The command ``bench``: seconds and memory of the exact solvers and of boosting."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def add(commands: Subparsers) -> None:
     )
     command.add_argument(
         "what",
-        choices=("solvers", "path", "forest"),
-        help="every method at one lambda, the whole path over sizes, or the path and single lambdas beside the fit of "
-        "their forests on bundled, generated and stored data",
+        choices=("solvers", "path", "forest", "boosting"),
+        help="every method at one lambda, the whole path over sizes, the path and single lambdas beside the fit of "
+        "their forests on bundled, generated and stored data, or BudgetBoost beside LightGBM with penalties",
     )
     command.add_argument(
         "--size",
@@ -58,6 +58,7 @@ def run(options: Arguments) -> int:
         "solvers": (benchmarks.bench_solvers, benchmarks.SMALL_SIZES),
         "path": (benchmarks.bench_path, benchmarks.GROWTH_SIZES),
         "forest": (benchmarks.bench_forest, benchmarks.FITTED_FORESTS),
+        "boosting": (benchmarks.bench_boosting, benchmarks.BOOSTING_SIZES),
     }[options.what]
     if options.size is not None and options.what == "forest":
         sizes = [

@@ -127,8 +127,8 @@ class BoostedTrees(Trees):
         ndarray of float64, shape (n_nodes_of_the_tree, k)
         """
         start, stop = self.tree_offsets[tree : tree + 2].tolist()
-        local = reached - start
-        sums: FloatArray = np.column_stack([np.bincount(local, column, stop - start) for column in amounts.T])
+        sums = np.zeros((stop - start, amounts.shape[1]))
+        routing.add_up(reached - start, amounts, sums)
         parent = self.parent[start:stop]
         routing.accumulate_to_ancestors(np.where(parent < 0, parent, parent - start).astype(np.int32), sums)
         return sums

@@ -14,7 +14,8 @@ from ipforest._arrays import FloatArray
 
 __all__ = ["MARGIN_LOSSES", "MarginLoss", "encode_targets"]
 
-Derivative = Callable[[FloatArray, FloatArray], FloatArray]
+Values = Callable[[FloatArray, FloatArray], FloatArray]
+Derivatives = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,45 +26,54 @@ class MarginLoss:
     ----------
     value : callable (margins, targets) -> ndarray, shape (n_samples,)
         Loss of each example, >= 0 or bounded below; margins and targets have shape (n_samples, n_outputs).
-    gradient, hessian : callable (margins, targets) -> ndarray, shape (n_samples, n_outputs)
+    derivatives : callable (margins, targets) -> (gradient, hessian), each of shape (n_samples, n_outputs)
         First and second derivatives, one output at a time.
     """
 
-    value: Derivative
-    gradient: Derivative
-    hessian: Derivative
+    value: Values
+    derivatives: Derivatives
 
 
-def _softmax_hessian(margins: FloatArray, targets: FloatArray) -> FloatArray:
+def _log_derivatives(margins: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
+    mean = np.exp(margins)
+    return mean - targets, mean
+
+
+def _logit_derivatives(margins: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
+    p = expit(margins)
+    return p - targets, p * (1 - p)
+
+
+def _half_logit_derivatives(margins: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
+    gradient, hessian = _logit_derivatives(2 * margins, targets)
+    return 2 * gradient, 4 * hessian
+
+
+def _softmax_derivatives(margins: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
     p = softmax(margins, axis=1)
-    return np.asarray(p * (1 - p))
+    return p - targets, p * (1 - p)
 
 
 MARGIN_LOSSES: dict[str, MarginLoss] = {
     "identity": MarginLoss(
         value=lambda margins, targets: np.square(margins - targets).sum(axis=1) / 2,
-        gradient=lambda margins, targets: margins - targets,
-        hessian=lambda margins, targets: np.ones_like(margins),
+        derivatives=lambda margins, targets: (margins - targets, np.ones_like(margins)),
     ),
     "log": MarginLoss(
         value=lambda margins, targets: (np.exp(margins) - targets * margins).sum(axis=1),
-        gradient=lambda margins, targets: np.exp(margins) - targets,
-        hessian=lambda margins, targets: np.exp(margins),
+        derivatives=_log_derivatives,
     ),
     "logit": MarginLoss(
         value=lambda margins, targets: (np.logaddexp(0, margins) - targets * margins).sum(axis=1),
-        gradient=lambda margins, targets: expit(margins) - targets,
-        hessian=lambda margins, targets: expit(margins) * expit(-margins),
+        derivatives=_logit_derivatives,
     ),
     "half logit": MarginLoss(
         value=lambda margins, targets: (np.logaddexp(0, 2 * margins) - 2 * targets * margins).sum(axis=1),
-        gradient=lambda margins, targets: 2 * (expit(2 * margins) - targets),
-        hessian=lambda margins, targets: 4 * expit(2 * margins) * expit(-2 * margins),
+        derivatives=_half_logit_derivatives,
     ),
     "multinomial logit": MarginLoss(
         value=lambda margins, targets: logsumexp(margins, axis=1) - (targets * margins).sum(axis=1),
-        gradient=lambda margins, targets: softmax(margins, axis=1) - targets,
-        hessian=_softmax_hessian,
+        derivatives=_softmax_derivatives,
     ),
 }
 """Half the squared error, the Poisson loss without its constant, and the log loss."""

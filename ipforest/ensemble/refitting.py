@@ -106,9 +106,8 @@ def refit_by_newton(
     weight = sample.weight[:, None]
     for number, ((start, stop), columns) in enumerate(zip(trees, trees.output_columns(), strict=True)):
         reached = sample.leaves[number]
-        gradient = (weight * sample.loss.gradient(margins, sample.targets))[:, columns]
-        hessian = (weight * sample.loss.hessian(margins, sample.targets))[:, columns]
-        sums = trees.sums_of_tree(number, reached, np.hstack([gradient, hessian, weight]))
+        gradient, hessian = (part[:, columns] for part in sample.loss.derivatives(margins, sample.targets))
+        sums = trees.sums_of_tree(number, reached, np.hstack([weight * gradient, weight * hessian, weight]))
         G, H = np.split(sums[:, :-1], 2, axis=1)
         passed = sums[:, -1] > 0
         steps = -learning_rate * G / np.maximum(H + l2, TINY)
@@ -167,7 +166,7 @@ def refit_jointly(
         for block, ends, _ in designs:
             margins[:, block] += ends @ change
         loss = float(sample.weight @ sample.loss.value(margins, sample.targets))
-        slope = sample.weight[:, None] * sample.loss.gradient(margins, sample.targets)
+        slope = sample.weight[:, None] * sample.loss.derivatives(margins, sample.targets)[0]
         gradient = l2 * change
         for block, _, transposed in designs:
             gradient = gradient + transposed @ slope[:, block]

@@ -360,6 +360,14 @@ def last_nodes(parent: Array, split: Array, last: Array) -> None:
 
 
 @njit
+def add_up(places: Array, amounts: Array, totals: Array) -> None:
+    """Add each row of ``amounts`` (n, k) to the row of ``totals`` that ``places`` (n,) names."""
+    for i in range(places.size):
+        for column in range(totals.shape[1]):
+            totals[places[i], column] += amounts[i, column]
+
+
+@njit
 def accumulate_to_ancestors(parent: Array, totals: Array) -> None:
     """Add each row of ``totals`` (n_nodes, k) to its parent's, children first; parents stand before children."""
     for node in range(parent.size - 1, -1, -1):

@@ -1,7 +1,8 @@
-"""Measure the exact solvers: seconds and peak memory over size, each in a process of its own.
+"""Measure the exact solvers and the growth of boosted trees: seconds and peak memory, each in a process of its own.
 
 Peers: HiGHS on the linear program (small sizes), and OR-Tools' maximum flow through another interpreter, named by the
-environment variable IPFOREST_ORTOOLS_PYTHON (OR-Tools and highspy cannot live in one process).
+environment variable IPFOREST_ORTOOLS_PYTHON (OR-Tools and highspy cannot live in one process). LightGBM with penalties
+on features beside `BudgetBoost`.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -34,6 +37,7 @@ from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.instance import PruningInstance
+from ipforest.learners.budget_boost import BudgetBoost
 from ipforest.path import PruningPath, prune_path
 from ipforest.progress import ProgressCallback, silent
 from ipforest.results import Status
@@ -127,13 +131,18 @@ class FittedForest:
         """Return the examples and their labels, shuffled, those for training first."""
         n = self.n_training + self.n_examples
         if self.data == CLUSTERS:
-            X, y = make_classification(
-                n, 50, n_informative=20, n_redundant=5, n_clusters_per_class=6, random_state=seed
-            )
-            return X, y
+            return _clusters(n, 50, seed)
         data = datasets.load(self.data)
         chosen = np.random.default_rng(seed).permutation(data.y.size)[:n]
         return data.X[chosen], data.y[chosen]
+
+
+def _clusters(n_samples: int, n_features: int, seed: int) -> tuple[Array, Array]:
+    """Generate two classes of six clusters each; two fifths of the features tell something, a tenth repeats them."""
+    shape = {"n_samples": n_samples, "n_features": n_features, "n_clusters_per_class": 6}
+    informative = max(4, 2 * n_features // 5)
+    X, y = make_classification(n_informative=informative, n_redundant=n_features // 10, random_state=seed, **shape)
+    return X, y
 
 
 CLUSTERS = "clusters"
@@ -148,6 +157,9 @@ FITTED_FORESTS = (
 )
 """Bundled data; generated data in MiniBooNE's sizes in the papers; and the data folder's, where there is one."""
 BREAKPOINT_SHARES = (0.1, 0.5, 0.9)
+BOOSTING_SIZES = (InstanceShape(200, 45_000),)
+BOOSTING = {"learning_rate": 0.2, "l2": 1.0, "max_leaf_nodes": 32, "max_bins": 64, "min_samples_leaf": 5}
+"""What LightGBM and `BudgetBoost`'s larger trees have in common."""
 
 
 def bench_solvers(
@@ -243,6 +255,69 @@ def bench_forest(
     progress(1.0, "")
     _write(out, rows)
     return rows
+
+
+def bench_boosting(
+    out: str | Path,
+    sizes: Sequence[InstanceShape] = BOOSTING_SIZES,
+    seed: int = 0,
+    progress: ProgressCallback = silent,
+) -> list[dict[str, Any]]:
+    """Time `BudgetBoost`, as it is and with one size of trees, and LightGBM with penalties on features (CEGB).
+
+    Each has the examples, features and rounds of `sizes`, on the data that `FittedForest` generates, and a third as
+    many examples to choose on, of which LightGBM needs none. Seconds are the processor's; nothing runs in threads.
+    LightGBM is left out where it is not installed. Parameters and errors as for `bench_solvers`.
+    """
+    rows: list[dict[str, Any]] = []
+    methods = {"BudgetBoost": _fit_budget_boost, "BudgetBoost, one size": _fit_one_size}
+    if find_spec("lightgbm") is not None:
+        methods["LightGBM CEGB"] = _fit_cegb
+    for place, size in enumerate(sizes):
+        for method, fit in methods.items():
+            progress(place / len(sizes), f"{method}, {size.n_trees} rounds, {size.n_examples} examples")
+            measured = _in_own_process(_measure_boosting, fit, size, seed)
+            facts = {"method": method, "data": CLUSTERS, "trees": size.n_trees, "examples": size.n_examples}
+            rows.append({**EMPTY_ROW, **facts, "features": size.n_features, **_rounded(measured), **_environment()})
+    progress(1.0, "")
+    _write(out, rows)
+    return rows
+
+
+def _measure_boosting(fit: Callable[..., object], size: InstanceShape, seed: int) -> dict[str, Any]:
+    """Fit to a few examples, so that every kernel is compiled, and then to all of them."""
+    X, y = _clusters(size.n_examples * 4 // 3, size.n_features, seed)
+    few, n = slice(0, 400), size.n_examples
+    fit(size.n_trees // 10, X[few], y[few], X[few], y[few])
+    started = process_time()
+    fit(size.n_trees, X[:n], y[:n], X[n:], y[n:])
+    return {"seconds": process_time() - started}
+
+
+def _fit_budget_boost(n_rounds: int, X: Array, y: Array, X_val: Array, y_val: Array) -> object:
+    return BudgetBoost(n_rounds, random_state=0).fit(X, y, X_val, y_val)
+
+
+def _fit_one_size(n_rounds: int, X: Array, y: Array, X_val: Array, y_val: Array) -> object:
+    return BudgetBoost(n_rounds, **BOOSTING, random_state=0).fit(X, y, X_val, y_val)  # type: ignore[arg-type]
+
+
+def _fit_cegb(n_rounds: int, X: Array, y: Array, X_val: Array, y_val: Array) -> object:
+    from lightgbm import LGBMClassifier
+
+    model = LGBMClassifier(
+        n_estimators=n_rounds,
+        learning_rate=BOOSTING["learning_rate"],
+        reg_lambda=BOOSTING["l2"],
+        num_leaves=BOOSTING["max_leaf_nodes"],
+        max_bin=BOOSTING["max_bins"],
+        min_child_samples=BOOSTING["min_samples_leaf"],
+        cegb_tradeoff=0.02,
+        cegb_penalty_feature_lazy=[1.0] * X.shape[1],
+        n_jobs=1,
+        verbose=-1,
+    )
+    return model.fit(X, y)
 
 
 def _measure_forest(forest: FittedForest, seed: int, file: str) -> dict[str, Any]:
@@ -389,21 +464,34 @@ def _peak_mib() -> float:
 
 def _row(instance: PruningInstance, method: str, measured: dict[str, Any]) -> dict[str, Any]:
     return {
+        **EMPTY_ROW,
         "method": method,
         "data": "synthetic",
-        "max_features": "",
         "trees": instance.n_trees,
         "examples": instance.n_examples,
         "features": instance.n_units,
         "internal_nodes": instance.n_internal,
         "triples": instance.n_triples,
-        "kept_share": "",
-        "seconds": round(measured["seconds"], 4),
-        "peak_mib": round(measured["peak_mib"]),
-        "status": measured["status"],
-        "n_kept": measured.get("n_kept", ""),
-        "breakpoints": measured.get("breakpoints", ""),
-        "objective": measured.get("objective", ""),
+        **_rounded(measured),
+        **_environment(),
+    }
+
+
+COLUMNS = (
+    *("method", "data", "max_features", "trees", "examples", "features", "internal_nodes", "triples", "kept_share"),
+    *("seconds", "peak_mib", "status", "n_kept", "breakpoints", "objective"),
+)
+EMPTY_ROW = dict.fromkeys(COLUMNS, "")
+
+
+def _rounded(measured: dict[str, Any]) -> dict[str, Any]:
+    """Take what a row says of a measurement."""
+    seconds, peak = round(measured["seconds"], 4), round(measured["peak_mib"])
+    return {name: measured[name] for name in COLUMNS if name in measured} | {"seconds": seconds, "peak_mib": peak}
+
+
+def _environment() -> dict[str, Any]:
+    return {
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         **{name: version(name) for name in ("ipforest", "numpy", "numba", "highspy")},

@@ -119,7 +119,7 @@ class Boosting:
         state.bought[:] = standing.bought
         grown: list[GrownTree] = []
         for _ in range(n_rounds):
-            gradient, hessian = (of(margins, targets) for of in (loss.gradient, loss.hessian))
+            gradient, hessian = loss.derivatives(margins, targets)
             after, is_worth_it = margins.copy(), False
             for column in range(margins.shape[1]):
                 tree = grower.grow_regressor(

@@ -56,3 +56,11 @@ def test_the_path_is_measured_beside_the_fit(tmp_path):
     assert methods == ["fit", "instance", "path", *["min-cut"] * 3]
     assert all(row["seconds"] >= 0 and row["status"] == "optimal" for row in rows)
     assert {(row["data"], row["max_features"]) for row in rows} == {("breast_cancer", "sqrt")}
+
+
+@pytest.mark.slow
+def test_boosting_is_measured_beside_lightgbm(tmp_path):
+    pytest.importorskip("lightgbm")
+    rows = benchmarks.bench_boosting(tmp_path / "boosting.csv", [benchmarks.InstanceShape(10, 300, 8)])
+    assert [row["method"] for row in rows] == ["BudgetBoost", "BudgetBoost, one size", "LightGBM CEGB"]
+    assert all(row["seconds"] >= 0 and row["trees"] == 10 and row["peak_mib"] > 0 for row in rows)
