@@ -39,6 +39,7 @@ def random_objective(loss: str, cost: Any, exits_pay: bool, seed: int, **changes
         "target": target,
         "loss": LOSSES[loss],
         "sample_weight": rng.uniform(0.5, 2, 60),
+        "share": np.full(60, 1 / 60),
         "resources": resources,
         "cost": cost(resources),
         "lam": 0.05,

@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 
 from ipforest._arrays import BoolArray, FloatArray
 from ipforest.cascades.classifier_tree import TERMINAL, ClassifierTree
+from ipforest.cascades.objective import distinct
 from ipforest.cascades.smooth_losses import LogisticLoss
 from ipforest.cascades.tree_estimator import (
     ClassifierTreeEstimator,
@@ -90,8 +91,9 @@ class AndOrCascade(ClassifierTreeEstimator):
 
     def _learn(self, training: Examples, validation: Examples) -> Sequence[tuple[float, ClassifierTree]]:
         price = self.resources_.needs @ self.resources_.prices
-        weight = self._weights(training.target) / training.target.size
-        problem = _Cascade(training.phi, training.target, weight, price, self._stages())
+        rows, share = distinct(training.phi, training.target)
+        phi, target = training.phi[rows], training.target[rows]
+        problem = _Cascade(phi, target, share * self._weights(target), price, self._stages())
         lambdas = self._grid(problem)
         return [(lam, problem.solve(lam)) for lam in lambdas]
 

@@ -81,7 +81,7 @@ def choose_greedily(objective: Objective, reach: FloatArray, bought: BoolArray) 
         Ascending.
     """
     gram, moment = _centred_moments(objective, reach)
-    resources, share = objective.resources, float((objective.sample_weight * reach).mean())
+    resources, share = objective.resources, float((objective.sample_weight * reach) @ objective.share)
     bought, open_ = bought.copy(), np.diag(gram) > 0
     spread = np.diag(gram).copy()
     chosen: list[int] = []
@@ -104,8 +104,8 @@ def choose_greedily(objective: Objective, reach: FloatArray, bought: BoolArray) 
 
 
 def _centred_moments(objective: Objective, reach: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Compute the weighted covariances of phi with itself and with the target, sums over n_samples."""
-    weight = objective.sample_weight * reach / objective.phi.shape[0]
+    """Compute the weighted covariances of phi with itself and with the target, as shares of all examples."""
+    weight = objective.sample_weight * reach * objective.share
     total = float(weight.sum())
     root = np.sqrt(weight)[:, None]
     centred = root * (objective.phi - weight @ objective.phi / total)

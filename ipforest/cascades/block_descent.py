@@ -232,7 +232,7 @@ class _ClosedForm:
 
     def __init__(self, problem: NodeProblem) -> None:
         goal = problem.objective
-        weight = problem.counted / goal.phi.shape[0]
+        weight = problem.counted
         total = float(weight.sum())
         self.problem = problem
         self.mean = weight @ goal.phi / total
@@ -261,13 +261,12 @@ class _ConjugateGradient:
     """Conjugate gradient over weights, intercept and threshold, scaled by the diagonal of the bound's curvature."""
 
     def __init__(self, problem: NodeProblem, max_steps: int) -> None:
-        goal = problem.objective
-        weight = problem.counted / goal.phi.shape[0]
+        phi, weight = problem.objective.phi, problem.counted
         self.problem = problem
         self.max_steps = max_steps
         self.total = float(weight.sum())
-        self.curvature = weight @ np.square(goal.phi)
-        self.free, self.phi = np.arange(goal.phi.shape[1]), goal.phi
+        self.curvature = weight @ np.square(phi)
+        self.free, self.phi = np.arange(phi.shape[1]), phi
 
     def _narrow(self, free: npt.NDArray[np.int64]) -> None:
         """Keep the columns of free weights only; what is stuck at zero stays there while the block is optimised."""

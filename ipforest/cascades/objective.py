@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from ipforest._arrays import FloatArray
+from ipforest._arrays import FloatArray, IntArray
 from ipforest.cascades.classifier_tree import TERMINAL, ClassifierTree
 from ipforest.cascades.relaxation import CostBound, RelaxedCost
 from ipforest.cascades.resources import Resources
@@ -27,6 +27,8 @@ class Objective:
     loss : SmoothLoss
     sample_weight : ndarray of float64, shape (n_samples,)
         The class weights of (19); their mean need not be 1.
+    share : ndarray of float64, shape (n_samples,)
+        Share of all examples that are equal to each of these; the sum is 1. See `distinct`.
     resources : Resources
     cost : RelaxedCost
     lam : float
@@ -44,6 +46,7 @@ class Objective:
     target: FloatArray
     loss: SmoothLoss
     sample_weight: FloatArray
+    share: FloatArray
     resources: Resources
     cost: RelaxedCost
     lam: float
@@ -64,9 +67,9 @@ class Objective:
         arrival, leaving = tree.traverse(scores)
         losses = self.loss.value(scores, self.target[:, None])
         counted = leaving if self.exits_pay else arrival
-        loss = float(np.mean(self.sample_weight * (counted * losses).sum(axis=1)))
+        loss = float((self.share * self.sample_weight) @ (counted * losses).sum(axis=1))
         squares = self.resources.squares(tree.coef)
-        cost = self.cost.value(tree, squares, arrival.mean(axis=0), leaving.mean(axis=0))
+        cost = self.cost.value(tree, squares, self.share @ arrival, self.share @ leaving)
         return loss + self.rho * float(np.abs(tree.coef).sum()) + self.ridge_term(tree.coef) + self.lam * cost
 
     def ridge_term(self, coef: FloatArray) -> float:
@@ -86,10 +89,28 @@ class Objective:
             reach=arrival[:, node],
             upper=upper,
             lower=lower,
-            arrival=arrival.mean(axis=0),
-            leaving=leaving.mean(axis=0),
+            arrival=self.share @ arrival,
+            leaving=self.share @ leaving,
             squares=self.resources.squares(tree.coef),
         )
+
+
+def distinct(phi: FloatArray, target: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Find examples that are different in phi or target, and which share of all examples is equal to each.
+
+    The objective is the same on these as on all. Trees as features leave few values, so there may be far fewer.
+
+    Returns
+    -------
+    rows : ndarray of int64, shape (n_distinct,)
+        Ascending.
+    share : ndarray of float64, shape (n_distinct,)
+    """
+    together = np.column_stack([phi, target])
+    as_bytes = together.view(np.dtype((np.void, together.strides[0])))[:, 0]
+    _, first, counts = np.unique(as_bytes, return_index=True, return_counts=True)
+    order = np.argsort(first)
+    return first[order], counts[order] / target.size
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,7 +169,7 @@ class NodeProblem:
     @property
     def counted(self) -> FloatArray:
         """Weight of each example at the node, shape (n_samples,)."""
-        return np.asarray(self.objective.sample_weight * self.reach)
+        return np.asarray(self.objective.share * self.objective.sample_weight * self.reach)
 
     @property
     def is_leaf(self) -> bool:
@@ -187,8 +208,7 @@ class NodeProblem:
         by_squares : ndarray of float64, shape (n_resources,)
         """
         goal = self.objective
-        n_samples = score.size
-        weight = self.reach / n_samples
+        weight = goal.share * self.reach
         own, slope = goal.loss.value(score, goal.target), goal.loss.derivative(score, goal.target)
         if self.is_leaf:
             value, by_squares, _, _ = bound(squares, self.arrival, self.leaving)
@@ -197,7 +217,7 @@ class NodeProblem:
         up = expit(score - threshold)
         sign = self.exit_sign
         leaves = self._leaves(up)
-        counted = leaves if goal.exits_pay else np.ones(n_samples)
+        counted = leaves if goal.exits_pay else np.ones(score.size)
         expected = counted * own + up * self.upper.loss + (1 - up) * self.lower.loss
         arrival, leaving = self._shares(weight, up)
         value, by_squares, by_arrival, by_leaving = bound(squares, arrival, leaving)
@@ -216,7 +236,7 @@ class NodeProblem:
 
     def shares(self, score: FloatArray, threshold: float) -> tuple[FloatArray, FloatArray]:
         """Compute the shares of examples that reach and leave by each node, given scores and threshold of this one."""
-        return self._shares(self.reach / score.size, expit(score - threshold))
+        return self._shares(self.objective.share * self.reach, expit(score - threshold))
 
     def _shares(self, weight: FloatArray, up: FloatArray) -> tuple[FloatArray, FloatArray]:
         arrival, leaving = self.arrival.copy(), self.leaving.copy()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ipforest._arrays import FloatArray
 from ipforest.cascades.block_descent import DescentSettings, descend, fit_leaf
 from ipforest.cascades.classifier_tree import ClassifierTree
 from ipforest.cascades.fine_tuning import fine_tuned
-from ipforest.cascades.objective import Objective
+from ipforest.cascades.objective import Objective, distinct
 from ipforest.cascades.relaxation import PathCost, RelaxedCost
 from ipforest.cascades.smooth_losses import LOSSES
 from ipforest.cascades.structure import Measure, NodeFit
@@ -77,36 +78,41 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
         return self.spread
 
     def _learn(self, training: Examples, validation: Examples) -> Sequence[tuple[float, ClassifierTree]]:
-        lambdas = self._grid(training)
-        found = Parallel(n_jobs=self.n_jobs)(delayed(self._learn_at)(lam, training, validation) for lam in lambdas)
+        objective, held_out = self._objective(training), self._objective(validation)
+        lambdas = self._grid(objective)
+        found = Parallel(n_jobs=self.n_jobs)(
+            delayed(self._learn_at)(replace(objective, lam=lam), replace(held_out, lam=lam), validation)
+            for lam in lambdas
+        )
         return list(zip(lambdas, found, strict=True))
 
-    def _grid(self, training: Examples) -> list[float]:
+    def _grid(self, objective: Objective) -> list[float]:
         """Return the lambdas: those asked for, or a grid below the largest, see `largest_lambda`."""
         if not isinstance(self.lambdas, int):
             return [float(lam) for lam in self.lambdas]
-        objective = self._objective(training, 0.0)
-        slope = objective.loss.derivative(np.full(training.target.size, self.prior_), training.target)
-        gain = (objective.sample_weight * slope) @ training.phi / training.target.size
+        slope = objective.loss.derivative(np.full(objective.target.size, self.prior_), objective.target)
+        gain = (objective.share * objective.sample_weight * slope) @ objective.phi
         return geometric_grid(largest_lambda(gain, self.resources_), self.lambdas)
 
-    def _objective(self, examples: Examples, lam: float) -> Objective:
+    def _objective(self, examples: Examples) -> Objective:
+        rows, share = distinct(examples.phi, examples.target)
+        target = examples.target[rows]
         return Objective(
-            phi=examples.phi,
-            target=examples.target,
+            phi=examples.phi[rows],
+            target=target,
             loss=LOSSES[self.loss],
-            sample_weight=self._weights(examples.target),
+            sample_weight=self._weights(target),
+            share=share,
             resources=self.resources_,
             cost=self._cost(),
-            lam=lam,
+            lam=0.0,
             rho=self.rho,
             ridge=RIDGE,
             exits_pay=self.exits_pay,
         )
 
-    def _learn_at(self, lam: float, training: Examples, validation: Examples) -> ClassifierTree:
+    def _learn_at(self, objective: Objective, held_out: Objective, validation: Examples) -> ClassifierTree:
         descent = DescentSettings() if self.descent is None else self.descent
-        objective, held_out = self._objective(training, lam), self._objective(validation, lam)
         tree = self._initial(objective, validation, descent)
         tree = self._cut_back(self._optimised(objective, tree, descent, held_out), validation)
         return fine_tuned(objective, tree, descent, held_out) if self.fine_tune else tree
@@ -117,4 +123,4 @@ def exact_objective(objective: Objective, tree: ClassifierTree) -> float:
     last = tree.route(objective.phi)
     losses: FloatArray = objective.loss.value(tree.answer(objective.phi, last), objective.target)
     costs = objective.resources.path_cost(tree.coef, tree.on_path)[last]
-    return float(np.mean(objective.sample_weight * losses) + objective.lam * np.mean(costs))
+    return float(objective.share @ (objective.sample_weight * losses + objective.lam * costs))

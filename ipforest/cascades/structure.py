@@ -130,10 +130,10 @@ def _split_evenly(
     objective: Objective, tree: ClassifierTree, node: int, validation: FloatArray | None = None
 ) -> ClassifierTree:
     """Set a leaf's threshold so that half of the examples that reach it go to its upper child."""
-    phi = objective.phi if validation is None else validation
+    phi, share = (objective.phi, objective.share) if validation is None else (validation, 1 / validation.shape[0])
     scores = tree.scores(phi)
     arrival, _ = tree.traverse(scores)
-    threshold = median_between(scores[:, node], arrival[:, node])
+    threshold = median_between(scores[:, node], share * arrival[:, node])
     return tree.with_node(node, tree.coef[node], float(tree.intercept[node]), threshold)
 
 

@@ -2,12 +2,12 @@
 
 Yahoo's data may not be shared. These have its 519 features with their seven prices, its five degrees of relevance in
 about its proportions, and what trees of classifiers presuppose: dear features tell more, each over a part of the
-relevance scale only, and few tell much.
+relevance scale only, and few tell much. The skewed task is made of them as Xu et al. (2014), section 6.3, make theirs.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -20,8 +20,11 @@ PRICES = {1: 123, 5: 31, 20: 191, 50: 125, 100: 16, 150: 32, 200: 1}
 SHARES = (0.26, 0.36, 0.28, 0.08, 0.02)
 """Of the degrees of relevance 0 to 4."""
 
-RELEVANT_SHARE = 0.01
-"""Of the skewed, binary task."""
+GOOD = 3
+"""From this degree on a document counts as relevant where relevance is yes or no."""
+
+COPIES = 10
+"""How often each irrelevant document stands in the skewed task."""
 
 INFORMATIVE = 0.4
 """Share of the features that tell anything."""
@@ -41,11 +44,24 @@ class Ranking:
     ----------
     X : ndarray of float64, shape (n_documents, 519)
     relevance, qid : ndarray of int64, shape (n_documents,)
+    copies : ndarray of int64, shape (n_documents,)
+        How many equal documents each stands for.
     """
 
     X: FloatArray
     relevance: IntArray
     qid: IntArray
+    copies: IntArray
+
+    def skewed(self) -> Ranking:
+        """Return the binary task: a document is relevant or not, one in about a hundred is, counting copies."""
+        relevant = self.relevance >= GOOD
+        return replace(self, relevance=relevant.astype(np.int64), copies=np.where(relevant, 1, COPIES))
+
+    def repeated(self) -> Ranking:
+        """Return every copy as a document of its own."""
+        every = np.repeat(np.arange(self.qid.size), self.copies)
+        return Ranking(self.X[every], self.relevance[every], self.qid[every], np.ones_like(every))
 
 
 def prices() -> FloatArray:
@@ -53,7 +69,7 @@ def prices() -> FloatArray:
     return np.repeat(list(PRICES), list(PRICES.values())).astype(np.float64)
 
 
-def draw_ranking(n_queries: int, n_documents: int, seed: int, *, skewed: bool = False) -> Ranking:
+def draw_ranking(n_queries: int, n_documents: int, seed: int) -> Ranking:
     """Draw documents.
 
     Parameters
@@ -63,8 +79,6 @@ def draw_ranking(n_queries: int, n_documents: int, seed: int, *, skewed: bool = 
         Per query.
     seed : int
         Of the documents; the features are the same for all seeds.
-    skewed : bool
-        Whether relevance is 0 or 1, 1 for one document in a hundred.
     """
     shape, rng = np.random.default_rng(519), np.random.default_rng(seed)
     price = prices()
@@ -77,18 +91,18 @@ def draw_ranking(n_queries: int, n_documents: int, seed: int, *, skewed: bool = 
     merit = 0.9 * rng.normal(size=size) + 0.4 * rng.normal(size=n_queries)[qid]
     signal = np.tanh((merit[:, None] - place) / width) * told
     X = signal + noise * (rng.normal(size=(size, price.size)) + rng.normal(size=(size, 20)) @ loading)
-    limits = [1 - RELEVANT_SHARE] if skewed else np.cumsum(SHARES)[:-1]
-    relevance = np.digitize(merit, np.quantile(merit, limits)).astype(np.int64)
-    return Ranking(X, relevance, qid)
+    relevance = np.digitize(merit, np.quantile(merit, np.cumsum(SHARES)[:-1])).astype(np.int64)
+    return Ranking(X, relevance, qid, np.ones_like(qid))
 
 
-def proximity_exit(votes: FloatArray, qid: IntArray, s: float) -> tuple[FloatArray, IntArray]:
+def proximity_exit(votes: FloatArray, qid: IntArray, copies: IntArray, s: float) -> tuple[FloatArray, IntArray]:
     """Add up votes tree by tree; documents far from the fifth best of their query leave.
 
     Parameters
     ----------
     votes : ndarray of float64, shape (n_documents, n_trees)
-    qid : ndarray of int, shape (n_documents,)
+    qid, copies : ndarray of int, shape (n_documents,)
+        See `Ranking`.
     s : float
 
     Returns
@@ -106,13 +120,15 @@ def proximity_exit(votes: FloatArray, qid: IntArray, s: float) -> tuple[FloatArr
         score[active] += votes[active, begin:end].sum(axis=1)
         evaluated[active] = end
         exit_number = round(1 + (number - 1) * (N_EXITS - 1) / max(1, checkpoints.size - 2))
-        active &= score > _fifth_best(score, query) - s * (N_EXITS - exit_number) / (N_EXITS - 1)
+        active &= score > _fifth_best(score, query, copies) - s * (N_EXITS - exit_number) / (N_EXITS - 1)
     return score, evaluated
 
 
-def _fifth_best(score: FloatArray, query: IntArray) -> FloatArray:
-    """Find the fifth best score of each document's query; the worst where there are fewer."""
+def _fifth_best(score: FloatArray, query: IntArray, copies: IntArray) -> FloatArray:
+    """Find the fifth best score of each document's query, counting copies; the worst where there are fewer."""
     order = np.lexsort((-score, query))
     starts = np.flatnonzero(np.diff(query[order], prepend=-1))
     ends = np.append(starts[1:], order.size)
-    return np.asarray(score[order[np.minimum(starts + TOP - 1, ends - 1)]][query])
+    so_far = np.cumsum(copies[order])
+    fifth = np.searchsorted(so_far, so_far[starts] - copies[order[starts]] + TOP)
+    return np.asarray(score[order[np.minimum(fifth, ends - 1)]][query])

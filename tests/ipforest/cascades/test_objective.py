@@ -1,13 +1,15 @@
 """The relaxed objective: against its formula, gradients against finite differences, bounds above what they bound."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from cascade_problems import SETTINGS, random_objective, random_tree
 from scipy.optimize import approx_fprime
 
-from ipforest.cascades.block_descent import RestrictedBound
+from ipforest.cascades.block_descent import DescentSettings, RestrictedBound, update_node
 from ipforest.cascades.classifier_tree import ClassifierTree
-from ipforest.cascades.objective import Objective
+from ipforest.cascades.objective import Objective, distinct
 from ipforest.cascades.relaxation import PathCost
 
 
@@ -74,3 +76,22 @@ def test_the_cost_of_a_path_is_what_its_nodes_need() -> None:
     for node in range(tree.n_nodes):
         weights = (tree.coef[tree.on_path[node]] != 0).any(axis=0)
         assert costs[node] == pytest.approx(prices[(members[:, weights] > 0).any(axis=1)].sum())
+
+
+@pytest.mark.parametrize(("shape", "loss", "cost", "exits_pay"), SETTINGS)
+def test_equal_examples_count_as_often_as_they_stand(shape, loss, cost, exits_pay) -> None:
+    few, tree = random_objective(loss, cost, exits_pay, 6), random_tree(shape, 8, 7)
+    rng = np.random.default_rng(8)
+    every = rng.permutation(np.repeat(np.arange(60), rng.integers(1, 5, 60)))
+    changes = {name: getattr(few, name)[every] for name in ("phi", "target", "sample_weight")}
+    repeated = replace(few, **changes, share=np.full(every.size, 1 / every.size))
+    rows, share = distinct(repeated.phi, repeated.target)
+    changes = {name: getattr(repeated, name)[rows] for name in ("phi", "target", "sample_weight")}
+    merged = replace(repeated, **changes, share=share)
+    assert rows.size == 60
+    assert np.all(np.diff(rows) > 0)
+    assert share.sum() == pytest.approx(1)
+    assert merged.value(tree) == pytest.approx(repeated.value(tree))
+    settings = DescentSettings(max_block_steps=2)
+    trees = [update_node(goal, tree, 0, tree.scores(goal.phi), 1.0, settings)[0] for goal in (merged, repeated)]
+    np.testing.assert_allclose(trees[0].coef, trees[1].coef, rtol=1e-5, atol=1e-7)

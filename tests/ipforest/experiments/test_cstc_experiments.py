@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ipforest import datasets
-from ipforest.experiments.rankings import RELEVANT_SHARE, SHARES, draw_ranking, prices, proximity_exit
+from ipforest.experiments.rankings import COPIES, SHARES, draw_ranking, prices, proximity_exit
 from ipforest.experiments.reproduce import cstc_mnist, cstc_ranking, cstc_synthetic
 
 needs_data = pytest.mark.skipif("mnist_t10k" not in datasets.names(), reason="no data folder")
@@ -25,30 +25,50 @@ def test_a_dear_feature_is_the_label_in_its_quadrant_only() -> None:
 
 
 def test_rankings_have_the_shape_of_yahoo() -> None:
-    graded, skewed = draw_ranking(50, 24, 0), draw_ranking(40, 100, 0, skewed=True)
+    graded = draw_ranking(50, 24, 0)
     assert graded.X.shape == (1200, 519)
     assert prices().sum() == 123 + 155 + 3820 + 6250 + 1600 + 4800 + 200
     np.testing.assert_allclose(np.bincount(graded.relevance) / 1200, SHARES, atol=0.01)
-    assert skewed.relevance.mean() == pytest.approx(RELEVANT_SHARE, abs=1e-3)
+
+
+def test_one_document_in_a_hundred_is_relevant_where_irrelevant_ones_have_copies() -> None:
+    skewed = draw_ranking(50, 24, 0).skewed()
+    everything = skewed.repeated()
+    assert everything.relevance.sum() == skewed.relevance.sum() == 120
+    assert everything.X.shape == (120 + 1080 * COPIES, 519)
+    assert everything.relevance.mean() == pytest.approx(0.011, abs=1e-3)
+    assert np.unique(everything.X[everything.relevance == 0], axis=0).shape[0] == 1080
 
 
 def test_documents_far_from_the_fifth_best_leave() -> None:
     votes = np.zeros((8, 3))
     votes[:, 0] = [9, 8, 7, 6, 5, 4.9, 3, 0]
     votes[6:, 1] = 10
-    score, evaluated = proximity_exit(votes, np.zeros(8, dtype=np.int64), 1.0)
+    query, once = np.zeros(8, dtype=np.int64), np.ones(8, dtype=np.int64)
+    score, evaluated = proximity_exit(votes, query, once, 1.0)
     np.testing.assert_array_equal(evaluated[:5], 3)
     np.testing.assert_array_equal(evaluated[6:], 1)
     np.testing.assert_allclose(score, votes[:, 0])
-    assert proximity_exit(votes, np.zeros(8, dtype=np.int64), 1e9)[1].tolist()[:7] == [3] * 7
-    np.testing.assert_array_equal(proximity_exit(votes, np.arange(8), 0.5)[1], 3)
+    assert proximity_exit(votes, query, once, 1e9)[1].tolist()[:7] == [3] * 7
+    np.testing.assert_array_equal(proximity_exit(votes, np.arange(8), once, 0.5)[1], 3)
+
+
+def test_the_fifth_best_counts_copies() -> None:
+    rng = np.random.default_rng(0)
+    votes, query, copies = rng.normal(size=(40, 6)), np.repeat(np.arange(8), 5), rng.integers(1, 7, 40)
+    every = np.repeat(np.arange(40), copies)
+    score, evaluated = proximity_exit(votes, query, copies, 0.8)
+    expected = proximity_exit(votes[every], query[every], np.ones_like(every), 0.8)
+    np.testing.assert_array_equal(score[every], expected[0])
+    np.testing.assert_array_equal(evaluated[every], expected[1])
+    assert evaluated.min() < 6
 
 
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize(("run", "methods"), [("graded", cstc_ranking.GRADED), ("skewed", cstc_ranking.SKEWED)])
 def test_small_rankings_run_for_every_method(run: str, methods: dict) -> None:
-    size = {"seed": 0, "queries": 12, "documents": 10 if run == "graded" else 100, "trees": 5, "lambdas": 1}
+    size = {"seed": 0, "queries": 12, "held_out": 12, "documents": 10, "trees": 5, "lambdas": 1}
     measure = cstc_ranking.run_graded if run == "graded" else cstc_ranking.run_skewed
     records = [{**size, **record} for record in measure(size)]
     rows = cstc_ranking.summarise(records)
