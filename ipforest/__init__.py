@@ -1,6 +1,7 @@
 """Prune tree ensembles to a feature budget, provably optimally."""
 
 from ipforest import datasets
+from ipforest.cascades.branching import BranchingCascade
 from ipforest.cascades.early_exit import EarlyExit
 from ipforest.cascades.nested import NestedCascade
 from ipforest.costs import FeatureCosts
@@ -17,6 +18,7 @@ from ipforest.solvers import MissingSolverError, available_solvers, solve, solve
 __version__ = "0.1.0"
 
 __all__ = [
+    "BranchingCascade",
     "BudgetBoost",
     "BudgetForest",
     "BudgetPrune",

@@ -21,7 +21,7 @@ from ipforest.rational import as_fraction, nonnegative_fraction
 if TYPE_CHECKING:
     from ipforest.base import BudgetedEstimator
     from ipforest.cascades.early_exit import EarlyExit
-    from ipforest.cascades.nested import NestedCascade
+    from ipforest.cascades.stages import StagedEstimator
     from ipforest.experiments.comparison import Comparison
     from ipforest.learners.budget_prune import BudgetPrune
     from ipforest.path import PruningPath
@@ -205,12 +205,12 @@ def plot_comparison(
     return axes
 
 
-def plot_stopping(model: EarlyExit | NestedCascade, *, ax: Axes | None = None) -> Axes:
+def plot_stopping(model: EarlyExit | StagedEstimator, *, ax: Axes | None = None) -> Axes:
     """Draw error against cost for all levels of a stopping rule, on the held-out examples from which it was learnt.
 
     Parameters
     ----------
-    model : EarlyExit or NestedCascade
+    model : EarlyExit, NestedCascade or BranchingCascade
         The level that was taken is ringed; a star marks where nobody stops.
     ax : matplotlib Axes, optional
         Where to draw; by default on a new figure.

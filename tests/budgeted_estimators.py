@@ -9,6 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from ipforest import (
+    BranchingCascade,
     BudgetBoost,
     BudgetedClassifier,
     BudgetForest,
@@ -124,6 +125,21 @@ CLASSIFIERS: dict[str, Make] = {
         max_cost=sum(costs.unit_costs) / 2,
         random_state=0,
     ),
+    "BranchingCascade": lambda costs: BranchingCascade(
+        RandomForestClassifier(6, max_depth=5, random_state=0),
+        max_branches=3,
+        min_support=10,
+        feature_costs=costs,
+        random_state=0,
+    ),
+    "BranchingCascade with a cap": lambda costs: BranchingCascade(
+        DecisionTreeClassifier(max_depth=4, random_state=0),
+        min_support=10,
+        stopping=CertifiedStopping(2, 10),
+        feature_costs=costs,
+        max_cost=sum(costs.unit_costs) / 2,
+        random_state=0,
+    ),
     "Adapt-Lin before a forest": lambda costs: AdaptLin(
         RandomForestClassifier(8, max_depth=5, random_state=0), feature_costs=costs, **LINEAR
     ),
@@ -148,5 +164,8 @@ REGRESSORS: dict[str, Make] = {
     ),
     "NestedCascade": lambda costs: NestedCascade(
         RandomForestRegressor(6, max_depth=5, random_state=0), feature_costs=costs, random_state=0
+    ),
+    "BranchingCascade": lambda costs: BranchingCascade(
+        RandomForestRegressor(6, max_depth=5, random_state=0), min_support=10, feature_costs=costs, random_state=0
     ),
 }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy.sparse import csr_array
 from sklearn.base import clone, is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
@@ -22,6 +23,9 @@ from ipforest.session import Seller, Unit
 ORDERS = ("importance", "path", "forward")
 
 TIE = 1e-12
+
+LOCAL_LEAF = 0.005
+"""Share of the examples that a leaf has at least in the forest in which importance is measured for each example."""
 
 
 def order_units(
@@ -67,7 +71,8 @@ def order_units(
         return _forward(estimator, X, y, validation, seller, n_jobs)
     score = _importance if order == "importance" else _persistence
     values = score(estimator, X, y, validation, seller)
-    return _by_price(seller, lambda unit: float(values[list(unit.features)].sum()))
+    worth = values @ features_of_units(seller)
+    return by_price(seller, worth, (), len(seller.paid_units()))
 
 
 def _given(features: Sequence[Any], seller: Seller) -> tuple[Unit, ...]:
@@ -80,14 +85,40 @@ def _given(features: Sequence[Any], seller: Seller) -> tuple[Unit, ...]:
     return tuple(by_index[index] for index in indices)
 
 
-def _by_price(seller: Seller, worth: Callable[[Unit], float]) -> tuple[Unit, ...]:
-    """Take the unit that is worth most per price that is left to pay, one after another."""
-    remaining, ordered = list(seller.paid_units()), list[Unit]()
-    while remaining:
-        prices = [seller.price_after(unit, ordered) for unit in remaining]
-        ratios = [worth(unit) / max(price, TIE) for unit, price in zip(remaining, prices, strict=True)]
+def features_of_units(seller: Seller) -> FloatArray:
+    """Mark with 1 the features that each unit of the seller brings, shape (n_features, n_units)."""
+    brings = np.zeros((seller.costs.n_features, seller.costs.n_units))
+    brings[np.arange(seller.costs.n_features), seller.first_unit] = 1
+    return brings
+
+
+def by_price(seller: Seller, worth: FloatArray, bought: Sequence[Unit], n_more: int) -> tuple[Unit, ...]:
+    """Add to units that are bought those that are worth most per price that is left to pay, one after another.
+
+    Parameters
+    ----------
+    seller : Seller
+    worth : ndarray of float64, shape (n_units,)
+    bought : sequence of Unit
+    n_more : int
+        How many to add at most.
+
+    Returns
+    -------
+    tuple of Unit
+        Those bought, then the others.
+    """
+    ordered = list(bought)
+    remaining = [unit for unit in seller.paid_units() if unit not in ordered]
+    for _ in range(min(n_more, len(remaining))):
+        ratios = [worth[unit.index] / price_left(seller, unit, ordered) for unit in remaining]
         ordered.append(remaining.pop(int(np.argmax(ratios))))
     return tuple(ordered)
+
+
+def price_left(seller: Seller, unit: Unit, bought: Sequence[Unit]) -> float:
+    """Compute what a unit still costs beside others, never 0."""
+    return max(seller.price_after(unit, bought), TIE)
 
 
 def _importance(estimator: Any, X: Array, y: Array, validation: tuple[Array, Array], seller: Seller) -> FloatArray:
@@ -97,6 +128,58 @@ def _importance(estimator: Any, X: Array, y: Array, validation: tuple[Array, Arr
     else:
         values = permutation_importance(model, *validation, random_state=0).importances_mean
     return np.maximum(values, 0)
+
+
+def importance_to_each(X: Array, y: Array, classify: bool) -> FloatArray:
+    """Compute how much each feature tells about each training example: its local importance in a random forest.
+
+    Parameters
+    ----------
+    X : ndarray, shape (n_samples, n_features)
+    y : ndarray, shape (n_samples,)
+    classify : bool
+        Whether y are classes.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_samples, n_features)
+        See `local_importance`.
+    """
+    kind = RandomForestClassifier if classify else RandomForestRegressor
+    return local_importance(kind(50, min_samples_leaf=LOCAL_LEAF, random_state=0).fit(X, y), X)
+
+
+def local_importance(forest: Any, X: Array) -> FloatArray:
+    """Compute by how much the tests of each feature on an example's paths lower the impurity, averaged over trees.
+
+    The mean over the examples that a tree was grown on is the importance of its features as scikit-learn has it, before
+    these are scaled to sum to 1.
+
+    Parameters
+    ----------
+    forest : RandomForestClassifier or RandomForestRegressor
+    X : ndarray, shape (n_samples, n_features)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_samples, n_features)
+
+    References
+    ----------
+    Sutera, Louppe, Huynh-Thu, Wehenkel, Geurts, "From global to local MDI variable importances for random forests and
+    when they are Shapley values", NeurIPS 2021.
+    """
+    told = np.zeros(X.shape)
+    for member in forest.estimators_:
+        tree = member.tree_
+        inner = np.flatnonzero(tree.children_left >= 0)
+        impurity = tree.weighted_n_node_samples * tree.impurity
+        below = impurity[tree.children_left[inner]] + impurity[tree.children_right[inner]]
+        gain = (impurity[inner] - below) / tree.weighted_n_node_samples[inner]
+        by_node = csr_array((gain, (inner, tree.feature[inner])), shape=(tree.node_count, X.shape[1]))
+        told += (member.decision_path(X) @ by_node).toarray()
+    mean: FloatArray = told / len(forest.estimators_)
+    return mean
 
 
 def _persistence(estimator: Any, X: Array, y: Array, validation: tuple[Array, Array], seller: Seller) -> FloatArray:
@@ -127,7 +210,7 @@ def _forward(
         losses = Parallel(n_jobs=n_jobs)(
             delayed(_loss_with)(estimator, [*columns, *unit.features], X, y, validation) for unit in remaining
         )
-        prices = [max(seller.price_after(unit, ordered), TIE) for unit in remaining]
+        prices = [price_left(seller, unit, ordered) for unit in remaining]
         gains = [loss - value for value in losses]
         best = int(
             np.argmax([gain / price if gain > 0 else gain * price for gain, price in zip(gains, prices, strict=True)])

@@ -20,6 +20,7 @@ NAMES = (
     "cstc-ranking-skewed",
     "early-exit",
     "stopping-guards",
+    "branching",
     "when-it-helps",
     "budget-search",
     "adapt-synthetic-1",

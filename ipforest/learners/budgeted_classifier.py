@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import inf
 from typing import Any, Self
 
+import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone, is_classifier
 
 from ipforest.base import BudgetedEstimator
 from ipforest.cascades.nested import NestedCascade
-from ipforest.cascades.stopping import ThresholdStopping, learn_stopping
+from ipforest.cascades.stages import StagedEstimator
+from ipforest.cascades.stopping import learn_stopping
 from ipforest.ensemble.libraries import read
 from ipforest.learners.budget_boost import BudgetBoost
 from ipforest.learners.budget_forest import BudgetForest
@@ -30,9 +31,9 @@ class BudgetedClassifier(JointFrontier):
     Parameters
     ----------
     estimators : sequence of estimator, optional
-        By default a `BudgetBoost`, a `BudgetForest` and a `NestedCascade`. Each is one of these, whose prices and
-        budget are those given here, or another classifier of trees that `ipforest.ensemble.read` reads, such as
-        LightGBM's with penalties on features; it is stopped when sure.
+        By default a `BudgetBoost`, a `BudgetForest` and a `NestedCascade`. Each is one of these or a
+        `BranchingCascade`, whose prices and budget are those given here, or another classifier of trees that
+        `ipforest.ensemble.read` reads, such as LightGBM's with penalties on features; it is stopped when sure.
     feature_costs, groups, group_fees
         See `BudgetPrune`.
     budget : number, optional
@@ -121,13 +122,13 @@ class BudgetedClassifier(JointFrontier):
             name = type(estimator).__name__
             if not is_classifier(estimator):
                 raise TypeError(f"estimators: expected classifiers, got {name}")
-            if isinstance(estimator, JointFrontier | NestedCascade):
+            if isinstance(estimator, JointFrontier | StagedEstimator):
                 if any(getattr(estimator, price) is not None for price in ("feature_costs", "groups", "group_fees")):
                     raise ValueError(f"feature_costs: expected none in {name}, whose prices are given here, got some")
                 estimator._read_parameters()
             elif isinstance(estimator, BudgetedEstimator):
                 raise TypeError(
-                    f"estimators: expected BudgetBoost, BudgetForest, NestedCascade or trees to read, got {name}"
+                    f"estimators: expected BudgetBoost, BudgetForest, a cascade of stages or trees to read, got {name}"
                 )
 
     def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
@@ -143,17 +144,18 @@ class BudgetedClassifier(JointFrontier):
             self.estimators_ += (model,)
             if isinstance(model, JointFrontier):
                 yield from model.members_
-            elif isinstance(model, NestedCascade):
-                yield self._stages(model, validation)
+            elif isinstance(model, StagedEstimator):
+                yield from self._stages(model, validation)
             else:
                 yield self._member(read(model), validation)
 
-    def _stages(self, cascade: NestedCascade, validation: Labelled) -> Member:
+    def _stages(self, cascade: StagedEstimator, validation: Labelled) -> Iterator[Member]:
         """Measure the stages of a cascade as ensembles are measured, and learn anew when to stop them."""
-        paths = cascade.paths_of(validation.X, validation.y, self._soft_error)
-        return Member(
-            cascade._policy().stopped(ThresholdStopping(), -inf),
-            float(paths.cost[:, -1].mean()),
-            float(paths.loss[:, -1].mean()),
-            learn_stopping(cascade.stopping, paths, cascade.n_folds),
-        )
+        for candidate in cascade.candidates_:
+            paths = candidate.policy.paths_of(validation.X.astype(np.float64), validation.y, self._soft_error)
+            yield Member(
+                candidate.policy,
+                float(paths.cost[:, -1].mean()),
+                float(paths.loss[:, -1].mean()),
+                learn_stopping(cascade.stopping, paths, cascade.n_folds),
+            )

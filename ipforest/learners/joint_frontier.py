@@ -24,7 +24,7 @@ from ipforest.base import (
     split_rows,
 )
 from ipforest.cascades.early_exit import EarlyExitPolicy, record_paths
-from ipforest.cascades.nested import StagesInOrder
+from ipforest.cascades.stages import StagesInOrder
 from ipforest.cascades.stopping import FittedRule, LearntStopping, learn_stopping
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest

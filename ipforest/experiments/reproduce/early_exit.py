@@ -112,7 +112,12 @@ def load(name: str, seed: int) -> Parts:
         X, y = data.X.astype(np.float64), data.y
         if letters:
             y = (y < len(data.class_names) // 2).astype(np.int64)
-    train, validation, test = SIZES[name]
+    return split_parts(X, y, SIZES[name], seed)
+
+
+def split_parts(X: Array, y: Array, sizes: tuple[int, int, int], seed: int) -> Parts:
+    """Draw so many train, validation and test examples, each class in proportion."""
+    train, validation, test = sizes
     X_train, X_rest, y_train, y_rest = train_test_split(X, y, train_size=train, stratify=y, random_state=seed)
     X_validation, X_test, y_validation, y_test = train_test_split(
         X_rest, y_rest, train_size=validation, test_size=test, stratify=y_rest, random_state=seed

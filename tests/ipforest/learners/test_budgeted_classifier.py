@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ipforest import BudgetBoost, BudgetedClassifier, BudgetForest, BudgetPrune, NestedCascade
-from ipforest.cascades.nested import StagesInOrder
+from ipforest.cascades.stages import StagesInOrder
 from ipforest.learners.joint_frontier import soft_error
 
 BOOST = BudgetBoost(6, max_leaf_nodes=4, n_lambdas=2, n_prunings=1)
@@ -78,7 +78,11 @@ def test_a_cascade_alone_is_a_classifier(parts: Any) -> None:
     [
         ([], ValueError, r"estimators: expected a sequence of estimators, got \[\]"),
         ([DecisionTreeRegressor()], TypeError, "estimators: expected classifiers, got DecisionTreeRegressor"),
-        ([BudgetPrune(TREES)], TypeError, "expected BudgetBoost, BudgetForest, NestedCascade or trees to read, got Bu"),
+        (
+            [BudgetPrune(TREES)],
+            TypeError,
+            "expected BudgetBoost, BudgetForest, a cascade of stages or trees to read, got",
+        ),
         ([BudgetBoost(feature_costs=[1] * 30)], ValueError, "feature_costs: expected none in BudgetBoost, whose pric"),
         ([BudgetBoost(0)], ValueError, "n_estimators: expected an integer >= 1, got 0"),
     ],

@@ -1,0 +1,154 @@
+"""What it brings that the next purchase depends on what was seen: branching cascades beside nested ones."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+from sklearn.ensemble import RandomForestClassifier
+
+from ipforest import datasets
+from ipforest._arrays import Array, FloatArray
+from ipforest.cascades.branching import BranchingCascade
+from ipforest.cascades.nested import NestedCascade
+from ipforest.cascades.stages import Candidate
+from ipforest.cascades.stopping import OptimalStopping, ThresholdStopping
+from ipforest.experiments.demo import Parts
+from ipforest.experiments.metrics import standard_error
+from ipforest.experiments.options import Option, choose, levels
+from ipforest.experiments.reproduce import early_exit
+from ipforest.experiments.reproduce.early_exit import N_LEVELS, split_parts
+from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
+
+BUDGETS = (2, 3, 4, 6, 8, 10)
+SIZES = {"cube": (2000, 1000, 4000), "cube_nm": (2000, 1000, 4000), "digits": (900, 400, 497)}
+"""Examples to train on, to choose on and to test on, where early-exit does not say."""
+
+DATA = ("cube", "cube_nm", "digits", "letters", "miniboone_5k")
+RULES = (ThresholdStopping(), OptimalStopping())
+NESTED, ALWAYS, BRANCHING = "nested", "always branching", "branching where it pays"
+
+
+def cells(quick: bool, seed: int) -> list[Cell]:
+    """One cell per data set and seed."""
+    data, n_seeds, trees = (("digits",), 1, 20) if quick else (DATA, 5, 60)
+    return [{"data": name, "trees": trees, "seed": seed + run} for run in range(n_seeds) for name in data]
+
+
+def run(cell: Cell) -> list[Record]:
+    """Train both cascades on the same examples, and choose for each budget on the validation examples."""
+    parts, seed = load(cell["data"], cell["seed"]), cell["seed"]
+    forest = RandomForestClassifier(cell["trees"], random_state=seed, n_jobs=1)
+    nested, branching = (
+        kind(forest, stopping=RULES, random_state=seed).fit(
+            parts.X_train, parts.y_train, parts.X_validation, parts.y_validation
+        )
+        for kind in (NestedCascade, BranchingCascade)
+    )
+    options = {
+        NESTED: _options(nested.candidates_, parts),
+        ALWAYS: _options(branching.candidates_[-1:], parts),
+        BRANCHING: _options(branching.candidates_, parts),
+    }
+    n_stages = {NESTED: len(nested.stages_)}
+    return [
+        {
+            "method": method,
+            "budget": budget,
+            "stages": n_stages.get(method, len(branching.candidates_[-1].policy.stages)),
+            **choose(found, budget)._asdict(),
+        }
+        for method, found in options.items()
+        for budget in BUDGETS
+    ]
+
+
+def load(name: str, seed: int) -> Parts:
+    """Draw train, validation and test examples; the generated sets are drawn anew for each seed."""
+    if name not in SIZES:
+        return early_exit.load(name, seed)
+    make = {"cube": datasets.cube, "cube_nm": datasets.cube_nm}.get(name)
+    data = datasets.load(name) if make is None else make(sum(SIZES[name]), seed)
+    return split_parts(data.X.astype(np.float64), data.y, SIZES[name], seed)
+
+
+def _options(candidates: tuple[Candidate, ...], parts: Parts) -> list[Option]:
+    classes = np.unique(parts.y_train)
+
+    def wrong(outputs: FloatArray, y: Array) -> FloatArray:
+        missed: FloatArray = (classes[np.argmax(outputs, axis=1)] != y).astype(np.float64)
+        return missed
+
+    return [
+        option
+        for candidate in candidates
+        for option in levels(
+            RULES, candidate.paths, candidate.policy.paths_of(parts.X_test, parts.y_test, wrong), N_LEVELS
+        )
+    ]
+
+
+def summarise(records: list[Record]) -> list[Record]:
+    """Average over seeds; the gain is over the nested cascade, seed by seed."""
+    groups: dict[tuple[str, str, float], dict[int, Record]] = {}
+    for record in records:
+        groups.setdefault((record["data"], record["method"], record["budget"]), {})[record["seed"]] = record
+    rows = []
+    for (data, method, budget), runs in groups.items():
+        nested = groups[data, NESTED, budget]
+        errors = [run["error"] for run in runs.values()]
+        gains = [nested[seed]["error"] - run["error"] for seed, run in runs.items()]
+        rows.append(
+            {
+                "data": data,
+                "method": method,
+                "budget": budget,
+                "error": float(np.mean(errors)),
+                "error_se": standard_error(errors),
+                "cost": float(np.mean([run["cost"] for run in runs.values()])),
+                "gain": float(np.mean(gains)),
+                "gain_se": standard_error(gains),
+                "stages": float(np.mean([run["stages"] for run in runs.values()])),
+                "runs": len(runs),
+            }
+        )
+    return rows
+
+
+def draw(records: list[Record], rows: list[Record]) -> Figure:
+    """Draw test error against budget, a panel per data set."""
+    data_sets = list(dict.fromkeys(row["data"] for row in rows))
+    figure = Figure(figsize=(3.4 * len(data_sets), 3.4), layout="constrained")
+    for axes, data in zip(figure.subplots(1, len(data_sets), squeeze=False)[0], data_sets, strict=True):
+        for method in (NESTED, ALWAYS, BRANCHING):
+            chosen = [row for row in rows if (row["data"], row["method"]) == (data, method)]
+            axes.errorbar(
+                [row["budget"] for row in chosen],
+                [100 * row["error"] for row in chosen],
+                [100 * row["error_se"] for row in chosen],
+                label=method,
+                marker=".",
+            )
+        axes.set(xlabel="features bought on average, at most", title=data, ylim=(0, None), xticks=BUDGETS)
+    figure.axes[0].set_ylabel("test error, %")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return figure
+
+
+def differences(quick: bool) -> list[str]:
+    """Name what the figures depend on."""
+    named = [
+        "Everything is chosen on the validation examples; cost and error of stopping levels there are cross-fitted"
+    ]
+    return [*named, "quick: digits only, 20 trees, 1 seed"] if quick else named
+
+
+EXPERIMENT = Experiment(
+    name="branching",
+    title="Cascades in which the next purchase depends on what was seen",
+    source="this package",
+    cells=cells,
+    run=run,
+    summarise=summarise,
+    draw=draw,
+    differences=differences,
+)
