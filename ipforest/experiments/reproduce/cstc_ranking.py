@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from sklearn.base import is_classifier
 from sklearn.frozen import FrozenEstimator
 
-from ipforest._arrays import FloatArray
+from ipforest._arrays import FloatArray, IntArray
 from ipforest.cascades.adaboost_rs import AdaBoostRS
 from ipforest.cascades.and_or import AndOrCascade
 from ipforest.cascades.astc import ASTC
@@ -39,7 +39,7 @@ MAX_DEPTH = 1
 """Of the boosted trees. Deeper ones need so many features each that no choice of trees is cheap."""
 
 N_BUDGETS = 12
-CHEAPEST = 75
+CHEAPEST = 60
 """The smallest budget."""
 
 SKEWED_RHO = 1e-6
@@ -190,26 +190,75 @@ def _cost_of_first(model: StagewiseRegression) -> FloatArray:
 
 
 def summarise(records: list[Record]) -> list[Record]:
-    """Return cost and quality on test data within budgets, the model chosen on validation data."""
+    """Return cost and quality on test data within budgets, the model chosen on validation data.
+
+    `saved` is the share of the cost that the first method saves at the same quality, see `_saving`.
+    """
     rows = []
     curves = list(dict.fromkeys(record["curve"] for record in records))
-    seeds = sorted({record["seed"] for record in records})
-    top = max(record["validation_cost"] for record in records)
-    for curve in curves:
-        for budget in np.geomspace(CHEAPEST, top, N_BUDGETS).tolist():
-            within = [
-                [
-                    record
-                    for record in records
-                    if (record["curve"], record["seed"]) == (curve, seed) and record["validation_cost"] <= budget
-                ]
-                for seed in seeds
-            ]
-            if all(within):
-                best = [max(points, key=lambda point: point["validation_quality"]) for points in within]
-                measured = mean_and_deviation(best, ("cost", *MEASURES))
-                rows.append({"curve": curve, "budget": round(budget), **measured, "runs": len(seeds)})
+    budgets = np.geomspace(CHEAPEST, max(record["validation_cost"] for record in records), N_BUDGETS).tolist()
+    chosen = {curve: _within([record for record in records if record["curve"] == curve], budgets) for curve in curves}
+    reference = list(chosen[curves[0]].values())
+    for curve, points in chosen.items():
+        for budget, best in points.items():
+            saved, error = (None, None) if curve == curves[0] else _saving(reference, best)
+            rows.append(
+                {
+                    "curve": curve,
+                    "budget": round(budget),
+                    **mean_and_deviation(best, ("cost", *MEASURES)),
+                    "saved": saved,
+                    "saved_se": error,
+                    "runs": len(best),
+                }
+            )
     return rows
+
+
+def _within(records: list[Record], budgets: list[float]) -> dict[float, Points]:
+    """Take each run's best model on validation data within each budget, where every run has one."""
+    runs = [[r for r in records if r["seed"] == seed] for seed in dict.fromkeys(r["seed"] for r in records)]
+    affordable = {
+        budget: [[record for record in run if record["validation_cost"] <= budget] for run in runs]
+        for budget in budgets
+    }
+    return {
+        budget: [max(run, key=lambda record: record["validation_quality"]) for run in within]
+        for budget, within in affordable.items()
+        if all(within)
+    }
+
+
+def _saving(reference: list[Points], other: Points) -> tuple[float | None, float | None]:
+    """Compute which share of another method's cost a reference saves at equal quality, and its standard error.
+
+    Mean curves over runs are compared, the reference's interpolated on a logarithmic scale of cost; the standard error
+    is the jackknife's over runs. Where the reference is nowhere as bad, its cheapest models count: it saves at least so
+    much. None where it is nowhere as good, or nowhere as cheap.
+
+    Parameters
+    ----------
+    reference : list of lists of dict
+        By budget, then by run.
+    other : list of dict
+        By run.
+    """
+    cost, quality = (np.array([[point[name] for point in runs] for runs in reference]) for name in ("cost", "quality"))
+    other_cost, other_quality = (np.array([point[name] for point in other]) for name in ("cost", "quality"))
+
+    def saved(runs: IntArray) -> float:
+        so_far, price = np.maximum.accumulate(quality[:, runs].mean(axis=1)), cost[:, runs].mean(axis=1)
+        better = np.diff(so_far, prepend=-1.0) > 0
+        aim, other_price = other_quality[runs].mean(), other_cost[runs].mean()
+        if aim > so_far[-1] or other_price < price[0]:
+            return np.nan
+        return float(1 - np.exp(np.interp(aim, so_far[better], np.log(price[better]))) / other_price)
+
+    every = np.arange(other_cost.size)
+    whole, parts = saved(every), np.array([saved(np.delete(every, run)) for run in every if every.size > 1])
+    if not np.isfinite([whole, *parts]).all():
+        return None, None
+    return whole, float(np.sqrt((every.size - 1) * np.var(parts))) if parts.size else 0.0
 
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:

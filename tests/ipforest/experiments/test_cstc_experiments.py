@@ -7,6 +7,7 @@ from ipforest import datasets
 from ipforest.experiments.rankings import COPIES, SHARES, draw_ranking, prices, proximity_exit
 from ipforest.experiments.reproduce import cstc_mnist, cstc_ranking, cstc_synthetic
 
+QUALITIES = ("quality", "validation_quality", *cstc_ranking.MEASURES)
 needs_data = pytest.mark.skipif("mnist_t10k" not in datasets.names(), reason="no data folder")
 
 
@@ -62,6 +63,25 @@ def test_the_fifth_best_counts_copies() -> None:
     np.testing.assert_array_equal(score[every], expected[0])
     np.testing.assert_array_equal(evaluated[every], expected[1])
     assert evaluated.min() < 6
+
+
+def test_a_method_twice_as_dear_can_be_replaced_at_half_the_cost() -> None:
+    records = [
+        {"curve": curve, "seed": seed, "cost": cost, "validation_cost": cost, **dict.fromkeys(QUALITIES, quality)}
+        for curve, factor in (("first", 1), ("second", 2), ("better", 2))
+        for seed in range(3)
+        for cost, quality in (
+            (100 * factor, 0.2 + 0.01 * seed),
+            (400 * factor, 0.4 + 0.01 * seed + (curve == "better")),
+        )
+    ]
+    rows = cstc_ranking.summarise(records)
+    saved = {curve: [row["saved"] for row in rows if row["curve"] == curve] for curve in ("first", "second", "better")}
+    assert saved["first"] == [None] * len(saved["first"])
+    assert saved["second"] == pytest.approx([0.5] * len(saved["second"]))
+    assert saved["better"][0] == pytest.approx(0.5)
+    assert saved["better"][-1] is None
+    assert all(row["saved_se"] == pytest.approx(0) for row in rows if row["curve"] == "second")
 
 
 @pytest.mark.slow
