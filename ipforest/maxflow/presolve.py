@@ -8,7 +8,7 @@ Three reductions, none of which changes an optimum at any lambda > 0, nor the sm
   merged: the smallest optimal set may leave them out although their parent is kept;
 - acquisitions that are met by exactly the same nodes (twins) are bought together and become one, costs added. The
   candidates share a random signature of their nodes, and are then compared exactly. Rewriting the rows and bringing the
-  flow back takes as long as several rounds of the flow, so twins are merged only where many acquisitions disappear.
+  flow back takes as long as several rounds of the flow, so twins are merged only where enough acquisitions disappear.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
     from ipforest.results import DualFlow
 
-TWIN_SHARE = 2
-"""Twins are merged when at least one acquisition in so many disappears by it."""
+TWIN_SHARE_OF_ONE_CUT, TWIN_SHARE_OF_PATHS = 2, 16
+"""Twins are merged when at least one acquisition in so many disappears by it; a path visits the rows more often."""
 ALWAYS_KEPT = -1
 FREE = -1
+LAST_ROW, N_ROWS, N_MET = 0, 1, 2
+"""Columns of the counts of `_write_rows`."""
 
 
 class Rows(NamedTuple):
@@ -92,7 +94,7 @@ class ReducedProblem:
         return Rows(self.indptr, self.indices)
 
 
-def presolve(instance: PruningInstance, twin_share: int = TWIN_SHARE) -> ReducedProblem:
+def presolve(instance: PruningInstance, twin_share: int = TWIN_SHARE_OF_PATHS) -> ReducedProblem:
     """Reduce an instance.
 
     Parameters
@@ -106,15 +108,14 @@ def presolve(instance: PruningInstance, twin_share: int = TWIN_SHARE) -> Reduced
     ReducedProblem
         Shares the arrays of the instance where nothing could be reduced.
     """
-    rows = _rows(instance)
-    acquisition, cost = _group_acquisitions(instance, twin_share)
+    acquisition, n_acquisitions = _number_acquisitions(instance, twin_share)
     row_size, indices = np.diff(instance.indptr), instance.indices
-    unchanged = cost.size == instance.n_acquisitions
+    unchanged = n_acquisitions == instance.n_acquisitions
     if not unchanged:
-        leader = _leaders(acquisition, cost.size)
-        row_size = np.zeros(instance.n_internal, dtype=np.int64)
-        indices = np.empty(instance.n_triples, dtype=np.int32)
-        _keep_leaders(rows, acquisition, leader, row_size, indices)
+        acquisition, n_acquisitions, row_size, indices = _merge_rows(_rows(instance), acquisition, n_acquisitions)
+    costly = acquisition != FREE
+    cost = np.zeros(n_acquisitions, dtype=np.int64)
+    np.add.at(cost, acquisition[costly], instance.acquisition_cost[costly])
     node = np.empty(instance.n_internal, dtype=np.int32)
     n_reduced = _merge_nodes(instance.parent, instance.gain, instance.split_cost, row_size, node)
     first = _first_members(node)
@@ -151,43 +152,56 @@ def _first_members(node: Array) -> Array:
     return np.flatnonzero(first)
 
 
-def _leaders(group: Array, n_groups: int) -> Array:
-    """Return the index of the first member of each group."""
-    leader = np.full(n_groups, group.size, dtype=np.int64)
-    members = np.flatnonzero(group >= 0)
-    np.minimum.at(leader, group[members], members)
-    return leader
-
-
-def _group_acquisitions(instance: PruningInstance, twin_share: int) -> tuple[Array, Array]:
+def _number_acquisitions(instance: PruningInstance, twin_share: int) -> tuple[Array, int]:
+    """Give the costly acquisitions numbers from 0, the same for one signature if that saves many; count the numbers."""
     costly = instance.acquisition_cost > 0
+    n_costly = int(np.count_nonzero(costly))
     signature = np.zeros(instance.n_acquisitions, dtype=np.uint64)
-    keys = np.random.default_rng(0).integers(0, 2**64, instance.n_internal, dtype=np.uint64)
-    _sign(_rows(instance), keys, signature)
-    used = costly & (signature != 0)
-    candidates = np.sort(signature[used])
+    _sign(_rows(instance), _random_keys(instance.n_internal), signature)
+    met = costly & (signature != 0)
+    candidates = np.sort(signature[met])
     n_twins = int(np.count_nonzero(candidates[1:] == candidates[:-1]))
-    group = np.full(instance.n_acquisitions, FREE, dtype=np.int32)
-    if n_twins == 0 or n_twins * twin_share < np.count_nonzero(costly):
-        group[costly] = np.arange(np.count_nonzero(costly), dtype=np.int32)
-    else:
-        _, first, inverse = np.unique(signature[used], return_index=True, return_inverse=True)
-        provisional = np.full(instance.n_acquisitions, FREE, dtype=np.int32)
-        provisional[used] = inverse
-        broken = np.zeros(first.size, dtype=bool)
-        size = np.bincount(inverse, minlength=first.size)
-        _check_groups(_rows(instance), provisional, size, broken)
-        alone = costly.copy()
-        alone[used] = broken[inverse]
-        leaders = alone.copy()
-        leaders[np.flatnonzero(used)[first[~broken]]] = True
-        number = np.cumsum(leaders, dtype=np.int32) - np.int32(1)
-        group[alone] = number[alone]
-        merged = used & ~alone
-        group[merged] = number[np.flatnonzero(used)[first]][provisional[merged]]
-    cost = np.zeros(int(group.max(initial=-1)) + 1, dtype=np.int64)
-    np.add.at(cost, group[costly], instance.acquisition_cost[costly])
-    return group, cost
+    number = np.full(instance.n_acquisitions, FREE, dtype=np.int32)
+    if n_twins == 0 or n_twins * twin_share < n_costly:
+        number[costly] = np.arange(n_costly, dtype=np.int32)
+        return number, n_costly
+    distinct, first, inverse = np.unique(signature[met], return_index=True, return_inverse=True)
+    by_first_member = np.empty(distinct.size, dtype=np.int32)
+    by_first_member[np.argsort(first)] = np.arange(distinct.size, dtype=np.int32)
+    number[met] = by_first_member[inverse]
+    unmet = costly & ~met
+    number[unmet] = np.arange(distinct.size, n_costly - n_twins, dtype=np.int32)
+    return number, n_costly - n_twins
+
+
+def _random_keys(size: int) -> Array:
+    return np.random.default_rng(0).integers(0, 2**64, size, dtype=np.uint64)
+
+
+def _merge_rows(rows: Rows, number: Array, n_numbers: int) -> tuple[Array, int, Array, Array]:
+    """Write each number of a row once; acquisitions that share a number, but not all their rows, get their own.
+
+    Returns
+    -------
+    number : ndarray of int32, shape (n_acquisitions,)
+    n_numbers : int
+    row_size : ndarray of int64, shape (n_internal,)
+    indices : ndarray of int32
+        The rows one after another, at the front.
+    """
+    size = np.bincount(number[number != FREE], minlength=n_numbers)
+    row_size = np.zeros(rows.indptr.size - 1, dtype=np.int64)
+    indices = np.empty(rows.indices.size, dtype=np.int32)
+    counts = np.zeros((n_numbers, 3), dtype=np.int32)
+    _write_rows(rows, number, row_size, indices, counts)
+    alone = np.append(counts[:, N_MET] != size * counts[:, N_ROWS], False)[number]
+    if not alone.any():
+        return number, n_numbers, row_size, indices
+    apart = number.astype(np.int64)
+    apart[alone] = n_numbers + np.arange(np.count_nonzero(alone))
+    distinct, inverse = np.unique(apart[apart != FREE], return_inverse=True)
+    number[number != FREE] = inverse
+    return _merge_rows(rows, number, distinct.size)
 
 
 @njit
@@ -199,34 +213,24 @@ def _sign(rows: Rows, keys: Array, signature: Array) -> None:
 
 
 @njit
-def _check_groups(rows: Rows, group: Array, size: Array, broken: Array) -> None:
-    """Mark groups of which some row has some members but not all."""
-    indptr, indices = rows
-    seen = np.zeros(size.size, np.int64)
-    for h in range(indptr.size - 1):
-        for x in range(indptr[h], indptr[h + 1]):
-            if group[indices[x]] >= 0:
-                seen[group[indices[x]]] += 1
-        for x in range(indptr[h], indptr[h + 1]):
-            g = group[indices[x]]
-            if g >= 0:
-                if seen[g] != size[g] and seen[g] != 0:
-                    broken[g] = True
-                seen[g] = 0
+def _write_rows(rows: Rows, number: Array, row_size: Array, written: Array, counts: Array) -> None:
+    """Write the numbers in each row, each once; count how many members and how many rows of each number there are.
 
-
-@njit
-def _keep_leaders(rows: Rows, group: Array, leader: Array, row_size: Array, kept: Array) -> None:
-    """Rewrite the rows with one member per group; write how long each is and, one after another, what is in them."""
+    ``counts``, zeros of shape (n_numbers, 3), has columns for the last row plus one, for rows and for members.
+    """
     indptr, indices = rows
     at = 0
     for h in range(indptr.size - 1):
         for x in range(indptr[h], indptr[h + 1]):
-            g = group[indices[x]]
-            if g >= 0 and leader[g] == indices[x]:
-                kept[at] = g
-                at += 1
-                row_size[h] += 1
+            g = number[indices[x]]
+            if g >= 0:
+                counts[g, N_MET] += 1
+                if counts[g, LAST_ROW] != h + 1:
+                    counts[g, LAST_ROW] = h + 1
+                    counts[g, N_ROWS] += 1
+                    written[at] = g
+                    at += 1
+                    row_size[h] += 1
 
 
 @njit

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ipforest.maxflow.network import KEPT, TUNING, Lambda, Network, Part, Tuning, build_network
-from ipforest.maxflow.presolve import ReducedProblem, presolve, reduce_flow, restore_flow, restore_row_order
+from ipforest.maxflow.presolve import (
+    TWIN_SHARE_OF_ONE_CUT,
+    ReducedProblem,
+    presolve,
+    reduce_flow,
+    restore_flow,
+    restore_row_order,
+)
 from ipforest.maxflow.subproblems import Task, solve
 from ipforest.maxflow.waves import EXACT
 from ipforest.rational import INT64_SAFE, exact_sum
@@ -92,7 +99,7 @@ def _network(instance: PruningInstance, lam: Lambda, start: DualFlow | None) -> 
             f"lam: expected gains and costs below 2^62 in integer units, got 2^{gains.bit_length()} and "
             f"2^{costs.bit_length()} at this lambda; use a lambda, prices or a resolution of fewer digits"
         )
-    reduced = presolve(instance)
+    reduced = presolve(instance, TWIN_SHARE_OF_ONE_CUT)
     network = build_network(
         reduced.parent, reduced.gain, reduced.split_cost, reduced.indptr, reduced.indices, reduced.cost
     )

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import instances, lambdas
 
-from ipforest import PruningInstance, solve
+from ipforest import PruningInstance, prune_path, solve
+from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.maxflow.presolve import ALWAYS_KEPT, FREE, presolve, reduce_flow
 from proofs.crosschecks.brute_force import brute_force
 
@@ -71,3 +72,13 @@ def test_rewriting_the_rows_or_not_gives_the_same_answer(instance, lam, twin_sha
     triple, up = reduce_flow(instance, reduced, result.flow)
     assert triple.sum() == result.flow.triple.sum()
     assert up.size == reduced.parent.size
+
+
+def test_acquisitions_that_share_a_signature_by_chance_stay_apart(monkeypatch):
+    """With equal keys the signature counts rows only, so that nearly all acquisitions look like twins."""
+    instance = synthetic_instance(5, 200, 10, n_training=500, max_price=9, seed=0)
+    expected = prune_path(instance)
+    monkeypatch.setattr("ipforest.maxflow.presolve._random_keys", lambda size: np.ones(size, dtype=np.uint64))
+    found = prune_path(instance)
+    assert found.breakpoints == expected.breakpoints
+    assert np.array_equal(found.node_breakpoint, expected.node_breakpoint)
