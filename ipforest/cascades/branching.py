@@ -67,9 +67,9 @@ class _Planner:
         seen = feature_sets([bought], self._seller)[-1]
         if not seen.size or self._max_branches == 1 or len(bought) >= BRANCHING_SIZE:
             return None, np.zeros(rows.size, dtype=np.int64)
-        prices = {unit.index: price_left(self._seller, unit, bought) for unit in self._seller.paid_units()}
-        left = np.array([unit.index for unit in self._seller.paid_units() if unit not in bought])
-        ratios = self._worth[np.ix_(rows, left)] / [prices[index] for index in left.tolist()]
+        left = [unit for unit in self._seller.paid_units() if unit not in bought]
+        prices = [price_left(self._seller, unit, bought) for unit in left]
+        ratios = self._worth[np.ix_(rows, np.array([unit.index for unit in left]))] / prices
         router = DecisionTreeRegressor(
             max_leaf_nodes=self._max_branches, min_samples_leaf=self._min_support, random_state=0
         )
