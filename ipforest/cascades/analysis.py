@@ -141,7 +141,7 @@ def neighbour_similarity(X: npt.ArrayLike, y: npt.ArrayLike, *, C: float = 0.1, 
     Raises
     ------
     ValueError
-        Fewer than three labels.
+        Fewer than three labels, or two that no feature tells apart at this C.
     """
     examples, labels = StandardScaler().fit_transform(X), np.asarray(y)
     values = np.unique(labels)
@@ -152,6 +152,8 @@ def neighbour_similarity(X: npt.ArrayLike, y: npt.ArrayLike, *, C: float = 0.1, 
         rows = (labels == low) | (labels == high)
         model = LogisticRegression(C=C, l1_ratio=1.0, solver="liblinear", random_state=random_state)
         used.append(model.fit(examples[rows], labels[rows] == high).coef_[0] != 0)
+        if not used[-1].any():
+            raise ValueError(f"C: expected enough that some feature tells labels {low} and {high} apart, got {C}")
     return jaccard(np.array(used))
 
 

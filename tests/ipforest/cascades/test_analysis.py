@@ -78,3 +78,7 @@ def test_the_criterion_sees_that_neighbouring_labels_share_features() -> None:
     assert similarity[0, 1] > similarity[0, 2]
     with pytest.raises(ValueError, match=r"^y: expected three labels or more, got 2$"):
         neighbour_similarity(features, merit > 0)
+    with pytest.raises(
+        ValueError, match=r"^C: expected enough that some feature tells labels 0 and 1 apart, got 1e-09$"
+    ):
+        neighbour_similarity(features, np.digitize(merit, places), C=1e-9)
