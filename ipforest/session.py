@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Self, TypeAlias
 
@@ -98,6 +98,8 @@ class Seller:
         Whether the model takes values that cannot be had.
     class_costs : ndarray of float64, shape (n_classes, n_classes), optional
         What predicting class j costs where i is true; the class of least expected cost is the label.
+    categories : mapping from int to tuple
+        Of columns whose values may be told by name: the names of the numbers 0, 1, 2, ...
     """
 
     costs: FeatureCosts
@@ -106,6 +108,25 @@ class Seller:
     feature_names: tuple[str, ...]
     allow_missing: bool
     class_costs: FloatArray | None = None
+    categories: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
+
+    def number(self, column: int, value: Any) -> float:
+        """Read a value: a number, the name of a category, or None or an unknown name for one that cannot be had."""
+        if isinstance(value, str) and column in self.categories:
+            names = self.categories[column]
+            return float(names.index(value)) if value in names else float("nan")
+        return float("nan") if value is None else float(value)
+
+    def numbers(self, columns: Sequence[int], values: npt.ArrayLike) -> npt.ArrayLike:
+        """Read the values of some columns, the last axis; those that are numbers stay as they are."""
+        told = np.asarray(values)
+        if told.dtype.kind not in "OUT" or not set(columns) & set(self.categories):
+            return values
+        cells = told.reshape(-1, len(columns))
+        read = [
+            [self.number(column, cell) for column, cell in zip(columns, row, strict=True)] for row in cells.tolist()
+        ]
+        return np.reshape(read, told.shape)
 
     def column(self, feature: Any) -> int:
         """Find the column of a feature given by name or number.
@@ -216,7 +237,8 @@ class Sessions:
         self._wanted = np.full(n_samples, ANSWERS, dtype=np.int32)
         for feature, values in ({} if known is None else known).items():
             column = seller.column(feature)
-            self._progress.values[:, column] = self._checked(values, (n_samples,), seller.feature_names[column])
+            told = seller.numbers([column], values)
+            self._progress.values[:, column] = self._checked(told, (n_samples,), seller.feature_names[column])
             self._progress.known[:, column] = True
         self._free = self._progress.known.copy()
         self._advance(np.arange(n_samples))
@@ -321,7 +343,7 @@ class Sessions:
         stray = (wants == ANSWERS) | (self._first_unit[wants] != unit.index)
         if stray.any():
             raise ValueError(f"rows: expected examples that want {unit}, got {told[stray][0]}, which does not")
-        block = self._checked(values, (told.size, len(unit.features)), unit.name)
+        block = self._checked(self._seller.numbers(unit.features, values), (told.size, len(unit.features)), unit.name)
         cells = np.ix_(told, np.array(unit.features))
         self._progress.values[cells] = block
         self._progress.known[cells] = True
@@ -410,7 +432,8 @@ class Session:
         self, policy: Policy, seller: Seller, known: Known | None = None, max_cost: object | None = None
     ) -> None:
         self._seller, self._max_cost = seller, max_cost
-        self._known = {seller.column(feature): _number(value) for feature, value in (known or {}).items()}
+        told = {seller.column(feature): value for feature, value in (known or {}).items()}
+        self._known = {column: seller.number(column, value) for column, value in told.items()}
         self._sessions = Sessions(policy, seller, 1, self._known, max_cost)
         self._purchases: list[Purchase] = []
 
@@ -442,7 +465,7 @@ class Session:
 
         Parameters
         ----------
-        value : number, None, sequence of these, or mapping from features to these
+        value : number, name of a category, None, sequence of these, or mapping from features to these
             None or NaN for what cannot be had. A unit of several features takes one value per feature.
 
         Raises
@@ -466,16 +489,16 @@ class Session:
 
     def _values(self, unit: Unit, value: Any) -> list[float]:
         if isinstance(value, Mapping):
-            told = {self._seller.column(feature): _number(one) for feature, one in value.items()}
+            told = {self._seller.column(feature): one for feature, one in value.items()}
             if set(told) != set(unit.features):
                 expected = ", ".join(self._seller.feature_names[feature] for feature in unit.features)
                 raise ValueError(f"{unit}: expected values of {expected}, got {', '.join(map(str, value))}")
-            return [told[feature] for feature in unit.features]
+            return [self._seller.number(feature, told[feature]) for feature in unit.features]
         several = isinstance(value, (list, tuple, np.ndarray))
-        values = [_number(one) for one in (value if several else [value])]
+        values = list(value) if several else [value]
         if len(values) != len(unit.features):
             raise ValueError(f"{unit}: expected {len(unit.features)} values, got {len(values)}")
-        return values
+        return [self._seller.number(feature, one) for feature, one in zip(unit.features, values, strict=True)]
 
     @property
     def answer(self) -> Any:
@@ -637,11 +660,6 @@ async def buy_on_demand_async(sessions: Sessions, fetch: AsyncFetch) -> Demand:
     finally:
         for task in waiting:
             task.cancel()
-
-
-def _number(value: Any) -> float:
-    """Read a value; None is one that cannot be had."""
-    return float("nan") if value is None else float(value)
 
 
 def _plain(value: float) -> float | None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ipforest._arrays import Array, BoolArray
-from ipforest.ensemble.trees import LEAF
+from ipforest.ensemble.trees import LEAF, category_table
 
 
 class TreeNodes(NamedTuple):
@@ -78,7 +78,7 @@ def join_trees(trees: Sequence[TreeNodes]) -> dict[str, Any]:
         "threshold": np.where(is_leaf, 0.0, taken("threshold").astype(np.float64)),
         "missing_left": taken("missing_left").astype(bool) & ~is_leaf,
         "category_set": np.where(sets < 0, -1, sets + first_set[tree_of_node]).astype(np.int32),
-        "left_categories": _table([row for tree in trees for row in tree.left_categories.values()]),
+        "left_categories": category_table([row for tree in trees for row in tree.left_categories.values()]),
         "value": values if values.ndim == 2 else values[:, None],
     }
 
@@ -89,16 +89,6 @@ def _breadth_first(left: Any, right: Any) -> Array:
         if left[node] != LEAF:
             order += [left[node], right[node]]
     return np.array(order)
-
-
-def _table(rows: Sequence[BoolArray]) -> BoolArray:
-    """Bring sets of categories to one width."""
-    width = max((row.size for row in rows), default=1)
-    table = np.empty((len(rows), width), dtype=bool)
-    for number, row in enumerate(rows):
-        table[number, : row.size - 1] = row[:-1]
-        table[number, row.size - 1 :] = row[-1]
-    return table
 
 
 def category_row(members: Sequence[int] | Array, *, inside: bool, others: bool, size: int = 0) -> BoolArray:

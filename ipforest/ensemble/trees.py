@@ -448,11 +448,11 @@ class Trees:
         Raises
         ------
         ValueError
-            They are for other features, compare otherwise, or test categories.
+            They are for other features, or compare otherwise.
         """
         mine, theirs = ((trees.n_features, trees.comparison, trees.dtype) for trees in (self, others))
-        if mine != theirs or len(others.left_categories):
-            raise ValueError(f"others: expected trees that test numbers as these do, {mine}, got {theirs}")
+        if mine != theirs:
+            raise ValueError(f"others: expected trees that compare as these do, {mine}, got {theirs}")
         fields: dict[str, Any] = {
             name: np.concatenate([getattr(self, name), getattr(others, name)])
             for name in (*self.NODE_FIELDS, *self.TREE_FIELDS)
@@ -460,8 +460,11 @@ class Trees:
         for name in ("left", "right"):
             below = fields[name][self.n_nodes :]
             below[below != LEAF] += self.n_nodes
+        sets = fields["category_set"][self.n_nodes :]
+        sets[sets >= 0] += len(self.left_categories)
         offsets = np.concatenate([self.tree_offsets, self.n_nodes + others.tree_offsets[1:]])
-        return replace(self, tree_offsets=offsets, **fields)
+        table = category_table([*self.left_categories, *others.left_categories])
+        return replace(self, tree_offsets=offsets, left_categories=table, **fields)
 
     def _take(self, sequence: IntArray) -> Self:
         sizes = np.diff(self.tree_offsets)[sequence]
@@ -539,3 +542,13 @@ class Trees:
 
     def _sizes(self) -> str:
         return f"{self.n_trees} trees, {self.n_nodes} nodes, {self.n_internal} internal, {self.n_features} features"
+
+
+def category_table(rows: Sequence[BoolArray]) -> BoolArray:
+    """Bring sets of categories to one width."""
+    width = max((row.size for row in rows), default=1)
+    table = np.empty((len(rows), width), dtype=bool)
+    for number, row in enumerate(rows):
+        table[number, : row.size - 1] = row[:-1]
+        table[number, row.size - 1 :] = row[-1]
+    return table

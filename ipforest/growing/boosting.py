@@ -148,7 +148,10 @@ def _boosted(like: BoostedTrees, grown: list[GrownTree]) -> BoostedTrees:
     forest = forest_of(grown, like.n_features, None, "squared_error")
     structure = {
         name: getattr(forest, name)
-        for name in ("tree_offsets", "left", "right", "feature", "threshold", "missing_left", "category_set", "value")
+        for name in (
+            *("tree_offsets", "left", "right", "feature", "threshold", "missing_left", "category_set"),
+            *("left_categories", "value"),
+        )
     }
     return replace(like, **structure, first_output=(np.arange(len(grown)) % like.base_score.size).astype(np.int32))
 

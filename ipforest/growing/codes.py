@@ -21,6 +21,7 @@ class CodeArrays(NamedTuple):
     offsets: npt.NDArray[np.int64]
     lows: npt.NDArray[np.float64]
     highs: npt.NDArray[np.float64]
+    is_category: npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,15 +36,23 @@ class CodedExamples:
         The codes of feature f are described at ``offsets[f]:offsets[f + 1]``.
     lows, highs : ndarray of float64, shape (n_codes,)
         Least and largest value under each code.
+    is_category : ndarray of bool, shape (n_features,)
+        Whether the values of a feature are categories, which have no order: each has its own code.
     """
 
     codes: npt.NDArray[Any]
     offsets: npt.NDArray[np.int64]
     lows: npt.NDArray[np.float64]
     highs: npt.NDArray[np.float64]
+    is_category: npt.NDArray[np.bool_]
 
     @classmethod
-    def from_examples(cls, X: npt.NDArray[np.float32], max_bins: int | None = None) -> CodedExamples:
+    def from_examples(
+        cls,
+        X: npt.NDArray[np.float32],
+        max_bins: int | None = None,
+        is_category: npt.NDArray[np.bool_] | None = None,
+    ) -> CodedExamples:
         """Code examples.
 
         Parameters
@@ -53,6 +62,8 @@ class CodedExamples:
         max_bins : int, optional
             With it, at most so many codes per feature, with about equally many examples each; without it, each
             distinct value has its own code.
+        is_category : ndarray of bool, shape (n_features,), optional
+            Which features are categories, integers from 0 to `MAX_BINS` - 1; by default none.
 
         Raises
         ------
@@ -60,7 +71,11 @@ class CodedExamples:
             `max_bins` is not in 2..255.
         """
         check_max_bins(max_bins)
-        columns = [_code(column, max_bins) for column in np.ascontiguousarray(X.T)]
+        categories = np.zeros(X.shape[1], dtype=bool) if is_category is None else is_category
+        columns = [
+            _code(column, None if is_unordered else max_bins)
+            for column, is_unordered in zip(np.ascontiguousarray(X.T), categories, strict=True)
+        ]
         lows = [low for _, low, _ in columns]
         sizes = np.array([low.size for low in lows], dtype=np.int64)
         dtype = next(kind for kind in (np.uint8, np.int32) if sizes.max() <= np.iinfo(kind).max)
@@ -69,6 +84,7 @@ class CodedExamples:
             offsets=read_only(np.concatenate([[0], np.cumsum(sizes)])),
             lows=read_only(np.concatenate(lows).astype(np.float64)),
             highs=read_only(np.concatenate([high for _, _, high in columns]).astype(np.float64)),
+            is_category=read_only(categories),
         )
 
     @property
@@ -84,7 +100,7 @@ class CodedExamples:
     @property
     def arrays(self) -> CodeArrays:
         """What the kernels read."""
-        return CodeArrays(self.codes, self.offsets, self.lows, self.highs)
+        return CodeArrays(self.codes, self.offsets, self.lows, self.highs, self.is_category)
 
 
 def check_max_bins(max_bins: object) -> None:

@@ -12,11 +12,22 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 
 from ipforest.ensemble.forest import Forest
+from ipforest.ensemble.trees import category_table
 from ipforest.growing import loop
 from ipforest.growing.acquisition import AcquisitionState
 from ipforest.growing.codes import CodedExamples
 from ipforest.growing.impurities import Gradient, Impurity
-from ipforest.growing.splitting import EXPECTED, MAX_DRAWS, MINIMAX, TOTAL, Criterion, Examples, Scratch
+from ipforest.growing.splitting import (
+    EXPECTED,
+    LEFT,
+    MAX_DRAWS,
+    MINIMAX,
+    RIGHT,
+    TOTAL,
+    Criterion,
+    Examples,
+    Scratch,
+)
 
 Reduction: TypeAlias = Literal["minimax", "expected", "total"]
 REDUCTIONS: dict[str, int] = {"minimax": MINIMAX, "expected": EXPECTED, "total": TOTAL}
@@ -40,6 +51,9 @@ class GrownTree:
         Weight of the training examples.
     n_samples : ndarray of int64, shape (n_nodes,)
     impurity : ndarray of float64, shape (n_nodes,)
+    category_set : ndarray of int32, shape (n_nodes,)
+    left_categories : ndarray of bool, shape (n_sets, n_categories + 1)
+        As in `ipforest.ensemble.Trees`; missing and unknown categories, and those of no example of the node, go right.
     """
 
     left: npt.NDArray[np.int32]
@@ -51,6 +65,8 @@ class GrownTree:
     weight: npt.NDArray[np.float64]
     n_samples: npt.NDArray[np.int64]
     impurity: npt.NDArray[np.float64]
+    category_set: npt.NDArray[np.int32]
+    left_categories: npt.NDArray[np.bool_]
 
     @property
     def n_nodes(self) -> int:
@@ -206,9 +222,10 @@ class Grower:
         self, examples: CodedExamples, data: Examples, width: int, acquisition: AcquisitionState, seed: int
     ) -> GrownTree:
         n = data.rows.size
-        tree = _empty_tree(self._most_nodes(n), width)
-        spare = Examples(*map(np.empty_like, data))
         sizes = np.diff(examples.offsets)
+        n_categories = int(sizes[examples.is_category].max(initial=0))
+        tree = _empty_tree(self._most_nodes(n), width, n_categories)
+        spare = Examples(*map(np.empty_like, data))
         n_nodes = loop.grow_tree(
             np.uint64(seed),
             examples.arrays,
@@ -220,9 +237,9 @@ class Grower:
             self._tables(sizes, n, width),
             tree,
             _open_nodes(self._most_open(n), examples.n_features),
-            _scratch(int(sizes.max()), n, width),
+            _scratch(int(sizes.max()), n, width, n_categories),
         )
-        return self._finished(tree, n_nodes)
+        return self._finished(tree, n_nodes, examples)
 
     @property
     def _criterion(self) -> Criterion:
@@ -267,24 +284,48 @@ class Grower:
             n_tables = min(self._most_open(n_examples), TABLE_BYTES // (8 * n_cells * width))
         return loop.Tables(offsets, np.empty((max(1, n_tables), n_cells, width)), np.empty(n_tables, dtype=np.int32))
 
-    def _finished(self, tree: loop.TreeArrays, n_nodes: int) -> GrownTree:
+    def _finished(self, tree: loop.TreeArrays, n_nodes: int, examples: CodedExamples) -> GrownTree:
         statistics = tree.statistics[:n_nodes]
-        left, right = tree.left[:n_nodes], tree.right[:n_nodes]
+        left, right = tree.left[:n_nodes].copy(), tree.right[:n_nodes].copy()
+        missing_left = tree.missing_left[:n_nodes].copy()
+        feature, side = tree.feature[:n_nodes], tree.side[:n_nodes]
+        tests = np.flatnonzero((feature >= 0) & examples.is_category[feature])
+        swapped = tests[missing_left[tests]]
+        left[swapped], right[swapped], missing_left[swapped] = right[swapped], left[swapped], False
+        category_set = np.full(n_nodes, -1, dtype=np.int32)
+        category_set[tests] = np.arange(tests.size)
+        goes_left = side[tests] == np.where(np.isin(tests, swapped), RIGHT, LEFT)[:, None]
         if isinstance(self.impurity, Gradient):
             value = -statistics[:, :1] / np.maximum(statistics[:, 1:2] + self.impurity.l2, np.finfo(float).tiny)
         else:
             value = statistics[:, :-1] / statistics[:, :-1].sum(axis=1, keepdims=True)
         return GrownTree(
-            left=left.copy(),
-            right=right.copy(),
-            feature=tree.feature[:n_nodes].copy(),
-            threshold=tree.threshold[:n_nodes].copy(),
-            missing_left=tree.missing_left[:n_nodes].copy(),
+            left=left,
+            right=right,
+            feature=feature.copy(),
+            threshold=np.where(category_set < 0, tree.threshold[:n_nodes], 0.0),
+            missing_left=missing_left,
             value=value,
             weight=tree.weight[:n_nodes].copy(),
             n_samples=statistics[:, -1].astype(np.int64),
             impurity=tree.impurity[:n_nodes].copy(),
+            category_set=category_set,
+            left_categories=_sets_of_categories(goes_left, feature[tests], examples),
         )
+
+
+def _sets_of_categories(
+    goes_left: npt.NDArray[np.bool_], features: npt.NDArray[np.int32], examples: CodedExamples
+) -> npt.NDArray[np.bool_]:
+    """Turn sets of codes (n_sets, n_codes) into sets of the categories under them; all others are in none."""
+    names = [
+        examples.lows[examples.offsets[feature] : examples.offsets[feature + 1]].astype(np.int64)
+        for feature in features
+    ]
+    sets = np.zeros((len(names), max((int(name[-1]) + 1 for name in names), default=0) + 1), dtype=bool)
+    for row, name, left in zip(sets, names, goes_left, strict=True):
+        row[name] = left[: name.size]
+    return sets
 
 
 def bootstrap_counts(n_samples: int, random_state: np.random.RandomState) -> npt.NDArray[np.float64]:
@@ -307,6 +348,10 @@ def forest_of(trees: Sequence[GrownTree], n_features: int, classes: npt.NDArray[
     def joined(name: str) -> npt.NDArray[Any]:
         return np.concatenate([getattr(tree, name) for tree in trees])
 
+    sets = [row for tree in trees for row in tree.left_categories]
+    category_set = joined("category_set")
+    category_set[category_set >= 0] = np.arange(len(sets))
+
     return Forest(
         tree_offsets=offsets,
         left=children("left"),
@@ -321,6 +366,8 @@ def forest_of(trees: Sequence[GrownTree], n_features: int, classes: npt.NDArray[
         n_features=n_features,
         classes=classes,
         criterion=criterion,
+        category_set=category_set,
+        left_categories=category_table(sets),
     )
 
 
@@ -335,13 +382,15 @@ def _weighted_rows(
     return rows, np.asarray(weights, dtype=np.float64)[rows]
 
 
-def _empty_tree(capacity: int, width: int) -> loop.TreeArrays:
+def _empty_tree(capacity: int, width: int, n_categories: int) -> loop.TreeArrays:
     integers = {"parent", "left", "right", "feature", "depth", "cut_code", "table"}
     long_integers = {"start", "stop"}
 
     def column(name: str) -> npt.NDArray[Any]:
         if name == "statistics":
             return np.empty((capacity, width))
+        if name == "side":
+            return np.empty((capacity, n_categories), dtype=np.uint8)
         if name == "missing_left":
             return np.empty(capacity, dtype=np.bool_)
         return np.empty(
@@ -359,7 +408,7 @@ def _open_nodes(capacity: int, n_features: int) -> loop.OpenNodes:
     )
 
 
-def _scratch(most_codes: int, n_examples: int, width: int) -> Scratch:
+def _scratch(most_codes: int, n_examples: int, width: int, n_categories: int) -> Scratch:
     n_runs = min(most_codes, n_examples)
     return Scratch(
         keys=np.empty(n_examples, dtype=np.int64),
@@ -370,4 +419,5 @@ def _scratch(most_codes: int, n_examples: int, width: int) -> Scratch:
         left=np.empty(width),
         right=np.empty(width),
         draws=np.empty(MAX_DRAWS),
+        side=np.empty(n_categories, dtype=np.uint8),
     )

@@ -79,6 +79,8 @@ class LookaheadGrower:
             weight=sums.sum(axis=1),
             n_samples=np.array([rows.size for rows in members]),
             impurity=_gini(sums),
+            category_set=np.full(left.size, -1, dtype=np.int32),
+            left_categories=np.empty((0, 1), dtype=bool),
         )
 
     def best_split(self, X: Array, counts: FloatArray) -> tuple[int, float]:

@@ -13,6 +13,7 @@ from ipforest.growing.codes import CodeArrays
 from ipforest.growing.impurities import GRADIENT, impurity
 from ipforest.growing.random_numbers import mix, shuffle
 from ipforest.growing.splitting import CONSTANT, TOTAL, Criterion, Cut, Examples, Scratch, cut_of_feature, fill_table
+from ipforest.growing.splitting import LEFT as SIDE_LEFT
 
 LEAF = -1
 NO_LIMIT = -1
@@ -39,7 +40,10 @@ class Limits(NamedTuple):
 
 
 class TreeArrays(NamedTuple):
-    """A tree as it grows; children are numbered after their parents."""
+    """A tree as it grows; children are numbered after their parents.
+
+    ``side`` (n_nodes, n_codes) tells where the categories go that a node tests; it is empty without categories.
+    """
 
     parent: npt.NDArray[np.int32]
     left: npt.NDArray[np.int32]
@@ -56,6 +60,7 @@ class TreeArrays(NamedTuple):
     cut_code: npt.NDArray[np.int32]
     merit: npt.NDArray[np.float64]
     table: npt.NDArray[np.int32]
+    side: npt.NDArray[np.uint8]
 
 
 class Tables(NamedTuple):
@@ -208,6 +213,8 @@ def find_split(
         merit = merit_of(criterion, cut.reduction, price, node_impurity, limits)
         if merit > best_merit or (merit == best_merit > -np.inf and cut.reduction > best.reduction):
             best, best_merit, best_feature = cut, merit, feature
+            if codes.is_category[feature]:
+                tree.side[node] = scratch.side
     if best_feature < 0:
         return 0
     tree.feature[node] = best_feature
@@ -228,14 +235,20 @@ def partition(
     start: int,
     stop: int,
     spare: Examples,
+    side: npt.NDArray[np.uint8],
 ) -> int:
-    """Move the examples that go left to the front, keeping their order; return where the others begin."""
+    """Move the examples that go left to the front, keeping their order; return where the others begin.
+
+    ``side`` tells where each code goes; it is empty where codes are compared with ``cut_code``.
+    """
     has_gradient = examples.gradient.size > 0
     front, n_right = start, 0
     for j in range(start, stop):
         row = examples.rows[j]
         code = code_row[row]
-        goes_left = missing_left if code == n_codes else code <= cut_code
+        goes_left = missing_left
+        if code < n_codes:
+            goes_left = side[code] == SIDE_LEFT if side.size > 0 else code <= cut_code
         if goes_left:
             examples.rows[front] = row
             examples.label[front] = examples.label[j]
@@ -472,6 +485,7 @@ def grow_tree(
             start,
             stop,
             spare,
+            tree.side[node] if codes.is_category[feature] else tree.side[node, :0],
         )
         if not has_missing(codes, feature, examples, start, stop):
             tree.missing_left[node] = 2 * middle > start + stop

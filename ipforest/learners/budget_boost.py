@@ -56,6 +56,10 @@ class BudgetBoost(GrownFrontier):
         Penalty on squared leaf values.
     max_bins : int or None, default=64
         Thresholds lie between so many bins per feature; with None between any two values.
+    categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
+        Columns of categories, as in scikit-learn's ``HistGradientBoostingClassifier``: none, those of a data frame with
+        dtype "category", a mask, column numbers or names. A test asks whether an example has one of a set of
+        categories; missing and unknown ones, and those that no training example of the node has, go the same way.
     n_lambdas : int, default=10
         Prices, falling geometrically.
     n_prunings : int, default=4
@@ -100,6 +104,7 @@ class BudgetBoost(GrownFrontier):
         min_samples_leaf: int = 5,
         l2: float = 1.0,
         max_bins: int | None = 64,
+        categorical_features: Any = "from_dtype",
         n_lambdas: int = 10,
         n_prunings: int = 4,
         refit: str | None = "newton",
@@ -118,6 +123,7 @@ class BudgetBoost(GrownFrontier):
         self.min_samples_leaf = min_samples_leaf
         self.l2 = l2
         self.max_bins = max_bins
+        self.categorical_features = categorical_features
         self.n_lambdas = n_lambdas
         self.n_prunings = n_prunings
         self.refit = refit
@@ -146,7 +152,7 @@ class BudgetBoost(GrownFrontier):
 
     def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[BoostedTrees]:
         X = np.ascontiguousarray(training.X, dtype=np.float32)
-        coded = CodedExamples.from_examples(X, self.max_bins)
+        coded = CodedExamples.from_examples(X, self.max_bins, self.categories_.mask(X.shape[1]))
         data = Boosting(X, coded, training.y, training.weight, self.classes_, self.costs_, self.learning_rate)
         paying = sample_of(training, MOST_COST_ROWS, random)
         start = data.start()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
 
-from ipforest._arrays import FloatArray
+from ipforest._arrays import FloatArray, IntArray
 from ipforest.base import check_integer
+from ipforest.cascades.stages import StagesInOrder, feature_sets, stage_sizes, stages_in_order
+from ipforest.cascades.unit_order import by_price, features_of_units
 from ipforest.ensemble.forest import Forest
 from ipforest.growing import (
     AcquisitionState,
@@ -26,11 +30,13 @@ from ipforest.learners.forest_pruner import Labelled
 from ipforest.learners.joint_frontier import (
     MOST_COST_ROWS,
     GrownFrontier,
+    Member,
     price_scale,
     sample_of,
     spread_prunings,
 )
 from ipforest.path import prune_path
+from ipforest.policy import TreesInOrder
 from ipforest.results import Pruning
 
 DEAREST, CHEAPEST = 0.1, 0.01
@@ -51,8 +57,10 @@ class BudgetForest(GrownFrontier):
     Forests are grown at several prices, the first at none; an example pays for a unit in the first tree that tests it,
     and has it in all that follow. Each is pruned along the exact path, by the errors of each tree on the examples that
     it was not grown on. What the training examples buy in a pruned forest is then free: a new forest of deep trees is
-    *regrown* on that alone, so each example is judged by all that was bought for it. On validation examples it is
-    learnt when to stop buying. All of that gives one frontier of cost and error.
+    *regrown* on that alone, so each example is judged by all that was bought for it. Where the same units serve all
+    examples, what most of them buy is enough: *nested* forests on the first 1, 2, 3, ... of these units replace one
+    another as an example buys them. On validation examples it is learnt when to stop buying. All of that gives one
+    frontier of cost and error.
 
     Parameters
     ----------
@@ -65,12 +73,20 @@ class BudgetForest(GrownFrontier):
         Where splits are priced, leaves have at least 5 examples and a 200th of all.
     max_bins : int or None, default=64
         Thresholds lie between so many bins per feature; with None between any two values.
+    categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
+        Columns of categories, as in scikit-learn's ``HistGradientBoostingClassifier``: none, those of a data frame with
+        dtype "category", a mask, column numbers or names. A test asks whether an example has one of a set of
+        categories; missing and unknown ones, and those that no training example of the node has, go the same way.
+        Nested forests are not tried then.
     n_lambdas : int, default=4
         Prices at which forests are grown, no price included.
     n_prunings : int, default=5
         Prunings of each of them that are tried; 0 to prune nothing.
     regrow : bool, default=True
         Whether trees are grown anew on what a pruned forest buys.
+    nested : bool, default=True
+        Whether nested forests are tried, unless nobody is stopped: with units in the order of how many examples buy
+        them in all the other forests, per price, and with units in the order of their importance there, per price.
     n_lookahead : int, default=0
         Trees of one more forest, whose splits look one level ahead (`LookaheadGrower`); 0 to grow none. It finds
         features that only tell which others matter, such as a context.
@@ -103,9 +119,11 @@ class BudgetForest(GrownFrontier):
         max_features: int | None = None,
         min_samples_leaf: int = 1,
         max_bins: int | None = 64,
+        categorical_features: Any = "from_dtype",
         n_lambdas: int = 4,
         n_prunings: int = 5,
         regrow: bool = True,
+        nested: bool = True,
         n_lookahead: int = 0,
         loss: str = "gini",
         stopping: Any = None,
@@ -121,9 +139,11 @@ class BudgetForest(GrownFrontier):
         self.max_features = max_features
         self.min_samples_leaf = min_samples_leaf
         self.max_bins = max_bins
+        self.categorical_features = categorical_features
         self.n_lambdas = n_lambdas
         self.n_prunings = n_prunings
         self.regrow = regrow
+        self.nested = nested
         self.n_lookahead = n_lookahead
         self.loss = loss
         self.stopping = stopping
@@ -144,9 +164,40 @@ class BudgetForest(GrownFrontier):
         if self.loss not in ("gini", "entropy", "misclassification"):
             raise ValueError(f"loss: expected 'gini', 'entropy' or 'misclassification', got {self.loss!r}")
 
+    def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
+        members = [*super()._train(training, validation, random)]
+        yield from members
+        if self.nested and self._stops and not self.categories_.columns and self._seller().paid_units():
+            forests = [member.policy.trees for member in members if isinstance(member.policy, TreesInOrder)]
+            yield from self._nested_forests([*forests], training, validation, random)
+
+    def _nested_forests(
+        self, forests: Sequence[Any], training: Labelled, validation: Labelled, random: Any
+    ) -> Iterator[Member]:
+        """Train forests on the first units of two orders: what examples buy, and what lowers the impurity."""
+        sample, seller = sample_of(training, MOST_COST_ROWS, random).X, self._seller()
+        bought = np.mean([(forest.feature_usage(sample) > 0).mean(axis=0) for forest in forests], axis=0)
+        n_units = len(seller.paid_units())
+        for worth in (bought, impurity_reductions(forests[1])):
+            units = by_price(seller, worth @ features_of_units(seller), (), n_units)
+            sets = feature_sets([units[:size] for size in stage_sizes(n_units)], seller)
+            models = [self._fitted_on(features, training, random) for features in sets]
+            policy = StagesInOrder(stages_in_order(models, sets), self.costs_, self.max_cost)
+            yield self._staged_member(policy, validation, self.stopping)
+
+    def _fitted_on(self, features: IntArray, training: Labelled, random: Any) -> Any:
+        """Train a forest on some features, or the shares of the classes on none."""
+        model: Any = DummyClassifier()
+        if features.size:
+            seed = int(random.randint(2**31))
+            model = RandomForestClassifier(self.n_estimators, min_samples_leaf=self.min_samples_leaf, random_state=seed)
+        return model.fit(training.X[:, features], training.y, sample_weight=training.weight)
+
     def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Forest]:
+        if self.n_lookahead and self.categories_.columns:
+            raise ValueError(f"n_lookahead: expected 0 with categories, which have no order, got {self.n_lookahead}")
         X = np.ascontiguousarray(training.X, dtype=np.float32)
-        coded = CodedExamples.from_examples(X, self.max_bins)
+        coded = CodedExamples.from_examples(X, self.max_bins, self.categories_.mask(X.shape[1]))
         labels = np.searchsorted(self.classes_, training.y)
         data = _Training(X, coded, labels, training.weight, self.classes_)
         paying = sample_of(training, MOST_COST_ROWS, random)
@@ -207,6 +258,14 @@ class BudgetForest(GrownFrontier):
             return tree
 
         return _bagged(grow, self.n_estimators, data, random)
+
+
+def impurity_reductions(forest: Forest) -> FloatArray:
+    """Sum up by how much the tests of each feature lower the impurity of the training examples (mean decrease)."""
+    total = forest.weight * forest.impurity
+    inner = forest.internal_nodes
+    lowered = total[inner] - total[forest.left[inner]] - total[forest.right[inner]]
+    return np.asarray(np.bincount(forest.feature[inner], lowered, forest.n_features), dtype=np.float64)
 
 
 class _Training(NamedTuple):

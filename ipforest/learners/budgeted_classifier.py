@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone, is_classifier
 
 from ipforest.base import BudgetedEstimator
 from ipforest.cascades.nested import NestedCascade
 from ipforest.cascades.stages import StagedEstimator
-from ipforest.cascades.stopping import learn_stopping
 from ipforest.ensemble.libraries import read
 from ipforest.learners.budget_boost import BudgetBoost
 from ipforest.learners.budget_forest import BudgetForest
@@ -145,17 +143,7 @@ class BudgetedClassifier(JointFrontier):
             if isinstance(model, JointFrontier):
                 yield from model.members_
             elif isinstance(model, StagedEstimator):
-                yield from self._stages(model, validation)
+                for candidate in model.candidates_:
+                    yield self._staged_member(candidate.policy, validation, model.stopping, model.n_folds)
             else:
                 yield self._member(read(model), validation)
-
-    def _stages(self, cascade: StagedEstimator, validation: Labelled) -> Iterator[Member]:
-        """Measure the stages of a cascade as ensembles are measured, and learn anew when to stop them."""
-        for candidate in cascade.candidates_:
-            paths = candidate.policy.paths_of(validation.X.astype(np.float64), validation.y, self._soft_error)
-            yield Member(
-                candidate.policy,
-                float(paths.cost[:, -1].mean()),
-                float(paths.loss[:, -1].mean()),
-                learn_stopping(cascade.stopping, paths, cascade.n_folds),
-            )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import inf
 from typing import Any, NamedTuple, Self
 
@@ -25,7 +26,8 @@ from ipforest.base import (
 )
 from ipforest.cascades.early_exit import EarlyExitPolicy, record_paths
 from ipforest.cascades.stages import StagesInOrder
-from ipforest.cascades.stopping import FittedRule, LearntStopping, learn_stopping
+from ipforest.cascades.stopping import FittedRule, LearntStopping, StoppingRule, learn_stopping
+from ipforest.categories import Categories
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.growing.codes import check_max_bins
@@ -34,7 +36,7 @@ from ipforest.path import PruningPath
 from ipforest.policy import Policy, TreesInOrder
 from ipforest.rational import nonnegative_fraction
 from ipforest.results import Pruning
-from ipforest.session import Sessions
+from ipforest.session import Seller, Sessions
 
 N_FOLDS = 5
 MOST_COST_ROWS = 2000
@@ -137,12 +139,15 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         The place on the frontier that was taken.
     trees_ : TreesInOrder or StagesInOrder
         The trees that predict, or the stages of a cascade.
+    categories_ : Categories
+        Which columns are categories.
     costs_ : FeatureCosts
     n_features_in_ : int
     classes_ : ndarray, shape (n_classes,)
     """
 
     stopping: Any = None
+    categorical_features: Any = None
     validation_fraction: float | None
 
     @abstractmethod
@@ -163,7 +168,10 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
     ) -> Self:
         self._read_parameters()
         check_validation_part(X_val, y_val)
-        examples, targets = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan")
+        self.categories_ = Categories.of(X, self.categorical_features)
+        numbers = self.categories_.numbers(X)
+        examples, targets = validate_data(self, numbers, y, dtype=np.float32, ensure_all_finite="allow-nan")
+        self.categories_.check(examples)
         check_classification_targets(targets)
         self.costs_ = self._read_costs()
         self.classes_ = np.unique(targets)
@@ -185,11 +193,22 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         self._choose()
         return self
 
+    def _checked(self, X: npt.ArrayLike) -> Array:
+        return super()._checked(self.categories_.numbers(X))
+
+    def _seller(self) -> Seller:
+        return replace(super()._seller(), categories=self.categories_.names)
+
     def _read_parameters(self) -> None:
         for name, value in (("budget", self.budget), ("max_cost", self.max_cost)):
             optional_number(value, name)
         check_share(self.validation_fraction, "validation_fraction")
         self._check_training()
+
+    @property
+    def _stops(self) -> bool:
+        """Whether anybody may be stopped."""
+        return self.stopping is None or bool(self.stopping)
 
     def _member(self, trees: Forest | BoostedTrees, validation: Labelled) -> Member:
         """Measure an ensemble, and learn when to stop it."""
@@ -199,10 +218,22 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         loss = self._soft_error
         lost = float(loss(sessions.outputs, validation.y).mean())
         learnt: tuple[LearntStopping, ...] = ()
-        if self.stopping is None or self.stopping:
+        if self._stops:
             paths = record_paths(policy, seller, validation.X, validation.y, self.max_cost, loss)
             learnt = learn_stopping(self.stopping, paths, N_FOLDS)
         return Member(policy, float(sessions.paid.mean()), lost, learnt)
+
+    def _staged_member(
+        self,
+        policy: StagesInOrder,
+        validation: Labelled,
+        stopping: StoppingRule | Sequence[StoppingRule] | None,
+        n_folds: int = N_FOLDS,
+    ) -> Member:
+        """Measure stages as ensembles are measured, and learn when to stop them."""
+        paths = policy.paths_of(validation.X.astype(np.float64), validation.y, self._soft_error)
+        cost, loss = float(paths.cost[:, -1].mean()), float(paths.loss[:, -1].mean())
+        return Member(policy, cost, loss, learn_stopping(stopping, paths, n_folds))
 
     def _soft_error(self, outputs: FloatArray, y: Array) -> FloatArray:
         return soft_error(outputs, y, self.classes_)

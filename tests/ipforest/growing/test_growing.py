@@ -423,7 +423,7 @@ def test_the_quick_search_for_gradients_finds_the_cut_of_the_general_one(min_sam
             )
             node = table.sum(axis=0)
             impurity = second_order_loss(node[0], node[1] + 0.5)
-            scratch = _scratch(n_codes, int(counts.sum()) + n_codes, 3)
+            scratch = _scratch(n_codes, int(counts.sum()) + n_codes, 3, 0)
             runs = runs_of_table(table, scratch)
             general = best_cut(runs, np.uint64(0), lows[::2], lows[1::2], criterion, node, impurity, scratch)
             quick = best_gradient_cut(table, lows[::2], lows[1::2], 0.5, min_samples_leaf, node, impurity)

@@ -49,7 +49,7 @@ def test_cascades_and_trees_are_measured_as_the_others(fitted: BudgetedClassifie
     X, y = parts[2:]
     member = fitted.members_[place]
     alone = clone(fitted)
-    for name in ("costs_", "classes_", "n_features_in_"):
+    for name in ("categories_", "costs_", "classes_", "n_features_in_"):
         setattr(alone, name, getattr(fitted, name))
     alone.members_ = (member,)
     alone._policy = lambda: member.policy  # type: ignore[method-assign]

@@ -12,11 +12,15 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ipforest import BudgetBoost, BudgetForest, FeatureCosts, PruningInstance, datasets, prune_path
+from ipforest.cascades.stages import StagesInOrder
+from ipforest.cascades.stopping import ThresholdStopping
 from ipforest.ensemble import BoostedTrees, Forest
 from ipforest.growing import CodedExamples, Gradient, Grower
 from ipforest.growing.boosting import Boosting
 from ipforest.learners.alternation import alternate, penalised_loss
 from ipforest.learners.joint_frontier import Frontier, Member, spread_prunings
+from ipforest.policy import TreesInOrder
+from ipforest.session import Sessions
 
 QUICK_BOOST = BudgetBoost(12, max_leaf_nodes=4, n_lambdas=3, n_prunings=2, random_state=0)
 QUICK_FOREST = BudgetForest(5, n_lambdas=2, n_prunings=2, random_state=0)
@@ -45,7 +49,9 @@ def test_each_budget_gets_the_best_that_validation_knows_of(fitted: tuple[Any, A
 
 def test_members_are_what_they_are_measured_to_be(fitted: tuple[Any, Any, Any]) -> None:
     model, X, y = fitted
-    for member in model.members_:
+    grown = [member for member in model.members_ if isinstance(member.policy, TreesInOrder)]
+    assert len(grown) > 5
+    for member in grown:
         trees = member.policy.trees
         assert isinstance(trees, BoostedTrees | Forest)
         assert trees.cost(X, model.costs_).mean() == pytest.approx(member.cost)
@@ -62,6 +68,28 @@ def test_nobody_is_stopped_without_rules() -> None:
         trees = model.trees_.trees
         np.testing.assert_array_equal(model.cost(X), trees.cost(X, model.costs_))
         assert model.at_budget(0).cost(X).max() == 0
+
+
+def test_nested_forests_replace_one_another_in_the_order_of_what_is_bought() -> None:
+    """Only the third feature tells anything: of both orders it is the first, and one purchase is worth it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    y = (X[:, 2] > 0).astype(int)
+    model = clone(QUICK_FOREST).set_params(stopping=ThresholdStopping()).fit(X, y, X, y)
+    nested = [member for member in model.members_ if isinstance(member.policy, StagesInOrder)]
+    assert len(nested) == 2
+    for member in nested:
+        assert member.cost == 5
+        (learnt,) = member.learnt
+        assert learnt.curve.error[learnt.curve.within(1)] < 0.1
+        policy = member.stopped(learnt.rule, -0.5, np.zeros(5, dtype=bool))
+        sessions = Sessions(policy, model._seller(), 300)
+        assert set(sessions.wanted) == {2}
+        sessions.see(X)
+        assert sessions.paid.mean() < 2
+        assert np.mean(sessions.labels(sessions.outputs) == y) > 0.95
+    without = clone(model).set_params(nested=False).fit(X, y, X, y)
+    assert len(without.members_) == len(model.members_) - 2
 
 
 @pytest.mark.parametrize("quick", [QUICK_BOOST, QUICK_FOREST])

@@ -1,0 +1,124 @@
+"""Categories in BudgetBoost and BudgetForest: found by dtype, number or name, told by name, in whatever order."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from ipforest import BudgetBoost, BudgetForest
+from ipforest.categories import Categories
+from ipforest.ensemble import read, write
+
+BOOST = BudgetBoost(12, max_leaf_nodes=4, n_lambdas=3, n_prunings=2, random_state=0)
+FOREST = BudgetForest(5, n_lambdas=2, n_prunings=2, random_state=0)
+COLOURS = np.array(["amber", "blue", "crimson", "denim", "ecru", "fawn", "green"])
+WARM = ("amber", "crimson", "fawn")
+
+
+def colours(seed: int = 0, n_samples: int = 400) -> tuple[pd.DataFrame, Any]:
+    """Draw examples that are positive where the colour is warm, or else the number large; some cells are missing."""
+    rng = np.random.default_rng(seed)
+    colour = COLOURS[rng.integers(COLOURS.size, size=n_samples)]
+    number, noise = rng.normal(size=(2, n_samples))
+    y = np.isin(colour, WARM) | (number > 1)
+    frame = pd.DataFrame({"number": number, "colour": pd.Categorical(colour, categories=COLOURS), "noise": noise})
+    frame.loc[rng.random(n_samples) < 0.05, "colour"] = None
+    return frame, y.astype(int)
+
+
+@pytest.fixture(scope="module", params=[BOOST, FOREST], ids=["boost", "forest"])
+def fitted(request: pytest.FixtureRequest) -> tuple[Any, pd.DataFrame, Any]:
+    X, y = colours()
+    return clone(request.param).fit(X, y, *colours(1)), *colours(2)
+
+
+def test_sets_of_categories_are_found(fitted: tuple[Any, pd.DataFrame, Any]) -> None:
+    model, X, y = fitted
+    assert model.score(X, y) > 0.93
+    assert model.categories_.columns == (1,)
+    cheap = model.at_budget(1)
+    known = X["colour"].notna()
+    assert cheap.score(X[known], y[known]) > 0.85
+    assert any(member.policy.trees.tests_categories.any() for member in model.members_)
+
+
+def test_the_numbers_of_categories_are_of_no_account(fitted: tuple[Any, pd.DataFrame, Any]) -> None:
+    model, X, _ = fitted
+    shuffled = list(COLOURS[[3, 6, 0, 5, 1, 4, 2]])
+
+    def renumbered(frame: pd.DataFrame) -> pd.DataFrame:
+        return frame.assign(colour=frame["colour"].cat.set_categories(shuffled))
+
+    (X_train, y_train), (X_val, y_val) = colours(), colours(1)
+    other = clone(model).fit(renumbered(X_train), y_train, renumbered(X_val), y_val)
+    for frame in (X, renumbered(X), X.assign(colour=X["colour"].astype(object))):
+        np.testing.assert_allclose(other.predict_proba(frame), model.predict_proba(X))
+        np.testing.assert_array_equal(other.cost(frame), model.cost(X))
+    codes = [
+        frame.assign(colour=frame["colour"].cat.codes.replace(-1, np.nan)).to_numpy() for frame in (X_train, X_val, X)
+    ]
+    for wanted in ([1], [False, True, False]):
+        plain = clone(model).set_params(categorical_features=wanted).fit(codes[0], y_train, codes[1], y_val)
+        np.testing.assert_array_equal(plain.predict_proba(codes[2]), model.predict_proba(X))
+
+
+def test_sessions_take_names_and_pay_what_cost_says(fitted: tuple[Any, pd.DataFrame, Any]) -> None:
+    model, X, _ = fitted
+    costs, labels = model.cost(X), model.predict(X)
+    for row in range(12):
+        session = model.session()
+        while session.next_unit is not None:
+            value = X.iloc[row, session.next_unit.features[0]]
+            session.tell(None if pd.isna(value) else value)
+        assert (session.paid, session.answer) == (costs[row], labels[row])
+    resumed = model.resume(session.to_json())
+    assert (resumed.answer, resumed.paid) == (session.answer, session.paid)
+    demand = model.predict_on_demand(lambda unit, rows: X.iloc[rows, unit.features[0]].to_numpy(), len(X))
+    np.testing.assert_array_equal(demand.predictions, labels)
+    free = model.session({"colour": "blue"})
+    assert free.next_unit is None or free.next_unit.name != "colour"
+
+
+def test_unknown_categories_are_missing(fitted: tuple[Any, pd.DataFrame, Any]) -> None:
+    model, X, _ = fitted
+    unknown, missing = X.assign(colour="ultraviolet"), X.assign(colour=None)
+    np.testing.assert_array_equal(model.predict_proba(unknown), model.predict_proba(missing))
+
+
+def test_boosted_trees_of_categories_are_written_as_lightgbm_and_refused_elsewhere() -> None:
+    pytest.importorskip("lightgbm")
+    X, y = colours()
+    model = clone(BOOST).set_params(n_prunings=0, stopping=()).fit(X, y)
+    trees = max((member.policy.trees for member in model.members_), key=lambda trees: trees.n_internal)
+    assert trees.tests_categories.any()
+    numbers = model.categories_.numbers(X).to_numpy()
+    back = read(write(trees, "lightgbm"))
+    np.testing.assert_allclose(back.predict_proba(numbers), trees.predict_proba(numbers), atol=1e-12)
+    with pytest.raises(ValueError, match="trees: expected tests of numbers, got some of categories"):
+        write(trees, "c")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text"),
+    [
+        ([True], r"categorical_features: expected a mask of shape \(3,\), got \(1,\)"),
+        ([3], "categorical_features: expected None, 'from_dtype', a mask, or columns by number or name, got 3"),
+        (["colour"], "columns by number or name, got 'colour', which is none"),
+        ([0], "X: expected categories that are integers from 0 to 254, got -?[0-9.]+ in column 0"),
+    ],
+)
+def test_errors(wanted: Any, text: str) -> None:
+    X, y = colours()
+    with pytest.raises(ValueError, match=text):
+        clone(BOOST).set_params(categorical_features=wanted).fit(X[["number", "noise", "noise"]].to_numpy(), y)
+    with pytest.raises(ValueError, match="n_lookahead: expected 0 with categories"):
+        clone(FOREST).set_params(n_lookahead=2).fit(X, y)
+
+
+def test_columns_are_found_by_name() -> None:
+    X, _ = colours()
+    assert Categories.of(X, ["colour"]) == Categories.of(X, "from_dtype")
+    assert Categories.of(X.assign(colour=X["colour"].astype(object)), ["colour"]).names == {1: tuple(COLOURS)}
+    assert Categories.of(X, None) == Categories.of(X.to_numpy(), "from_dtype") == Categories()
