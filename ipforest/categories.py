@@ -53,13 +53,16 @@ class Categories:
         ValueError
             A mask of another length, a column that does not exist, or more categories than `MAX_BINS` in a column.
         """
-        if wanted is None or np.ndim(X) != 2:
+        from_dtype = isinstance(wanted, str) and wanted == FROM_DTYPE
+        if wanted is None or (from_dtype and not _is_frame(X)):
             return cls()
-        if isinstance(wanted, str) and wanted == FROM_DTYPE:
-            typed = [isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes] if _is_frame(X) else []
-            columns = np.flatnonzero(typed).tolist()
+        shape = X.shape if _is_frame(X) else np.asarray(X).shape
+        if len(shape) != 2:
+            return cls()
+        if from_dtype:
+            columns = np.flatnonzero([isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes]).tolist()
         else:
-            columns = _numbers(wanted, np.shape(X)[1], column_names(X))
+            columns = _numbers(wanted, shape[1], column_names(X))
         names = {}
         for column in columns if _is_frame(X) else []:
             values = X.iloc[:, column]
@@ -104,7 +107,7 @@ class Categories:
 
 
 def _is_frame(X: Any) -> bool:
-    return hasattr(X, "iloc")
+    return isinstance(X, pd.DataFrame)
 
 
 def _numbers(wanted: Any, n_features: int, names: tuple[str, ...] | None) -> list[int]:
