@@ -30,7 +30,7 @@ NESTED, ALWAYS, BRANCHING = "nested", "always branching", "branching where it pa
 
 def cells(quick: bool, seed: int) -> list[Cell]:
     """One cell per data set and seed."""
-    data, n_seeds, trees = (("digits",), 1, 20) if quick else (DATA, 5, 60)
+    data, n_seeds, trees = (("digits",), 1, 20) if quick else (DATA, 4, 60)
     return [{"data": name, "trees": trees, "seed": seed + run} for run in range(n_seeds) for name in data]
 
 
@@ -127,6 +127,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
                 [100 * row["error_se"] for row in chosen],
                 label=method,
                 marker=".",
+                linestyle="--" if method == BRANCHING else "-",
             )
         axes.set(xlabel="features bought on average, at most", title=data, ylim=(0, None), xticks=BUDGETS)
     figure.axes[0].set_ylabel("test error, %")
