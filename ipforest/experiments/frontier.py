@@ -282,7 +282,7 @@ def budget_boost(task: Task) -> Iterator[Option]:
 
 
 def budget_forest(task: Task) -> Iterator[Option]:
-    """BudgetForest: grown at several prices, pruned, regrown on what is bought, stopped when sure."""
+    """BudgetForest: grown at several prices, pruned, regrown on what is bought, nested, stopped when sure."""
     return _joint(task, BudgetForest(40))
 
 
@@ -326,6 +326,7 @@ ABLATIONS: Mapping[str, Method] = {
     "BudgetForest": budget_forest,
     "BudgetForest, no pruning": lambda task: _joint(task, BudgetForest(40, n_prunings=0)),
     "BudgetForest, not regrown": lambda task: _joint(task, BudgetForest(40, regrow=False)),
+    "BudgetForest, not nested": lambda task: _joint(task, BudgetForest(40, nested=False)),
     "BudgetForest, no stopping": lambda task: _joint(task, BudgetForest(40, stopping=())),
     "BudgetForest, lookahead": lambda task: _joint(task, BudgetForest(40, n_lookahead=20)),
 }
