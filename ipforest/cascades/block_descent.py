@@ -200,10 +200,13 @@ def _point_at(problem: NodeProblem, block: _Block) -> _Point:
 
 
 def _clamped_best(problem: NodeProblem, found: _Block, thresholds: tuple[float, ...], before: _Point) -> _Point:
-    """Clamp small weights by the threshold that lowers the objective most; keep `before` if none lowers it."""
+    """Clamp small weights by the threshold that lowers the objective most, the largest of equals.
+
+    Keep `before` if none lowers it.
+    """
     clamped = (np.where(np.abs(found.coef) < threshold, 0.0, found.coef) for threshold in thresholds)
     of_size = {np.count_nonzero(coef): coef for coef in clamped}
-    points = [_point_at(problem, replace(found, coef=coef)) for coef in of_size.values()]
+    points = [_point_at(problem, replace(found, coef=of_size[size])) for size in sorted(of_size)]
     best = min(points, key=lambda point: point.value)
     return best if best.value <= before.value else before
 

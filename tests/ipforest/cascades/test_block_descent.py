@@ -82,6 +82,13 @@ def test_the_closed_form_is_what_conjugate_gradient_finds() -> None:
     np.testing.assert_allclose(closed.coef[2], by_gradient.coef[2], atol=1e-2)
 
 
+def test_weights_that_no_longer_count_become_zero() -> None:
+    objective = linear("squared", rho=1e-4, ridge=1e-8)
+    tree = ClassifierTree.single(np.r_[1e-200, np.ones(7)])
+    scores = tree.scores(objective.phi)
+    assert update_node(objective, tree, 0, scores, objective.value(tree), PRECISE)[0].coef[0, 0] == 0
+
+
 def test_a_price_above_all_gains_buys_nothing() -> None:
     assert not fitted_node(linear("squared", lam=1e3)).coef.any()
 
