@@ -245,13 +245,16 @@ def learn_stopping(
 def _learn(rule: StoppingRule, paths: StoppingPaths, n_folds: int) -> LearntStopping:
     """Fit a rule; a level costs and loses what it does cross-fitted, but no less than by the rule itself.
 
-    Where the folds disagree about whether anybody buys at all, their mean is no policy.
+    Where the folds disagree about whether anybody buys at all, their mean is no policy. The first level stops everyone,
+    by the folds and by the rule.
     """
     fitted = rule.fit(paths)
     unseen = stopping_curve(cross_fitted_keenness(rule, paths, n_folds), paths)
-    own = stopping_curve(keenness_along(fitted, paths), paths).at(unseen.level)
-    worse = Curve(unseen.level, np.maximum(unseen.cost, own.cost), np.maximum(unseen.error, own.error))
-    return LearntStopping(fitted, worse)
+    own = stopping_curve(keenness_along(fitted, paths), paths)
+    stops_all = own.level[:1][own.level[:1] > unseen.level[0]]
+    levels = np.append(stops_all, unseen.level)
+    unseen, own = unseen.at(levels), own.at(levels)
+    return LearntStopping(fitted, Curve(levels, np.maximum(unseen.cost, own.cost), np.maximum(unseen.error, own.error)))
 
 
 def best_within(learnt: Sequence[LearntStopping], budget: object | None) -> tuple[LearntStopping, int]:

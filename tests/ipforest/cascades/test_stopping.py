@@ -68,6 +68,17 @@ def test_a_level_costs_and_loses_what_the_rule_does_even_where_the_folds_disagre
         assert np.all(told >= np.array(achieved(paths, stages_reached(keenness_along(rule, paths), level))) - 1e-12)
 
 
+def test_one_level_buys_nothing_even_where_the_rule_is_keener_than_its_folds() -> None:
+    rule, keener = OptimalStopping(min_support=5), 0
+    for seed in range(20):
+        paths = random_paths(seed, n_samples=40)
+        ((fitted, curve),) = learn_stopping(rule, paths, 5)
+        keener += keenness_along(fitted, paths).max() > cross_fitted_keenness(rule, paths, 5).max()
+        assert curve.within(0) == 0
+        np.testing.assert_allclose((curve.cost[0], curve.error[0]), achieved(paths, np.zeros(40, dtype=np.int64)))
+    assert keener
+
+
 def test_cost_by_stage() -> None:
     paths = StoppingPaths(
         np.zeros((2, 3)), np.zeros((2, 3)), np.array([2, 1]), np.array([[0, 1], [0, 3]]), FeatureCosts([5, 7])
