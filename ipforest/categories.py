@@ -117,7 +117,7 @@ def _numbers(wanted: Any, n_features: int, names: tuple[str, ...] | None) -> lis
         if chosen.shape != (n_features,):
             raise ValueError(f"categorical_features: expected a mask of shape ({n_features},), got {chosen.shape}")
         return np.flatnonzero(chosen).tolist()
-    known = dict.fromkeys(range(n_features)) if chosen.dtype.kind in "iu" else dict.fromkeys(names or ())
+    known = range(n_features) if chosen.dtype.kind in "iu" else names or ()
     place = {value: number for number, value in enumerate(known)}
     for value in chosen.ravel().tolist():
         if value not in place:

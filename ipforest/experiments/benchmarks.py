@@ -158,7 +158,13 @@ FITTED_FORESTS = (
 """Bundled data; generated data in MiniBooNE's sizes in the papers; and the data folder's, where there is one."""
 BREAKPOINT_SHARES = (0.1, 0.5, 0.9)
 BOOSTING_SIZES = (InstanceShape(200, 45_000),)
-BOOSTING = {"learning_rate": 0.2, "l2": 1.0, "max_leaf_nodes": 32, "max_bins": 64, "min_samples_leaf": 5}
+BOOSTING: dict[str, Any] = {
+    "learning_rate": 0.2,
+    "l2": 1.0,
+    "max_leaf_nodes": 32,
+    "max_bins": 64,
+    "min_samples_leaf": 5,
+}
 """What LightGBM and `BudgetBoost`'s larger trees have in common."""
 
 
@@ -299,7 +305,7 @@ def _fit_budget_boost(n_rounds: int, X: Array, y: Array, X_val: Array, y_val: Ar
 
 
 def _fit_one_size(n_rounds: int, X: Array, y: Array, X_val: Array, y_val: Array) -> object:
-    return BudgetBoost(n_rounds, **BOOSTING, random_state=0).fit(X, y, X_val, y_val)  # type: ignore[arg-type]
+    return BudgetBoost(n_rounds, **BOOSTING, random_state=0).fit(X, y, X_val, y_val)
 
 
 def _fit_cegb(n_rounds: int, X: Array, y: Array, X_val: Array, y_val: Array) -> object:

@@ -16,16 +16,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from scipy.stats import rankdata
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.model_selection import train_test_split
 
 from ipforest import datasets
 from ipforest._arrays import Array
 from ipforest.base import BudgetedEstimator
 from ipforest.cascades.nested import NestedCascade
-from ipforest.cascades.stopping import (
-    OptimalStopping,
-    ThresholdStopping,
-)
+from ipforest.cascades.stopping import OptimalStopping, ThresholdStopping
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
@@ -34,6 +30,7 @@ from ipforest.experiments.critical_difference import MeanRanks, draw_ranks, rank
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.metrics import standard_error
 from ipforest.experiments.options import Option, choose, levels, majority, record_both
+from ipforest.experiments.reproduce.early_exit import split_parts
 from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
 from ipforest.learners.budget_boost import BudgetBoost
 from ipforest.learners.budget_forest import BudgetForest
@@ -345,11 +342,7 @@ def load(name: str, seed: int) -> tuple[Parts, FeatureCosts]:
     if name == "letter":
         y = (y < len(data.class_names) // 2).astype(np.int64)
     shares = [min(most, int(share * y.size)) for most, share in zip(PARTS, (0.5, 0.25, 0.25), strict=True)]
-    X_train, X_rest, y_train, y_rest = train_test_split(X, y, train_size=shares[0], stratify=y, random_state=seed)
-    X_validation, X_test, y_validation, y_test = train_test_split(
-        X_rest, y_rest, train_size=shares[1], test_size=shares[2], stratify=y_rest, random_state=seed
-    )
-    return Parts(X_train, y_train, X_validation, y_validation, X_test, y_test), data.costs
+    return split_parts(X, y, (shares[0], shares[1], shares[2]), seed), data.costs
 
 
 def budgets_for(costs: FeatureCosts) -> tuple[float, ...]:

@@ -5,7 +5,7 @@ import numpy as np
 from ipforest.adaptive.candidates import Candidate, lower_hull, undominated
 
 POINTS = ((0.3, 1), (0.4, 2), (0.2, 3), (0.2, 4), (0.5, 0), (0.29, 2.5), (0.1, 6))
-CANDIDATES = [Candidate(None, error, cost, 0.0) for error, cost in POINTS]  # type: ignore[arg-type]  # no pair is looked at
+CANDIDATES = [Candidate(None, error, cost, 0.0) for error, cost in POINTS]  # no pair is looked at
 
 
 def test_dominated_candidates_are_left_out() -> None:
@@ -20,5 +20,5 @@ def test_the_hull_is_convex_and_below_all() -> None:
 
 
 def test_points_on_a_line_are_not_kept_between_its_ends() -> None:
-    line = [Candidate(None, 1 - cost / 4, cost, 0.0) for cost in range(5)]  # type: ignore[arg-type]  # the same
+    line = [Candidate(None, 1 - cost / 4, cost, 0.0) for cost in range(5)]  # the same
     assert [candidate.cost for candidate in lower_hull(line)] == [0, 4]
