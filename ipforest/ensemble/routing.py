@@ -272,28 +272,34 @@ def _mark_needs(needs: FirstNeeds, leaves: Array, needed: Array) -> None:
                 node = needs.above[node]
 
 
-def fill_first_uses(needs: FirstNeeds, leaves: Array, pair_index: Array, next_position: Array, indices: Array) -> None:
+def fill_first_uses(
+    needs: FirstNeeds, leaves: Array, pair_index: Array, n_passing: Array, next_position: Array, indices: Array
+) -> None:
     """Write the (example, unit) pairs first needed at each node into CSR ``indices``, rows ascending.
 
-    ``pair_index`` (n_samples, n_units) numbers the pairs; ``next_position`` (n_nodes,) holds where each
-    node's row starts and is moved to its end.
+    ``pair_index`` (n_units, n_samples) numbers the pairs; ``n_passing`` (n_nodes,) counts the examples that pass each
+    node; ``next_position`` (n_nodes,) holds where each node's row starts, and is moved on by so many.
     """
 
     def fill(trees: slice) -> None:
-        _fill_first_uses(needs, leaves[trees], pair_index, next_position, indices)
+        _fill_first_uses(needs, leaves[trees], pair_index, n_passing, next_position, indices)
 
     run_in_slices(fill, leaves.shape[0], leaves.size)
 
 
 @njit
-def _fill_first_uses(needs: FirstNeeds, leaves: Array, pair_index: Array, next_position: Array, indices: Array) -> None:
+def _fill_first_uses(
+    needs: FirstNeeds, leaves: Array, pair_index: Array, n_passing: Array, next_position: Array, indices: Array
+) -> None:
     for tree in range(leaves.shape[0]):
         for i in range(leaves.shape[1]):
             node = needs.above[leaves[tree, i]]
             while node >= 0:
+                x = next_position[node]
                 for position in range(needs.indptr[node], needs.indptr[node + 1]):
-                    indices[next_position[node]] = pair_index[i, needs.units[position]]
-                    next_position[node] += 1
+                    indices[x] = pair_index[needs.units[position], i]
+                    x += n_passing[node]
+                next_position[node] += 1
                 node = needs.above[node]
 
 
