@@ -41,11 +41,11 @@ class Tuning(NamedTuple):
     """
 
     small: int = 200_000
-    large: int = 1_000_000
+    large: int = 2_500_000
     tolerance: float = 0.25
     first_near: int = 3
     near_every: int = 2
-    little: int = 2**9
+    little: int = 2**11
     first_blocking: int = 2
     dust: int = 2**16
     first_forest: int = 2
