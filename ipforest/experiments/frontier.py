@@ -45,7 +45,7 @@ __all__ = ["ABLATIONS", "METHODS", "OURS", "Task", "frontier_experiment"]
 
 N_SETTINGS = 16
 N_BUDGETS = 8
-PARTS = (4000, 2000, 8000)
+PARTS = (15_000, 7500, 7500)
 """Most examples to train on, to choose on and to test on."""
 
 PREFIXES = (3, 6, 12, 25, 50)
