@@ -12,13 +12,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ipforest import BudgetBoost, BudgetedClassifier, BudgetForest, BudgetPrune, NestedCascade
+from ipforest import BranchingCascade, BudgetBoost, BudgetedClassifier, BudgetForest, BudgetPrune, NestedCascade
 from ipforest.cascades.stages import StagesInOrder
 from ipforest.learners.joint_frontier import soft_error
 
 BOOST = BudgetBoost(6, max_leaf_nodes=4, n_lambdas=2, n_prunings=1)
 FOREST = BudgetForest(3, n_lambdas=2, n_prunings=1)
 CASCADE = NestedCascade(RandomForestClassifier(5, max_depth=5, random_state=0), sizes=(1, 2, 4))
+BRANCHING = BranchingCascade(RandomForestClassifier(5, max_depth=5, random_state=0), min_support=20)
 TREES = RandomForestClassifier(5, max_depth=4, random_state=0)
 
 
@@ -62,8 +63,9 @@ def test_cascades_and_trees_are_measured_as_the_others(fitted: BudgetedClassifie
     assert alone.cost(X).mean() == pytest.approx(learnt.curve.cost[middle])
 
 
-def test_a_cascade_alone_is_a_classifier(parts: Any) -> None:
-    model = BudgetedClassifier([CASCADE], budget=1.5, random_state=0).fit(*parts)
+@pytest.mark.parametrize("cascade", [CASCADE, BRANCHING])
+def test_a_cascade_alone_is_a_classifier(parts: Any, cascade: Any) -> None:
+    model = BudgetedClassifier([cascade], budget=1.5, random_state=0).fit(*parts)
     assert model.cost(parts[2]).mean() <= 1.5
     assert model.score(*parts[2:]) > 0.85
     assert model.at_budget(0).cost(parts[2]).max() == 0
