@@ -13,7 +13,7 @@ import os
 import platform
 import resource
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -200,7 +200,7 @@ def bench_solvers(
             for share, lam in kept_share_lambdas(instance, prune_path(instance)).items():
                 progress(number / len(sizes), f"{instance.n_triples} triples, {share:.1%} kept")
                 methods = [method for method, limit in LARGEST.items() if instance.n_triples <= limit]
-                rows += _single_lambda_rows(instance, file, share, lam, methods)
+                rows += _single_lambda_rows(instance, file, share, lam, methods, {"ortools": instance})
     progress(1.0, "")
     _write(out, rows)
     return rows
@@ -223,7 +223,7 @@ def bench_path(
             measured = _in_own_process(_measure_path, str(file))
             rows.append(_row(instance, "path", measured))
             lam = middle_lambda(instance)
-            rows += _single_lambda_rows(instance, file, float("nan"), lam, ["min-cut"])
+            rows += _single_lambda_rows(instance, file, float("nan"), lam, ["min-cut"], {"ortools": instance})
             file.unlink()
     progress(1.0, "")
     _write(out, rows)
@@ -256,9 +256,13 @@ def bench_forest(
             rows += [
                 _row(instance, step, {**facts, "seconds": steps[step]}) | label for step in ("fit", "instance", "path")
             ]
+            peers = {"ortools": instance}
+            if os.environ.get(ORTOOLS_VARIABLE):
+                peers["ortools, by example"] = _by_example(instance)
             for share, lam in steps["lambdas"].items():
                 progress((place + 0.5) / len(measured), f"{forest}, one lambda")
-                rows += [row | label for row in _single_lambda_rows(instance, file, share, Fraction(lam), ["min-cut"])]
+                measured_there = _single_lambda_rows(instance, file, share, Fraction(lam), ["min-cut"], peers)
+                rows += [row | label for row in measured_there]
     progress(1.0, "")
     _write(out, rows)
     return rows
@@ -385,18 +389,21 @@ def few_digits(instance: PruningInstance, lam: Fraction) -> Fraction:
 
 
 def _single_lambda_rows(
-    instance: PruningInstance, file: Path, share: float, lam: Fraction, methods: Sequence[str]
+    instance: PruningInstance,
+    file: Path,
+    share: float,
+    lam: Fraction,
+    methods: Sequence[str],
+    peers: Mapping[str, PruningInstance],
 ) -> list[dict[str, Any]]:
+    """Measure our methods at a lambda, and OR-Tools on each of `peers`, the instance in some order, by name."""
     rows = [
         {**_row(instance, method, _in_own_process(_measure_solve, str(file), method, str(lam))), "kept_share": share}
         for method in methods
     ]
-    if interpreter := os.environ.get(ORTOOLS_VARIABLE):
-        given = {"ortools": instance}
-        if (np.diff(instance.acquisition_example) < 0).any():
-            given["ortools, by example"] = _by_example(instance)
-        for name, one in given.items():
-            peer = _measure_ortools(interpreter, one, file.with_name("network.npz"), lam)
+    for name, given in peers.items():
+        peer = _measure_ortools(given, file.with_name("network.npz"), lam)
+        if peer is not None:
             rows.append({**_row(instance, name, peer), "kept_share": share})
     objectives = {row["objective"] for row in rows if row["status"] == Status.OPTIMAL}
     if len(objectives) > 1:
@@ -442,8 +449,11 @@ def _measure_path(file: str) -> dict[str, Any]:
     }
 
 
-def _measure_ortools(interpreter: str, instance: PruningInstance, file: Path, lam: Fraction) -> dict[str, Any]:
-    """Run the peer through another interpreter."""
+def _measure_ortools(instance: PruningInstance, file: Path, lam: Fraction) -> dict[str, Any] | None:
+    """Run the peer, if there is one; None otherwise."""
+    interpreter = os.environ.get(ORTOOLS_VARIABLE)
+    if not interpreter:
+        return None
     p, q = instance.scaled_lambda(lam)
     np.savez(
         file,
