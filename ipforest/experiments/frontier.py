@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from scipy.stats import rankdata
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 
 from ipforest import datasets
 from ipforest._arrays import Array
@@ -284,8 +284,11 @@ def budget_forest(task: Task) -> Iterator[Option]:
 
 
 def budgeted_classifier(task: Task) -> Iterator[Option]:
-    """Choose among the three before for each budget."""
-    cascade = NestedCascade(RandomForestClassifier(task.n_trees, random_state=task.seed), stopping=RULES)
+    """Choose for each budget among the two before and boosted trees on the 1, 2, 3, ... most useful units."""
+    boosted = HistGradientBoostingClassifier(
+        max_iter=task.n_trees, min_samples_leaf=10, early_stopping=False, random_state=task.seed
+    )
+    cascade = NestedCascade(boosted, stopping=RULES)
     return _joint(task, BudgetedClassifier([BudgetBoost(), BudgetForest(40), cascade]))
 
 

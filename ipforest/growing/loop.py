@@ -130,6 +130,14 @@ def merit_of(criterion: Criterion, reduction: float, price: float, node_impurity
 
 
 @inner_njit
+def most_reduction(criterion: Criterion, node_impurity: float, node_weight: float) -> float:
+    """Bound what a cut can reduce: where impurities are sums of no negative terms, by that of the node."""
+    if criterion.reduction != TOTAL or criterion.impurity == GRADIENT:
+        return np.inf
+    return node_impurity * node_weight if criterion.is_normalised else node_impurity
+
+
+@inner_njit
 def find_split(
     node: int,
     seed: np.uint64,
@@ -182,12 +190,15 @@ def find_split(
     if criterion.reduction == TOTAL or limits.max_features < varying.size:
         shuffle(stream, varying)
     share = 1.0 if criterion.reduction == TOTAL else 1.0 / tree.weight[node]
+    most = most_reduction(criterion, node_impurity, tree.weight[node])
     best, best_merit, best_feature = Cut(-np.inf, -1, np.nan, False), -np.inf, -1
     n_varying = 0
     for place in range(varying.size):
         feature = varying[place]
         varying[n_varying] = feature
-        if place >= limits.max_features and best_feature >= 0:
+        price = prices[feature] * share
+        is_tried = place < limits.max_features or best_feature < 0
+        if not is_tried or merit_of(criterion, most, price, node_impurity, limits) == -np.inf:
             n_varying += 1
             continue
         table = tables.sums[0, :0]
@@ -209,7 +220,6 @@ def find_split(
         n_varying += cut.code != CONSTANT
         if cut.reduction == -np.inf:
             continue
-        price = prices[feature] * share
         merit = merit_of(criterion, cut.reduction, price, node_impurity, limits)
         if merit > best_merit or (merit == best_merit > -np.inf and cut.reduction > best.reduction):
             best, best_merit, best_feature = cut, merit, feature

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy.typing as npt
 from sklearn.base import clone, is_classifier
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 from ipforest.base import BudgetedEstimator
 from ipforest.cascades.nested import NestedCascade
@@ -29,7 +30,7 @@ class BudgetedClassifier(JointFrontier):
     Parameters
     ----------
     estimators : sequence of estimator, optional
-        By default a `BudgetBoost`, a `BudgetForest` and a `NestedCascade`. Each is one of these or a
+        By default a `BudgetBoost`, a `BudgetForest` and a `NestedCascade` of boosted trees. Each is one of these or a
         `BranchingCascade`, whose prices and budget are those given here, or another classifier of trees that
         `ipforest.ensemble.read` reads, such as LightGBM's with penalties on features; it is stopped when sure.
     feature_costs, groups, group_fees
@@ -110,7 +111,8 @@ class BudgetedClassifier(JointFrontier):
     @property
     def _chosen_from(self) -> Sequence[Any]:
         if self.estimators is None:
-            return BudgetBoost(), BudgetForest(), NestedCascade()
+            boosted = HistGradientBoostingClassifier(min_samples_leaf=10, early_stopping=False, random_state=0)
+            return BudgetBoost(), BudgetForest(), NestedCascade(boosted)
         return self.estimators
 
     def _check_training(self) -> None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
+from sklearn.isotonic import isotonic_regression
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
@@ -74,6 +75,9 @@ class Member(NamedTuple):
 class Frontier(NamedTuple):
     """Choices that no other undercuts in both cost and loss, by rising cost.
 
+    Of hundreds of levels some are only lucky on the validation examples. Whoever buys more should not err more, so the
+    losses along each rule's levels are replaced by the nearest ones that do not rise with cost (isotonic regression).
+
     Parameters
     ----------
     cost, loss : ndarray of float64, shape (n_choices,)
@@ -99,7 +103,8 @@ class Frontier(NamedTuple):
         for number, member in enumerate(members):
             parts.append((number, -1, np.array([member.cost]), np.array([member.loss]), np.array([-inf])))
             for place, (_, curve) in enumerate(member.learnt):
-                parts.append((number, place, curve.cost, curve.error, curve.level))
+                falling = isotonic_regression(curve.error, increasing=False)
+                parts.append((number, place, curve.cost, falling, curve.level))
         numbers, places, costs, losses, levels = zip(*parts, strict=True)
         sizes = [part.size for part in costs]
         cost, loss, level = np.concatenate(costs), np.concatenate(losses), np.concatenate(levels)
