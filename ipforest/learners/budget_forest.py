@@ -77,7 +77,7 @@ class BudgetForest(GrownFrontier):
         Columns of categories, as in scikit-learn's ``HistGradientBoostingClassifier``: none, those of a data frame with
         dtype "category", a mask, column numbers or names. A test asks whether an example has one of a set of
         categories; missing and unknown ones, and those that no training example of the node has, go the same way.
-        Nested forests are not tried then.
+        Nested forests compare their numbers.
     n_lambdas : int, default=4
         Prices at which forests are grown, no price included.
     n_prunings : int, default=5
@@ -167,7 +167,7 @@ class BudgetForest(GrownFrontier):
     def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
         members = [*super()._train(training, validation, random)]
         yield from members
-        if self.nested and self._stops and not self.categories_.columns and self._seller().paid_units():
+        if self.nested and self._stops and self._seller().paid_units():
             forests = [member.policy.trees for member in members if isinstance(member.policy, TreesInOrder)]
             yield from self._nested_forests([*forests], training, validation, random)
 

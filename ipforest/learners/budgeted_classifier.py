@@ -12,6 +12,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from ipforest.base import BudgetedEstimator
 from ipforest.cascades.nested import NestedCascade
 from ipforest.cascades.stages import StagedEstimator
+from ipforest.categories import FROM_DTYPE
 from ipforest.ensemble.libraries import read
 from ipforest.learners.budget_boost import BudgetBoost
 from ipforest.learners.budget_forest import BudgetForest
@@ -33,6 +34,9 @@ class BudgetedClassifier(JointFrontier):
         By default a `BudgetBoost`, a `BudgetForest` and a `NestedCascade` of boosted trees. Each is one of these or a
         `BranchingCascade`, whose prices and budget are those given here, or another classifier of trees that
         `ipforest.ensemble.read` reads, such as LightGBM's with penalties on features; it is stopped when sure.
+    categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
+        See `BudgetBoost`. Estimators other than `BudgetBoost` and `BudgetForest` see the numbers of the categories: in
+        a data frame's columns of names their places in alphabetical order, or in that of the dtype.
     feature_costs, groups, group_fees
         See `BudgetPrune`.
     budget : number, optional
@@ -65,6 +69,7 @@ class BudgetedClassifier(JointFrontier):
         self,
         estimators: Sequence[Any] | None = None,
         *,
+        categorical_features: Any = "from_dtype",
         feature_costs: Any = None,
         groups: Any = None,
         group_fees: Any = None,
@@ -74,6 +79,7 @@ class BudgetedClassifier(JointFrontier):
         random_state: Any = None,
     ) -> None:
         self.estimators = estimators
+        self.categorical_features = categorical_features
         self.feature_costs = feature_costs
         self.groups = groups
         self.group_fees = group_fees
@@ -125,6 +131,12 @@ class BudgetedClassifier(JointFrontier):
             if isinstance(estimator, JointFrontier | StagedEstimator):
                 if any(getattr(estimator, price) is not None for price in ("feature_costs", "groups", "group_fees")):
                     raise ValueError(f"feature_costs: expected none in {name}, whose prices are given here, got some")
+                categories = getattr(estimator, "categorical_features", FROM_DTYPE)
+                if not (isinstance(categories, str) and categories == FROM_DTYPE):
+                    raise ValueError(
+                        f"categorical_features: expected {FROM_DTYPE!r} in {name}, whose columns are given here, "
+                        f"got {categories!r}"
+                    )
                 estimator._read_parameters()
             elif isinstance(estimator, BudgetedEstimator):
                 raise TypeError(
@@ -138,6 +150,8 @@ class BudgetedClassifier(JointFrontier):
             if isinstance(model, BudgetedEstimator):
                 model.set_params(feature_costs=self.costs_, budget=None, max_cost=self.max_cost)
                 model.set_params(random_state=int(random.randint(SEEDS)))
+                if isinstance(model, JointFrontier):
+                    model.set_params(categorical_features=[*self.categories_.columns] or None)
                 model.fit(training.X, training.y, validation.X, validation.y)
             else:
                 model.fit(training.X, training.y)

@@ -152,7 +152,7 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
     """
 
     stopping: Any = None
-    categorical_features: Any = None
+    categorical_features: Any
     validation_fraction: float | None
 
     @abstractmethod

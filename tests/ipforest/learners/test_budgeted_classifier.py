@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from estimator_checks import random_parts
 from sklearn.base import clone
@@ -75,6 +76,37 @@ def test_a_cascade_alone_is_a_classifier(parts: Any, cascade: Any) -> None:
     assert session.answer == model.predict(parts[2][:1])[0]
 
 
+@pytest.fixture(scope="module")
+def people() -> tuple[pd.DataFrame, Any]:
+    """Make a frame whose colours tell the class, except that one colour needs the height."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"colour": rng.choice(["blue", "green", "red"], 600), "height": rng.normal(size=600)})
+    y = np.where(X["colour"] == "green", "yes", np.where((X["colour"] == "red") & (X["height"] > 0), "yes", "no"))
+    return X.astype({"colour": "category"}), y
+
+
+@pytest.mark.parametrize("estimator", [BOOST, FOREST, CASCADE, TREES])
+def test_categories_are_named_in_frames_and_sessions(people: Any, estimator: Any) -> None:
+    X, y = people
+    model = BudgetedClassifier([estimator], random_state=0).fit(X[:400], y[:400])
+    assert model.categories_.names == {0: ("blue", "green", "red")}
+    assert model.score(X[400:], y[400:]) > 0.98
+    turned = X[400:].assign(colour=X["colour"][400:].cat.reorder_categories(["red", "blue", "green"]))
+    np.testing.assert_array_equal(model.predict(turned), model.predict(X[400:]))
+    session = model.session()
+    while session.next_unit is not None:
+        session.tell([{"colour": "red", "height": 2.0}[session.next_unit.name]])
+    assert session.answer == "yes"
+
+
+def test_columns_of_categories_are_given_on(people: Any) -> None:
+    X, y = people
+    numbers = np.column_stack([X["colour"].cat.codes, X["height"]])
+    model = BudgetedClassifier([BOOST, FOREST], categorical_features=[0], random_state=0).fit(numbers, y)
+    assert [each.categories_.columns for each in model.estimators_] == [(0,), (0,)]
+    assert model.at_budget(1).score(numbers, y) > 0.8
+
+
 @pytest.mark.parametrize(
     ("estimators", "error", "text"),
     [
@@ -86,6 +118,11 @@ def test_a_cascade_alone_is_a_classifier(parts: Any, cascade: Any) -> None:
             "expected BudgetBoost, BudgetForest, a cascade of stages or trees to read, got",
         ),
         ([BudgetBoost(feature_costs=[1] * 30)], ValueError, "feature_costs: expected none in BudgetBoost, whose pric"),
+        (
+            [BudgetBoost(categorical_features=[1])],
+            ValueError,
+            r"categorical_features: expected 'from_dtype' in BudgetBoost, whose columns are given here, got \[1\]",
+        ),
         ([BudgetBoost(0)], ValueError, "n_estimators: expected an integer >= 1, got 0"),
     ],
 )

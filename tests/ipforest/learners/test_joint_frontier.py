@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ipforest import BudgetBoost, BudgetForest, FeatureCosts, PruningInstance, datasets, prune_path
 from ipforest.cascades.stages import StagesInOrder
-from ipforest.cascades.stopping import ThresholdStopping
+from ipforest.cascades.stopping import Curve, LearntStopping, ThresholdStopping
 from ipforest.ensemble import BoostedTrees, Forest
 from ipforest.growing import CodedExamples, Gradient, Grower
 from ipforest.growing.boosting import Boosting
@@ -90,6 +90,29 @@ def test_nested_forests_replace_one_another_in_the_order_of_what_is_bought() -> 
         assert np.mean(sessions.labels(sessions.outputs) == y) > 0.95
     without = clone(model).set_params(nested=False).fit(X, y, X, y)
     assert len(without.members_) == len(model.members_) - 2
+
+
+def test_nested_forests_compare_the_numbers_of_categories() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 6, 300), rng.normal(size=(300, 2))])
+    y = np.isin(X[:, 0], [1, 4])
+    model = clone(QUICK_FOREST).set_params(categorical_features=[0]).fit(X, y, X, y)
+    for member in model.members_[-2:]:
+        assert isinstance(member.policy, StagesInOrder)
+        curve = member.learnt[0].curve
+        assert curve.error[curve.within(1)] < 0.01
+
+
+def test_losses_along_a_rule_fall_with_cost_so_a_lucky_level_is_not_chosen() -> None:
+    """A level at 2 that errs least by chance, beside ones at 1 and 3 that err more, is worth their mean."""
+    curve = Curve(np.array([4.0, 3.0, 2.0, 1.0]), np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.5, 0.3, 0.1, 0.3]))
+    member = Member(
+        StagesInOrder((), FeatureCosts.uniform(1)), 4.0, 0.15, (LearntStopping(ThresholdStopping(), curve),)
+    )
+    frontier = Frontier.of([member])
+    np.testing.assert_allclose(frontier.cost, [0, 1, 2, 4])
+    np.testing.assert_allclose(frontier.loss, [0.5, 0.3, 0.2, 0.15])
+    assert frontier.level.tolist() == [4, 3, 2, -np.inf]
 
 
 @pytest.mark.parametrize("quick", [QUICK_BOOST, QUICK_FOREST])
