@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
+from itertools import product
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -30,7 +31,7 @@ from ipforest.experiments.critical_difference import MeanRanks, draw_ranks, rank
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.metrics import standard_error
 from ipforest.experiments.options import Option, choose, levels, majority, record_both
-from ipforest.experiments.reproduce.early_exit import split_parts
+from ipforest.experiments.reproduce.early_exit import penalised_trees, split_parts
 from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
 from ipforest.learners.budget_boost import BudgetBoost
 from ipforest.learners.budget_forest import BudgetForest
@@ -132,21 +133,9 @@ def _fit(estimator: Any, task: Task) -> Any:
 
 def _penalised_lightgbm(task: Task, penalty: str) -> Iterator[BoostedTrees]:
     """Train LightGBM with penalties on features (CEGB), eight tradeoffs for each of two sizes."""
-    from lightgbm import LGBMClassifier
-
-    for tradeoff in np.geomspace(2, 0.002, N_SETTINGS // 2):
-        for leaves in (8, 32):
-            model = LGBMClassifier(
-                n_estimators=task.n_trees,
-                num_leaves=leaves,
-                min_child_samples=10,
-                cegb_tradeoff=tradeoff,
-                random_state=task.seed,
-                n_jobs=1,
-                verbose=-1,
-                **{f"cegb_penalty_feature_{penalty}": _per_kind(task, penalty)},
-            )
-            yield read(model.fit(task.parts.X_train, task.parts.y_train))  # type: ignore[misc]  # LightGBM's is untyped
+    per_feature = {f"cegb_penalty_feature_{penalty}": _per_kind(task, penalty)}
+    for tradeoff, leaves in product(np.geomspace(2, 0.002, N_SETTINGS // 2), (8, 32)):
+        yield penalised_trees(task.parts, task.n_trees, task.seed, leaves, tradeoff, **per_feature)
 
 
 def _per_kind(task: Task, penalty: str) -> list[float]:

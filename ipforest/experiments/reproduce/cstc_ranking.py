@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.figure import Figure
 from sklearn.base import is_classifier
 from sklearn.frozen import FrozenEstimator
@@ -48,6 +49,10 @@ SKEWED_RHO = 1e-6
 Trees of labels of which one in a hundred is positive have small leaves, so weights are large. As in section 6.6, rho is
 about what lambda times the price of one evaluation is; with the default no weight but the first few leaves zero.
 """
+
+PAIRS: Any = colormaps["tab20"]
+COLOURS = (*PAIRS.colors[::2], *PAIRS.colors[1::2])
+"""Ten strong colours, then a light one of each."""
 
 MEASURES = {"ndcg": "NDCG@5", "precision": "Precision@5", "fit": "squared correlation with relevance"}
 
@@ -272,7 +277,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
                 [point["cost"] for point in points],
                 [point[measure] for point in points],
                 yerr=[point[f"{measure}_sd"] / np.sqrt(point["runs"]) for point in points],
-                color=f"C{number % 10}",
+                color=COLOURS[number % len(COLOURS)],
                 linestyle=":" if curve.startswith("early") else "-",
                 marker=".",
                 capsize=2,

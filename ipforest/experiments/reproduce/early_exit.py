@@ -139,23 +139,30 @@ def _cegb(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
 
 def penalised(parts: Parts, n_trees: int, seed: int, **penalty: Any) -> Iterator[BoostedTrees]:
     """Train LightGBM under a penalty, over its settings."""
+    sizes = LEAVES_LARGE if n_trees == N_TREES_LARGE else LEAVES
+    return (penalised_trees(parts, n_trees, seed, *setting, **penalty) for setting in product(sizes, TRADEOFFS))
+
+
+def penalised_trees(
+    parts: Parts, n_trees: int, seed: int, leaves: int, tradeoff: float, **penalty: Any
+) -> BoostedTrees:
+    """Train LightGBM under a penalty on features (CEGB)."""
     from lightgbm import LGBMClassifier
 
-    for leaves, tradeoff in product(LEAVES_LARGE if n_trees == N_TREES_LARGE else LEAVES, TRADEOFFS):
-        model = LGBMClassifier(
-            n_estimators=n_trees,
-            num_leaves=leaves,
-            min_child_samples=10,
-            cegb_tradeoff=tradeoff,
-            random_state=seed,
-            n_jobs=1,
-            verbose=-1,
-            **penalty,
-        )
-        trees = read(model.fit(parts.X_train, parts.y_train))
-        if not isinstance(trees, BoostedTrees):
-            raise TypeError(f"model: expected boosted trees, got {type(trees).__name__}")
-        yield trees
+    model = LGBMClassifier(
+        n_estimators=n_trees,
+        num_leaves=leaves,
+        min_child_samples=10,
+        cegb_tradeoff=tradeoff,
+        random_state=seed,
+        n_jobs=1,
+        verbose=-1,
+        **penalty,
+    )
+    trees = read(model.fit(parts.X_train, parts.y_train))
+    if not isinstance(trees, BoostedTrees):
+        raise TypeError(f"model: expected boosted trees, got {type(trees).__name__}")
+    return trees
 
 
 def _cut_off(trees: BoostedTrees, parts: Parts) -> list[Option]:
