@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ipforest._arrays import Array
 from ipforest._numba import inner_njit, njit
+from ipforest.ensemble.trees import TREES_THAT_SORT
 from ipforest.instance import PruningInstance
 
 COMPONENTS = 6
@@ -76,11 +77,12 @@ def synthetic_instance(
     X_cost, _ = gaussian_mixture(n_examples, n_features, 2 * seed + 1)
     prices = np.ceil(np.exp(rng.uniform(0, np.log(max_price), n_features)) - 1e-9).astype(np.int64)
     offsets, parents, errors, sizes, rows = [0], [], [], [], []
-    used = np.zeros(n_examples * n_features, dtype=np.bool_)
     n_candidates = max(1, int(np.sqrt(n_features)))
+    X_cost = _alike_together(X, y, X_cost, n_candidates, max_depth, seed)
+    used = np.zeros(n_features * n_examples, dtype=np.bool_)
     for _ in range(n_trees):
         bag = np.sort(rng.integers(0, n_training, n_training)).astype(np.int32)
-        parent, error, size, row = _grow(X, y, X_cost, bag, n_candidates, max_depth, rng, used)
+        parent, error, size, row, _ = _grow(X, y, X_cost, bag, n_candidates, max_depth, rng, used)
         parents.append(np.where(parent >= 0, parent + offsets[-1], -1))
         offsets.append(offsets[-1] + parent.size)
         errors.append(error)
@@ -91,7 +93,7 @@ def synthetic_instance(
     indices = np.concatenate(rows)
     del rows
     _renumber(indices, number)
-    unit = (pairs % n_features).astype(np.int32)
+    unit = (pairs // n_examples).astype(np.int32)
     return PruningInstance(
         tree_offsets=np.array(offsets),
         node_parent=np.concatenate(parents).astype(np.int32),
@@ -99,7 +101,7 @@ def synthetic_instance(
         indptr=np.concatenate([[0], np.cumsum(np.concatenate(sizes))]),
         indices=indices,
         acquisition_unit=unit,
-        acquisition_example=(pairs // n_features).astype(np.int32),
+        acquisition_example=(pairs % n_examples).astype(np.int32),
         acquisition_cost=prices[unit],
         split_cost=np.zeros(sum(size.size for size in sizes), dtype=np.int64),
         error_unit=Fraction(1, n_training * n_trees),
@@ -107,6 +109,16 @@ def synthetic_instance(
         n_units=n_features,
         n_examples=n_examples,
     )
+
+
+def _alike_together(X: Array, y: Array, X_cost: Array, n_candidates: int, max_depth: int, seed: int) -> Array:
+    """Put examples that reach the same leaves side by side, by trees of their own; see `Trees.first_uses`."""
+    rng = np.random.default_rng((seed, TREES_THAT_SORT))
+    unused = np.zeros(X_cost.size, dtype=np.bool_)
+    for _ in range(TREES_THAT_SORT):
+        everyone = np.arange(y.size, dtype=np.int32)
+        X_cost = X_cost[_grow(X, y, X_cost, everyone, n_candidates, max_depth, rng, unused)[-1]]
+    return X_cost
 
 
 @njit
@@ -167,8 +179,8 @@ def _grow(
     max_depth: int,
     rng: np.random.Generator,
     used: Array,
-) -> tuple[Array, Array, Array, Array]:
-    """Grow one tree depth first; give parents, errors, row sizes over internal nodes, and the rows."""
+) -> tuple[Array, Array, Array, Array, Array]:
+    """Grow one tree depth first; give parents, errors, row sizes over internal nodes, the rows, examples by leaf."""
     n, n_cost, n_features = order.size, X_cost.shape[0], X.shape[1]
     parent, error = np.empty(2 * n + 1, np.int32), np.empty(2 * n + 1, np.int64)
     feature_of = np.full(2 * n + 1, -1, np.int32)
@@ -203,7 +215,7 @@ def _grow(
         first = n_row
         if _is_new(parent, feature_of, node, best_feature):
             for i in range(cost_begin, cost_end):
-                row[n_row] = cost_order[i] * n_features + best_feature
+                row[n_row] = best_feature * n_cost + cost_order[i]
                 used[row[n_row]] = True
                 n_row += 1
         size[n_internal] = n_row - first
@@ -213,4 +225,5 @@ def _grow(
         stack[waiting, :] = (node, middle, end, cost_middle, cost_end, depth + 1)
         stack[waiting + 1, :] = (node, begin, middle, cost_begin, cost_middle, depth + 1)
         waiting += 2
-    return parent[:n_nodes].copy(), error[:n_nodes].copy(), size[:n_internal].copy(), row[:n_row].copy()
+    sizes, rows = size[:n_internal].copy(), row[:n_row].copy()
+    return parent[:n_nodes].copy(), error[:n_nodes].copy(), sizes, rows, cost_order
