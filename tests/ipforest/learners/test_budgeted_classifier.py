@@ -1,5 +1,6 @@
 """BudgetedClassifier: the frontier of all its estimators, chosen on validation."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from ipforest import BranchingCascade, BudgetBoost, BudgetedClassifier, BudgetForest, BudgetPrune, NestedCascade
 from ipforest.cascades.stages import StagesInOrder
 from ipforest.learners.joint_frontier import soft_error
+from ipforest.model_files import load_model, save_model
 
 BOOST = BudgetBoost(6, max_leaf_nodes=4, n_lambdas=2, n_prunings=1)
 FOREST = BudgetForest(3, n_lambdas=2, n_prunings=1)
@@ -134,6 +136,15 @@ def test_bad_estimators_are_refused(parts: Any, estimators: Any, error: type[Exc
 def test_models_that_are_no_trees_are_refused(parts: Any) -> None:
     with pytest.raises(TypeError, match="LogisticRegression"):
         BudgetedClassifier([LogisticRegression(max_iter=5000)]).fit(*parts)
+
+
+def test_the_default_is_saved_and_read(people: Any, tmp_path: Path) -> None:
+    X, y = people
+    model = BudgetedClassifier(budget=1.5, random_state=0).fit(X[:80], y[:80])
+    assert [type(estimator) for estimator in model.estimators_] == [BudgetBoost, BudgetForest, NestedCascade]
+    read = load_model(save_model(model, tmp_path / "front.skops"))
+    np.testing.assert_array_equal(read.predict(X), model.predict(X))
+    np.testing.assert_array_equal(read.at_budget(1).cost(X), model.at_budget(1).cost(X))
 
 
 @parametrize_with_checks(
