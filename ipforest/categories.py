@@ -14,7 +14,7 @@ from ipforest._arrays import Array, BoolArray
 from ipforest.feature_names import column_names
 from ipforest.growing.codes import MAX_BINS
 
-__all__ = ["Categories"]
+__all__ = ["FROM_DTYPE", "Categories", "is_from_dtype"]
 
 FROM_DTYPE = "from_dtype"
 
@@ -53,7 +53,7 @@ class Categories:
         ValueError
             A mask of another length, a column that does not exist, or more categories than `MAX_BINS` in a column.
         """
-        from_dtype = isinstance(wanted, str) and wanted == FROM_DTYPE
+        from_dtype = is_from_dtype(wanted)
         if wanted is None or (from_dtype and not _is_frame(X)):
             return cls()
         shape = X.shape if _is_frame(X) else np.asarray(X).shape
@@ -104,6 +104,11 @@ class Categories:
                     f"X: expected categories that are integers from 0 to {MAX_BINS - 1}, got {strange[0]:g} in column "
                     f"{column}"
                 )
+
+
+def is_from_dtype(wanted: Any) -> bool:
+    """Return whether columns of categories are to be found by their dtype; arrays and lists say which they are."""
+    return isinstance(wanted, str) and wanted == FROM_DTYPE
 
 
 def _is_frame(X: Any) -> bool:

@@ -12,7 +12,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from ipforest.base import BudgetedEstimator
 from ipforest.cascades.nested import NestedCascade
 from ipforest.cascades.stages import StagedEstimator
-from ipforest.categories import FROM_DTYPE
+from ipforest.categories import FROM_DTYPE, is_from_dtype
 from ipforest.ensemble.libraries import read
 from ipforest.learners.budget_boost import BudgetBoost
 from ipforest.learners.budget_forest import BudgetForest
@@ -132,7 +132,7 @@ class BudgetedClassifier(JointFrontier):
                 if any(getattr(estimator, price) is not None for price in ("feature_costs", "groups", "group_fees")):
                     raise ValueError(f"feature_costs: expected none in {name}, whose prices are given here, got some")
                 categories = getattr(estimator, "categorical_features", FROM_DTYPE)
-                if not (isinstance(categories, str) and categories == FROM_DTYPE):
+                if not is_from_dtype(categories):
                     raise ValueError(
                         f"categorical_features: expected {FROM_DTYPE!r} in {name}, whose columns are given here, "
                         f"got {categories!r}"
