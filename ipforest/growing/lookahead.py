@@ -16,6 +16,9 @@ __all__ = ["LookaheadGrower"]
 MOST_ROWS = 2000
 """A split is chosen on a sample of so many examples of its node."""
 
+MOST_FEATURES = 64
+"""At each node, so many features drawn at random are judged with the best further splits, on any feature."""
+
 
 @dataclass(frozen=True, slots=True)
 class LookaheadGrower:
@@ -23,8 +26,8 @@ class LookaheadGrower:
 
     A feature may tell nothing of the class and yet tell which other features do. So a split is worth what it reduces
     the Gini impurity by, and what the best further split of each side does. Every feature has one cut per node, where
-    the values on both sides are most unlike (Otsu's threshold), which asks for no label. The work grows with the square
-    of the number of features.
+    the values on both sides are most unlike (Otsu's threshold), which asks for no label. Of more than `MOST_FEATURES`
+    features that many are drawn at each node, so the work grows with the number of features, not with its square.
 
     Parameters
     ----------
@@ -50,16 +53,18 @@ class LookaheadGrower:
         weights : ndarray, shape (n_samples,)
             Examples of weight 0 are left out.
         seed : int
-            Draws the samples that splits are chosen on.
+            Draws the examples that splits are chosen on, and the features.
         """
         random = np.random.default_rng(seed)
+        n_features = X.shape[1]
         counts = np.eye(n_classes)[labels] * np.asarray(weights)[:, None]
         members, tested, children = [np.flatnonzero(weights)], [(-1, np.nan)], [(-1, -1)]
         node = 0
         while node < len(members):
             rows = members[node]
             sample = rows if rows.size <= MOST_ROWS else np.sort(random.choice(rows, MOST_ROWS, replace=False))
-            feature, threshold = self.best_split(X[sample], counts[sample])
+            tried = random.permutation(n_features)[:MOST_FEATURES]
+            feature, threshold = self.best_split(X[sample], counts[sample], tried)
             if feature >= 0:
                 goes_left = X[rows, feature] <= threshold
                 tested[node], children[node] = (feature, threshold), (len(members), len(members) + 1)
@@ -83,7 +88,7 @@ class LookaheadGrower:
             left_categories=np.empty((0, 1), dtype=bool),
         )
 
-    def best_split(self, X: Array, counts: FloatArray) -> tuple[int, float]:
+    def best_split(self, X: Array, counts: FloatArray, tried: IntArray) -> tuple[int, float]:
         """Find the split of a node's examples that is worth most.
 
         Parameters
@@ -91,6 +96,8 @@ class LookaheadGrower:
         X : ndarray of float, shape (n, n_features)
         counts : ndarray of float64, shape (n, n_classes)
             Weight of each example in the column of its class.
+        tried : ndarray of int
+            The features among which it is sought; the further splits test any.
 
         Returns
         -------
@@ -102,7 +109,8 @@ class LookaheadGrower:
         goes_left = (cuts >= X).astype(np.float64)
         amounts = np.column_stack([counts, np.ones(len(X))])
         whole, left = amounts.sum(axis=0), goes_left.T @ amounts
-        merit = self._reductions(left, whole)
+        merit = np.full(X.shape[1], -np.inf)
+        merit[tried] = self._reductions(left[tried], whole)
         if len(X) >= self.min_samples_lookahead:
             for feature in np.flatnonzero(merit > -np.inf):
                 both = goes_left.T @ (amounts * goes_left[:, [feature]])

@@ -59,8 +59,9 @@ class BudgetForest(GrownFrontier):
     it was not grown on. What the training examples buy in a pruned forest is then free: a new forest of deep trees is
     *regrown* on that alone, so each example is judged by all that was bought for it. Where the same units serve all
     examples, what most of them buy is enough: *nested* forests on the first 1, 2, 3, ... of these units replace one
-    another as an example buys them. On validation examples it is learnt when to stop buying. All of that gives one
-    frontier of cost and error.
+    another as an example buys them. One more forest is grown with *lookahead*, blind to prices, and pruned: it finds
+    features that only tell which others matter, such as a context. On validation examples it is learnt when to stop
+    buying. All of that gives one frontier of cost and error.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ class BudgetForest(GrownFrontier):
         Columns of categories, as in scikit-learn's ``HistGradientBoostingClassifier``: none, those of a data frame with
         dtype "category", a mask, column numbers or names. A test asks whether an example has one of a set of
         categories; missing and unknown ones, and those that no training example of the node has, go the same way.
-        Nested forests compare their numbers.
+        Nested forests and trees grown with lookahead compare their numbers.
     n_lambdas : int, default=4
         Prices at which forests are grown, no price included.
     n_prunings : int, default=5
@@ -87,9 +88,8 @@ class BudgetForest(GrownFrontier):
     nested : bool, default=True
         Whether nested forests are tried, unless nobody is stopped: with units in the order of how many examples buy
         them in all the other forests, per price, and with units in the order of their importance there, per price.
-    n_lookahead : int, default=0
-        Trees of one more forest, whose splits look one level ahead (`LookaheadGrower`); 0 to grow none. It finds
-        features that only tell which others matter, such as a context.
+    n_lookahead : int, default=20
+        Trees of the forest whose splits look one level ahead (`LookaheadGrower`); 0 to grow none.
     loss : {"gini", "entropy", "misclassification"}, default="gini"
         What the nodes of a pruning lose; see `ipforest.losses.node_errors`.
     stopping, feature_costs, groups, group_fees, budget, max_cost, validation_fraction
@@ -124,7 +124,7 @@ class BudgetForest(GrownFrontier):
         n_prunings: int = 5,
         regrow: bool = True,
         nested: bool = True,
-        n_lookahead: int = 0,
+        n_lookahead: int = 20,
         loss: str = "gini",
         stopping: Any = None,
         feature_costs: Any = None,
@@ -170,6 +170,8 @@ class BudgetForest(GrownFrontier):
         if self.nested and self._stops and self._seller().paid_units():
             forests = [member.policy.trees for member in members if isinstance(member.policy, TreesInOrder)]
             yield from self._nested_forests([*forests], training, validation, random)
+        if self.n_lookahead:
+            yield from (self._member(trees, validation) for trees in self._looking_ahead(training, random))
 
     def _nested_forests(
         self, forests: Sequence[Any], training: Labelled, validation: Labelled, random: Any
@@ -194,12 +196,10 @@ class BudgetForest(GrownFrontier):
         return model.fit(training.X[:, features], training.y, sample_weight=training.weight)
 
     def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Forest]:
-        if self.n_lookahead and self.categories_.columns:
-            raise ValueError(f"n_lookahead: expected 0 with categories, which have no order, got {self.n_lookahead}")
         X = np.ascontiguousarray(training.X, dtype=np.float32)
         coded = CodedExamples.from_examples(X, self.max_bins, self.categories_.mask(X.shape[1]))
         labels = np.searchsorted(self.classes_, training.y)
-        data = _Training(X, coded, labels, training.weight, self.classes_)
+        data = _Training(X, coded, labels, training.weight)
         paying = sample_of(training, MOST_COST_ROWS, random)
         shares = np.bincount(labels, training.weight) / training.weight.sum()
         dearest = float(1 - np.square(shares).sum()) / price_scale(self.costs_)
@@ -216,14 +216,18 @@ class BudgetForest(GrownFrontier):
                 for bought in pruned if lam == 0 else [forest, *pruned]:
                     yield self._regrown(bought, data, random)
 
-        if self.n_lookahead:
-            ahead = LookaheadGrower(max(self.min_samples_leaf, PRICED_LEAF))
+    def _looking_ahead(self, training: Labelled, random: Any) -> Iterator[Forest]:
+        """Grow a forest with lookahead, and prune it."""
+        grower = LookaheadGrower(max(self.min_samples_leaf, PRICED_LEAF))
+        labels = np.searchsorted(self.classes_, training.y)
 
-            def grow(drawn: FloatArray, seed: int) -> GrownTree:
-                return ahead.grow(X, labels, len(self.classes_), drawn, seed)
+        def grow(drawn: FloatArray, seed: int) -> GrownTree:
+            return grower.grow(training.X, labels, len(self.classes_), drawn, seed)
 
-            forest, out_of_bag = _bagged(grow, self.n_lookahead, data, random)
-            yield from (forest, *self._pruned(forest, out_of_bag, training, paying))
+        trees, out_of_bag = _bagged(grow, self.n_lookahead, training.weight, random)
+        forest = self._forest(trees)
+        yield forest
+        yield from self._pruned(forest, out_of_bag, training, sample_of(training, MOST_COST_ROWS, random))
 
     def _pruned(self, forest: Forest, out_of_bag: FloatArray, training: Labelled, paying: Labelled) -> list[Forest]:
         """Prune a forest along its path, by the errors of each tree on the examples that it was not grown on."""
@@ -252,12 +256,17 @@ class BudgetForest(GrownFrontier):
         """Grow trees one after another; what one tests is bought for all that follow."""
 
         def grow(drawn: FloatArray, seed: int) -> GrownTree:
-            tree = grower.grow_classifier(data.coded, data.labels, len(data.classes), state, weights=drawn, seed=seed)
-            alone = forest_of([tree], data.X.shape[1], data.classes, "gini")
+            n_classes = len(self.classes_)
+            tree = grower.grow_classifier(data.coded, data.labels, n_classes, state, weights=drawn, seed=seed)
+            alone = self._forest([tree])
             state.record_trees(alone, alone.leaves(data.X))
             return tree
 
-        return _bagged(grow, self.n_estimators, data, random)
+        trees, out_of_bag = _bagged(grow, self.n_estimators, data.weight, random)
+        return self._forest(trees), out_of_bag
+
+    def _forest(self, trees: Sequence[GrownTree]) -> Forest:
+        return forest_of(trees, self.n_features_in_, self.classes_, "gini")
 
 
 def impurity_reductions(forest: Forest) -> FloatArray:
@@ -275,26 +284,24 @@ class _Training(NamedTuple):
     coded: CodedExamples
     labels: npt.NDArray[np.int64]
     weight: FloatArray
-    classes: npt.NDArray[Any]
 
 
 def _bagged(
-    grow: Callable[[FloatArray, int], GrownTree], n_trees: int, data: _Training, random: Any
-) -> tuple[Forest, FloatArray]:
+    grow: Callable[[FloatArray, int], GrownTree], n_trees: int, weight: FloatArray, random: Any
+) -> tuple[list[GrownTree], FloatArray]:
     """Grow trees on bootstrap samples.
 
     Returns
     -------
-    Forest
+    list of GrownTree
     ndarray of float64, shape (n_samples, n_trees)
         Weights of the examples that each tree was not grown on, else 0.
     """
-    n_samples, n_features = data.X.shape
-    trees, out_of_bag = [], np.zeros((n_samples, n_trees))
+    trees, out_of_bag = [], np.zeros((weight.size, n_trees))
     for number in range(n_trees):
-        drawn = bootstrap_counts(n_samples, random) * data.weight
+        drawn = bootstrap_counts(weight.size, random) * weight
         if not drawn.any():
-            drawn = data.weight
+            drawn = weight
         trees.append(grow(drawn, int(random.randint(2**31))))
-        out_of_bag[:, number] = np.where(drawn == 0, data.weight, 0.0)
-    return forest_of(trees, n_features, data.classes, "gini"), out_of_bag
+        out_of_bag[:, number] = np.where(drawn == 0, weight, 0.0)
+    return trees, out_of_bag

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from math import inf
 from typing import Any, NamedTuple, Self
 
@@ -26,7 +27,7 @@ from ipforest.base import (
     split_rows,
 )
 from ipforest.cascades.early_exit import EarlyExitPolicy, record_paths
-from ipforest.cascades.stages import StagesInOrder
+from ipforest.cascades.stages import Loss, StagesInOrder
 from ipforest.cascades.stopping import FittedRule, LearntStopping, StoppingRule, learn_stopping
 from ipforest.categories import Categories
 from ipforest.ensemble.boosted import BoostedTrees
@@ -45,6 +46,9 @@ MOST_COST_ROWS = 2000
 
 MOST_STOPPING_ROWS = 2000
 """Ensembles are measured, and stopping is learnt, on a sample of so many validation examples."""
+
+AS_GOOD_AS = 100
+"""What the Brier score counts for in choosing, in validation examples."""
 
 
 class Member(NamedTuple):
@@ -220,7 +224,7 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         policy, seller = TreesInOrder(trees), self._seller()
         sessions = Sessions(policy, seller, validation.y.size, max_cost=self.max_cost)
         sessions.see(validation.X)
-        loss = self._soft_error
+        loss = self._loss_on(validation)
         lost = float(loss(sessions.outputs, validation.y).mean())
         learnt: tuple[LearntStopping, ...] = ()
         if self._stops:
@@ -236,12 +240,12 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         n_folds: int = N_FOLDS,
     ) -> Member:
         """Measure stages as ensembles are measured, and learn when to stop them."""
-        paths = policy.paths_of(validation.X.astype(np.float64), validation.y, self._soft_error)
+        paths = policy.paths_of(validation.X.astype(np.float64), validation.y, self._loss_on(validation))
         cost, loss = float(paths.cost[:, -1].mean()), float(paths.loss[:, -1].mean())
         return Member(policy, cost, loss, learn_stopping(stopping, paths, n_folds))
 
-    def _soft_error(self, outputs: FloatArray, y: Array) -> FloatArray:
-        return soft_error(outputs, y, self.classes_)
+    def _loss_on(self, validation: Labelled) -> Loss:
+        return partial(soft_error, classes=self.classes_, n_validation=validation.y.size)
 
     def _choose(self) -> None:
         self.choice_ = self.frontier_.within(self.budget)
@@ -315,11 +319,12 @@ class GrownFrontier(JointFrontier):
         self._check_growing()
 
 
-def soft_error(outputs: FloatArray, y: Array, classes: Array) -> FloatArray:
-    """Compute the mean of being wrong, 0 or 1, and of the Brier score, halved to lie in 0..1.
+def soft_error(outputs: FloatArray, y: Array, classes: Array, n_validation: int) -> FloatArray:
+    """Compute a mean of being wrong, 0 or 1, and of the Brier score, halved to lie in 0..1.
 
     With few validation examples the one is too coarse to choose by, and thousands of choices find one that is lucky;
-    the other is finer and nearly agrees.
+    the other is finer and nearly agrees, but prefers ensembles that are sure to those that are right. So being wrong
+    has the weight n / (n + `AS_GOOD_AS`), where choices are made on n examples.
 
     Parameters
     ----------
@@ -328,6 +333,8 @@ def soft_error(outputs: FloatArray, y: Array, classes: Array) -> FloatArray:
     y : ndarray, shape (n_samples,)
         Labels; one that is no class is always wrong.
     classes : ndarray, shape (n_classes,)
+    n_validation : int
+        Validation examples that choices are made on.
 
     Returns
     -------
@@ -336,7 +343,8 @@ def soft_error(outputs: FloatArray, y: Array, classes: Array) -> FloatArray:
     truth = np.equal(y[:, None], classes)
     wrong = ~truth[np.arange(y.size), np.argmax(outputs, axis=1)]
     brier = np.square(outputs - truth).sum(axis=1) / 2
-    return np.asarray((wrong + brier) / 2)
+    weight = n_validation / (n_validation + AS_GOOD_AS)
+    return np.asarray(weight * wrong + (1 - weight) * brier)
 
 
 def sample_of(data: Labelled, most: int, random: Any) -> Labelled:

@@ -52,7 +52,18 @@ def test_splits_are_those_of_brute_force(seed: int) -> None:
         + max(0.0, *(reduction(X[:, f] > cuts[f], g) for g in range(4)))
         for f in range(4)
     ]
-    assert LookaheadGrower().best_split(X, counts) == (int(np.argmax(merit)), cuts[np.argmax(merit)])
+    for tried in (np.arange(4), np.array([3, 1])):
+        best = int(tried[np.argmax(np.array(merit)[tried])])
+        assert LookaheadGrower().best_split(X, counts, tried) == (best, cuts[best])
+
+
+def test_of_many_features_some_are_drawn_at_each_node() -> None:
+    X, y = exclusive_or()
+    wide = np.repeat(X, 40, axis=1)
+    tested = [int(LookaheadGrower().grow(wide, y, 2, np.ones(y.size), seed).feature[0]) for seed in (0, 0, 1, 2, 3)]
+    assert tested[0] == tested[1]
+    assert len(set(tested)) > 1
+    assert {feature // 40 for feature in tested} <= {3, 6}
 
 
 def test_cuts_part_what_is_unlike() -> None:

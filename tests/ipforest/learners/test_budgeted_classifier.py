@@ -58,7 +58,7 @@ def test_cascades_and_trees_are_measured_as_the_others(fitted: BudgetedClassifie
     alone.members_ = (member,)
     alone._policy = lambda: member.policy
     assert alone.cost(X).mean() == pytest.approx(member.cost)
-    assert soft_error(alone.predict_proba(X), y, fitted.classes_).mean() == pytest.approx(member.loss)
+    assert soft_error(alone.predict_proba(X), y, fitted.classes_, y.size).mean() == pytest.approx(member.loss)
     learnt = member.learnt[0]
     middle = learnt.curve.cost.size // 2
     free = np.zeros(30, dtype=bool)

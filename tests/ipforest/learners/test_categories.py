@@ -113,8 +113,6 @@ def test_errors(wanted: Any, text: str) -> None:
     X, y = colours()
     with pytest.raises(ValueError, match=text):
         clone(BOOST).set_params(categorical_features=wanted).fit(X[["number", "noise", "noise"]].to_numpy(), y)
-    with pytest.raises(ValueError, match="n_lookahead: expected 0 with categories"):
-        clone(FOREST).set_params(n_lookahead=2).fit(X, y)
 
 
 def test_columns_are_found_by_name() -> None:
