@@ -45,16 +45,16 @@ class BudgetBoost(GrownFrontier):
 
     Parameters
     ----------
-    n_estimators : int, default=200
+    n_estimators : int, default=400
         Most rounds, shared equally among the prices; each grows one tree, with more than two classes one per class. At
         each price, growing stops early where the validation loss does not fall.
-    learning_rate : float, default=0.2
+    learning_rate : float, default=0.1
     max_leaf_nodes : int or sequence of int, default=(8, 32)
         Leaves per tree; of several sizes each gives an ensemble.
     min_samples_leaf : int, default=5
     l2 : float, default=1
         Penalty on squared leaf values.
-    max_bins : int or None, default=64
+    max_bins : int or None, default=255
         Thresholds lie between so many bins per feature; with None between any two values.
     categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
         Columns of categories, as in scikit-learn's ``HistGradientBoostingClassifier``: none, those of a data frame with
@@ -97,13 +97,13 @@ class BudgetBoost(GrownFrontier):
 
     def __init__(
         self,
-        n_estimators: int = 200,
+        n_estimators: int = 400,
         *,
-        learning_rate: float = 0.2,
+        learning_rate: float = 0.1,
         max_leaf_nodes: int | Sequence[int] = (8, 32),
         min_samples_leaf: int = 5,
         l2: float = 1.0,
-        max_bins: int | None = 64,
+        max_bins: int | None = 255,
         categorical_features: Any = "from_dtype",
         n_lambdas: int = 10,
         n_prunings: int = 4,
