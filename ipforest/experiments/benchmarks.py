@@ -159,10 +159,10 @@ FITTED_FORESTS = (
 BREAKPOINT_SHARES = (0.1, 0.5, 0.9)
 BOOSTING_SIZES = (InstanceShape(200, 45_000),)
 BOOSTING: dict[str, Any] = {
-    "learning_rate": 0.2,
+    "learning_rate": 0.1,
     "l2": 1.0,
     "max_leaf_nodes": 32,
-    "max_bins": 64,
+    "max_bins": 255,
     "min_samples_leaf": 5,
 }
 """What LightGBM and `BudgetBoost`'s larger trees have in common."""

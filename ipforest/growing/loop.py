@@ -12,7 +12,17 @@ from ipforest.growing.acquisition import AcquisitionArrays, mark_path, price_fea
 from ipforest.growing.codes import CodeArrays
 from ipforest.growing.impurities import GRADIENT, impurity
 from ipforest.growing.random_numbers import mix, shuffle
-from ipforest.growing.splitting import CONSTANT, TOTAL, Criterion, Cut, Examples, Scratch, cut_of_feature, fill_table
+from ipforest.growing.splitting import (
+    CONSTANT,
+    TOTAL,
+    Criterion,
+    Cut,
+    Examples,
+    Scratch,
+    cut_of_feature,
+    fill_table,
+    total_of_node,
+)
 from ipforest.growing.splitting import LEFT as SIDE_LEFT
 
 LEAF = -1
@@ -134,7 +144,7 @@ def most_reduction(criterion: Criterion, node_impurity: float, node_weight: floa
     """Bound what a cut can reduce: where impurities are sums of no negative terms, by that of the node."""
     if criterion.reduction != TOTAL or criterion.impurity == GRADIENT:
         return np.inf
-    return node_impurity * node_weight if criterion.is_normalised else node_impurity
+    return total_of_node(criterion, node_impurity, node_weight)
 
 
 @inner_njit

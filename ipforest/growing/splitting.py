@@ -176,6 +176,12 @@ def total_impurity(criterion: Criterion, statistics: npt.NDArray[np.float64]) ->
 
 
 @inner_njit
+def total_of_node(criterion: Criterion, node_impurity: float, node_weight: float) -> float:
+    """Return a node's impurity as a sum over its examples."""
+    return node_impurity * node_weight if criterion.is_normalised else node_impurity
+
+
+@inner_njit
 def reduction_of(
     criterion: Criterion,
     node_impurity: float,
@@ -187,7 +193,7 @@ def reduction_of(
     if left[-1] < criterion.min_samples_leaf or right[-1] < criterion.min_samples_leaf:
         return -np.inf
     if criterion.reduction == TOTAL:
-        whole = node_impurity * node_weight if criterion.is_normalised else node_impurity
+        whole = total_of_node(criterion, node_impurity, node_weight)
         return whole - total_impurity(criterion, left) - total_impurity(criterion, right)
     of_left = impurity(criterion.impurity, criterion.parameters, left)
     of_right = impurity(criterion.impurity, criterion.parameters, right)
