@@ -83,7 +83,9 @@ def test_the_certified_rule_is_proved_on_its_examples(forest: RandomForestClassi
 
 
 def test_a_budgeted_estimator_is_tried_at_larger_budgets() -> None:
-    inner = BudgetPrune(RandomForestClassifier(15, random_state=0), feature_costs=FeatureCosts.uniform(30))
+    inner = BudgetPrune(
+        RandomForestClassifier(15, random_state=0), feature_costs=FeatureCosts.uniform(30), random_state=0
+    )
     model = EarlyExit(inner, budget=3, order="greedy", random_state=0).fit(X[:400], Y[:400])
     assert model.costs_ == model.estimator_.costs_
     assert model.at_budget(1).cost(X[TEST]).mean() < 2
