@@ -3,6 +3,7 @@
 import os
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -10,6 +11,12 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 plt.switch_backend("Agg")
 settings.register_profile("ipforest", deadline=None, derandomize=True)
 settings.load_profile("ipforest")
+
+
+@pytest.fixture(autouse=True)
+def seed_numpy():
+    """Draw the same where nobody passes a seed: `random_state=None` draws from numpy's global generator."""
+    np.random.seed(0)  # noqa: NPY002
 
 
 @pytest.fixture(autouse=True)
