@@ -15,8 +15,8 @@ settings.load_profile("ipforest")
 
 @pytest.fixture(autouse=True)
 def seed_numpy():
-    """Draw the same where nobody passes a seed: `random_state=None` draws from numpy's global generator."""
-    np.random.seed(0)  # noqa: NPY002
+    """Draw the same where nobody passes a seed."""
+    np.random.seed(0)  # noqa: NPY002, scikit-learn draws from this generator where random_state is None
 
 
 @pytest.fixture(autouse=True)

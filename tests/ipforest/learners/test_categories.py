@@ -44,6 +44,16 @@ def test_sets_of_categories_are_found(fitted: tuple[Any, pd.DataFrame, Any]) -> 
     assert any(member.policy.trees.tests_categories.any() for member in model.members_)
 
 
+def test_trees_grown_with_lookahead_compare_the_numbers_of_categories() -> None:
+    X, y = colours()
+    ahead, plain = (clone(FOREST).set_params(n_lookahead=n).fit(X, y, *colours(1)) for n in (3, 0))
+    forests = [member.policy.trees for member in ahead.members_[len(plain.members_) :]]
+    assert forests[0].n_trees == 3
+    assert (forests[0].feature == 1).any()
+    assert not any(forest.tests_categories.any() for forest in forests)
+    assert np.mean(forests[0].predict(ahead.categories_.numbers(X).to_numpy()) == y) > 0.9
+
+
 def test_the_numbers_of_categories_are_of_no_account(fitted: tuple[Any, pd.DataFrame, Any]) -> None:
     model, X, _ = fitted
     shuffled = list(COLOURS[[3, 6, 0, 5, 1, 4, 2]])
