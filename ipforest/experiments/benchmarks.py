@@ -274,14 +274,14 @@ def bench_boosting(
     seed: int = 0,
     progress: ProgressCallback = silent,
 ) -> list[dict[str, Any]]:
-    """Time `BudgetBoost`, as it is and with one size of trees, and LightGBM with penalties on features (CEGB).
+    """Time `BudgetBoost`, as it is and with one ensemble, and LightGBM with penalties on features (CEGB).
 
     Each has the examples, features and rounds of `sizes`, on the data that `FittedForest` generates, and a third as
     many examples to choose on, of which LightGBM needs none. Seconds are the processor's; nothing runs in threads.
     LightGBM is left out where it is not installed. Parameters and errors as for `bench_solvers`.
     """
     rows: list[dict[str, Any]] = []
-    methods = {"BudgetBoost": _fit_budget_boost, "BudgetBoost, one size": _fit_one_size}
+    methods = {"BudgetBoost": _fit_budget_boost, "BudgetBoost, one ensemble": _fit_one_ensemble}
     if find_spec("lightgbm") is not None:
         methods["LightGBM CEGB"] = _fit_cegb
     for place, size in enumerate(sizes):
@@ -309,8 +309,8 @@ def _fit_budget_boost(n_rounds: int, X: Array, y: Array, X_val: Array, y_val: Ar
     return BudgetBoost(n_rounds, random_state=0).fit(X, y, X_val, y_val)
 
 
-def _fit_one_size(n_rounds: int, X: Array, y: Array, X_val: Array, y_val: Array) -> object:
-    return BudgetBoost(n_rounds, **BOOSTING, random_state=0).fit(X, y, X_val, y_val)
+def _fit_one_ensemble(n_rounds: int, X: Array, y: Array, X_val: Array, y_val: Array) -> object:
+    return BudgetBoost(n_rounds, **BOOSTING, single_price=False, random_state=0).fit(X, y, X_val, y_val)
 
 
 def _fit_cegb(n_rounds: int, X: Array, y: Array, X_val: Array, y_val: Array) -> object:

@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from scipy.stats import rankdata
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import datasets
 from ipforest._arrays import Array
@@ -269,16 +269,12 @@ def budget_boost(task: Task) -> Iterator[Option]:
 
 def budget_forest(task: Task) -> Iterator[Option]:
     """BudgetForest: grown at several prices and with lookahead, pruned, regrown, nested, stopped when sure."""
-    return _joint(task, BudgetForest(40))
+    return _joint(task, BudgetForest())
 
 
 def budgeted_classifier(task: Task) -> Iterator[Option]:
-    """Choose for each budget among the two before and boosted trees on the 1, 2, 3, ... most useful units."""
-    boosted = HistGradientBoostingClassifier(
-        max_iter=task.n_trees, min_samples_leaf=10, early_stopping=False, random_state=task.seed
-    )
-    cascade = NestedCascade(boosted, stopping=RULES)
-    return _joint(task, BudgetedClassifier([BudgetBoost(), BudgetForest(40), cascade]))
+    """Choose for each budget among the two before and averaged trees on the 1, 2, 3, ... most useful units."""
+    return _joint(task, BudgetedClassifier())
 
 
 METHODS: Mapping[str, Method] = {
@@ -311,13 +307,14 @@ ABLATIONS: Mapping[str, Method] = {
     "BudgetBoost, no pruning": lambda task: _joint(task, BudgetBoost(n_prunings=0)),
     "BudgetBoost, no refit": lambda task: _joint(task, BudgetBoost(refit=None)),
     "BudgetBoost, regrown": lambda task: _joint(task, BudgetBoost(refit="alternate")),
+    "BudgetBoost, no single price": lambda task: _joint(task, BudgetBoost(single_price=False)),
     "BudgetBoost, no stopping": lambda task: _joint(task, BudgetBoost(stopping=())),
     "BudgetForest": budget_forest,
-    "BudgetForest, no pruning": lambda task: _joint(task, BudgetForest(40, n_prunings=0)),
-    "BudgetForest, not regrown": lambda task: _joint(task, BudgetForest(40, regrow=False)),
-    "BudgetForest, not nested": lambda task: _joint(task, BudgetForest(40, nested=False)),
-    "BudgetForest, no stopping": lambda task: _joint(task, BudgetForest(40, stopping=())),
-    "BudgetForest, no lookahead": lambda task: _joint(task, BudgetForest(40, n_lookahead=0)),
+    "BudgetForest, no pruning": lambda task: _joint(task, BudgetForest(n_prunings=0)),
+    "BudgetForest, not regrown": lambda task: _joint(task, BudgetForest(regrow=False)),
+    "BudgetForest, not nested": lambda task: _joint(task, BudgetForest(nested=False)),
+    "BudgetForest, no stopping": lambda task: _joint(task, BudgetForest(stopping=())),
+    "BudgetForest, no lookahead": lambda task: _joint(task, BudgetForest(n_lookahead=0)),
 }
 """The two with each ingredient switched off alone, and boosting regrown on what is bought."""
 

@@ -30,6 +30,9 @@ REFITS = ("newton", "alternate", None)
 DEAREST, CHEAPEST = 0.3, 1e-4
 """A typical unit is priced first at the one, last at the other share of the loss of the best constant."""
 
+SINGLE = 1e-3
+"""The same where the price does not fall."""
+
 CHUNKS = 3
 """Rounds at one price are grown in so many parts; where the validation loss does not fall, the next price follows."""
 
@@ -43,11 +46,14 @@ class BudgetBoost(GrownFrontier):
     every prefix is a model of its own. The whole is pruned along the exact path and its leaves are refitted. On
     validation examples it is learnt when to stop buying. All of that gives one frontier of cost and error.
 
+    Where the same few units serve every example, another order is better: one more ensemble is grown at a single low
+    price.
+
     Parameters
     ----------
     n_estimators : int, default=400
-        Most rounds, shared equally among the prices; each grows one tree, with more than two classes one per class. At
-        each price, growing stops early where the validation loss does not fall.
+        Most rounds per ensemble, shared equally among the prices; each grows one tree, with more than two classes one
+        per class. At each price, growing stops early where the validation loss does not fall.
     learning_rate : float, default=0.1
     max_leaf_nodes : int or sequence of int, default=(8, 32)
         Leaves per tree; of several sizes each gives an ensemble.
@@ -62,6 +68,8 @@ class BudgetBoost(GrownFrontier):
         categories; missing and unknown ones, and those that no training example of the node has, go the same way.
     n_lambdas : int, default=10
         Prices, falling geometrically.
+    single_price : bool, default=True
+        Whether one more ensemble is grown at a single price, of the smallest trees.
     n_prunings : int, default=4
         Prunings of each ensemble that are tried; 0 to prune nothing.
     refit : {"newton", "alternate", None}, default="newton"
@@ -106,6 +114,7 @@ class BudgetBoost(GrownFrontier):
         max_bins: int | None = 255,
         categorical_features: Any = "from_dtype",
         n_lambdas: int = 10,
+        single_price: bool = True,
         n_prunings: int = 4,
         refit: str | None = "newton",
         stopping: Any = None,
@@ -125,6 +134,7 @@ class BudgetBoost(GrownFrontier):
         self.max_bins = max_bins
         self.categorical_features = categorical_features
         self.n_lambdas = n_lambdas
+        self.single_price = single_price
         self.n_prunings = n_prunings
         self.refit = refit
         self.stopping = stopping
@@ -158,8 +168,12 @@ class BudgetBoost(GrownFrontier):
         start = data.start()
         yield start
         highest = mean_loss(start, X, data.y, data.weight) / price_scale(self.costs_)
-        prices = (highest * np.geomspace(DEAREST, CHEAPEST, self.n_lambdas)).tolist()
-        for leaves in self._leaf_sizes():
+        falling = np.geomspace(DEAREST, CHEAPEST, self.n_lambdas)
+        plans = [(leaves, falling) for leaves in self._leaf_sizes()]
+        if self.single_price:
+            plans.append((min(self._leaf_sizes()), np.full(self.n_lambdas, SINGLE)))
+        for leaves, shares in plans:
+            prices = (highest * shares).tolist()
             grower = Grower(Gradient(self.l2), max_leaf_nodes=leaves, min_samples_leaf=self.min_samples_leaf)
             prefixes = self._grow(data, start, grower, prices, validation, random)
             yield from prefixes

@@ -62,5 +62,5 @@ def test_the_path_is_measured_beside_the_fit(tmp_path):
 def test_boosting_is_measured_beside_lightgbm(tmp_path):
     pytest.importorskip("lightgbm")
     rows = benchmarks.bench_boosting(tmp_path / "boosting.csv", [benchmarks.InstanceShape(10, 300, 8)])
-    assert [row["method"] for row in rows] == ["BudgetBoost", "BudgetBoost, one size", "LightGBM CEGB"]
+    assert [row["method"] for row in rows] == ["BudgetBoost", "BudgetBoost, one ensemble", "LightGBM CEGB"]
     assert all(row["seconds"] >= 0 and row["trees"] == 10 and row["peak_mib"] > 0 for row in rows)
