@@ -12,7 +12,7 @@ __all__ = ["load_model", "save_model"]
 
 TRUSTED = (
     *("fractions.Fraction", "numpy.dtype", "scipy.sparse._csr.csr_array", "sklearn.tree._tree.Tree"),
-    *("sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor", "sklearn.utils._bunch.Bunch"),
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
 )
 """Types that are loaded from skops files beside those of this package and those that skops trusts itself."""
 

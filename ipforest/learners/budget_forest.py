@@ -26,6 +26,7 @@ from ipforest.growing import (
     forest_of,
 )
 from ipforest.instance import PruningInstance
+from ipforest.learners.averaged_trees import AveragedTrees
 from ipforest.learners.forest_pruner import Labelled
 from ipforest.learners.joint_frontier import (
     MOST_COST_ROWS,
@@ -192,7 +193,9 @@ class BudgetForest(GrownFrontier):
         model: Any = DummyClassifier()
         if features.size:
             seed = int(random.randint(2**31))
-            model = RandomForestClassifier(self.n_estimators, min_samples_leaf=self.min_samples_leaf, random_state=seed)
+            model = AveragedTrees(
+                [RandomForestClassifier(self.n_estimators, min_samples_leaf=self.min_samples_leaf, random_state=seed)]
+            )
         return model.fit(training.X[:, features], training.y, sample_weight=training.weight)
 
     def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Forest]:

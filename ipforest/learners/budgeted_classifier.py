@@ -7,18 +7,13 @@ from typing import Any, Self
 
 import numpy.typing as npt
 from sklearn.base import clone, is_classifier
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    HistGradientBoostingClassifier,
-    RandomForestClassifier,
-    VotingClassifier,
-)
 
 from ipforest.base import BudgetedEstimator
 from ipforest.cascades.nested import NestedCascade
 from ipforest.cascades.stages import StagedEstimator
 from ipforest.categories import FROM_DTYPE, is_from_dtype
 from ipforest.ensemble.libraries import read
+from ipforest.learners.averaged_trees import AveragedTrees
 from ipforest.learners.budget_boost import BudgetBoost
 from ipforest.learners.budget_forest import BudgetForest
 from ipforest.learners.forest_pruner import Labelled
@@ -36,10 +31,9 @@ class BudgetedClassifier(JointFrontier):
     Parameters
     ----------
     estimators : sequence of estimator, optional
-        By default a `BudgetBoost`, a `BudgetForest` and a `NestedCascade` whose stages average boosted trees, a random
-        forest and extremely randomised trees. Each is one of these or a `BranchingCascade`, whose prices and budget are
-        those given here, or another classifier of trees that `ipforest.ensemble.read` reads, such as LightGBM's with
-        penalties on features; it is stopped when sure.
+        By default a `BudgetBoost`, a `BudgetForest` and a `NestedCascade` of `AveragedTrees`. Each is one of these or a
+        `BranchingCascade`, whose prices and budget are those given here, or another classifier of trees that
+        `ipforest.ensemble.read` reads, such as LightGBM's with penalties on features; it is stopped when sure.
     categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
         See `BudgetBoost`. Estimators other than `BudgetBoost` and `BudgetForest` see the numbers of the categories: in
         a data frame's columns of names their places in alphabetical order, or in that of the dtype.
@@ -123,7 +117,7 @@ class BudgetedClassifier(JointFrontier):
     @property
     def _chosen_from(self) -> Sequence[Any]:
         if self.estimators is None:
-            return BudgetBoost(), BudgetForest(), NestedCascade(averaged_trees())
+            return BudgetBoost(), BudgetForest(), NestedCascade(AveragedTrees())
         return self.estimators
 
     def _check_training(self) -> None:
@@ -168,13 +162,3 @@ class BudgetedClassifier(JointFrontier):
                     yield self._staged_member(candidate.policy, validation, model.stopping, model.n_folds)
             else:
                 yield self._member(read(model), validation)
-
-
-def averaged_trees() -> VotingClassifier:
-    """Make a classifier that averages the probabilities of three kinds of tree ensembles."""
-    kinds = {
-        "boosted": HistGradientBoostingClassifier(min_samples_leaf=10, early_stopping=False, random_state=0),
-        "forest": RandomForestClassifier(random_state=0),
-        "randomised": ExtraTreesClassifier(random_state=0),
-    }
-    return VotingClassifier([*kinds.items()], voting="soft")

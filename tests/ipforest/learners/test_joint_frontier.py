@@ -143,6 +143,19 @@ def test_prices_fall_while_trees_grow() -> None:
         np.testing.assert_array_equal(more.first(less.n_trees).value, less.value)
 
 
+def test_one_more_ensemble_of_the_smallest_trees_is_grown_at_a_single_low_price() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    falling = clone(QUICK_BOOST).set_params(n_lambdas=1, n_prunings=0, max_leaf_nodes=(6, 4), single_price=False)
+    falling.fit(X, y, X, y)
+    model = clone(falling).set_params(single_price=True).fit(X, y, X, y)
+    *others, single = model.members_
+    assert [member.cost for member in others] == [member.cost for member in falling.members_]
+    assert single.cost > max(member.cost for member in others)
+    assert single.loss < min(member.loss for member in others)
+    trees = single.policy.trees
+    assert (trees.n_nodes - trees.n_internal) / trees.n_trees <= 4
+
+
 def test_groups_are_paid_once() -> None:
     X, y = load_iris(return_X_y=True)
     costs = FeatureCosts([0, 0, 0, 0], groups=[0, 0, 1, 1], group_fees=[1, 10])
