@@ -18,6 +18,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ipforest._arrays import Array
@@ -374,6 +375,21 @@ def split_rows(
         )
     validation = np.sort(free[: ceil(held_out * y.shape[0])])
     return np.setdiff1d(everything, validation), validation
+
+
+def classes_of(targets: Array) -> Array:
+    """Return the sorted classes that labels are of, two or more.
+
+    Raises
+    ------
+    ValueError
+        The labels are continuous, or all the same.
+    """
+    check_classification_targets(targets)
+    classes: Array = np.unique(targets)
+    if classes.size < 2:
+        raise ValueError(f"y: expected at least 2 classes, got {classes.size} class")
+    return classes
 
 
 def check_share(value: object, name: str) -> None:

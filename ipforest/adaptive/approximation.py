@@ -13,7 +13,6 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import _safe_indexing, check_random_state, get_tags
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from ipforest._arrays import Array, BoolArray, FloatArray, IntArray
@@ -32,6 +31,7 @@ from ipforest.base import (
     check_integer,
     check_share,
     check_validation_part,
+    classes_of,
     is_fitted,
     optional_number,
     split_rows,
@@ -172,9 +172,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         self._read_parameters()
         check_validation_part(X_val, y_val)
         examples, labels = validate_data(self, X, y, ensure_all_finite=self._finite())
-        check_classification_targets(labels)
-        if np.unique(labels).size < 2:
-            raise ValueError("y: expected at least 2 classes, got 1 class")
+        classes_of(labels)
         if not isinstance(unfrozen(self.estimator), BudgetedEstimator):
             self.costs_ = self._read_costs()
         if X_val is None:

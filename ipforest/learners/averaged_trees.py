@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ipforest._arrays import Array, FloatArray
+from ipforest.base import classes_of
 from ipforest.ensemble.libraries import read
 
 
@@ -20,8 +20,8 @@ class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
     """Classify by the mean of the class probabilities of several tree ensembles.
 
     Ensembles of different kinds err differently, so their mean is mostly better than each. Unlike scikit-learn's
-    ``VotingClassifier`` it keeps the trees as arrays (`ipforest.ensemble.read`): a hundred of them, one for each stage
-    of a cascade, are saved and loaded fast.
+    ``VotingClassifier`` it keeps the trees as arrays (`ipforest.ensemble.read`), so the file of a cascade that has one
+    at each stage stays small.
 
     Parameters
     ----------
@@ -68,10 +68,7 @@ class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         if self.estimators is not None and len(self.estimators) == 0:
             raise ValueError("estimators: expected at least one, got none")
         examples, targets = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan")
-        check_classification_targets(targets)
-        self.classes_ = np.unique(targets)
-        if self.classes_.size < 2:
-            raise ValueError(f"y: expected at least 2 classes, got {self.classes_.size} class")
+        self.classes_ = classes_of(targets)
         kinds = _three_kinds() if self.estimators is None else self.estimators
         self.ensembles_ = tuple(read(clone(kind).fit(examples, targets, sample_weight)) for kind in kinds)
         return self

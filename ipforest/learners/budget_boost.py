@@ -169,9 +169,10 @@ class BudgetBoost(GrownFrontier):
         yield start
         highest = mean_loss(start, X, data.y, data.weight) / price_scale(self.costs_)
         falling = np.geomspace(DEAREST, CHEAPEST, self.n_lambdas)
-        plans = [(leaves, falling) for leaves in self._leaf_sizes()]
+        sizes = self._leaf_sizes()
+        plans = [(leaves, falling) for leaves in sizes]
         if self.single_price:
-            plans.append((min(self._leaf_sizes()), np.full(self.n_lambdas, SINGLE)))
+            plans.append((min(sizes), np.full(self.n_lambdas, SINGLE)))
         for leaves, shares in plans:
             prices = (highest * shares).tolist()
             grower = Grower(Gradient(self.l2), max_leaf_nodes=leaves, min_samples_leaf=self.min_samples_leaf)

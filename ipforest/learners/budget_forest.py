@@ -189,7 +189,7 @@ class BudgetForest(GrownFrontier):
             yield self._staged_member(policy, validation, self.stopping)
 
     def _fitted_on(self, features: IntArray, training: Labelled, random: Any) -> Any:
-        """Train a forest on some features, or the shares of the classes on none."""
+        """Train a forest on some features, kept as arrays; on none, the shares of the classes."""
         model: Any = DummyClassifier()
         if features.size:
             seed = int(random.randint(2**31))

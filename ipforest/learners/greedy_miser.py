@@ -10,7 +10,6 @@ import numpy.typing as npt
 from scipy.special import expit, logit, logsumexp, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from ipforest._arrays import BoolArray, FloatArray
@@ -19,6 +18,7 @@ from ipforest.base import (
     check_integer,
     check_share,
     check_validation_part,
+    classes_of,
     optional_number,
     split_rows,
 )
@@ -373,11 +373,8 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
         return False
 
     def _columns(self, targets: Array) -> FloatArray:
-        check_classification_targets(targets)
-        self.classes_, labels = np.unique(targets, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y: expected at least 2 classes, got {len(self.classes_)} class")
-        indicators = np.eye(len(self.classes_))[labels]
+        self.classes_ = classes_of(targets)
+        indicators = np.eye(len(self.classes_))[np.searchsorted(self.classes_, targets)]
         return indicators[:, 1:] if len(self.classes_) == 2 else indicators
 
     def _loss(self) -> Squared:

@@ -14,7 +14,6 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.isotonic import isotonic_regression
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ipforest._arrays import Array, BoolArray, FloatArray, IntArray
@@ -23,6 +22,7 @@ from ipforest.base import (
     check_integer,
     check_share,
     check_validation_part,
+    classes_of,
     optional_number,
     split_rows,
 )
@@ -181,11 +181,8 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         numbers = self.categories_.numbers(X)
         examples, targets = validate_data(self, numbers, y, dtype=np.float32, ensure_all_finite="allow-nan")
         self.categories_.check(examples)
-        check_classification_targets(targets)
+        self.classes_ = classes_of(targets)
         self.costs_ = self._read_costs()
-        self.classes_ = np.unique(targets)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y: expected at least 2 classes, got {len(self.classes_)} class")
         random = check_random_state(self.random_state)
         data = Labelled(examples, targets, _check_sample_weight(sample_weight, examples, dtype=np.float64))
         if X_val is None:
