@@ -16,6 +16,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from scipy.stats import rankdata
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import datasets
@@ -255,29 +256,15 @@ def nested_cascade(task: Task) -> Iterator[Option]:
     yield from levels(RULES, model.paths_, model.paths_of(task.parts.X_test, task.parts.y_test), N_LEVELS)
 
 
-def _joint(task: Task, estimator: JointFrontier) -> Iterator[Option]:
-    model = _fit(estimator.set_params(feature_costs=task.costs, random_state=task.seed), task)
-    places = [int(model.frontier_.within(budget)) for budget in (0, *task.budgets)]
-    for place, option in zip(places, at_budgets(model, task, (0, *task.budgets)), strict=True):
-        yield option._replace(validation_cost=float(model.frontier_.cost[place]))
+def own_choices(estimator: JointFrontier, task: Task) -> list[Option]:
+    """Measure what an estimator that makes a frontier itself takes from it for each budget."""
+    model = _fit(clone(estimator).set_params(feature_costs=task.costs, random_state=task.seed), task)
+    expected = model.frontier_.cost[[model.frontier_.within(budget) for budget in task.budgets]]
+    measured = at_budgets(model, task, task.budgets)
+    return [option._replace(validation_cost=cost) for option, cost in zip(measured, expected.tolist(), strict=True)]
 
 
-def budget_boost(task: Task) -> Iterator[Option]:
-    """BudgetBoost: grown at a falling price, pruned, refitted, stopped when sure."""
-    return _joint(task, BudgetBoost())
-
-
-def budget_forest(task: Task) -> Iterator[Option]:
-    """BudgetForest: grown at several prices and with lookahead, pruned, regrown, nested, stopped when sure."""
-    return _joint(task, BudgetForest())
-
-
-def budgeted_classifier(task: Task) -> Iterator[Option]:
-    """Choose for each budget among the two before and averaged trees on the 1, 2, 3, ... most useful units."""
-    return _joint(task, BudgetedClassifier())
-
-
-METHODS: Mapping[str, Method] = {
+METHODS: Mapping[str, Method | JointFrontier] = {
     "CEGB lazy": cegb_lazy,
     "CEGB coupled": cegb_coupled,
     "CatBoost penalties": catboost_penalties,
@@ -289,10 +276,12 @@ METHODS: Mapping[str, Method] = {
     "BudgetPrune": budget_prune,
     "CEGB early exit": cegb_early_exit,
     "NestedCascade": nested_cascade,
-    "BudgetForest": budget_forest,
-    "BudgetBoost": budget_boost,
-    "BudgetedClassifier": budgeted_classifier,
+    "BudgetForest": BudgetForest(),
+    "BudgetBoost": BudgetBoost(),
+    "BudgetedClassifier": BudgetedClassifier(),
 }
+"""Options to choose among on validation, or an estimator that chooses itself."""
+
 OURS = ("BudgetPrune", "CEGB early exit", "NestedCascade", "BudgetForest", "BudgetBoost", "BudgetedClassifier")
 """What is of this package; the rest is what people use."""
 
@@ -302,19 +291,19 @@ NEEDS = {
 }
 """The library that a method needs, where it needs one."""
 
-ABLATIONS: Mapping[str, Method] = {
-    "BudgetBoost": budget_boost,
-    "BudgetBoost, no pruning": lambda task: _joint(task, BudgetBoost(n_prunings=0)),
-    "BudgetBoost, no refit": lambda task: _joint(task, BudgetBoost(refit=None)),
-    "BudgetBoost, regrown": lambda task: _joint(task, BudgetBoost(refit="alternate")),
-    "BudgetBoost, no single price": lambda task: _joint(task, BudgetBoost(single_price=False)),
-    "BudgetBoost, no stopping": lambda task: _joint(task, BudgetBoost(stopping=())),
-    "BudgetForest": budget_forest,
-    "BudgetForest, no pruning": lambda task: _joint(task, BudgetForest(n_prunings=0)),
-    "BudgetForest, not regrown": lambda task: _joint(task, BudgetForest(regrow=False)),
-    "BudgetForest, not nested": lambda task: _joint(task, BudgetForest(nested=False)),
-    "BudgetForest, no stopping": lambda task: _joint(task, BudgetForest(stopping=())),
-    "BudgetForest, no lookahead": lambda task: _joint(task, BudgetForest(n_lookahead=0)),
+ABLATIONS: Mapping[str, JointFrontier] = {
+    "BudgetBoost": BudgetBoost(),
+    "BudgetBoost, no pruning": BudgetBoost(n_prunings=0),
+    "BudgetBoost, no refit": BudgetBoost(refit=None),
+    "BudgetBoost, regrown": BudgetBoost(refit="alternate"),
+    "BudgetBoost, no single price": BudgetBoost(single_price=False),
+    "BudgetBoost, no stopping": BudgetBoost(stopping=()),
+    "BudgetForest": BudgetForest(),
+    "BudgetForest, no pruning": BudgetForest(n_prunings=0),
+    "BudgetForest, not regrown": BudgetForest(regrow=False),
+    "BudgetForest, not nested": BudgetForest(nested=False),
+    "BudgetForest, no stopping": BudgetForest(stopping=()),
+    "BudgetForest, no lookahead": BudgetForest(n_lookahead=0),
 }
 """The two with each ingredient switched off alone, and boosting regrown on what is bought."""
 
@@ -344,8 +333,13 @@ def run(cell: Cell) -> list[Record]:
     """Train one method on one seed's parts, and choose for each budget on the validation part."""
     parts, costs = load(cell["data"], cell["seed"])
     task = Task(parts, costs, budgets_for(costs), cell["trees"], cell["seed"])
-    options = [majority(parts), *{**METHODS, **ABLATIONS}[cell["method"]](task)]
-    return [{"budget": budget, **choose(options, budget)._asdict()} for budget in task.budgets]
+    method = {**METHODS, **ABLATIONS}[cell["method"]]
+    if isinstance(method, JointFrontier):
+        chosen = own_choices(method, task)
+    else:
+        options = [majority(parts), *method(task)]
+        chosen = [choose(options, budget) for budget in task.budgets]
+    return [{"budget": budget, **option._asdict()} for budget, option in zip(task.budgets, chosen, strict=True)]
 
 
 BEST: dict[str, Callable[[str], bool]] = {

@@ -51,6 +51,10 @@ AS_GOOD_AS = 100
 """What the Brier score counts for in choosing, in validation examples."""
 
 
+WORTH_OF_DOUBLING = 3
+"""How many more validation examples may be wrong, of two choices, with the one that costs twice as much."""
+
+
 class Member(NamedTuple):
     """An ensemble of the frontier, or the stages of a cascade.
 
@@ -77,15 +81,21 @@ class Member(NamedTuple):
 
 
 class Frontier(NamedTuple):
-    """Choices that no other undercuts in both cost and loss, by rising cost.
+    """Choices that no cheaper one matches, by rising cost.
 
-    Of hundreds of levels some are only lucky on the validation examples. Whoever buys more should not err more, so the
-    losses along each rule's levels are replaced by the nearest ones that do not rise with cost (isotonic regression).
+    Of thousands of choices some are only lucky on the validation examples. Whoever buys more should not err more:
+
+    - the losses along each rule's levels are replaced by the nearest ones that do not rise with cost (isotonic
+      regression);
+    - choices are compared by their loss less an allowance for what they spend, which grows by the same amount whenever
+      cost doubles. So a cheap lucky one is not taken for every budget above its cost.
 
     Parameters
     ----------
     cost, loss : ndarray of float64, shape (n_choices,)
         Averages over the validation examples; see `soft_error`.
+    criterion : ndarray of float64, shape (n_choices,)
+        The loss less the allowance; falling.
     member : ndarray of int64, shape (n_choices,)
         Which ensemble.
     rule : ndarray of int64, shape (n_choices,)
@@ -96,13 +106,23 @@ class Frontier(NamedTuple):
 
     cost: FloatArray
     loss: FloatArray
+    criterion: FloatArray
     member: IntArray
     rule: IntArray
     level: FloatArray
 
     @classmethod
-    def of(cls, members: Sequence[Member]) -> Self:
-        """Collect what the members come to at every level of every rule, and when nobody stops."""
+    def of(cls, members: Sequence[Member], cheapest: float, worth_of_doubling: float) -> Self:
+        """Collect what the members come to at every level of every rule, and when nobody stops.
+
+        Parameters
+        ----------
+        members : sequence of Member
+        cheapest : float
+            The least that a purchase costs; there is no allowance up to it.
+        worth_of_doubling : float
+            How much more a choice may lose that costs twice as much.
+        """
         parts = []
         for number, member in enumerate(members):
             parts.append((number, -1, np.array([member.cost]), np.array([member.loss]), np.array([-inf])))
@@ -111,14 +131,16 @@ class Frontier(NamedTuple):
                 parts.append((number, place, curve.cost, falling, curve.level))
         numbers, places, costs, losses, levels = zip(*parts, strict=True)
         sizes = [part.size for part in costs]
-        cost, loss, level = np.concatenate(costs), np.concatenate(losses), np.concatenate(levels)
-        order = np.lexsort((loss, cost))
-        kept = order[loss[order] < np.minimum.accumulate(np.append(inf, loss[order][:-1]))]
         which, rule = np.repeat(numbers, sizes), np.repeat(places, sizes)
-        return cls(cost[kept], loss[kept], which[kept], rule[kept], level[kept])
+        cost, loss, level = np.concatenate(costs), np.concatenate(losses), np.concatenate(levels)
+        criterion = loss - worth_of_doubling * np.log2(np.maximum(cost / cheapest, 1.0))
+        order = np.lexsort((criterion, cost))
+        ranked = criterion[order]
+        kept = order[ranked < np.minimum.accumulate(np.append(inf, ranked[:-1]))]
+        return cls(cost[kept], loss[kept], criterion[kept], which[kept], rule[kept], level[kept])
 
     def within(self, budget: object | None) -> int:
-        """Find the choice of least loss within a budget, or for any cost.
+        """Find the choice of least criterion within a budget, or for any cost.
 
         Raises
         ------
@@ -195,7 +217,8 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
             raise ValueError("sample_weight: expected an example of positive weight to train on, got none")
         validation = sample_of(parts[1], MOST_STOPPING_ROWS, random)
         self.members_ = tuple(self._train(parts[0], validation, random))
-        self.frontier_ = Frontier.of(self.members_)
+        paid = [float(cost) for cost in self.costs_.unit_costs if cost > 0]
+        self.frontier_ = Frontier.of(self.members_, min(paid, default=1.0), WORTH_OF_DOUBLING / validation.y.size)
         self._choose()
         return self
 

@@ -43,8 +43,8 @@ def test_the_frontier_is_that_of_all_members(fitted: BudgetedClassifier) -> None
     assert isinstance(fitted.members_[-2].policy, StagesInOrder)
     assert cascade.costs_ == fitted.costs_
     for budget in (0, 1, 2, 4, 8, None):
-        found = fitted.frontier_.loss[fitted.frontier_.within(budget)]
-        assert found <= min(one.frontier_.loss[one.frontier_.within(budget)] for one in (boost, forest))
+        found = fitted.frontier_.criterion[fitted.frontier_.within(budget)]
+        assert found <= min(one.frontier_.criterion[one.frontier_.within(budget)] for one in (boost, forest))
     assert len(set(fitted.frontier_.member.tolist())) > 1
 
 

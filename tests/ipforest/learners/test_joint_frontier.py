@@ -37,8 +37,10 @@ def test_each_budget_gets_the_best_that_validation_knows_of(fitted: tuple[Any, A
     model, X, _ = fitted
     frontier = model.frontier_
     assert np.all(np.diff(frontier.cost) > 0)
-    assert np.all(np.diff(frontier.loss) < 0)
+    assert np.all(np.diff(frontier.criterion) < 0)
     assert frontier.cost[0] == 0.0
+    allowance = 3 / 150 * np.log2(np.maximum(frontier.cost, 1))
+    np.testing.assert_allclose(frontier.criterion, frontier.loss - allowance)
     for budget in (0, 1, 2, 5, 30):
         chosen = model.at_budget(budget)
         assert chosen.frontier_.cost[chosen.choice_] <= budget
@@ -110,7 +112,7 @@ def test_losses_along_a_rule_fall_with_cost_so_a_lucky_level_is_not_chosen() -> 
     member = Member(
         StagesInOrder((), FeatureCosts.uniform(1)), 4.0, 0.15, (LearntStopping(ThresholdStopping(), curve),)
     )
-    frontier = Frontier.of([member])
+    frontier = Frontier.of([member], cheapest=1, worth_of_doubling=0)
     np.testing.assert_allclose(frontier.cost, [0, 1, 2, 4])
     np.testing.assert_allclose(frontier.loss, [0.5, 0.3, 0.2, 0.15])
     assert frontier.level.tolist() == [4, 3, 2, -np.inf]
@@ -205,11 +207,22 @@ def test_lookahead_finds_a_context() -> None:
 def test_frontier_keeps_what_is_not_undercut() -> None:
     trees: Any = None
     members = [Member(trees, cost, error, ()) for cost, error in [(2, 0.3), (1, 0.4), (2, 0.2), (3, 0.2), (0, 0.5)]]
-    frontier = Frontier.of(members)
+    frontier = Frontier.of(members, cheapest=1, worth_of_doubling=0)
     assert frontier.member.tolist() == [4, 1, 2]
     assert [frontier.within(budget) for budget in (0, 1.5, 2, None)] == [0, 1, 2, 2]
     with pytest.raises(ValueError, match="budget: expected at least 2, the cost of the cheapest model, got 1"):
-        Frontier.of(members[:1]).within(1)
+        Frontier.of(members[:1], cheapest=1, worth_of_doubling=0).within(1)
+
+
+def test_who_spends_twice_as_much_may_lose_a_little_more() -> None:
+    """From 2 to 8 cost doubles twice, so 0.02 more is forgiven; from 8 to 12 it does not; 0.25 is as much as 0.5."""
+    trees: Any = None
+    points = [(0.25, 0.4), (0.5, 0.4), (2, 0.200), (8, 0.219), (12, 0.226), (32, 0.250)]
+    members = [Member(trees, cost, loss, ()) for cost, loss in points]
+    frontier = Frontier.of(members, cheapest=0.5, worth_of_doubling=0.01)
+    assert frontier.member.tolist() == [0, 2, 3]
+    np.testing.assert_allclose(frontier.loss, [0.4, 0.2, 0.219])
+    np.testing.assert_allclose(frontier.criterion, [0.4, 0.18, 0.179])
 
 
 def test_prunings_are_spread_over_costs(fitted: tuple[Any, Any, Any]) -> None:
