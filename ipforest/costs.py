@@ -208,6 +208,11 @@ class FeatureCosts:
         return len(self.unit_costs)
 
     @property
+    def positive_costs(self) -> list[float]:
+        """What the units cost that are not free, as floats."""
+        return [float(cost) for cost in self.unit_costs if cost > 0]
+
+    @property
     def denominator(self) -> int:
         """The least common denominator of the unit costs."""
         return lcm(*(cost.denominator for cost in self.unit_costs))

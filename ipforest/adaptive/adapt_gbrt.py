@@ -126,8 +126,8 @@ class AdaptGbrt(AdaptiveApproximation):
     def _settings(self, training: Training) -> Sequence[tuple[float, float]]:
         lambdas = self.lambdas
         if isinstance(lambdas, int):
-            prices = [float(price) for price in self.costs_.unit_costs if price > 0]
-            most = float(training.targets.var(axis=0).sum()) / 2 / min(prices, default=1.0)
+            cheapest = min(self.costs_.positive_costs, default=1.0)
+            most = float(training.targets.var(axis=0).sum()) / 2 / cheapest
             lambdas = most * np.geomspace(LARGEST, SMALLEST, lambdas)
         return [(float(share), float(lam)) for share in self.shares for lam in lambdas]
 

@@ -2,7 +2,8 @@
 
 A data set is drawn into train, validation and test parts, anew for each seed. A method trains at most `N_SETTINGS`
 models on the first part; of all that it can do with them (prefixes, prunings, levels of stopping) the option of least
-validation error within each budget is taken, and measured on the third part. Methods are compared seed by seed.
+validation error within each budget is taken, and measured on the third part. An estimator that makes a frontier itself
+chooses itself, on the same validation examples. Methods are compared seed by seed.
 """
 
 from __future__ import annotations
@@ -325,7 +326,7 @@ def load(name: str, seed: int) -> tuple[Parts, FeatureCosts]:
 
 def budgets_for(costs: FeatureCosts) -> tuple[float, ...]:
     """Return budgets on a logarithmic scale: from two of the cheapest units to six tenths of all."""
-    paid = [float(cost) for cost in costs.unit_costs if cost > 0]
+    paid = costs.positive_costs
     return tuple(float(f"{budget:.3g}") for budget in np.geomspace(2 * min(paid), 0.6 * sum(paid), N_BUDGETS))
 
 

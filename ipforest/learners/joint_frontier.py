@@ -50,7 +50,6 @@ MOST_STOPPING_ROWS = 2000
 AS_GOOD_AS = 100
 """What the Brier score counts for in choosing, in validation examples."""
 
-
 WORTH_OF_DOUBLING = 3
 """How many more validation examples may be wrong, of two choices, with the one that costs twice as much."""
 
@@ -217,8 +216,8 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
             raise ValueError("sample_weight: expected an example of positive weight to train on, got none")
         validation = sample_of(parts[1], MOST_STOPPING_ROWS, random)
         self.members_ = tuple(self._train(parts[0], validation, random))
-        paid = [float(cost) for cost in self.costs_.unit_costs if cost > 0]
-        self.frontier_ = Frontier.of(self.members_, min(paid, default=1.0), WORTH_OF_DOUBLING / validation.y.size)
+        cheapest = min(self.costs_.positive_costs, default=1.0)
+        self.frontier_ = Frontier.of(self.members_, cheapest, WORTH_OF_DOUBLING / validation.y.size)
         self._choose()
         return self
 
@@ -376,7 +375,7 @@ def sample_of(data: Labelled, most: int, random: Any) -> Labelled:
 
 def price_scale(costs: Any) -> float:
     """Return a typical price: the median of the units that cost something, 1 if none does."""
-    paid = [float(cost) for cost in costs.unit_costs if cost > 0]
+    paid = costs.positive_costs
     return float(np.median(paid)) if paid else 1.0
 
 
