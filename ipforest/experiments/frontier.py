@@ -35,6 +35,7 @@ from ipforest.experiments.metrics import standard_error
 from ipforest.experiments.options import Option, choose, levels, majority, record_both
 from ipforest.experiments.reproduce.early_exit import penalised_trees, split_parts
 from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
+from ipforest.learners.averaged_trees import LEAF_SIZES, best_out_of_bag
 from ipforest.learners.budget_boost import BudgetBoost
 from ipforest.learners.budget_forest import BudgetForest
 from ipforest.learners.budget_prune import BudgetPrune
@@ -184,32 +185,31 @@ def catboost_penalties(task: Task) -> Iterator[Option]:
         yield whole(trees, task)
 
 
-def _selected(task: Task, base: Any) -> Iterator[Option]:
+def _selected(task: Task, fitted: Callable[[Array, Array], Any]) -> Iterator[Option]:
     """Retrain on the k most important features per price, for several k."""
     parts = task.parts
-    importance = np.asarray(base().fit(parts.X_train, parts.y_train).feature_importances_, dtype=np.float64)
+    importance = np.asarray(fitted(parts.X_train, parts.y_train).feature_importances_, dtype=np.float64)
     prices = np.array(task.prices)
     order = np.argsort(-importance / np.where(prices > 0, prices, prices[prices > 0].min(initial=1.0)), kind="stable")
     sizes = np.unique(np.geomspace(1, order.size, N_SETTINGS).round().astype(int))
     for k in sizes.tolist():
         columns = np.sort(order[:k])
-        yield whole(read(base().fit(parts.X_train[:, columns], parts.y_train)), task, columns)
+        yield whole(read(fitted(parts.X_train[:, columns], parts.y_train)), task, columns)
 
 
 def selected_forest(task: Task) -> Iterator[Option]:
-    """Retrain a random forest on its k most important features per price."""
-    return _selected(task, lambda: RandomForestClassifier(task.n_trees, random_state=task.seed))
+    """Retrain a random forest on its k most important features per price, with leaves as large as helps out of bag."""
+    forest = RandomForestClassifier(task.n_trees, random_state=task.seed)
+    return _selected(task, lambda X, y: best_out_of_bag(forest, LEAF_SIZES, X, y, np.ones(y.size)))
 
 
 def selected_lightgbm(task: Task) -> Iterator[Option]:
     """LightGBM retrained on its k most important features per price."""
     from lightgbm import LGBMClassifier
 
-    def base() -> Any:
-        settings = {"min_child_samples": 10, "importance_type": "gain", "verbose": -1}
-        return LGBMClassifier(n_estimators=task.n_trees, random_state=task.seed, n_jobs=1, **settings)
-
-    return _selected(task, base)
+    settings = {"min_child_samples": 10, "importance_type": "gain", "verbose": -1}
+    model = LGBMClassifier(n_estimators=task.n_trees, random_state=task.seed, n_jobs=1, **settings)
+    return _selected(task, lambda X, y: clone(model).fit(X, y))
 
 
 def cost_complexity(task: Task) -> Iterator[Option]:

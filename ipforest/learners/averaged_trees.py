@@ -1,37 +1,48 @@
-"""AveragedTrees: tree ensembles of several kinds whose class probabilities are averaged."""
+"""AveragedTrees: a random forest and extremely randomised trees whose class probabilities are averaged."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
+from math import inf
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ipforest._arrays import Array, FloatArray
-from ipforest.base import classes_of
-from ipforest.ensemble.libraries import read
+from ipforest.base import check_integer, classes_of
+from ipforest.ensemble.forest import Forest
+
+LEAF_SIZES = (1, 3, 10)
+"""Fewest examples per leaf that are tried: the more noise in the labels, the larger the best leaves."""
 
 
 class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """Classify by the mean of the class probabilities of several tree ensembles.
+    """Classify by the mean of the class probabilities of a random forest and of extremely randomised trees.
 
-    Ensembles of different kinds err differently, so their mean is mostly better than each. Unlike scikit-learn's
-    ``VotingClassifier`` it keeps the trees as arrays (`ipforest.ensemble.read`), so the file of a cascade that has one
-    at each stage stays small.
+    Ensembles of different kinds err differently, so their mean is mostly better than each. The leaves of each are as
+    large as the examples out of bag favour: on few features, or where labels are noisy, deep trees learn the noise. The
+    trees are kept as arrays (`Forest`), so the file of a cascade that has such a model at each stage stays small.
 
     Parameters
     ----------
-    estimators : sequence of estimator, optional
-        Classifiers that `ipforest.ensemble.read` reads; by default gradient boosting on histograms, a random forest and
-        extremely randomised trees.
+    n_estimators : int, default=100
+        Trees of each kind.
+    min_samples_leaf : sequence of int, default=(1, 3, 10)
+        Fewest examples per leaf, ascending. They are tried in turn until the Brier score out of bag rises.
+    random_state : int, RandomState instance or None, default=None
+        Draws bootstrap samples, features and thresholds.
 
     Attributes
     ----------
-    ensembles_ : tuple of Forest or BoostedTrees
+    ensembles_ : tuple of Forest
+    min_samples_leaf_ : tuple of int
+        What was chosen for each of them.
     n_features_in_ : int
     classes_ : ndarray, shape (n_classes,)
 
@@ -40,15 +51,19 @@ class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
     >>> from sklearn.datasets import load_iris
     >>> from ipforest.learners import AveragedTrees
     >>> X, y = load_iris(return_X_y=True)
-    >>> AveragedTrees().fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.9
+    >>> AveragedTrees(random_state=0).fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.9
     True
     """
 
-    def __init__(self, estimators: Sequence[Any] | None = None) -> None:
-        self.estimators = estimators
+    def __init__(
+        self, n_estimators: int = 100, *, min_samples_leaf: Sequence[int] = LEAF_SIZES, random_state: Any = None
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.min_samples_leaf = min_samples_leaf
+        self.random_state = random_state
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:
-        """Train each ensemble on the same examples.
+        """Train both ensembles on the same examples.
 
         Parameters
         ----------
@@ -62,15 +77,26 @@ class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
 
         Raises
         ------
-        TypeError, ValueError
-            No estimators or none that can be read, bad examples, or fewer than two classes.
+        ValueError
+            No sizes of leaves, bad numbers, bad examples, or fewer than two classes.
         """
-        if self.estimators is not None and len(self.estimators) == 0:
-            raise ValueError("estimators: expected at least one, got none")
+        check_integer(self.n_estimators, "n_estimators", 1)
+        if len(self.min_samples_leaf) == 0:
+            raise ValueError("min_samples_leaf: expected at least one size, got none")
+        for size in self.min_samples_leaf:
+            check_integer(size, "min_samples_leaf", 1)
         examples, targets = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan")
         self.classes_ = classes_of(targets)
-        kinds = _three_kinds() if self.estimators is None else self.estimators
-        self.ensembles_ = tuple(read(clone(kind).fit(examples, targets, sample_weight)) for kind in kinds)
+        weight = _check_sample_weight(sample_weight, examples, dtype=np.float64)
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        chosen = [
+            best_out_of_bag(
+                kind(self.n_estimators, random_state=seed), self.min_samples_leaf, examples, targets, weight
+            )
+            for kind in (RandomForestClassifier, ExtraTreesClassifier)
+        ]
+        self.ensembles_ = tuple(Forest.from_sklearn(forest) for forest in chosen)
+        self.min_samples_leaf_ = tuple(forest.min_samples_leaf for forest in chosen)
         return self
 
     def predict_proba(self, X: npt.ArrayLike) -> FloatArray:
@@ -90,9 +116,47 @@ class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         return tags
 
 
-def _three_kinds() -> list[Any]:
-    return [
-        HistGradientBoostingClassifier(min_samples_leaf=10, early_stopping=False, random_state=0),
-        RandomForestClassifier(random_state=0),
-        ExtraTreesClassifier(random_state=0),
-    ]
+def best_out_of_bag(
+    forest: RandomForestClassifier | ExtraTreesClassifier, leaf_sizes: Sequence[int], X: Array, y: Array, weight: Array
+) -> Any:
+    """Train a forest with larger and larger leaves until the Brier score out of bag no longer falls.
+
+    Parameters
+    ----------
+    forest : RandomForestClassifier or ExtraTreesClassifier
+        Not fitted; its trees are grown on bootstrap samples.
+    leaf_sizes : sequence of int
+        Fewest examples per leaf, ascending.
+    X, y, weight : arrays, shapes (n_samples, n_features), (n_samples,) and (n_samples,)
+
+    Returns
+    -------
+    fitted estimator
+        The last before the score rises.
+    """
+    labels = np.unique(y, return_inverse=True)[1]
+    least = inf
+    for size in leaf_sizes:
+        larger = clone(forest).set_params(min_samples_leaf=size, bootstrap=True, oob_score=True)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
+            larger.fit(X, y, weight)
+        error = brier_score(larger.oob_decision_function_, labels, weight)
+        if error >= least:
+            break
+        least, best = error, larger
+    return best
+
+
+def brier_score(probability: FloatArray, labels: Array, weight: FloatArray) -> float:
+    """Average the squared distance of class probabilities from what is true.
+
+    Parameters
+    ----------
+    probability : ndarray of float64, shape (n_samples, n_classes)
+    labels : ndarray of int64, shape (n_samples,)
+        Numbers of the classes.
+    weight : ndarray of float64, shape (n_samples,)
+    """
+    distance = np.square(probability).sum(axis=1) + 1 - 2 * probability[np.arange(labels.size), labels]
+    return float(np.average(distance, weights=weight))

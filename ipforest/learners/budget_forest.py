@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import RandomForestClassifier
 
-from ipforest._arrays import FloatArray, IntArray
+from ipforest._arrays import Array, FloatArray, IntArray
 from ipforest.base import check_integer
 from ipforest.cascades.stages import StagesInOrder, feature_sets, stage_sizes, stages_in_order
 from ipforest.cascades.unit_order import by_price, features_of_units
@@ -26,7 +26,7 @@ from ipforest.growing import (
     forest_of,
 )
 from ipforest.instance import PruningInstance
-from ipforest.learners.averaged_trees import AveragedTrees
+from ipforest.learners.averaged_trees import LEAF_SIZES, AveragedTrees, brier_score
 from ipforest.learners.forest_pruner import Labelled
 from ipforest.learners.joint_frontier import (
     MOST_COST_ROWS,
@@ -71,8 +71,9 @@ class BudgetForest(GrownFrontier):
     max_features : int or None, optional
         Features that a split is chosen from, drawn at random, where nothing is paid; by default the square root of
         their number. With prices, splits are chosen from all features; regrown trees choose from all that are bought.
-    min_samples_leaf : int, default=1
-        Where splits are priced, leaves have at least 5 examples and a 200th of all.
+    min_samples_leaf : int, optional
+        Fewest examples per leaf. By default those of 1, 3 and 10 with which an unpriced forest errs least out of bag,
+        as in `AveragedTrees`. Where splits are priced, leaves have at least 5 examples and a 200th of all.
     max_bins : int or None, default=64
         Thresholds lie between so many bins per feature; with None between any two values.
     categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
@@ -118,7 +119,7 @@ class BudgetForest(GrownFrontier):
         n_estimators: int = 50,
         *,
         max_features: int | None = None,
-        min_samples_leaf: int = 1,
+        min_samples_leaf: int | None = None,
         max_bins: int | None = 64,
         categorical_features: Any = "from_dtype",
         n_lambdas: int = 4,
@@ -157,11 +158,11 @@ class BudgetForest(GrownFrontier):
         self.random_state = random_state
 
     def _check_growing(self) -> None:
-        for name in ("n_estimators", "min_samples_leaf"):
-            check_integer(getattr(self, name), name, 1)
+        check_integer(self.n_estimators, "n_estimators", 1)
         check_integer(self.n_lookahead, "n_lookahead", 0)
-        if self.max_features is not None:
-            check_integer(self.max_features, "max_features", 1)
+        for name in ("max_features", "min_samples_leaf"):
+            if getattr(self, name) is not None:
+                check_integer(getattr(self, name), name, 1)
         if self.loss not in ("gini", "entropy", "misclassification"):
             raise ValueError(f"loss: expected 'gini', 'entropy' or 'misclassification', got {self.loss!r}")
 
@@ -189,14 +190,16 @@ class BudgetForest(GrownFrontier):
             yield self._staged_member(policy, validation, self.stopping)
 
     def _fitted_on(self, features: IntArray, training: Labelled, random: Any) -> Any:
-        """Train a forest on some features, kept as arrays; on none, the shares of the classes."""
+        """Train averaged trees on some features; on none, the shares of the classes."""
         model: Any = DummyClassifier()
         if features.size:
             seed = int(random.randint(2**31))
-            model = AveragedTrees(
-                [RandomForestClassifier(self.n_estimators, min_samples_leaf=self.min_samples_leaf, random_state=seed)]
-            )
+            model = AveragedTrees(self.n_estimators, min_samples_leaf=self._leaf_sizes, random_state=seed)
         return model.fit(training.X[:, features], training.y, sample_weight=training.weight)
+
+    @property
+    def _leaf_sizes(self) -> Sequence[int]:
+        return LEAF_SIZES if self.min_samples_leaf is None else (self.min_samples_leaf,)
 
     def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Forest]:
         X = np.ascontiguousarray(training.X, dtype=np.float32)
@@ -207,21 +210,51 @@ class BudgetForest(GrownFrontier):
         shares = np.bincount(labels, training.weight) / training.weight.sum()
         dearest = float(1 - np.square(shares).sum()) / price_scale(self.costs_)
         priced = dearest * np.geomspace(DEAREST, CHEAPEST, self.n_lambdas - 1)
-        for lam in (0.0, *priced.tolist()):
-            state = AcquisitionState.per_example(self.costs_, labels.size)
-            forest, out_of_bag = self._grow(self._grower(lam, X.shape), data, state, random)
-            if lam == 0:
-                yield forest.prune(Pruning(np.zeros(forest.n_internal, dtype=bool)))
-            yield forest
-            pruned = self._pruned(forest, out_of_bag, training, paying)
+        leaf, unpriced, errors = self._unpriced(data, random)
+        yield unpriced.prune(Pruning(np.zeros(unpriced.n_internal, dtype=bool)))
+        yield unpriced
+        pruned = self._pruned(unpriced, errors, training, paying)
+        yield from pruned
+        yield from self._regrown(pruned, leaf, data, random)
+        for lam in priced.tolist():
+            forest, errors = self._grow(self._priced(lam, leaf, labels.size), data, self._nothing_bought(data), random)
+            pruned = [forest, *self._pruned(forest, errors, training, paying)]
             yield from pruned
-            if self.regrow:
-                for bought in pruned if lam == 0 else [forest, *pruned]:
-                    yield self._regrown(bought, data, random)
+            yield from self._regrown(pruned, leaf, data, random)
+
+    def _unpriced(self, data: _Training, random: Any) -> tuple[int, Forest, FloatArray]:
+        """Grow trees blind to prices, with larger and larger leaves until the Brier score out of bag rises.
+
+        Returns
+        -------
+        int
+            Fewest examples per leaf.
+        Forest
+        ndarray of float64, shape (n_samples, n_estimators)
+            See `_bagged`.
+        """
+        n_features = self.n_features_in_
+        n_tried = int(np.sqrt(n_features)) if self.max_features is None else min(self.max_features, n_features)
+        least = inf
+        for size in self._leaf_sizes:
+            grower = Grower(Gini(), min_samples_leaf=size, max_features=n_tried, price_weight=0.0)
+            grown, weight = self._grow(grower, data, self._nothing_bought(data), random)
+            error = brier_score(shares_out_of_bag(grown, weight, data.X), data.labels, data.weight)
+            if error >= least:
+                break
+            least, leaf, forest, out_of_bag = error, size, grown, weight
+        return leaf, forest, out_of_bag
+
+    def _priced(self, lam: float, leaf: int, n_samples: int) -> Grower:
+        leaf = max(leaf, PRICED_LEAF, int(PRICED_LEAF_SHARE * n_samples))
+        return Grower(Gini(), min_samples_leaf=leaf, price_weight=lam)
+
+    def _nothing_bought(self, data: _Training) -> AcquisitionState:
+        return AcquisitionState.per_example(self.costs_, data.labels.size)
 
     def _looking_ahead(self, training: Labelled, random: Any) -> Iterator[Forest]:
         """Grow a forest with lookahead, and prune it."""
-        grower = LookaheadGrower(max(self.min_samples_leaf, PRICED_LEAF))
+        grower = LookaheadGrower(max(self._leaf_sizes[0], PRICED_LEAF))
         labels = np.searchsorted(self.classes_, training.y)
 
         def grow(drawn: FloatArray, seed: int) -> GrownTree:
@@ -239,21 +272,13 @@ class BudgetForest(GrownFrontier):
         chosen = spread_prunings(path, self.n_prunings)
         return [forest.prune(pruning).without_bare_roots() for _, pruning in chosen]
 
-    def _regrown(self, bought: Forest, data: _Training, random: Any) -> Forest:
-        """Grow deep trees on what the training examples buy in a forest."""
-        owned = AcquisitionState.per_example(self.costs_, data.labels.size)
-        owned.record_trees(bought, bought.leaves(data.X))
-        grower = Grower(Gini(), min_samples_leaf=self.min_samples_leaf, price_weight=UNAFFORDABLE)
-        return self._grow(grower, data, owned, random)[0]
-
-    def _grower(self, lam: float, shape: tuple[int, int]) -> Grower:
-        """Describe how trees grow on so many examples and features: deep and at random unless splits are priced."""
-        n_samples, n_features = shape
-        if lam > 0:
-            leaf = max(self.min_samples_leaf, PRICED_LEAF, int(PRICED_LEAF_SHARE * n_samples))
-            return Grower(Gini(), min_samples_leaf=leaf, price_weight=lam)
-        n_tried = int(np.sqrt(n_features)) if self.max_features is None else min(self.max_features, n_features)
-        return Grower(Gini(), min_samples_leaf=self.min_samples_leaf, max_features=n_tried, price_weight=0.0)
+    def _regrown(self, forests: Sequence[Forest], leaf: int, data: _Training, random: Any) -> Iterator[Forest]:
+        """For each forest grow deep trees on what the training examples buy in it."""
+        grower = Grower(Gini(), min_samples_leaf=leaf, price_weight=UNAFFORDABLE)
+        for bought in forests if self.regrow else ():
+            owned = self._nothing_bought(data)
+            owned.record_trees(bought, bought.leaves(data.X))
+            yield self._grow(grower, data, owned, random)[0]
 
     def _grow(self, grower: Grower, data: _Training, state: AcquisitionState, random: Any) -> tuple[Forest, FloatArray]:
         """Grow trees one after another; what one tests is bought for all that follow."""
@@ -278,6 +303,15 @@ def impurity_reductions(forest: Forest) -> FloatArray:
     inner = forest.internal_nodes
     lowered = total[inner] - total[forest.left[inner]] - total[forest.right[inner]]
     return np.asarray(np.bincount(forest.feature[inner], lowered, forest.n_features), dtype=np.float64)
+
+
+def shares_out_of_bag(forest: Forest, out_of_bag: FloatArray, X: Array) -> FloatArray:
+    """Average the class shares that the trees give to examples that they were not grown on; 0 where there are none."""
+    shares = np.zeros((X.shape[0], forest.value.shape[1]))
+    for leaves, weight in zip(forest.leaves(X), out_of_bag.T, strict=True):
+        unseen = weight > 0
+        shares[unseen] += forest.value[leaves[unseen]]
+    return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1.0))
 
 
 class _Training(NamedTuple):

@@ -9,11 +9,9 @@ import numpy.typing as npt
 from sklearn.base import clone, is_classifier
 
 from ipforest.base import BudgetedEstimator
-from ipforest.cascades.nested import NestedCascade
 from ipforest.cascades.stages import StagedEstimator
 from ipforest.categories import FROM_DTYPE, is_from_dtype
 from ipforest.ensemble.libraries import read
-from ipforest.learners.averaged_trees import AveragedTrees
 from ipforest.learners.budget_boost import BudgetBoost
 from ipforest.learners.budget_forest import BudgetForest
 from ipforest.learners.forest_pruner import Labelled
@@ -31,7 +29,7 @@ class BudgetedClassifier(JointFrontier):
     Parameters
     ----------
     estimators : sequence of estimator, optional
-        By default a `BudgetBoost`, a `BudgetForest` and a `NestedCascade` of `AveragedTrees`. Each is one of these or a
+        By default a `BudgetBoost` and a `BudgetForest`. Each is one of these, a `NestedCascade` or a
         `BranchingCascade`, whose prices and budget are those given here, or another classifier of trees that
         `ipforest.ensemble.read` reads, such as LightGBM's with penalties on features; it is stopped when sure.
     categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
@@ -117,7 +115,7 @@ class BudgetedClassifier(JointFrontier):
     @property
     def _chosen_from(self) -> Sequence[Any]:
         if self.estimators is None:
-            return BudgetBoost(), BudgetForest(), NestedCascade(AveragedTrees())
+            return BudgetBoost(), BudgetForest()
         return self.estimators
 
     def _check_training(self) -> None:

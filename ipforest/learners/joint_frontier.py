@@ -53,6 +53,9 @@ AS_GOOD_AS = 100
 WORTH_OF_DOUBLING = 3
 """How many more validation examples may be wrong, of two choices, with the one that costs twice as much."""
 
+LUCK_OF_TREES = 2
+"""How many fewer must be wrong with ensembles grown for their prices, of which there are hundreds, than with stages."""
+
 
 class Member(NamedTuple):
     """An ensemble of the frontier, or the stages of a cascade.
@@ -87,14 +90,15 @@ class Frontier(NamedTuple):
     - the losses along each rule's levels are replaced by the nearest ones that do not rise with cost (isotonic
       regression);
     - choices are compared by their loss less an allowance for what they spend, which grows by the same amount whenever
-      cost doubles. So a cheap lucky one is not taken for every budget above its cost.
+      cost doubles. So a cheap lucky one is not taken for every budget above its cost;
+    - of hundreds of ensembles some one is luckier than the few cascades of stages, so these have an allowance, too.
 
     Parameters
     ----------
     cost, loss : ndarray of float64, shape (n_choices,)
         Averages over the validation examples; see `soft_error`.
     criterion : ndarray of float64, shape (n_choices,)
-        The loss less the allowance; falling.
+        The loss less the allowances; falling.
     member : ndarray of int64, shape (n_choices,)
         Which ensemble.
     rule : ndarray of int64, shape (n_choices,)
@@ -111,16 +115,16 @@ class Frontier(NamedTuple):
     level: FloatArray
 
     @classmethod
-    def of(cls, members: Sequence[Member], cheapest: float, worth_of_doubling: float) -> Self:
+    def of(cls, members: Sequence[Member], cheapest: float, n_validation: int) -> Self:
         """Collect what the members come to at every level of every rule, and when nobody stops.
 
         Parameters
         ----------
         members : sequence of Member
         cheapest : float
-            The least that a purchase costs; there is no allowance up to it.
-        worth_of_doubling : float
-            How much more a choice may lose that costs twice as much.
+            The least that a purchase costs; there is no allowance for spending up to it.
+        n_validation : int
+            Validation examples that losses are averages over.
         """
         parts = []
         for number, member in enumerate(members):
@@ -132,7 +136,9 @@ class Frontier(NamedTuple):
         sizes = [part.size for part in costs]
         which, rule = np.repeat(numbers, sizes), np.repeat(places, sizes)
         cost, loss, level = np.concatenate(costs), np.concatenate(losses), np.concatenate(levels)
-        criterion = loss - worth_of_doubling * np.log2(np.maximum(cost / cheapest, 1.0))
+        lucky = np.array([isinstance(member.policy, TreesInOrder) for member in members])[which]
+        allowed = WORTH_OF_DOUBLING * np.log2(np.maximum(cost / cheapest, 1.0)) - LUCK_OF_TREES * lucky
+        criterion = loss - allowed / n_validation
         order = np.lexsort((criterion, cost))
         ranked = criterion[order]
         kept = order[ranked < np.minimum.accumulate(np.append(inf, ranked[:-1]))]
@@ -217,7 +223,7 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         validation = sample_of(parts[1], MOST_STOPPING_ROWS, random)
         self.members_ = tuple(self._train(parts[0], validation, random))
         cheapest = min(self.costs_.positive_costs, default=1.0)
-        self.frontier_ = Frontier.of(self.members_, cheapest, WORTH_OF_DOUBLING / validation.y.size)
+        self.frontier_ = Frontier.of(self.members_, cheapest, validation.y.size)
         self._choose()
         return self
 

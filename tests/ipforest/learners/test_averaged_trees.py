@@ -5,75 +5,91 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    HistGradientBoostingClassifier,
-    RandomForestClassifier,
-    VotingClassifier,
-)
-from sklearn.linear_model import LogisticRegression
+from sklearn.datasets import load_breast_cancer, load_iris, make_classification
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ipforest.learners import AveragedTrees
+from ipforest.learners.averaged_trees import LEAF_SIZES, brier_score
 from ipforest.model_files import load_model, save_model
 
-KINDS = [
-    HistGradientBoostingClassifier(max_iter=10, random_state=0),
-    RandomForestClassifier(5, random_state=0),
-    ExtraTreesClassifier(5, random_state=0),
-]
+SEED = int(np.random.RandomState(0).randint(2**31))
 
 
 def bootstrapped(estimator: Any) -> dict[str, str]:
     return {"check_sample_weight_equivalence_on_dense_data": "bootstrap samples draw twins apart"}
 
 
-@parametrize_with_checks([AveragedTrees(KINDS)], expected_failed_checks=bootstrapped)
+@parametrize_with_checks([AveragedTrees(5, random_state=0)], expected_failed_checks=bootstrapped)
 def test_scikit_learn_estimator(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
+def peers(size: int, X: Any, y: Any, weight: Any = None) -> list[Any]:
+    settings = {"min_samples_leaf": size, "bootstrap": True, "oob_score": True, "random_state": SEED}
+    return [kind(40, **settings).fit(X, y, weight) for kind in (RandomForestClassifier, ExtraTreesClassifier)]
+
+
 @pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
 @pytest.mark.parametrize("missing", [0, 0.2])
-def test_probabilities_are_those_of_soft_voting(load: Any, missing: float) -> None:
+def test_probabilities_are_the_mean_of_both_kinds(load: Any, missing: float) -> None:
     X, y = load(return_X_y=True)
     rng = np.random.default_rng(0)
     X = np.where(rng.random(X.shape) < missing, np.nan, X).astype(np.float32)
     names, weight = np.array(["a", "b", "c"])[y], rng.random(len(y))
-    voting = VotingClassifier([(str(place), kind) for place, kind in enumerate(KINDS)], voting="soft")
-    voting.fit(X[::2], names[::2], sample_weight=weight[::2])
-    model = AveragedTrees(KINDS).fit(X[::2], names[::2], weight[::2])
-    np.testing.assert_allclose(model.predict_proba(X), voting.predict_proba(X), atol=1e-12)
-    np.testing.assert_array_equal(model.predict(X), voting.predict(X))
+    model = AveragedTrees(40, min_samples_leaf=[2], random_state=0).fit(X[::2], names[::2], weight[::2])
+    mean = np.mean([peer.predict_proba(X) for peer in peers(2, X[::2], names[::2], weight[::2])], axis=0)
+    np.testing.assert_allclose(model.predict_proba(X), mean, atol=1e-12)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[np.argmax(mean, axis=1)])
 
 
-def test_three_kinds_by_default() -> None:
+@pytest.mark.parametrize("noise", [0, 0.1, 0.4])
+def test_leaves_grow_until_the_brier_score_out_of_bag_rises(noise: float) -> None:
+    X, y = make_classification(300, 6, flip_y=noise, random_state=0)
+    model = AveragedTrees(40, random_state=0).fit(X, y)
+    scores = [
+        [brier_score(peer.oob_decision_function_, y, np.ones(300)) for peer in peers(n, X, y)] for n in LEAF_SIZES
+    ]
+    for chosen, curve in zip(model.min_samples_leaf_, np.transpose(scores), strict=True):
+        rises = [*np.flatnonzero(np.diff(curve) >= 0), len(curve) - 1]
+        assert chosen == LEAF_SIZES[rises[0]]
+
+
+def test_noisy_labels_ask_for_large_leaves() -> None:
     X, y = load_iris(return_X_y=True)
-    model = AveragedTrees().fit(X, y)
-    assert [trees.n_trees for trees in model.ensembles_] == [300, 100, 100]
+    shuffled = np.random.default_rng(0).permutation(y)
+    assert AveragedTrees(random_state=0).fit(X, shuffled).min_samples_leaf_ == (10, 10)
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (400, 6))
+    assert AveragedTrees(random_state=0).fit(X, X[:, :4].sum(axis=1) % 2).min_samples_leaf_[0] == 1
+
+
+def test_brier_score() -> None:
+    """Distances 0, 2 and 1/2 with weights 1, 1 and 2."""
+    probability = np.array([[1, 0], [1, 0], [0.5, 0.5]])
+    assert brier_score(probability, np.array([0, 1, 1]), np.array([1.0, 1.0, 2.0])) == pytest.approx(0.75)
 
 
 def test_trees_are_saved_as_arrays(tmp_path: Path) -> None:
     X, y = load_iris(return_X_y=True)
     sizes = []
     for n_trees in (10, 100):
-        model = AveragedTrees([RandomForestClassifier(n_trees, max_depth=2, random_state=0)]).fit(X, y)
+        model = AveragedTrees(n_trees, min_samples_leaf=[20], random_state=0).fit(X, y)
         file = save_model(model, tmp_path / "model.skops")
         np.testing.assert_array_equal(load_model(file).predict_proba(X), model.predict_proba(X))
         sizes.append(file.stat().st_size)
-    assert sizes[1] - sizes[0] < 100_000
+    assert sizes[1] - sizes[0] < 200_000
 
 
 @pytest.mark.parametrize(
-    ("estimators", "y", "error", "text"),
+    ("settings", "y", "text"),
     [
-        ([], [0, 1], ValueError, "estimators: expected at least one, got none"),
-        ([LogisticRegression()], [0, 1], TypeError, "LogisticRegression"),
-        (KINDS, [1, 1], ValueError, "y: expected at least 2 classes, got 1 class"),
+        ({"min_samples_leaf": []}, [0, 1], "min_samples_leaf: expected at least one size, got none"),
+        ({"min_samples_leaf": [0]}, [0, 1], "min_samples_leaf: expected"),
+        ({"n_estimators": 0}, [0, 1], "n_estimators: expected"),
+        ({}, [1, 1], "y: expected at least 2 classes, got 1 class"),
     ],
 )
-def test_bad_input_is_refused(estimators: Any, y: Any, error: type[Exception], text: str) -> None:
-    with pytest.raises(error, match=text):
-        AveragedTrees([clone(each) for each in estimators]).fit([[0.0], [1.0]], y)
+def test_bad_input_is_refused(settings: Any, y: Any, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        AveragedTrees(**settings).fit([[0.0], [1.0]], y)

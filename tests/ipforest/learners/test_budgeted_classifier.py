@@ -141,7 +141,7 @@ def test_models_that_are_no_trees_are_refused(parts: Any) -> None:
 def test_the_default_is_saved_and_read(people: Any, tmp_path: Path) -> None:
     X, y = people
     model = BudgetedClassifier(budget=1.5, random_state=0).fit(X[:80], y[:80])
-    assert [type(estimator) for estimator in model.estimators_] == [BudgetBoost, BudgetForest, NestedCascade]
+    assert [type(estimator) for estimator in model.estimators_] == [BudgetBoost, BudgetForest]
     read = load_model(save_model(model, tmp_path / "front.skops"))
     np.testing.assert_array_equal(read.predict(X), model.predict(X))
     np.testing.assert_array_equal(read.at_budget(1).cost(X), model.at_budget(1).cost(X))
