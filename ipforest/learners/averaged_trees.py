@@ -1,4 +1,4 @@
-"""AveragedTrees: a random forest and extremely randomised trees whose class probabilities are averaged."""
+"""AveragedTrees: a random forest and extremely randomised trees, or one of them, as the error out of bag favours."""
 
 from __future__ import annotations
 
@@ -21,13 +21,17 @@ from ipforest.ensemble.forest import Forest
 LEAF_SIZES = (1, 3, 10)
 """Fewest examples per leaf that are tried: the more noise in the labels, the larger the best leaves."""
 
+BETTER_ALONE = 0.95
+"""One kind is left out where the Brier score without it is so much smaller; with few examples less may be chance."""
+
 
 class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Classify by the mean of the class probabilities of a random forest and of extremely randomised trees.
 
-    Ensembles of different kinds err differently, so their mean is mostly better than each. The leaves of each are as
-    large as the examples out of bag favour: on few features, or where labels are noisy, deep trees learn the noise. The
-    trees are kept as arrays (`Forest`), so the file of a cascade that has such a model at each stage stays small.
+    Ensembles of different kinds err differently, so their mean is mostly better than each; where one by itself is
+    clearly better, the other is left out. The leaves of each are as large as helps: on few features, or where labels
+    are noisy, deep trees learn the noise. Both are judged by the Brier score of the examples out of bag. The trees are
+    kept as arrays (`Forest`), so the file of a cascade that has such a model at each stage stays small.
 
     Parameters
     ----------
@@ -41,8 +45,9 @@ class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
     Attributes
     ----------
     ensembles_ : tuple of Forest
+        The random forest, the extremely randomised trees, or both.
     min_samples_leaf_ : tuple of int
-        What was chosen for each of them.
+        Fewest examples per leaf of each of them.
     n_features_in_ : int
     classes_ : ndarray, shape (n_classes,)
 
@@ -89,14 +94,22 @@ class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         self.classes_ = classes_of(targets)
         weight = _check_sample_weight(sample_weight, examples, dtype=np.float64)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        chosen = [
+        forest, extremely_random = (
             best_out_of_bag(
                 kind(self.n_estimators, random_state=seed), self.min_samples_leaf, examples, targets, weight
             )
             for kind in (RandomForestClassifier, ExtraTreesClassifier)
-        ]
-        self.ensembles_ = tuple(Forest.from_sklearn(forest) for forest in chosen)
-        self.min_samples_leaf_ = tuple(forest.min_samples_leaf for forest in chosen)
+        )
+        labels = np.searchsorted(self.classes_, targets)
+
+        def error(averaged: Sequence[Any]) -> float:
+            return brier_score(np.mean([each.oob_decision_function_ for each in averaged], axis=0), labels, weight)
+
+        both = (forest, extremely_random)
+        alone = min([(forest,), (extremely_random,)], key=error)
+        chosen = alone if error(alone) < BETTER_ALONE * error(both) else both
+        self.ensembles_ = tuple(Forest.from_sklearn(each) for each in chosen)
+        self.min_samples_leaf_ = tuple(each.min_samples_leaf for each in chosen)
         return self
 
     def predict_proba(self, X: npt.ArrayLike) -> FloatArray:

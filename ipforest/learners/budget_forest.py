@@ -182,10 +182,14 @@ class BudgetForest(GrownFrontier):
         sample, seller = sample_of(training, MOST_COST_ROWS, random).X, self._seller()
         bought = np.mean([(forest.feature_usage(sample) > 0).mean(axis=0) for forest in forests], axis=0)
         n_units = len(seller.paid_units())
+        fitted: dict[bytes, Any] = {}
         for worth in (bought, impurity_reductions(forests[1])):
             units = by_price(seller, worth @ features_of_units(seller), (), n_units)
-            sets = feature_sets([units[:size] for size in stage_sizes(n_units)], seller)
-            models = [self._fitted_on(features, training, random) for features in sets]
+            sets = [np.sort(features) for features in feature_sets([units[:n] for n in stage_sizes(n_units)], seller)]
+            for features in sets:
+                if features.tobytes() not in fitted:
+                    fitted[features.tobytes()] = self._fitted_on(features, training, random)
+            models = [fitted[features.tobytes()] for features in sets]
             policy = StagesInOrder(stages_in_order(models, sets), self.costs_, self.max_cost)
             yield self._staged_member(policy, validation, self.stopping)
 

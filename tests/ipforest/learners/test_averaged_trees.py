@@ -27,18 +27,39 @@ def test_scikit_learn_estimator(estimator: Any, check: Any) -> None:
 
 def peers(size: int, X: Any, y: Any, weight: Any = None) -> list[Any]:
     settings = {"min_samples_leaf": size, "bootstrap": True, "oob_score": True, "random_state": SEED}
-    return [kind(40, **settings).fit(X, y, weight) for kind in (RandomForestClassifier, ExtraTreesClassifier)]
+    return [kind(100, **settings).fit(X, y, weight) for kind in (RandomForestClassifier, ExtraTreesClassifier)]
 
 
-@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
-@pytest.mark.parametrize("missing", [0, 0.2])
-def test_probabilities_are_the_mean_of_both_kinds(load: Any, missing: float) -> None:
-    X, y = load(return_X_y=True)
-    rng = np.random.default_rng(0)
-    X = np.where(rng.random(X.shape) < missing, np.nan, X).astype(np.float32)
-    names, weight = np.array(["a", "b", "c"])[y], rng.random(len(y))
-    model = AveragedTrees(40, min_samples_leaf=[2], random_state=0).fit(X[::2], names[::2], weight[::2])
-    mean = np.mean([peer.predict_proba(X) for peer in peers(2, X[::2], names[::2], weight[::2])], axis=0)
+def error(averaged: list[Any], y: Any, weight: Any) -> float:
+    labels = np.searchsorted(averaged[0].classes_, y)
+    return brier_score(np.mean([each.oob_decision_function_ for each in averaged], axis=0), labels, weight)
+
+
+def thresholds(rng: np.random.Generator) -> tuple[Any, Any]:
+    """Make labels that a narrow interval of one feature tells: random thresholds miss it."""
+    X = rng.normal(size=(600, 8))
+    return X, (np.abs(X[:, 0] - 1) < 0.1).astype(int)
+
+
+def missing_values(rng: np.random.Generator) -> tuple[Any, Any]:
+    X, y = load_breast_cancer(return_X_y=True)
+    return np.where(rng.random(X.shape) < 0.2, np.nan, X), np.array(["malignant", "benign"])[y]
+
+
+def three_classes(rng: np.random.Generator) -> tuple[Any, Any]:
+    X, y = load_iris(return_X_y=True)
+    return X[:, :2], y
+
+
+@pytest.mark.parametrize(("draw", "kinds"), [(thresholds, [0]), (missing_values, [0, 1]), (three_classes, [0, 1])])
+def test_kinds_are_averaged_unless_one_by_itself_is_clearly_better(draw: Any, kinds: list[int]) -> None:
+    X, y = draw(np.random.default_rng(0))
+    X, weight = X.astype(np.float32), 0.5 + np.random.default_rng(1).random(len(y))
+    model = AveragedTrees(min_samples_leaf=[2], random_state=0).fit(X, y, weight)
+    both = peers(2, X, y, weight)
+    alone = min(both, key=lambda peer: error([peer], y, weight))
+    assert (error([alone], y, weight) < 0.95 * error(both, y, weight)) == (len(kinds) == 1)
+    mean = np.mean([both[kind].predict_proba(X) for kind in kinds], axis=0)
     np.testing.assert_allclose(model.predict_proba(X), mean, atol=1e-12)
     np.testing.assert_array_equal(model.predict(X), model.classes_[np.argmax(mean, axis=1)])
 
@@ -46,10 +67,9 @@ def test_probabilities_are_the_mean_of_both_kinds(load: Any, missing: float) -> 
 @pytest.mark.parametrize("noise", [0, 0.1, 0.4])
 def test_leaves_grow_until_the_brier_score_out_of_bag_rises(noise: float) -> None:
     X, y = make_classification(300, 6, flip_y=noise, random_state=0)
-    model = AveragedTrees(40, random_state=0).fit(X, y)
-    scores = [
-        [brier_score(peer.oob_decision_function_, y, np.ones(300)) for peer in peers(n, X, y)] for n in LEAF_SIZES
-    ]
+    model = AveragedTrees(random_state=0).fit(X, y)
+    assert len(model.min_samples_leaf_) == 2
+    scores = [[error([peer], y, np.ones(300)) for peer in peers(n, X, y)] for n in LEAF_SIZES]
     for chosen, curve in zip(model.min_samples_leaf_, np.transpose(scores), strict=True):
         rises = [*np.flatnonzero(np.diff(curve) >= 0), len(curve) - 1]
         assert chosen == LEAF_SIZES[rises[0]]
