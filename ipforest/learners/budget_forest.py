@@ -59,10 +59,10 @@ class BudgetForest(GrownFrontier):
     and has it in all that follow. Each is pruned along the exact path, by the errors of each tree on the examples that
     it was not grown on. What the training examples buy in a pruned forest is then free: a new forest of deep trees is
     *regrown* on that alone, so each example is judged by all that was bought for it. Where the same units serve all
-    examples, what most of them buy is enough: *nested* forests on the first 1, 2, 3, ... of these units replace one
-    another as an example buys them. One more forest is grown with *lookahead*, blind to prices, and pruned: it finds
-    features that only tell which others matter, such as a context. On validation examples it is learnt when to stop
-    buying. All of that gives one frontier of cost and error.
+    examples, what most of them buy is enough: *nested* forests (`AveragedTrees`) on the first 1, 2, 3, ... of these
+    units replace one another as an example buys them. One more forest is grown with *lookahead*, blind to prices, and
+    pruned: it finds features that only tell which others matter, such as a context. On validation examples it is learnt
+    when to stop buying. All of that gives one frontier of cost and error.
 
     Parameters
     ----------
