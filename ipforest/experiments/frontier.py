@@ -308,6 +308,8 @@ ABLATIONS: Mapping[str, JointFrontier] = {
 }
 """The two with each ingredient switched off alone, and boosting regrown on what is bought."""
 
+KNOWN = {**METHODS, **ABLATIONS}
+
 
 def available(methods: Iterable[str]) -> list[str]:
     """Return the methods whose library is installed."""
@@ -334,7 +336,7 @@ def run(cell: Cell) -> list[Record]:
     """Train one method on one seed's parts, and choose for each budget on the validation part."""
     parts, costs = load(cell["data"], cell["seed"])
     task = Task(parts, costs, budgets_for(costs), cell["trees"], cell["seed"])
-    method = {**METHODS, **ABLATIONS}[cell["method"]]
+    method = KNOWN[cell["method"]]
     if isinstance(method, JointFrontier):
         chosen = own_choices(method, task)
     else:
@@ -536,10 +538,9 @@ def frontier_experiment(
         An unknown method.
     """
     chosen = available(METHODS) if methods is None else list(methods)
-    known = {**METHODS, **ABLATIONS}
-    unknown = [name for name in chosen if name not in known]
+    unknown = [name for name in chosen if name not in KNOWN]
     if unknown:
-        raise ValueError(f"methods: expected some of {', '.join(known)}, got {unknown[0]!r}")
+        raise ValueError(f"methods: expected some of {', '.join(KNOWN)}, got {unknown[0]!r}")
 
     def cells(quick: bool, seed: int) -> list[Cell]:
         return [
