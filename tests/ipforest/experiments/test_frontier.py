@@ -108,10 +108,10 @@ def test_unknown_methods_are_refused(capsys: pytest.CaptureFixture[str]) -> None
 def test_estimators_that_choose_themselves_are_not_chosen_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Within the larger budget it errs more on validation than within the smaller, and is taken all the same."""
     forest = BudgetForest(4, n_lambdas=2, n_prunings=1, n_lookahead=0, nested=False)
-    monkeypatch.setitem(frontier.METHODS, "few trees", forest)
-    records = frontier.run({"data": "breast_cancer", "method": "few trees", "trees": 4, "seed": 3})
-    parts, costs = frontier.load("breast_cancer", 3)
-    model = clone(forest).set_params(feature_costs=costs, random_state=3)
+    monkeypatch.setitem(frontier.KNOWN, "few trees", forest)
+    records = frontier.run({"data": "breast_cancer", "method": "few trees", "trees": 4, "seed": 4})
+    parts, costs = frontier.load("breast_cancer", 4)
+    model = clone(forest).set_params(feature_costs=costs, random_state=4)
     model.fit(parts.X_train, parts.y_train, parts.X_validation, parts.y_validation)
     for record in records:
         chosen = model.at_budget(record["budget"])

@@ -54,14 +54,18 @@ def test_trees_grown_with_lookahead_compare_the_numbers_of_categories() -> None:
     assert np.mean(forests[0].predict(ahead.categories_.numbers(X).to_numpy()) == y) > 0.9
 
 
-def test_the_numbers_of_categories_are_of_no_account(fitted: tuple[Any, pd.DataFrame, Any]) -> None:
-    model, X, _ = fitted
+@pytest.mark.parametrize(
+    "model", [BOOST, clone(FOREST).set_params(nested=False, n_lookahead=0)], ids=["boost", "forest"]
+)
+def test_the_numbers_of_categories_are_of_no_account(model: Any) -> None:
+    X, _ = colours(2)
     shuffled = list(COLOURS[[3, 6, 0, 5, 1, 4, 2]])
 
     def renumbered(frame: pd.DataFrame) -> pd.DataFrame:
         return frame.assign(colour=frame["colour"].cat.set_categories(shuffled))
 
     (X_train, y_train), (X_val, y_val) = colours(), colours(1)
+    model = clone(model).fit(X_train, y_train, X_val, y_val)
     other = clone(model).fit(renumbered(X_train), y_train, renumbered(X_val), y_val)
     for frame in (X, renumbered(X), X.assign(colour=X["colour"].astype(object))):
         np.testing.assert_allclose(other.predict_proba(frame), model.predict_proba(X))
