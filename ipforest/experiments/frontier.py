@@ -309,6 +309,7 @@ ABLATIONS: Mapping[str, JointFrontier] = {
 """The two with each ingredient switched off alone, and boosting regrown on what is bought."""
 
 KNOWN = {**METHODS, **ABLATIONS}
+"""Everything that `run` can train, by its name."""
 
 
 def available(methods: Iterable[str]) -> list[str]:

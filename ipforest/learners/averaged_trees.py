@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import inf
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from ipforest._arrays import Array, FloatArray
 from ipforest.base import check_integer, classes_of
 from ipforest.ensemble.forest import Forest
+
+T = TypeVar("T")
 
 LEAF_SIZES = (1, 3, 10)
 """Fewest examples per leaf that are tried: the more noise in the labels, the larger the best leaves."""
@@ -148,16 +150,30 @@ def best_out_of_bag(
         The last before the score rises.
     """
     labels = np.unique(y, return_inverse=True)[1]
-    least = inf
-    for size in leaf_sizes:
+
+    def grown(size: int) -> tuple[float, Any]:
         larger = clone(forest).set_params(min_samples_leaf=size, bootstrap=True, oob_score=True)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
             larger.fit(X, y, weight)
-        error = brier_score(larger.oob_decision_function_, labels, weight)
+        return brier_score(larger.oob_decision_function_, labels, weight), larger
+
+    return last_before_rise(map(grown, leaf_sizes))
+
+
+def last_before_rise(tried: Iterable[tuple[float, T]]) -> T:
+    """Take what is tried last before the error no longer falls; what would come after that is not tried.
+
+    Parameters
+    ----------
+    tried : iterable of (float, object)
+        Errors, not all infinite, and what has them.
+    """
+    least = inf
+    for error, candidate in tried:
         if error >= least:
             break
-        least, best = error, larger
+        least, best = error, candidate
     return best
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +25,7 @@ from ipforest.growing import (
     forest_of,
 )
 from ipforest.instance import PruningInstance
-from ipforest.learners.averaged_trees import LEAF_SIZES, AveragedTrees, brier_score
+from ipforest.learners.averaged_trees import LEAF_SIZES, AveragedTrees, brier_score, last_before_rise
 from ipforest.learners.forest_pruner import Labelled
 from ipforest.learners.joint_frontier import (
     MOST_COST_ROWS,
@@ -239,15 +238,14 @@ class BudgetForest(GrownFrontier):
         """
         n_features = self.n_features_in_
         n_tried = int(np.sqrt(n_features)) if self.max_features is None else min(self.max_features, n_features)
-        least = inf
-        for size in self._leaf_sizes:
+
+        def grown(size: int) -> tuple[float, tuple[int, Forest, FloatArray]]:
             grower = Grower(Gini(), min_samples_leaf=size, max_features=n_tried, price_weight=0.0)
-            grown, weight = self._grow(grower, data, self._nothing_bought(data), random)
-            error = brier_score(shares_out_of_bag(grown, weight, data.X), data.labels, data.weight)
-            if error >= least:
-                break
-            least, leaf, forest, out_of_bag = error, size, grown, weight
-        return leaf, forest, out_of_bag
+            forest, out_of_bag = self._grow(grower, data, self._nothing_bought(data), random)
+            shares = shares_out_of_bag(forest, out_of_bag, data.X)
+            return brier_score(shares, data.labels, data.weight), (size, forest, out_of_bag)
+
+        return last_before_rise(map(grown, self._leaf_sizes))
 
     def _priced(self, lam: float, leaf: int, n_samples: int) -> Grower:
         leaf = max(leaf, PRICED_LEAF, int(PRICED_LEAF_SHARE * n_samples))
