@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from math import inf
+from operator import itemgetter
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -23,6 +24,9 @@ T = TypeVar("T")
 LEAF_SIZES = (1, 3, 10)
 """Fewest examples per leaf that are tried: the more noise in the labels, the larger the best leaves."""
 
+MANY_FEATURES = 0.5
+"""Share of the features that splits may choose from: their square root is too few where many tell nothing."""
+
 BETTER_ALONE = 0.95
 """One kind is left out where the Brier score without it is so much smaller; with few examples less may be chance."""
 
@@ -32,7 +36,8 @@ class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
 
     Ensembles of different kinds err differently, so their mean is mostly better than each; where one by itself is
     clearly better, the other is left out. The leaves of each are as large as helps: on few features, or where labels
-    are noisy, deep trees learn the noise. Both are judged by the Brier score of the examples out of bag. The trees are
+    are noisy, deep trees learn the noise. Splits choose from the square root of the number of features or, where few
+    of these tell anything, from half. All that is judged by the Brier score of the examples out of bag. The trees are
     kept as arrays (`Forest`), so the file of a cascade that has such a model at each stage stays small.
 
     Parameters
@@ -50,6 +55,8 @@ class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         The random forest, the extremely randomised trees, or both.
     min_samples_leaf_ : tuple of int
         Fewest examples per leaf of each of them.
+    max_features_ : tuple of "sqrt" or float
+        What the splits of each of them choose from: the square root of the number of features, or a share of them.
     n_features_in_ : int
     classes_ : ndarray, shape (n_classes,)
 
@@ -112,6 +119,7 @@ class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         chosen = alone if error(alone) < BETTER_ALONE * error(both) else both
         self.ensembles_ = tuple(Forest.from_sklearn(each) for each in chosen)
         self.min_samples_leaf_ = tuple(each.min_samples_leaf for each in chosen)
+        self.max_features_ = tuple(each.max_features for each in chosen)
         return self
 
     def predict_proba(self, X: npt.ArrayLike) -> FloatArray:
@@ -134,7 +142,7 @@ class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
 def best_out_of_bag(
     forest: RandomForestClassifier | ExtraTreesClassifier, leaf_sizes: Sequence[int], X: Array, y: Array, weight: Array
 ) -> Any:
-    """Train a forest with larger and larger leaves until the Brier score out of bag no longer falls.
+    """Train a forest with larger and larger leaves until the Brier score out of bag no longer falls, and tune splits.
 
     Parameters
     ----------
@@ -147,21 +155,24 @@ def best_out_of_bag(
     Returns
     -------
     fitted estimator
-        The last before the score rises.
+        The last before the score rises or, if its score is smaller, the same with more features to choose from.
     """
     labels = np.unique(y, return_inverse=True)[1]
 
-    def grown(size: int) -> tuple[float, Any]:
-        larger = clone(forest).set_params(min_samples_leaf=size, bootstrap=True, oob_score=True)
+    def grown(forest: Any, **settings: Any) -> tuple[float, Any]:
+        larger = clone(forest).set_params(bootstrap=True, oob_score=True, **settings)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
             larger.fit(X, y, weight)
         return brier_score(larger.oob_decision_function_, labels, weight), larger
 
-    return last_before_rise(map(grown, leaf_sizes))
+    best = last_before_rise(grown(forest, min_samples_leaf=size) for size in leaf_sizes)
+    if int(np.sqrt(X.shape[1])) == max(1, int(MANY_FEATURES * X.shape[1])):
+        return best[1]
+    return min(best, grown(best[1], max_features=MANY_FEATURES), key=itemgetter(0))[1]
 
 
-def last_before_rise(tried: Iterable[tuple[float, T]]) -> T:
+def last_before_rise(tried: Iterable[tuple[float, T]]) -> tuple[float, T]:
     """Take what is tried last before the error no longer falls; what would come after that is not tried.
 
     Parameters
@@ -169,11 +180,11 @@ def last_before_rise(tried: Iterable[tuple[float, T]]) -> T:
     tried : iterable of (float, object)
         Errors, not all infinite, and what has them.
     """
-    least = inf
-    for error, candidate in tried:
-        if error >= least:
+    best: tuple[float, Any] = (inf, None)
+    for candidate in tried:
+        if candidate[0] >= best[0]:
             break
-        least, best = error, candidate
+        best = candidate
     return best
 
 

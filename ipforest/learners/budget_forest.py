@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import TargetEncoder
 
 from ipforest._arrays import Array, FloatArray, IntArray
 from ipforest.base import check_integer
@@ -29,6 +33,7 @@ from ipforest.learners.averaged_trees import LEAF_SIZES, AveragedTrees, brier_sc
 from ipforest.learners.forest_pruner import Labelled
 from ipforest.learners.joint_frontier import (
     MOST_COST_ROWS,
+    N_FOLDS,
     GrownFrontier,
     Member,
     price_scale,
@@ -79,7 +84,8 @@ class BudgetForest(GrownFrontier):
         Columns of categories, as in scikit-learn's ``HistGradientBoostingClassifier``: none, those of a data frame with
         dtype "category", a mask, column numbers or names. A test asks whether an example has one of a set of
         categories; missing and unknown ones, and those that no training example of the node has, go the same way.
-        Nested forests and trees grown with lookahead compare their numbers.
+        Nested forests see class shares in place of categories (scikit-learn's ``TargetEncoder``). Trees grown with
+        lookahead compare the categories' numbers.
     n_lambdas : int, default=4
         Prices at which forests are grown, no price included.
     n_prunings : int, default=5
@@ -193,12 +199,21 @@ class BudgetForest(GrownFrontier):
             yield self._staged_member(policy, validation, self.stopping)
 
     def _fitted_on(self, features: IntArray, training: Labelled, random: Any) -> Any:
-        """Train averaged trees on some features; on none, the shares of the classes."""
-        model: Any = DummyClassifier()
-        if features.size:
-            seed = int(random.randint(2**31))
-            model = AveragedTrees(self.n_estimators, min_samples_leaf=self._leaf_sizes, random_state=seed)
-        return model.fit(training.X[:, features], training.y, sample_weight=training.weight)
+        """Train averaged trees on some features, class shares in place of categories; on none, a constant."""
+        X, y, weight = training.X[:, features], training.y, training.weight
+        if features.size == 0:
+            return DummyClassifier().fit(X, y, sample_weight=weight)
+        seed = int(random.randint(2**31))
+        trees = AveragedTrees(self.n_estimators, min_samples_leaf=self._leaf_sizes, random_state=seed)
+        categories = np.flatnonzero(np.isin(features, self.categories_.columns))
+        if categories.size == 0:
+            return trees.fit(X, y, sample_weight=weight)
+        n_folds = min(N_FOLDS, int(np.unique(y, return_counts=True)[1].max()))
+        shares = TargetEncoder(cv=max(n_folds, 2), random_state=seed)
+        model = make_pipeline(make_column_transformer((shares, categories), remainder="passthrough"), trees)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="The least populated class")
+            return model.fit(X, y, averagedtrees__sample_weight=weight)
 
     @property
     def _leaf_sizes(self) -> Sequence[int]:
@@ -245,7 +260,7 @@ class BudgetForest(GrownFrontier):
             shares = shares_out_of_bag(forest, out_of_bag, data.X)
             return brier_score(shares, data.labels, data.weight), (size, forest, out_of_bag)
 
-        return last_before_rise(map(grown, self._leaf_sizes))
+        return last_before_rise(map(grown, self._leaf_sizes))[1]
 
     def _priced(self, lam: float, leaf: int, n_samples: int) -> Grower:
         leaf = max(leaf, PRICED_LEAF, int(PRICED_LEAF_SHARE * n_samples))

@@ -25,9 +25,10 @@ def test_scikit_learn_estimator(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-def peers(size: int, X: Any, y: Any, weight: Any = None) -> list[Any]:
-    settings = {"min_samples_leaf": size, "bootstrap": True, "oob_score": True, "random_state": SEED}
-    return [kind(100, **settings).fit(X, y, weight) for kind in (RandomForestClassifier, ExtraTreesClassifier)]
+def peers(size: int, X: Any, y: Any, weight: Any = None, max_features: Any = "sqrt") -> list[Any]:
+    settings = {"min_samples_leaf": size, "max_features": max_features, "oob_score": True, "random_state": SEED}
+    kinds = (RandomForestClassifier, ExtraTreesClassifier)
+    return [kind(100, bootstrap=True, **settings).fit(X, y, weight) for kind in kinds]
 
 
 def error(averaged: list[Any], y: Any, weight: Any) -> float:
@@ -56,9 +57,11 @@ def test_kinds_are_averaged_unless_one_by_itself_is_clearly_better(draw: Any, ki
     X, y = draw(np.random.default_rng(0))
     X, weight = X.astype(np.float32), 0.5 + np.random.default_rng(1).random(len(y))
     model = AveragedTrees(min_samples_leaf=[2], random_state=0).fit(X, y, weight)
-    both = peers(2, X, y, weight)
+    pairs = zip(*(peers(2, X, y, weight, share) for share in ("sqrt", 0.5)), strict=True)
+    both = [min(pair, key=lambda peer: error([peer], y, weight)) for pair in pairs]
     alone = min(both, key=lambda peer: error([peer], y, weight))
     assert (error([alone], y, weight) < 0.95 * error(both, y, weight)) == (len(kinds) == 1)
+    assert model.max_features_ == tuple(both[kind].max_features for kind in kinds)
     mean = np.mean([both[kind].predict_proba(X) for kind in kinds], axis=0)
     np.testing.assert_allclose(model.predict_proba(X), mean, atol=1e-12)
     np.testing.assert_array_equal(model.predict(X), model.classes_[np.argmax(mean, axis=1)])
@@ -82,6 +85,16 @@ def test_noisy_labels_ask_for_large_leaves() -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (400, 6))
     assert AveragedTrees(random_state=0).fit(X, X[:, :4].sum(axis=1) % 2).min_samples_leaf_[0] == 1
+
+
+def test_splits_choose_from_many_features_where_few_of_them_tell_anything() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 36))
+    one, all_of_them = X[:, 0] > 0, X.sum(axis=1) > 0
+    model = AveragedTrees(20, random_state=0)
+    assert set(model.fit(X, one).max_features_) == {0.5}
+    assert "sqrt" in model.fit(X, all_of_them).max_features_
+    assert set(model.fit(X[:, :5], one).max_features_) == {"sqrt"}, "both are two of five"
 
 
 def test_brier_score() -> None:
