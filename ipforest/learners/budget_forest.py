@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import TargetEncoder
 
@@ -33,7 +33,6 @@ from ipforest.learners.averaged_trees import LEAF_SIZES, AveragedTrees, brier_sc
 from ipforest.learners.forest_pruner import Labelled
 from ipforest.learners.joint_frontier import (
     MOST_COST_ROWS,
-    N_FOLDS,
     GrownFrontier,
     Member,
     price_scale,
@@ -84,8 +83,8 @@ class BudgetForest(GrownFrontier):
         Columns of categories, as in scikit-learn's ``HistGradientBoostingClassifier``: none, those of a data frame with
         dtype "category", a mask, column numbers or names. A test asks whether an example has one of a set of
         categories; missing and unknown ones, and those that no training example of the node has, go the same way.
-        Nested forests see class shares in place of categories (scikit-learn's ``TargetEncoder``). Trees grown with
-        lookahead compare the categories' numbers.
+        Nested forests see the class shares of the training examples in place of categories (scikit-learn's
+        ``TargetEncoder``). Trees grown with lookahead compare the categories' numbers.
     n_lambdas : int, default=4
         Prices at which forests are grown, no price included.
     n_prunings : int, default=5
@@ -208,12 +207,9 @@ class BudgetForest(GrownFrontier):
         categories = np.flatnonzero(np.isin(features, self.categories_.columns))
         if categories.size == 0:
             return trees.fit(X, y, sample_weight=weight)
-        n_folds = min(N_FOLDS, int(np.unique(y, return_counts=True)[1].max()))
-        shares = TargetEncoder(cv=max(n_folds, 2), random_state=seed)
+        shares = FrozenEstimator(TargetEncoder().fit(X[:, categories], y))
         model = make_pipeline(make_column_transformer((shares, categories), remainder="passthrough"), trees)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="The least populated class")
-            return model.fit(X, y, averagedtrees__sample_weight=weight)
+        return model.fit(X, y, averagedtrees__sample_weight=weight)
 
     @property
     def _leaf_sizes(self) -> Sequence[int]:

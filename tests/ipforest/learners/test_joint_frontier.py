@@ -43,7 +43,7 @@ def test_each_budget_gets_the_best_that_validation_knows_of(fitted: tuple[Any, A
     assert np.all(np.diff(frontier.criterion) < 0)
     assert frontier.cost[0] == 0.0
     grown = [isinstance(model.members_[member].policy, TreesInOrder) for member in frontier.member]
-    allowance = 3 * np.log2(np.maximum(frontier.cost, 1)) - 2 * np.array(grown)
+    allowance = 3 * np.log2(np.maximum(frontier.cost, 1)) - 3 * np.array(grown)
     np.testing.assert_allclose(frontier.criterion, frontier.loss - allowance / 150)
     for budget in (0, 1, 2, 5, 30):
         chosen = model.at_budget(budget)
@@ -98,10 +98,11 @@ def test_nested_forests_replace_one_another_in_the_order_of_what_is_bought() -> 
     assert len(without.members_) == len(model.members_) - 2
 
 
-def test_nested_forests_compare_the_numbers_of_categories() -> None:
+def test_nested_forests_see_class_shares_in_place_of_categories() -> None:
+    """Every second of forty categories is positive: no tree of few leaves tells that from their numbers."""
     rng = np.random.default_rng(0)
-    X = np.column_stack([rng.integers(0, 6, 300), rng.normal(size=(300, 2))])
-    y = np.isin(X[:, 0], [1, 4])
+    X = np.column_stack([rng.integers(0, 40, 300), rng.normal(size=(300, 2))])
+    y = X[:, 0] % 2
     model = clone(QUICK_FOREST).set_params(categorical_features=[0]).fit(X, y, X, y)
     nested = [member for member in model.members_ if isinstance(member.policy, StagesInOrder)]
     assert len(nested) == 2
@@ -229,11 +230,11 @@ def test_who_spends_twice_as_much_may_lose_a_little_more() -> None:
     np.testing.assert_allclose(frontier.criterion, [0.4, 0.18, 0.179])
 
 
-def test_ensembles_grown_for_their_prices_must_get_two_more_examples_right_than_stages() -> None:
+def test_ensembles_grown_for_their_prices_must_get_three_more_examples_right_than_stages() -> None:
     X, y = load_iris(return_X_y=True)
     grown = TreesInOrder(Forest.from_sklearn(RandomForestClassifier(2, random_state=0).fit(X, y)))
     stages = StagesInOrder((), FeatureCosts.uniform(1))
-    for fewer_wrong, chosen in [(1, [1]), (3, [0])]:
+    for fewer_wrong, chosen in [(2, [1]), (4, [0])]:
         members = [Member(grown, 1.0, 0.3 - fewer_wrong / 100, ()), Member(stages, 1.0, 0.3, ())]
         assert Frontier.of(members, cheapest=1, n_validation=100).member.tolist() == chosen
 
