@@ -198,7 +198,7 @@ def _selected(task: Task, fitted: Callable[[Array, Array], Any]) -> Iterator[Opt
 
 
 def selected_forest(task: Task) -> Iterator[Option]:
-    """Retrain a random forest on its k most important features per price, with leaves as large as helps out of bag."""
+    """Retrain a random forest on its k most important features per price, its leaves and splits as help out of bag."""
     forest = RandomForestClassifier(task.n_trees, random_state=task.seed)
     return _selected(task, lambda X, y: best_out_of_bag(forest, LEAF_SIZES, X, y, np.ones(y.size)))
 

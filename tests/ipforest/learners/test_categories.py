@@ -1,5 +1,6 @@
 """Categories in BudgetBoost and BudgetForest: found by dtype, number or name, told by name, in whatever order."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.base import clone
 from ipforest import BudgetBoost, BudgetForest
 from ipforest.categories import Categories
 from ipforest.ensemble import read, write
+from ipforest.model_files import load_model, save_model
 
 BOOST = BudgetBoost(12, max_leaf_nodes=4, n_lambdas=3, n_prunings=2, random_state=0)
 FOREST = BudgetForest(5, n_lambdas=2, n_prunings=2, random_state=0)
@@ -91,6 +93,14 @@ def test_sessions_take_names_and_pay_what_cost_says(fitted: tuple[Any, pd.DataFr
     np.testing.assert_array_equal(demand.predictions, labels)
     free = model.session({"colour": "blue"})
     assert free.next_unit is None or free.next_unit.name != "colour"
+
+
+def test_files_keep_what_is_known_of_categories(fitted: tuple[Any, pd.DataFrame, Any], tmp_path: Path) -> None:
+    model, X, _ = fitted
+    loaded = load_model(save_model(model, tmp_path / "model.skops"))
+    for budget in (1, 3):
+        np.testing.assert_array_equal(loaded.at_budget(budget).predict(X), model.at_budget(budget).predict(X))
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
 
 
 def test_unknown_categories_are_missing(fitted: tuple[Any, pd.DataFrame, Any]) -> None:
