@@ -99,7 +99,7 @@ def test_nested_forests_replace_one_another_in_the_order_of_what_is_bought() -> 
 
 
 def test_nested_forests_see_class_shares_in_place_of_categories() -> None:
-    """Every second of forty categories is positive: no tree of few leaves tells that from their numbers."""
+    """Every second of forty categories is positive; numbering them otherwise changes nothing."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 40, 300), rng.normal(size=(300, 2))])
     y = X[:, 0] % 2
@@ -109,6 +109,11 @@ def test_nested_forests_see_class_shares_in_place_of_categories() -> None:
     for member in nested:
         curve = member.learnt[0].curve
         assert curve.error[curve.within(1)] < 0.01
+    renumbered = np.column_stack([rng.permutation(40)[X[:, 0].astype(int)], X[:, 1:]])
+    other = clone(model).fit(renumbered, y, renumbered, y)
+    assert [member.loss for member in other.members_ if isinstance(member.policy, StagesInOrder)] == [
+        member.loss for member in nested
+    ]
 
 
 def test_losses_along_a_rule_fall_with_cost_so_a_lucky_level_is_not_chosen() -> None:
