@@ -9,6 +9,7 @@ chooses itself, on the same validation examples. Methods are compared seed by se
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
 from itertools import product
 from typing import Any, NamedTuple, TypeAlias
@@ -35,7 +36,7 @@ from ipforest.experiments.metrics import standard_error
 from ipforest.experiments.options import Option, choose, levels, majority, record_both
 from ipforest.experiments.reproduce.early_exit import penalised_trees, split_parts
 from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
-from ipforest.learners.averaged_trees import LEAF_SIZES, best_out_of_bag
+from ipforest.learners.averaged_trees import LEAF_SIZES, MANY_FEATURES, with_best_leaves
 from ipforest.learners.budget_boost import BudgetBoost
 from ipforest.learners.budget_forest import BudgetForest
 from ipforest.learners.budget_prune import BudgetPrune
@@ -198,9 +199,13 @@ def _selected(task: Task, fitted: Callable[[Array, Array], Any]) -> Iterator[Opt
 
 
 def selected_forest(task: Task) -> Iterator[Option]:
-    """Retrain a random forest on its k most important features per price, its leaves and splits as help out of bag."""
-    forest = RandomForestClassifier(task.n_trees, random_state=task.seed)
-    return _selected(task, lambda X, y: best_out_of_bag(forest, LEAF_SIZES, X, y, np.ones(y.size)))
+    """Retrain a random forest on its k most important features per price, with the leaves that help out of bag.
+
+    Both ways to choose splits that `BudgetForest` tries are tried: from the square root of the features, and from half.
+    """
+    for max_features in ("sqrt", MANY_FEATURES):
+        forest = RandomForestClassifier(task.n_trees, max_features=max_features, random_state=task.seed)
+        yield from _selected(task, partial(with_best_leaves, forest, LEAF_SIZES))
 
 
 def selected_lightgbm(task: Task) -> Iterator[Option]:

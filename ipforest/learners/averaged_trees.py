@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from math import inf
-from operator import itemgetter
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -18,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from ipforest._arrays import Array, FloatArray
 from ipforest.base import check_integer, classes_of
 from ipforest.ensemble.forest import Forest
+from ipforest.learners.scores import brier_score, soft_error
 
 T = TypeVar("T")
 
@@ -142,7 +142,39 @@ class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
 def best_out_of_bag(
     forest: RandomForestClassifier | ExtraTreesClassifier, leaf_sizes: Sequence[int], X: Array, y: Array, weight: Array
 ) -> Any:
-    """Train a forest with larger and larger leaves until the Brier score out of bag no longer falls, and tune splits.
+    """Train a forest with the leaves that are best out of bag, then with more features to choose splits from.
+
+    Parameters
+    ----------
+    forest, leaf_sizes, X, y, weight
+        See `with_best_leaves`.
+
+    Returns
+    -------
+    fitted estimator
+        Of the two the one of smaller `soft_error` out of bag: averaged trees that choose from few features are less
+        sure, but may be right as often, and the Brier score by itself would prefer the others.
+    """
+    few = with_best_leaves(forest, leaf_sizes, X, y, weight)
+    if int(np.sqrt(X.shape[1])) == max(1, int(MANY_FEATURES * X.shape[1])):
+        return few
+    many = _grown(clone(few).set_params(max_features=MANY_FEATURES), X, y, weight)
+    classes = np.unique(y)
+
+    def error(fitted: Any) -> float:
+        return float(np.average(soft_error(fitted.oob_decision_function_, y, classes, y.size), weights=weight))
+
+    return min(few, many, key=error)
+
+
+def with_best_leaves(
+    forest: RandomForestClassifier | ExtraTreesClassifier,
+    leaf_sizes: Sequence[int],
+    X: Array,
+    y: Array,
+    weight: Array | None = None,
+) -> Any:
+    """Train a forest with larger and larger leaves until the Brier score out of bag no longer falls.
 
     Parameters
     ----------
@@ -150,26 +182,25 @@ def best_out_of_bag(
         Not fitted; its trees are grown on bootstrap samples.
     leaf_sizes : sequence of int
         Fewest examples per leaf, ascending.
-    X, y, weight : arrays, shapes (n_samples, n_features), (n_samples,) and (n_samples,)
+    X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
+    weight : array, shape (n_samples,), optional
 
     Returns
     -------
     fitted estimator
-        The last before the score rises or, if its score is smaller, the same with more features to choose from.
+        The last before the score rises.
     """
     labels = np.unique(y, return_inverse=True)[1]
+    grown = (_grown(clone(forest).set_params(min_samples_leaf=size), X, y, weight) for size in leaf_sizes)
+    return last_before_rise((brier_score(fitted.oob_decision_function_, labels, weight), fitted) for fitted in grown)[1]
 
-    def grown(forest: Any, **settings: Any) -> tuple[float, Any]:
-        larger = clone(forest).set_params(bootstrap=True, oob_score=True, **settings)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
-            larger.fit(X, y, weight)
-        return brier_score(larger.oob_decision_function_, labels, weight), larger
 
-    best = last_before_rise(grown(forest, min_samples_leaf=size) for size in leaf_sizes)
-    if int(np.sqrt(X.shape[1])) == max(1, int(MANY_FEATURES * X.shape[1])):
-        return best[1]
-    return min(best, grown(best[1], max_features=MANY_FEATURES), key=itemgetter(0))[1]
+def _grown(forest: Any, X: Array, y: Array, weight: Array | None) -> Any:
+    """Train a copy of a forest on bootstrap samples, and score it out of bag."""
+    fitted = clone(forest).set_params(bootstrap=True, oob_score=True)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
+        return fitted.fit(X, y, weight)
 
 
 def last_before_rise(tried: Iterable[tuple[float, T]]) -> tuple[float, T]:
@@ -186,17 +217,3 @@ def last_before_rise(tried: Iterable[tuple[float, T]]) -> tuple[float, T]:
             break
         best = candidate
     return best
-
-
-def brier_score(probability: FloatArray, labels: Array, weight: FloatArray) -> float:
-    """Average the squared distance of class probabilities from what is true.
-
-    Parameters
-    ----------
-    probability : ndarray of float64, shape (n_samples, n_classes)
-    labels : ndarray of int64, shape (n_samples,)
-        Numbers of the classes.
-    weight : ndarray of float64, shape (n_samples,)
-    """
-    distance = np.square(probability).sum(axis=1) + 1 - 2 * probability[np.arange(labels.size), labels]
-    return float(np.average(distance, weights=weight))

@@ -29,7 +29,7 @@ from ipforest.growing import (
     forest_of,
 )
 from ipforest.instance import PruningInstance
-from ipforest.learners.averaged_trees import LEAF_SIZES, AveragedTrees, brier_score, last_before_rise
+from ipforest.learners.averaged_trees import LEAF_SIZES, AveragedTrees, last_before_rise
 from ipforest.learners.forest_pruner import Labelled
 from ipforest.learners.joint_frontier import (
     MOST_COST_ROWS,
@@ -39,6 +39,7 @@ from ipforest.learners.joint_frontier import (
     sample_of,
     spread_prunings,
 )
+from ipforest.learners.scores import brier_score
 from ipforest.path import prune_path
 from ipforest.policy import TreesInOrder
 from ipforest.results import Pruning

@@ -34,6 +34,7 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.growing.codes import check_max_bins
 from ipforest.learners.forest_pruner import Labelled
+from ipforest.learners.scores import soft_error
 from ipforest.path import PruningPath
 from ipforest.policy import Policy, TreesInOrder
 from ipforest.rational import nonnegative_fraction
@@ -46,9 +47,6 @@ MOST_COST_ROWS = 2000
 
 MOST_STOPPING_ROWS = 2000
 """Ensembles are measured, and stopping is learnt, on a sample of so many validation examples."""
-
-AS_GOOD_AS = 100
-"""What the Brier score counts for in choosing, in validation examples."""
 
 WORTH_OF_DOUBLING = 3
 """How many more validation examples may be wrong, of two choices, with the one that costs twice as much."""
@@ -342,34 +340,6 @@ class GrownFrontier(JointFrontier):
         for name, least in (("n_lambdas", 1), ("n_prunings", 0)):
             check_integer(getattr(self, name), name, least)
         self._check_growing()
-
-
-def soft_error(outputs: FloatArray, y: Array, classes: Array, n_validation: int) -> FloatArray:
-    """Compute a mean of being wrong, 0 or 1, and of the Brier score, halved to lie in 0..1.
-
-    With few validation examples the one is too coarse to choose by, and thousands of choices find one that is lucky;
-    the other is finer and nearly agrees, but prefers ensembles that are sure to those that are right. So being wrong
-    has the weight n / (n + `AS_GOOD_AS`), where choices are made on n examples.
-
-    Parameters
-    ----------
-    outputs : ndarray of float64, shape (n_samples, n_classes)
-        Class probabilities.
-    y : ndarray, shape (n_samples,)
-        Labels; one that is no class is always wrong.
-    classes : ndarray, shape (n_classes,)
-    n_validation : int
-        Validation examples that choices are made on.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_samples,)
-    """
-    truth = np.equal(y[:, None], classes)
-    wrong = ~truth[np.arange(y.size), np.argmax(outputs, axis=1)]
-    brier = np.square(outputs - truth).sum(axis=1) / 2
-    weight = n_validation / (n_validation + AS_GOOD_AS)
-    return np.asarray(weight * wrong + (1 - weight) * brier)
 
 
 def sample_of(data: Labelled, most: int, random: Any) -> Labelled:

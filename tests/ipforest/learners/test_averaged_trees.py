@@ -10,7 +10,8 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ipforest.learners import AveragedTrees
-from ipforest.learners.averaged_trees import LEAF_SIZES, brier_score
+from ipforest.learners.averaged_trees import LEAF_SIZES
+from ipforest.learners.scores import brier_score, soft_error
 from ipforest.model_files import load_model, save_model
 
 SEED = int(np.random.RandomState(0).randint(2**31))
@@ -36,6 +37,10 @@ def error(averaged: list[Any], y: Any, weight: Any) -> float:
     return brier_score(np.mean([each.oob_decision_function_ for each in averaged], axis=0), labels, weight)
 
 
+def wrong(peer: Any, y: Any, weight: Any) -> float:
+    return float(np.average(soft_error(peer.oob_decision_function_, y, peer.classes_, len(y)), weights=weight))
+
+
 def thresholds(rng: np.random.Generator) -> tuple[Any, Any]:
     """Make labels that a narrow interval of one feature tells: random thresholds miss it."""
     X = rng.normal(size=(600, 8))
@@ -58,7 +63,7 @@ def test_kinds_are_averaged_unless_one_by_itself_is_clearly_better(draw: Any, ki
     X, weight = X.astype(np.float32), 0.5 + np.random.default_rng(1).random(len(y))
     model = AveragedTrees(min_samples_leaf=[2], random_state=0).fit(X, y, weight)
     pairs = zip(*(peers(2, X, y, weight, share) for share in ("sqrt", 0.5)), strict=True)
-    both = [min(pair, key=lambda peer: error([peer], y, weight)) for pair in pairs]
+    both = [min(pair, key=lambda peer: wrong(peer, y, weight)) for pair in pairs]
     alone = min(both, key=lambda peer: error([peer], y, weight))
     assert (error([alone], y, weight) < 0.95 * error(both, y, weight)) == (len(kinds) == 1)
     assert model.max_features_ == tuple(both[kind].max_features for kind in kinds)
@@ -91,7 +96,7 @@ def test_splits_choose_from_many_features_where_few_of_them_tell_anything() -> N
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 36))
     one, all_of_them = X[:, 0] > 0, X.sum(axis=1) > 0
-    model = AveragedTrees(20, random_state=0)
+    model = AveragedTrees(random_state=0)
     assert set(model.fit(X, one).max_features_) == {0.5}
     assert "sqrt" in model.fit(X, all_of_them).max_features_
     assert set(model.fit(X[:, :5], one).max_features_) == {"sqrt"}, "both are two of five"

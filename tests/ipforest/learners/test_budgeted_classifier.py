@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ipforest import BranchingCascade, BudgetBoost, BudgetedClassifier, BudgetForest, BudgetPrune, NestedCascade
 from ipforest.cascades.stages import StagesInOrder
-from ipforest.learners.joint_frontier import soft_error
+from ipforest.learners.scores import soft_error
 from ipforest.model_files import load_model, save_model
 
 BOOST = BudgetBoost(6, max_leaf_nodes=4, n_lambdas=2, n_prunings=1)
