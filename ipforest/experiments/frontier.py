@@ -1,9 +1,10 @@
 """The frontier: error against average cost of everything people use and of what is here, by one protocol.
 
 A data set is drawn into train, validation and test parts, anew for each seed. A method trains at most `N_SETTINGS`
-models on the first part; of all that it can do with them (prefixes, prunings, levels of stopping) the option of least
-validation error within each budget is taken, and measured on the third part. An estimator that makes a frontier itself
-chooses itself, on the same validation examples. Methods are compared seed by seed.
+models on the first part, the k best features' forest twice as many; of all that it can do with them (prefixes,
+prunings, levels of stopping) the option of least validation error within each budget is taken, and measured on the
+third part. An estimator that makes a frontier itself chooses itself, on the same validation examples. Methods are
+compared seed by seed.
 """
 
 from __future__ import annotations
@@ -201,7 +202,8 @@ def _selected(task: Task, fitted: Callable[[Array, Array], Any]) -> Iterator[Opt
 def selected_forest(task: Task) -> Iterator[Option]:
     """Retrain a random forest on its k most important features per price, with the leaves that help out of bag.
 
-    Both ways to choose splits that `BudgetForest` tries are tried: from the square root of the features, and from half.
+    Validation examples choose between the two ways to split that `BudgetForest` tries: on the best of the square root
+    of the features, and on the best of half of them. So this method has twice `N_SETTINGS`.
     """
     for max_features in ("sqrt", MANY_FEATURES):
         forest = RandomForestClassifier(task.n_trees, max_features=max_features, random_state=task.seed)

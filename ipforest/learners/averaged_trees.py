@@ -158,11 +158,11 @@ def best_out_of_bag(
     few = with_best_leaves(forest, leaf_sizes, X, y, weight)
     if int(np.sqrt(X.shape[1])) == max(1, int(MANY_FEATURES * X.shape[1])):
         return few
-    many = _grown(clone(few).set_params(max_features=MANY_FEATURES), X, y, weight)
-    classes = np.unique(y)
+    many = _grown(few, X, y, weight, max_features=MANY_FEATURES)
 
     def error(fitted: Any) -> float:
-        return float(np.average(soft_error(fitted.oob_decision_function_, y, classes, y.size), weights=weight))
+        errors = soft_error(fitted.oob_decision_function_, y, fitted.classes_, y.size)
+        return float(np.average(errors, weights=weight))
 
     return min(few, many, key=error)
 
@@ -191,13 +191,13 @@ def with_best_leaves(
         The last before the score rises.
     """
     labels = np.unique(y, return_inverse=True)[1]
-    grown = (_grown(clone(forest).set_params(min_samples_leaf=size), X, y, weight) for size in leaf_sizes)
+    grown = (_grown(forest, X, y, weight, min_samples_leaf=size) for size in leaf_sizes)
     return last_before_rise((brier_score(fitted.oob_decision_function_, labels, weight), fitted) for fitted in grown)[1]
 
 
-def _grown(forest: Any, X: Array, y: Array, weight: Array | None) -> Any:
-    """Train a copy of a forest on bootstrap samples, and score it out of bag."""
-    fitted = clone(forest).set_params(bootstrap=True, oob_score=True)
+def _grown(forest: Any, X: Array, y: Array, weight: Array | None, **settings: Any) -> Any:
+    """Train a copy of a forest with other settings on bootstrap samples, and have it predict out of bag."""
+    fitted = clone(forest).set_params(bootstrap=True, oob_score=True, **settings)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
         return fitted.fit(X, y, weight)

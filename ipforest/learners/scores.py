@@ -7,7 +7,7 @@ import numpy as np
 from ipforest._arrays import Array, FloatArray
 
 AS_GOOD_AS = 100
-"""What the Brier score counts for in choosing, in validation examples."""
+"""What the Brier score counts for in choosing, in examples."""
 
 
 def brier_score(probability: FloatArray, labels: Array, weight: FloatArray | None) -> float:
@@ -27,7 +27,7 @@ def brier_score(probability: FloatArray, labels: Array, weight: FloatArray | Non
 def soft_error(outputs: FloatArray, y: Array, classes: Array, n_validation: int) -> FloatArray:
     """Compute a mean of being wrong, 0 or 1, and of the Brier score, halved to lie in 0..1.
 
-    With few validation examples the one is too coarse to choose by, and thousands of choices find one that is lucky;
+    With few examples the one is too coarse to choose by, and thousands of choices find one that is lucky;
     the other is finer and nearly agrees, but prefers ensembles that are sure to those that are right. So being wrong
     has the weight n / (n + `AS_GOOD_AS`), where choices are made on n examples.
 
@@ -39,7 +39,7 @@ def soft_error(outputs: FloatArray, y: Array, classes: Array, n_validation: int)
         Labels; one that is no class is always wrong.
     classes : ndarray, shape (n_classes,)
     n_validation : int
-        Validation examples that choices are made on.
+        Examples that choices are made on, held out or out of bag.
 
     Returns
     -------
