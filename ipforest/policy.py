@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest._arrays import Array, BoolArray, FloatArray
+from ipforest._numba import run_in_slices
 from ipforest.ensemble import routing
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
@@ -180,18 +181,22 @@ class TreesInOrder:
     def _look_ahead(self, progress: Progress, rows: Rows) -> routing.Outlook:
         sums = [np.zeros((rows.size, self._n_outputs)) for _ in range(4)]
         outlook = routing.Outlook(sums[0], np.zeros(rows.size, dtype=np.int64), *sums[1:])
-        routing.look_ahead(
-            self.trees.splits,
-            rows,
-            progress.values,
-            progress.known,
-            self._value,
-            self._lowest,
-            self._highest,
-            self._first_output,
-            not isinstance(self.trees, BoostedTrees),
-            outlook,
-        )
+
+        def look(part: slice) -> None:
+            routing.look_ahead(
+                self.trees.splits,
+                rows[part],
+                progress.values,
+                progress.known,
+                self._value,
+                self._lowest,
+                self._highest,
+                self._first_output,
+                not isinstance(self.trees, BoostedTrees),
+                routing.Outlook(*(sums[part] for sums in outlook)),
+            )
+
+        run_in_slices(look, rows.size, rows.size * self.trees.n_trees)
         return outlook
 
     def _settled(self, low: FloatArray, high: FloatArray) -> BoolArray:

@@ -1,4 +1,4 @@
-"""The command ``fit``: from a table and a price list to a forest within a budget, saved for ``predict``."""
+"""The command ``fit``: from a table and a price list to a model within a budget, saved for ``predict``."""
 
 from __future__ import annotations
 
@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 
 MODEL_FILE, REPORT_FILE = "model.skops", "report.json"
 
+PRUNED, CHOSEN = "BudgetPrune", "BudgetedClassifier"
+"""The estimators: a forest that is pruned with proof, and what errs least on rows held out."""
+
+OF_PRUNED = {"trees": 100, "search": "exact", "time_limit": 10.0, "regression": False}
+"""Options that only the first has, with their defaults."""
+
 
 def add(commands: Subparsers) -> None:
     """Describe the command."""
@@ -40,8 +46,9 @@ def add(commands: Subparsers) -> None:
         commands,
         "fit",
         run,
-        "Train a random forest on a table and prune it to a budget; save it, and say what it buys and how it errs on "
-        "rows held out.",
+        "Train a model within a budget on a table; save it, and say what it buys and how it errs on rows held out. "
+        f"{PRUNED} is a random forest, pruned optimally. {CHOSEN} grows with prices, prunes, and stops buying when sure: "
+        "it mostly errs less and takes longer.",
     )
     command.add_argument("--csv", required=True, metavar="FILE", help="table with a header, a row per example")
     command.add_argument("--target", required=True, metavar="COLUMN", help="column to predict")
@@ -49,9 +56,13 @@ def add(commands: Subparsers) -> None:
     command.add_argument("--prices", metavar="FILE", help=".csv or .json of prices by column (default: 1 each)")
     command.add_argument("--budget", required=True, metavar="B", help="what an example may cost on average")
     command.add_argument("--out", required=True, metavar="DIR", help=f"write {MODEL_FILE} and {REPORT_FILE} there")
+    command.add_argument(
+        "--estimator", choices=(PRUNED, CHOSEN), default=PRUNED, help=f"what to train (default: {PRUNED})"
+    )
     add_search_options(command)
     command.add_argument("--regression", action="store_true", help="predict a number, not a class")
-    command.add_argument("--trees", type=positive_integer, default=100, metavar="T", help="trees of the forest")
+    command.add_argument("--trees", type=positive_integer, metavar="T", help="trees of the forest (default: 100)")
+    command.set_defaults(**dict.fromkeys(OF_PRUNED))
     command.add_argument(
         "--test-share", default="0.25", metavar="S", help="share of the rows held out to measure on (default: 0.25)"
     )
@@ -59,7 +70,7 @@ def add(commands: Subparsers) -> None:
 
 
 def run(options: Arguments) -> int:
-    """Read, train, prune, measure, save."""
+    """Read, train, measure, save."""
     from sklearn.model_selection import train_test_split
 
     from ipforest._files import write_text
@@ -69,12 +80,13 @@ def run(options: Arguments) -> int:
     budget, share = exact_number(options.budget, "budget"), exact_number(options.test_share, "test-share")
     if share is None or not 0 < share < 1:
         raise ValueError(f"--test-share: expected a share between 0 and 1, got {options.test_share}")
+    _check_options(options)
     X, y = _examples(options)
     costs = _costs(options, X)
     directory = made_directory(options.out)
     make_kernels_ready(options)
     with progress_bar("ipforest fit", visible=not options.json) as progress:
-        progress(0.1, f"training {options.trees} trees and pruning them")
+        progress(0.1, f"training {options.estimator}")
         X_train, X_test, y_train, y_test = train_test_split(
             X, y, test_size=float(share), random_state=options.seed, stratify=None if options.regression else y
         )
@@ -91,6 +103,13 @@ def run(options: Arguments) -> int:
     console.print(_verdict(report), highlight=False, soft_wrap=True)
     console.print(f"Wrote {MODEL_FILE} and {REPORT_FILE} to {directory}.", highlight=False, soft_wrap=True)
     return DONE
+
+
+def _check_options(options: Arguments) -> None:
+    """Refuse options of the pruned forest for the other estimator."""
+    given = [name for name in OF_PRUNED if getattr(options, name) is not None]
+    if options.estimator != PRUNED and given:
+        raise ValueError(f"--{given[0].replace('_', '-')}: expected it with --estimator {PRUNED} only, got {CHOSEN}")
 
 
 def _examples(options: Arguments) -> tuple[pd.DataFrame, pd.Series]:
@@ -154,27 +173,41 @@ def _costs(options: Arguments, X: pd.DataFrame) -> FeatureCosts:
     return prices.costs_for(names)
 
 
-def _fitted(options: Arguments, X: pd.DataFrame, y: pd.Series, costs: FeatureCosts, budget: Fraction | None) -> Any:
-    """Train a pruned forest, behind one-hot columns where there is text; those of one feature are one purchase."""
-    from sklearn.compose import make_column_transformer
+def _untrained(options: Arguments, costs: FeatureCosts, budget: Fraction | None) -> Any:
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+    from ipforest.learners.budget_prune import BudgetPrune
+    from ipforest.learners.budgeted_classifier import BudgetedClassifier
+
+    common = {
+        "feature_costs": costs,
+        "budget": budget,
+        "max_cost": exact_number(options.max_cost, "max-cost"),
+        "random_state": options.seed,
+    }
+    if options.estimator == CHOSEN:
+        return BudgetedClassifier(n_jobs=-1, **common)
+    given = {name: getattr(options, name) for name in OF_PRUNED}
+    chosen = {name: default if given[name] is None else given[name] for name, default in OF_PRUNED.items()}
+    kind = RandomForestRegressor if chosen["regression"] else RandomForestClassifier
+    return BudgetPrune(
+        kind(chosen["trees"], random_state=options.seed, n_jobs=-1),
+        search=chosen["search"],
+        time_limit=chosen["time_limit"],
+        validation_fraction=None,  # costs need no target, and a quarter of a small table tells them badly
+        **common,
+    )
+
+
+def _fitted(options: Arguments, X: pd.DataFrame, y: pd.Series, costs: FeatureCosts, budget: Fraction | None) -> Any:
+    """Train the estimator, behind one-hot columns where there is text; those of one feature are one purchase."""
+    from sklearn.compose import make_column_transformer
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import OneHotEncoder
 
-    from ipforest.learners.budget_prune import BudgetPrune
     from ipforest.preprocessing import source_columns
 
-    kind = RandomForestRegressor if options.regression else RandomForestClassifier
-    model = BudgetPrune(
-        kind(options.trees, random_state=options.seed, n_jobs=-1),
-        feature_costs=costs,
-        budget=budget,
-        search=options.search,
-        time_limit=options.time_limit,
-        max_cost=exact_number(options.max_cost, "max-cost"),
-        validation_fraction=None,  # costs need no target, and a quarter of a small table tells them badly
-        random_state=options.seed,
-    )
+    model = _untrained(options, costs, budget)
     words = text_columns(X)
     if not words:
         return model.fit(X, y)
@@ -183,7 +216,7 @@ def _fitted(options: Arguments, X: pd.DataFrame, y: pd.Series, costs: FeatureCos
     preprocessing.set_output(transform="pandas")
     columns = preprocessing.fit_transform(X)
     model.set_params(feature_costs=costs.for_columns(source_columns(preprocessing, X.shape[1]), list(columns)))
-    return Pipeline([("preprocessing", preprocessing), ("forest", model.fit(columns, y))])
+    return Pipeline([("preprocessing", preprocessing), ("model", model.fit(columns, y))])
 
 
 def text_columns(X: pd.DataFrame) -> list[str]:
@@ -192,24 +225,28 @@ def text_columns(X: pd.DataFrame) -> list[str]:
 
 
 def _report(model: Any, X: pd.DataFrame, y: pd.Series, names: list[str]) -> dict[str, Any]:
-    """Measure a model on rows held out."""
+    """Measure a model on rows held out, and beside it the same without a budget."""
+    from sklearn.base import is_classifier
     from sklearn.pipeline import Pipeline
 
+    from ipforest.learners.budget_prune import BudgetPrune
     from ipforest.purchases import purchases
 
-    pruned, columns = (model[-1], model[:-1].transform(X)) if isinstance(model, Pipeline) else (model, X)
-    whole = pruned.at_lambda(0)
-    return {
-        "budget": str(pruned.budget),
-        "gap": float(pruned.gap_),
+    bought, columns = (model[-1], model[:-1].transform(X)) if isinstance(model, Pipeline) else (model, X)
+    is_pruned = isinstance(bought, BudgetPrune)
+    report = {
+        "budget": str(bought.budget),
         "rows_held_out": len(X),
-        "measure": "error" if pruned.pruned_.is_classifier else "1 - R2",
-        "error": 1 - pruned.score(columns, y),
-        "cost": float(pruned.cost(columns).mean()),
-        "error_unpruned": 1 - whole.score(columns, y),
-        "cost_unpruned": float(whole.cost(columns).mean()),
-        "bought": [asdict(line) for line in purchases(pruned.acquired(columns), pruned.costs_, names)],
+        "measure": "error" if is_classifier(bought) else "1 - R2",
+        "bought": [asdict(line) for line in purchases(bought.acquired(columns), bought.costs_, names)],
     }
+    if is_pruned:
+        report["gap"] = float(bought.gap_)
+    whole = bought.at_lambda(0) if is_pruned else bought.at_budget(None)
+    for ending, measured in (("", bought), ("_unpruned" if is_pruned else "_without_budget", whole)):
+        report[f"error{ending}"] = 1 - measured.score(columns, y)
+        report[f"cost{ending}"] = float(measured.cost(columns).mean())
+    return report
 
 
 def _bill(report: dict[str, Any]) -> Table:
@@ -224,9 +261,13 @@ def _bill(report: dict[str, Any]) -> Table:
 def _verdict(report: dict[str, Any]) -> str:
     idle = [line["name"] for line in report["bought"] if line["share"] == 0]
     unused = f"Nobody needs {', '.join(idle)}.\n" if idle else ""
+    proof = ""
+    ending, otherwise = "_without_budget", "without a budget"
+    if "gap" in report:
+        ending, otherwise = "_unpruned", "unpruned"
+        proof = f"\nNo pruning within the budget has a training error that is smaller by more than {report['gap']:.2g}."
     return (
         f"{unused}An example costs {report['cost']:.4g} on average (budget {float(Fraction(report['budget'])):.4g}; "
-        f"unpruned {report['cost_unpruned']:.4g}) at {report['measure']} {report['error']:.4f} (unpruned "
-        f"{report['error_unpruned']:.4f}).\nNo pruning within the budget has a training error that is smaller by more "
-        f"than {report['gap']:.2g}."
+        f"{otherwise} {report[f'cost{ending}']:.4g}) at {report['measure']} {report['error']:.4f} ({otherwise} "
+        f"{report[f'error{ending}']:.4f}).{proof}"
     )

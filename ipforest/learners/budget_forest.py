@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from joblib import Parallel, delayed
 from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
@@ -101,6 +102,8 @@ class BudgetForest(GrownFrontier):
         What the nodes of a pruning lose; see `ipforest.losses.node_errors`.
     stopping, feature_costs, groups, group_fees, budget, max_cost, validation_fraction
         See `BudgetBoost`.
+    n_jobs : int, optional
+        Nested forests that are trained at once, by joblib; the model does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part, bootstrap samples and subsets of features.
 
@@ -140,6 +143,7 @@ class BudgetForest(GrownFrontier):
         budget: Any = None,
         max_cost: Any = None,
         validation_fraction: float | None = 0.25,
+        n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_estimators = n_estimators
@@ -160,6 +164,7 @@ class BudgetForest(GrownFrontier):
         self.budget = budget
         self.max_cost = max_cost
         self.validation_fraction = validation_fraction
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _check_growing(self) -> None:
@@ -187,23 +192,27 @@ class BudgetForest(GrownFrontier):
         sample, seller = sample_of(training, MOST_COST_ROWS, random).X, self._seller()
         bought = np.mean([(forest.feature_usage(sample) > 0).mean(axis=0) for forest in forests], axis=0)
         n_units = len(seller.paid_units())
-        fitted: dict[bytes, Any] = {}
+        cascades = []
         for worth in (bought, impurity_reductions(forests[1])):
             units = by_price(seller, worth @ features_of_units(seller), (), n_units)
-            sets = [np.sort(features) for features in feature_sets([units[:n] for n in stage_sizes(n_units)], seller)]
-            for features in sets:
-                if features.tobytes() not in fitted:
-                    fitted[features.tobytes()] = self._fitted_on(features, training, random)
-            models = [fitted[features.tobytes()] for features in sets]
-            policy = StagesInOrder(stages_in_order(models, sets), self.costs_, self.max_cost)
+            columns = feature_sets([units[:n] for n in stage_sizes(n_units)], seller)
+            cascades.append([np.sort(features) for features in columns])
+        distinct = {features.tobytes(): features for sets in cascades for features in sets}
+        seeds = [int(random.randint(2**31)) if features.size else None for features in distinct.values()]
+        trained = Parallel(n_jobs=self.n_jobs)(
+            delayed(self._trained_on)(features, training.X[:, features], training.y, training.weight, seed)
+            for features, seed in zip(distinct.values(), seeds, strict=True)
+        )
+        models = dict(zip(distinct, trained, strict=True))
+        for sets in cascades:
+            stages = stages_in_order([models[features.tobytes()] for features in sets], sets)
+            policy = StagesInOrder(stages, self.costs_, self.max_cost)
             yield self._staged_member(policy, validation, self.stopping)
 
-    def _fitted_on(self, features: IntArray, training: Labelled, random: Any) -> Any:
+    def _trained_on(self, features: IntArray, X: Array, y: Array, weight: FloatArray, seed: int | None) -> Any:
         """Train averaged trees on some features, class shares in place of categories; on none, a constant."""
-        X, y, weight = training.X[:, features], training.y, training.weight
         if features.size == 0:
             return DummyClassifier().fit(X, y, sample_weight=weight)
-        seed = int(random.randint(2**31))
         trees = AveragedTrees(self.n_estimators, min_samples_leaf=self._leaf_sizes, random_state=seed)
         categories = np.flatnonzero(np.isin(features, self.categories_.columns))
         if categories.size == 0:

@@ -43,6 +43,9 @@ class BudgetedClassifier(JointFrontier):
         What no example may pay more than.
     validation_fraction : float or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; with None, the training examples.
+    n_jobs : int, optional
+        Nested forests and stages that are trained at once, by joblib, in each estimator; without it each has its own
+        ``n_jobs``. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part, and seeds the estimators.
 
@@ -74,6 +77,7 @@ class BudgetedClassifier(JointFrontier):
         budget: Any = None,
         max_cost: Any = None,
         validation_fraction: float | None = 0.25,
+        n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.estimators = estimators
@@ -84,6 +88,7 @@ class BudgetedClassifier(JointFrontier):
         self.budget = budget
         self.max_cost = max_cost
         self.validation_fraction = validation_fraction
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def fit(
@@ -147,6 +152,8 @@ class BudgetedClassifier(JointFrontier):
             if isinstance(model, BudgetedEstimator):
                 model.set_params(feature_costs=self.costs_, budget=None, max_cost=self.max_cost)
                 model.set_params(random_state=int(random.randint(SEEDS)))
+                if self.n_jobs is not None and "n_jobs" in model.get_params(deep=False):
+                    model.set_params(n_jobs=self.n_jobs)
                 if isinstance(model, JointFrontier):
                     model.set_params(categorical_features=[*self.categories_.columns] or None)
                 model.fit(training.X, training.y, validation.X, validation.y)

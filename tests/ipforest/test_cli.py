@@ -15,7 +15,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
-from ipforest import BudgetResult, FeatureCosts, Forest, PruningInstance, PruningResult
+from ipforest import BudgetedClassifier, BudgetForest, BudgetResult, FeatureCosts, Forest, PruningInstance, PruningResult
 from ipforest import path as path_module
 from ipforest import progress as progress_module
 from ipforest.cli import main
@@ -461,6 +461,20 @@ def test_from_a_table_to_predictions(ward, capsys) -> None:
     assert {answer["cost"] for answer in answers} <= {0, 1, 2, 3, 4, 5, 6}
 
 
+def test_what_errs_least_within_a_budget_is_trained_from_a_table(ward, tmp_path, monkeypatch, capsys) -> None:
+    small = BudgetForest(5, n_lambdas=1, n_prunings=1, n_lookahead=0)
+    monkeypatch.setattr(BudgetedClassifier, "_chosen_from", property(lambda model: [small]))
+    arguments = [argument for argument in fit_arguments(ward) if argument not in ("--trees", "10")]
+    chosen = ["--estimator", "BudgetedClassifier", "--budget", "4", "--out", str(tmp_path / "model")]
+    assert main([*arguments, *chosen]) == 0
+    assert "(budget 4; without a budget " in capsys.readouterr().out
+    report = json.loads((tmp_path / "model" / "report.json").read_text())
+    assert report["cost"] < 4.5
+    assert report["error"] < 0.2
+    assert main(["predict", "--model", str(tmp_path / "model"), "--csv", str(ward / "new.csv"), "--json"]) == 0
+    assert {answer["cost"] for answer in json.loads(capsys.readouterr().out)} <= {0, 1, 2, 3, 4, 5, 6}
+
+
 def test_predictions_go_by_name(ward, capsys, tmp_path) -> None:
     table = read_csv(ward / "new.csv")
     reordered = "\n".join(["more,age,dose,colour", *(f"x,{row['age']},{row['dose']},{row['colour']}" for row in table)])
@@ -498,6 +512,10 @@ def test_tables_that_do_not_fit_the_model_are_refused(ward, capsys, tmp_path, fi
         ("", "", ["--budget", "1e400"], ["budget: expected a number below 2e+308, got 1e400"]),
         ("", "", ["--budget", "-1"], ["budget: expected a number >= 0"]),
         ("", "", ["--test-share", "2"], ["--test-share: expected a share between 0 and 1, got 2"]),
+        (
+            *("", "", ["--estimator", "BudgetedClassifier"]),
+            ["--trees: expected it with --estimator BudgetPrune only, got BudgetedClassifier"],
+        ),
     ],
 )
 def test_bad_tables_and_options_of_fit_are_refused(ward, capsys, tmp_path, old, new, options, parts) -> None:

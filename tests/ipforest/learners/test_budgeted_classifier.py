@@ -48,6 +48,16 @@ def test_the_frontier_is_that_of_all_members(fitted: BudgetedClassifier) -> None
     assert len(set(fitted.frontier_.member.tolist())) > 1
 
 
+def test_the_model_does_not_depend_on_how_many_stages_are_trained_at_once(parts: Any) -> None:
+    one, two = (
+        BudgetedClassifier([FOREST, CASCADE], n_jobs=n_jobs, random_state=0).fit(*parts) for n_jobs in (None, 2)
+    )
+    assert [estimator.n_jobs for estimator in two.estimators_] == [2, 2]
+    for before, after in zip(one.frontier_, two.frontier_, strict=True):
+        np.testing.assert_array_equal(before, after)
+    np.testing.assert_array_equal(one.predict_proba(parts[2]), two.predict_proba(parts[2]))
+
+
 @pytest.mark.parametrize("place", [-2, -1])
 def test_cascades_and_trees_are_measured_as_the_others(fitted: BudgetedClassifier, parts: Any, place: int) -> None:
     X, y = parts[2:]
