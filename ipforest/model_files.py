@@ -16,6 +16,9 @@ TRUSTED = (
 )
 """Types that are loaded from skops files beside those of this package and those that skops trusts itself."""
 
+PICKLES = (".joblib", ".pkl", ".pickle")
+"""Suffixes of files that may run code when they are read."""
+
 
 def save_model(model: Any, path: str | Path) -> Path:
     """Write a fitted model, whole or not at all.
@@ -47,17 +50,24 @@ def save_model(model: Any, path: str | Path) -> Path:
 
 
 def load_model(path: str | Path) -> Any:
-    """Read a model that `save_model`, skops or joblib wrote; loading a ``.joblib`` file runs code in it.
+    """Read a model that `save_model`, skops, joblib or pickle wrote; loading any but ``.skops`` runs code in it.
 
     Raises
     ------
     OSError
         The file cannot be opened.
     ValueError
-        It is truncated, or a skops file with types that neither skops trusts nor this package needs.
+        It has another suffix or is truncated, or is a skops file with types that neither skops trusts nor this package
+        needs.
     """
     path = Path(path)
-    return _load_skops(path) if path.suffix == ".skops" else _load_pickle(path)
+    if path.suffix == ".skops":
+        return _load_skops(path)
+    if path.suffix not in PICKLES:
+        raise ValueError(
+            f"{path}: expected a model file (.skops, {', '.join(PICKLES)}), got {path.suffix or 'no suffix'}"
+        )
+    return _load_pickle(path)
 
 
 def _load_skops(path: Path) -> Any:
@@ -70,7 +80,7 @@ def _load_skops(path: Path) -> Any:
         if foreign:
             raise ValueError(f"{foreign[0]}, a type that is neither scikit-learn's nor of this package")
         return io.loads(content, trusted=types)
-    except (BadZipFile, KeyError, ValueError, TypeError, EOFError) as problem:
+    except (BadZipFile, KeyError, ValueError, TypeError, EOFError, NotImplementedError) as problem:
         raise ValueError(f"{path}: expected a complete model written by skops, got: {problem}") from None
 
 

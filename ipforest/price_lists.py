@@ -227,6 +227,13 @@ def write_prices(costs: FeatureCosts, path: str | Path) -> Path:
 
 
 def _read_csv(path: Path) -> PriceList:
+    try:
+        return _read_rows(path)
+    except (csv.Error, UnicodeDecodeError) as problem:
+        raise ValueError(f"{path}: expected a price list in CSV, got: {problem}") from None
+
+
+def _read_rows(path: Path) -> PriceList:
     with path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.DictReader(file, skipinitialspace=True)
         columns = reader.fieldnames or []
@@ -259,7 +266,7 @@ def _read_json(path: Path) -> PriceList:
         return dict(pairs)
 
     try:
-        content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=once, parse_float=str)
+        content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=once, parse_float=str)
     except ValueError as problem:
         raise ValueError(f"{path}: expected a price list in JSON, got: {problem}") from None
     if isinstance(content, dict):

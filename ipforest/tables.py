@@ -15,13 +15,13 @@ import pandas as pd
 from ipforest._arrays import load_arrays
 from ipforest.price_lists import closest
 
-__all__ = ["MISSING", "has_names", "read_cells", "read_examples", "select_columns", "to_numbers"]
+__all__ = ["MISSING", "has_names", "read_cells", "read_examples", "select_columns", "to_numbers", "to_words"]
 
 MISSING = ("", "NA", "NaN", "nan", "?")
 """Cells that stand for a missing value."""
 
 
-def read_examples(path: str | Path, *, header: bool = True) -> pd.DataFrame:
+def read_examples(path: str | Path, features: Sequence[str] | None = None, *, header: bool = True) -> pd.DataFrame:
     """Read a matrix of examples from a file.
 
     Parameters
@@ -29,6 +29,8 @@ def read_examples(path: str | Path, *, header: bool = True) -> pd.DataFrame:
     path : str or Path
         ``.npy``; ``.npz`` with an array ``X`` and perhaps ``feature_names``; else CSV of numbers, where an empty cell,
         NA, NaN or ? is a missing value.
+    features : sequence of str, optional
+        Which columns, where the file has names; others may hold anything. By default all.
     header : bool
         Whether the first line of a CSV names the columns.
 
@@ -42,10 +44,15 @@ def read_examples(path: str | Path, *, header: bool = True) -> pd.DataFrame:
     OSError
         The file cannot be opened.
     ValueError
-        The file is truncated, has no array X, a cell that is no number, rows of different lengths, a column twice, or
-        a first line of numbers that could be a header or an example.
+        The file is truncated, has no array X, a cell that is no number, rows of different lengths, a column twice, none
+        for a feature, or a first line of numbers that could be a header or an example.
     """
     path = Path(path)
+    return select_columns(_numbers_of(path, features, header), features, str(path))
+
+
+def _numbers_of(path: Path, features: Sequence[str] | None, header: bool) -> pd.DataFrame:
+    """Read at least the columns of the features."""
     if path.suffix == ".npz":
         arrays = load_arrays(path, "file of examples")
         if "X" not in arrays:
@@ -56,7 +63,7 @@ def read_examples(path: str | Path, *, header: bool = True) -> pd.DataFrame:
             return _frame(path, np.load(path, allow_pickle=False), None)
         except (ValueError, EOFError) as problem:
             raise ValueError(f"{path}: expected a complete matrix of numbers, got: {problem}") from None
-    cells = read_cells(path, header=header)
+    cells = select_columns(read_cells(path, header=header), features, str(path))
     return cells.apply(lambda column: to_numbers(column, str(path)))
 
 
@@ -142,6 +149,11 @@ def to_numbers(column: pd.Series, source: str) -> pd.Series:
             f"({', '.join(map(repr, MISSING))}), got {column.iloc[place]!r}"
         )
     return pd.Series(numbers, index=column.index, name=column.name)
+
+
+def to_words(column: pd.Series) -> pd.Series:
+    """Write all missing cells of a column of text in one way, as empty."""
+    return column.mask(column.isin(MISSING), "")
 
 
 def is_number(cell: str) -> bool:

@@ -26,7 +26,11 @@ def add(commands: Subparsers) -> None:
     command.add_argument("--instances", type=positive_integer, default=500, metavar="N", help="how many")
     command.add_argument("--seed", type=seed_number, default=0, help="seed of the instances")
     command.add_argument(
-        "--methods", nargs="+", metavar="M", help="methods to compare (default: all that are installed)"
+        "--methods",
+        nargs="+",
+        action="extend",
+        metavar="M",
+        help="methods to compare (default: all installed)",
     )
     command.add_argument("--replay", metavar="FILE", help="check a problem again that an earlier run saved")
     command.add_argument("--out", metavar="DIR", help="save a disagreement there (default: here)")

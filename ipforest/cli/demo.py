@@ -52,7 +52,9 @@ def add(commands: Subparsers) -> None:
     command.add_argument(
         "--all-features", action="store_true", help="try all features at a split (default: the square root of them)"
     )
-    command.add_argument("--lambdas", nargs="+", metavar="L", help="lambdas of the table (default: a grid of ten)")
+    command.add_argument(
+        "--lambdas", nargs="+", action="extend", metavar="L", help="lambdas of the table (default: a grid of ten)"
+    )
     command.add_argument(
         "--time-limit", type=seconds, default=10.0, metavar="S", help="seconds of branch and bound for the budget"
     )

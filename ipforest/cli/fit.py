@@ -36,7 +36,7 @@ MODEL_FILE, REPORT_FILE = "model.skops", "report.json"
 PRUNED, CHOSEN = "BudgetPrune", "BudgetedClassifier"
 """The estimators: a forest that is pruned with proof, and what errs least on rows held out."""
 
-OF_PRUNED = {"trees": 100, "search": "exact", "time_limit": 10.0, "regression": False}
+OF_PRUNED: dict[str, Any] = {"trees": 100, "search": "exact", "time_limit": 10.0, "regression": False}
 """Options that only the first has, with their defaults."""
 
 
@@ -47,12 +47,14 @@ def add(commands: Subparsers) -> None:
         "fit",
         run,
         "Train a model within a budget on a table; save it, and say what it buys and how it errs on rows held out. "
-        f"{PRUNED} is a random forest, pruned optimally. {CHOSEN} grows with prices, prunes, and stops buying when sure: "
-        "it mostly errs less and takes longer.",
+        f"{PRUNED} is a random forest, pruned optimally. {CHOSEN} grows with prices, prunes, and stops buying when "
+        "sure; it mostly errs less, and takes longer.",
     )
     command.add_argument("--csv", required=True, metavar="FILE", help="table with a header, a row per example")
     command.add_argument("--target", required=True, metavar="COLUMN", help="column to predict")
-    command.add_argument("--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out, such as ids")
+    command.add_argument(
+        "--drop", nargs="+", action="extend", default=[], metavar="COLUMN", help="columns to leave out, such as ids"
+    )
     command.add_argument("--prices", metavar="FILE", help=".csv or .json of prices by column (default: 1 each)")
     command.add_argument("--budget", required=True, metavar="B", help="what an example may cost on average")
     command.add_argument("--out", required=True, metavar="DIR", help=f"write {MODEL_FILE} and {REPORT_FILE} there")
@@ -83,13 +85,15 @@ def run(options: Arguments) -> int:
     _check_options(options)
     X, y = _examples(options)
     costs = _costs(options, X)
+    X_train, X_test, y_train, y_test = train_test_split(
+        X, y, test_size=float(share), random_state=options.seed, stratify=None if options.regression else y
+    )
+    if options.regression and len(X_test) < 2:
+        raise ValueError(f"--test-share: expected at least two rows held out, got {len(X_test)} of {len(X)}")
     directory = made_directory(options.out)
     make_kernels_ready(options)
     with progress_bar("ipforest fit", visible=not options.json) as progress:
         progress(0.1, f"training {options.estimator}")
-        X_train, X_test, y_train, y_test = train_test_split(
-            X, y, test_size=float(share), random_state=options.seed, stratify=None if options.regression else y
-        )
         model = _fitted(options, X_train, y_train, costs, budget)
         progress(1.0, "")
     report = _report(model, X_test, y_test, list(X.columns))
@@ -114,7 +118,7 @@ def _check_options(options: Arguments) -> None:
 
 def _examples(options: Arguments) -> tuple[pd.DataFrame, pd.Series]:
     """Read the table; columns of numbers become numbers, columns of words stay text."""
-    from ipforest.tables import MISSING, is_number, read_cells, to_numbers
+    from ipforest.tables import MISSING, is_number, read_cells, to_numbers, to_words
 
     cells = read_cells(options.csv)
     _check_columns(options, list(cells.columns))
@@ -130,8 +134,8 @@ def _examples(options: Arguments) -> tuple[pd.DataFrame, pd.Series]:
         raise ValueError(f"{options.csv}: expected columns to predict from beside the target, got none")
     for name in table:
         present = table[name][~table[name].isin(MISSING)]
-        if present.empty or present.map(is_number).any():
-            table[name] = to_numbers(table[name], options.csv)
+        holds_numbers = present.empty or present.map(is_number).any()
+        table[name] = to_numbers(table[name], options.csv) if holds_numbers else to_words(table[name])
     return table, to_numbers(target, options.csv) if options.regression else target
 
 
@@ -211,12 +215,17 @@ def _fitted(options: Arguments, X: pd.DataFrame, y: pd.Series, costs: FeatureCos
     words = text_columns(X)
     if not words:
         return model.fit(X, y)
-    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, feature_name_combiner=name_of_word)
     preprocessing = make_column_transformer((encoder, words), remainder="passthrough", verbose_feature_names_out=False)
     preprocessing.set_output(transform="pandas")
     columns = preprocessing.fit_transform(X)
     model.set_params(feature_costs=costs.for_columns(source_columns(preprocessing, X.shape[1]), list(columns)))
     return Pipeline([("preprocessing", preprocessing), ("model", model.fit(columns, y))])
+
+
+def name_of_word(column: str, word: str) -> str:
+    """Name the one-hot column of a word."""
+    return f"{column}={word}"
 
 
 def text_columns(X: pd.DataFrame) -> list[str]:
@@ -242,7 +251,7 @@ def _report(model: Any, X: pd.DataFrame, y: pd.Series, names: list[str]) -> dict
     }
     if is_pruned:
         report["gap"] = float(bought.gap_)
-    whole = bought.at_lambda(0) if is_pruned else bought.at_budget(None)
+    whole = bought.at_lambda(0).set_params(max_cost=None) if is_pruned else bought.at_budget(None)
     for ending, measured in (("", bought), ("_unpruned" if is_pruned else "_without_budget", whole)):
         report[f"error{ending}"] = 1 - measured.score(columns, y)
         report[f"cost{ending}"] = float(measured.cost(columns).mean())

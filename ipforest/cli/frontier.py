@@ -19,7 +19,9 @@ def add(commands: Subparsers) -> None:
         "validation. Goes on where an earlier run in the same folder stopped; writes CSV, JSON and PNG.",
     )
     command.add_argument("data", nargs="+", metavar="DATA", help="data sets: bundled, or files of $IPFOREST_DATA")
-    command.add_argument("--methods", nargs="+", metavar="NAME", help="of its table (default: all installed)")
+    command.add_argument(
+        "--methods", nargs="+", action="extend", metavar="NAME", help="of its table (default: all installed)"
+    )
     command.add_argument("--ablation", action="store_true", help="BudgetBoost and BudgetForest without each ingredient")
     command.add_argument("--seeds", type=positive_integer, default=5, metavar="N", help="seeds (default: 5)")
     command.add_argument("--seed", type=seed_number, default=0, help="first seed")

@@ -14,8 +14,6 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ipforest.costs import FeatureCosts
     from ipforest.ensemble.forest import Forest
     from ipforest.instance import PruningInstance
@@ -160,21 +158,18 @@ def own_forest(options: Arguments) -> tuple[Forest, Any, FeatureCosts, str, list
     from ipforest.ensemble.forest import Forest
     from ipforest.model_files import load_model
     from ipforest.price_lists import read_prices
-    from ipforest.tables import has_names, read_examples, select_columns
+    from ipforest.tables import has_names, read_examples
 
     forest = Forest.from_sklearn(load_model(options.model))
-    table = read_examples(options.examples, header=not options.no_header)
-    X = select_columns(table, forest.feature_names, options.examples)
+    X = read_examples(options.examples, forest.feature_names, header=not options.no_header)
     if X.shape[1] != forest.n_features:
         raise ValueError(f"{options.examples}: expected {forest.n_features} columns as in training, got {X.shape[1]}")
     notes = []
-    if forest.feature_names is None or not has_names(table):
-        notes.append(
-            f"columns of {options.examples} are matched to the features by position: {_nameless(forest, table)}"
-        )
+    if forest.feature_names is None or not has_names(X):
+        notes.append(f"columns of {options.examples} are matched to the features by position: {_nameless(forest)}")
     if options.prices is None:
         return forest, X, FeatureCosts.uniform(forest.n_features), "features", notes
-    names = forest.feature_names or (tuple(table.columns) if has_names(table) else None)
+    names = forest.feature_names or (tuple(X.columns) if has_names(X) else None)
     prices = read_prices(options.prices)
     if names is None or not prices.has_names:
         notes.append(f"{options.prices} is matched to the features by position: one of both has no names")
@@ -207,7 +202,7 @@ def print_notes(problem: Problem) -> None:
         print(f"ipforest: note: {note}", file=sys.stderr)
 
 
-def _nameless(forest: Forest, table: pd.DataFrame) -> str:
+def _nameless(forest: Forest) -> str:
     return "the model has no feature names" if forest.feature_names is None else "they have no names"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from contextlib import suppress
 from math import inf
@@ -85,7 +86,8 @@ def run(options: Arguments) -> int:
         else:
             print(f"ipforest: interrupted; the same command goes on from {directory / UNFINISHED}", file=sys.stderr)
     if options.json:
-        print(path.to_json())
+        within = {} if best is None else {"within_budget": best.to_dict()}
+        print(json.dumps({**json.loads(path.to_json()), **within}))
         return code
     console = Console()
     console.print(f"{problem.forest!r}\n{instance!r}\n{path.summary()}", highlight=False, soft_wrap=True)

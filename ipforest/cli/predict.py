@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
-from ipforest.cli.fit import MODEL_FILE
 from ipforest.cli.options import DONE, Arguments, Subparsers, add_command
+from ipforest.cli.saved_models import known_words, read_model
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,53 +26,54 @@ def add(commands: Subparsers) -> None:
 
 def run(options: Arguments) -> int:
     """Predict every row; further columns of the table are passed over."""
-    from sklearn.pipeline import Pipeline
-
     from ipforest._files import write_text
     from ipforest._records import records_to_csv
-    from ipforest.model_files import load_model
 
-    path = Path(options.model)
-    model = load_model(path / MODEL_FILE if path.is_dir() else path)
+    model, buyer = read_model(options.model)
     X = _examples(options.csv, model)
-    pruned, table = (model[-1], model[:-1].transform(X)) if isinstance(model, Pipeline) else (model, X)
-    costs = pruned.cost(table)
-    answers: dict[str, Any] = {"prediction": pruned.predict(table), "cost": costs}
-    if hasattr(pruned, "predict_proba"):
-        answers["probability"] = pruned.predict_proba(table).max(axis=1)
+    table = X if model is buyer else model[:-1].transform(X)
+    costs = buyer.cost(table)
+    answers: dict[str, Any] = {"prediction": buyer.predict(table), "cost": costs}
+    if hasattr(buyer, "predict_proba"):
+        answers["probability"] = buyer.predict_proba(table).max(axis=1)
     columns = {name: values.tolist() for name, values in answers.items()}
     records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    if options.out is not None:
+        write_text(options.out, records_to_csv(records))
     if options.json:
         print(json.dumps(records))
-        return DONE
-    text = records_to_csv(records)
-    if options.out is None:
-        sys.stdout.write(text)
+    elif options.out is None:
+        sys.stdout.write(records_to_csv(records))
     else:
-        write_text(options.out, text)
         print(f"Wrote {len(records)} predictions to {options.out}; the mean cost per example is {costs.mean():.4g}.")
     return DONE
 
 
 def _examples(path: str, model: Any) -> pd.DataFrame:
-    """Read the columns that the model was trained on, as numbers where it saw numbers."""
-    from ipforest.tables import read_cells, select_columns, to_numbers
+    """Read the columns that the model was trained on: text where it saw text, else numbers."""
+    from ipforest.tables import read_cells, select_columns, to_numbers, to_words
 
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         raise ValueError("--model: expected a model that was fitted to named columns, got one without names")
     table = select_columns(read_cells(path), list(names), path).copy()
-    words = encoded_columns(model)
+    words = known_words(model)
     for name in table:
-        if name not in words:
+        if name in words:
+            table[name] = to_words(table[name])
+            _note_unknown(table[name], words[name], path)
+        else:
             table[name] = to_numbers(table[name], path)
     return table
 
 
-def encoded_columns(model: Any) -> set[str]:
-    """Return which columns go through the one-hot encoder of ``fit``."""
-    from sklearn.pipeline import Pipeline
-
-    if not isinstance(model, Pipeline):
-        return set()
-    return {name for encoder, _, names in model[0].transformers_ if encoder == "onehotencoder" for name in names}
+def _note_unknown(column: pd.Series, words: list[str], path: str) -> None:
+    """Say on standard error which words of a column training has not seen."""
+    unknown = column[~column.isin([*words, ""])]
+    if unknown.size:
+        seen = shorten(", ".join(filter(None, words)), 60, placeholder=" ...")
+        print(
+            f"ipforest: note: {path}, column {column.name}: {unknown.size} of {column.size} rows have words that "
+            f"training has not seen, such as {unknown.iloc[0]!r} in line {unknown.index[0]}; it has seen {seen}",
+            file=sys.stderr,
+        )

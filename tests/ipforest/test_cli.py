@@ -15,7 +15,15 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
-from ipforest import BudgetedClassifier, BudgetForest, BudgetResult, FeatureCosts, Forest, PruningInstance, PruningResult
+from ipforest import (
+    BudgetedClassifier,
+    BudgetForest,
+    BudgetResult,
+    FeatureCosts,
+    Forest,
+    PruningInstance,
+    PruningResult,
+)
 from ipforest import path as path_module
 from ipforest import progress as progress_module
 from ipforest.cli import main

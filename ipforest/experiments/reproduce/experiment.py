@@ -116,6 +116,16 @@ class Reproduction:
         return paths
 
 
+def _read_cell(file: Path) -> dict[str, Any]:
+    """Read what a finished cell gave."""
+    try:
+        return dict(json.loads(file.read_text()))
+    except ValueError as problem:
+        raise ValueError(
+            f"{file}: expected the results of a finished cell (delete it to run the cell again), got: {problem}"
+        ) from None
+
+
 def reproduce(
     experiment: Experiment,
     directory: str | Path,
@@ -169,7 +179,7 @@ def reproduce(
         progress(done / len(cells), " ".join(str(value) for value in cell.values()))
     if done == 0:
         raise TimeoutError(f"minutes: expected enough for the first of {len(cells)} cells, got {minutes}")
-    finished = [json.loads(file.read_text()) for file in files if file.exists()]
+    finished = [_read_cell(file) for file in files if file.exists()]
     records = [{**entry["cell"], **record} for entry in finished for record in entry["records"]]
     return Reproduction(
         experiment=experiment,

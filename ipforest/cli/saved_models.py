@@ -1,0 +1,49 @@
+"""Models that ``fit`` saved, as ``predict`` and ``session`` read them, and the text columns that they know."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ipforest.cli.fit import MODEL_FILE
+
+
+def read_model(path: str) -> tuple[Any, Any]:
+    """Read a model from a file or a folder of ``fit``; give it whole, and its last step, which buys.
+
+    Raises
+    ------
+    OSError
+        The file cannot be opened.
+    ValueError
+        It is no model, or one without prices.
+    """
+    from sklearn.pipeline import Pipeline
+
+    from ipforest.base import BudgetedEstimator
+    from ipforest.model_files import load_model
+
+    file = Path(path) / MODEL_FILE if Path(path).is_dir() else Path(path)
+    model = load_model(file)
+    buyer = model[-1] if isinstance(model, Pipeline) else model
+    if not isinstance(buyer, BudgetedEstimator):
+        raise ValueError(
+            f"{file}: expected a model with prices, such as `ipforest fit` saves, got {type(buyer).__name__}"
+        )
+    return model, buyer
+
+
+def known_words(model: Any) -> dict[str, list[str]]:
+    """Return the words that training saw, for each column of text that the model reads."""
+    from sklearn.pipeline import Pipeline
+
+    if isinstance(model, Pipeline):
+        return {
+            name: words.tolist()
+            for step, encoder, names in model[0].transformers_
+            if step == "onehotencoder"
+            for name, words in zip(names, encoder.categories_, strict=True)
+        }
+    categories = getattr(model, "categories_", None)
+    names = getattr(model, "feature_names_in_", ())
+    return {} if categories is None else {names[column]: [*words] for column, words in categories.names.items()}
