@@ -483,6 +483,60 @@ def test_what_errs_least_within_a_budget_is_trained_from_a_table(ward, tmp_path,
     assert {answer["cost"] for answer in json.loads(capsys.readouterr().out)} <= {0, 1, 2, 3, 4, 5, 6}
 
 
+def test_the_unpruned_forest_has_no_cap(ward, tmp_path) -> None:
+    capped = [*fit_arguments(ward), "--budget", "4", "--max-cost", "4", "--out", str(tmp_path / "model")]
+    assert main(capped) == 0
+    report, uncapped = (json.loads((folder / "model" / "report.json").read_text()) for folder in (tmp_path, ward))
+    assert report["cost"] <= 4
+    for figure in ("cost_unpruned", "error_unpruned"):
+        assert report[figure] == uncapped[figure]
+
+
+def test_options_given_twice_add_up(ward, tmp_path) -> None:
+    arguments = [*fit_arguments(ward), "--drop", "dose", "--budget", "4", "--out", str(tmp_path / "model")]
+    arguments[4] = str(tmp_path / "prices.csv")
+    (tmp_path / "prices.csv").write_text("feature,cost\ncolour,3\nage,1\n")
+    assert main(arguments) == 0
+    report = json.loads((tmp_path / "model" / "report.json").read_text())
+    assert {line["name"] for line in report["bought"]} == {"age", "colour"}
+
+
+def test_the_best_breakpoint_within_a_budget_is_in_the_json_of_the_path(own_forest, capsys) -> None:
+    assert main(["path", *map(str, own(own_forest)), "--budget", "3", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    within = [pruning for pruning in record["prunings"] if Fraction(pruning["cost"]) <= 3]
+    best = BudgetResult.from_json(json.dumps(record["within_budget"]))
+    assert float(best.error) == min(float(pruning["error"]) for pruning in within)
+
+
+def test_every_mark_of_a_missing_word_is_the_same_and_unknown_words_are_told(ward, capsys, tmp_path) -> None:
+    answers = []
+    for word in ("", "NA", "?", "purple"):
+        (tmp_path / "new.csv").write_text(f"dose,colour,age\n1,{word},60\n1,red,60\n")
+        files = ["--csv", str(tmp_path / "new.csv"), "--out", str(tmp_path / "out.csv")]
+        assert main(["predict", "--model", str(ward / "model"), *files, "--json"]) == 0
+        out, err = capsys.readouterr()
+        answers.append(json.loads(out))
+        assert [float(row["cost"]) for row in read_csv(tmp_path / "out.csv")] == [row["cost"] for row in answers[-1]]
+        told = "column colour: 1 of 2 rows have words that training has not seen, such as 'purple' in line 2"
+        assert (told in err) == (word == "purple")
+    assert answers[0] == answers[1] == answers[2]
+
+
+def test_models_without_prices_are_refused(own_forest, capsys) -> None:
+    for command in ("predict", "session"):
+        arguments = [command, "--model", str(own_forest / "model.joblib")]
+        code = main([*arguments, "--csv", "absent.csv"] if command == "predict" else arguments)
+        assert_bad_input(code, capsys.readouterr().err, "expected a model with prices", "got RandomForestClassifier")
+
+
+def test_one_row_held_out_measures_no_regression(tmp_path, capsys) -> None:
+    (tmp_path / "table.csv").write_text("age,dose\n" + "".join(f"{i},{i % 3}\n" for i in range(12)))
+    arguments = ["fit", "--csv", str(tmp_path / "table.csv"), "--target", "dose", "--budget", "1", "--regression"]
+    code = main([*arguments, "--test-share", "0.05", "--out", str(tmp_path / "out")])
+    assert_bad_input(code, capsys.readouterr().err, "--test-share: expected at least two rows held out, got 1 of 12")
+
+
 def test_predictions_go_by_name(ward, capsys, tmp_path) -> None:
     table = read_csv(ward / "new.csv")
     reordered = "\n".join(["more,age,dose,colour", *(f"x,{row['age']},{row['dose']},{row['colour']}" for row in table)])

@@ -105,6 +105,7 @@ def test_without_names_rows_go_by_position(write) -> None:
         ("feature,cost\n", "expected the price of at least one feature, got none"),
         ("name,cost\nage,1\n", "expected the names of the features in a column feature, .* got a column 'name'"),
         ("", "expected a header with the column cost, got an empty file"),
+        ('feature,cost\n"a,1\n' + "b,1\n" * 40_000, "expected a price list in CSV, got: field larger than"),
     ],
 )
 def test_what_does_not_match_is_refused_with_its_line(write, text: str, message: str) -> None:

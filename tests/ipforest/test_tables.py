@@ -22,6 +22,11 @@ def test_columns_go_by_name(write) -> None:
     assert select_columns(table, None, "table") is table
 
 
+def test_columns_of_no_feature_may_hold_anything(write) -> None:
+    table = read_examples(write("name,b,a\nx,1,2\ny,3,4\n"), ["a", "b"])
+    np.testing.assert_array_equal(table, [[2, 1], [4, 3]])
+
+
 @pytest.mark.parametrize("cell", ["", "NA", "NaN", "nan", "?"])
 def test_missing_values(write, cell: str) -> None:
     assert np.isnan(read_examples(write(f"a,b\n1,{cell}\n")).iloc[0, 1])

@@ -64,14 +64,71 @@ def test_it_goes_on_another_day(
     assert json.loads(Path(saved).read_text())["known"] == [["age", 50.0]]
     assert hold(monkeypatch, "?\n\n", *model, "--resume", saved, "--json") == 0
     record = json.loads(capsys.readouterr().out)
-    assert {name for name, _ in record["bought"]} <= {"pain_mild", "pain_none", "pain_strong", "blood"}
+    assert {name for name, _ in record["bought"]} <= {"pain=mild", "pain=none", "pain=strong", "blood"}
+    assert record["answer"] == record["guess"]
+    assert sum(record["probabilities"].values()) == pytest.approx(1)
+    assert record["paid"] == 8.5
 
 
 def test_what_cannot_be_read_is_asked_again(
     ward: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert hold(monkeypatch, "x\n" * 3, "--model", str(ward / "model"), "--known", "pain=strong", "age=50") == 0
+    known = ["--known", "pain=strong", "--known", "age=50"]
+    assert hold(monkeypatch, "x\n" * 3, "--model", str(ward / "model"), *known) == 0
     assert "could not convert string to float" in capsys.readouterr().err
+    assert hold(monkeypatch, "dull\n" * 3, "--model", str(ward / "model"), "--known", "age=50", "blood=0.9") == 0
+    assert "pain: expected one of mild, none, strong, or ? for none, got 'dull'" in capsys.readouterr().err
+
+
+def test_features_of_one_purchase_are_asked_for_by_name(
+    ward: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    prices = "feature,cost,group,cost_in_group\nage,1,,\nblood,5,visit,0\npain,5,visit,0\n"
+    (tmp_path / "prices.csv").write_text(prices)
+    files = ["--csv", str(ward / "table.csv"), "--prices", str(tmp_path / "prices.csv"), "--out", str(tmp_path)]
+    assert main(["fit", *files, "--target", "outcome", "--budget", "9", "--trees", "5"]) == 0
+    capsys.readouterr()
+    answers = []
+    for typed in ("strong 0.9", "'strong' 0.9"):
+        model = ["--model", str(tmp_path), "--known", "age=50"]
+        assert hold(monkeypatch, f"0.9\nstrong 0.9 1\n{typed}\n", *model) == 0
+        out, err = capsys.readouterr()
+        assert "pain, blood = " in out
+        assert "pain, blood: expected 2 values, got 1" in err
+        assert "      5.00  pain, blood: " in out
+        answers.append(out.rsplit(" = ", 1)[1].splitlines()[0])
+    assert answers[0] == answers[1]
+    assert answers[0].startswith("Answer: sick")
+    assert hold(monkeypatch, "?\n", "--model", str(tmp_path), "--known", "age=50") == 0
+    assert "Answer: " in capsys.readouterr().out
+
+
+def test_what_was_bought_is_saved_when_interrupted(ward: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Interrupted(io.StringIO):
+        def readline(self, *_: object) -> str:  # type: ignore[override]
+            if line := super().readline():
+                return line
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("sys.stdin", Interrupted("strong\n"))
+    saved = tmp_path / "session.json"
+    assert main(["session", "--model", str(ward / "model"), "--known", "blood=0.9", "--save", str(saved)]) == 130
+    assert len(json.loads(saved.read_text())["bought"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--resume", "s.json", "--known", "age=50"], "--resume: expected no --known and no --max-cost beside it"),
+        (["--resume", "s.json", "--max-cost", "5"], "--resume: expected no --known and no --max-cost beside it"),
+        (["--save", "/no/such/folder/s.json"], "--save: expected a file in a folder that exists, got /no/such"),
+    ],
+)
+def test_options_that_would_be_of_no_effect_are_refused(
+    ward: Path, capsys: pytest.CaptureFixture[str], options: list[str], expected: str
+) -> None:
+    assert main(["session", "--model", str(ward / "model"), *options]) == 2
+    assert expected in capsys.readouterr().err
 
 
 def test_unknown_columns_are_refused(

@@ -71,6 +71,16 @@ def test_finished_cells_are_not_run_again(tmp_path):
     assert again.rows[0]["sum"] == 3
 
 
+def test_a_damaged_cell_is_named(tmp_path):
+    counter = Counter()
+    counter.broken = False
+    reproduce(counter.experiment(), tmp_path)
+    cell = next((tmp_path / "cells").iterdir())
+    cell.write_text(cell.read_text()[:-5])
+    with pytest.raises(ValueError, match=f"{cell.name}: expected the results of a finished cell .* got: "):
+        reproduce(counter.experiment(), tmp_path)
+
+
 def test_no_cell_is_begun_after_the_time_is_over(tmp_path, monkeypatch):
     counter = Counter()
     counter.broken = False
