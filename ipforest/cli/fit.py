@@ -68,7 +68,9 @@ def add(commands: Subparsers) -> None:
     command.add_argument(
         "--test-share", default="0.25", metavar="S", help="share of the rows held out to measure on (default: 0.25)"
     )
-    command.add_argument("--seed", type=seed_number, default=0, help="seed of the forest and of what is held out")
+    command.add_argument(
+        "--seed", type=seed_number, default=0, help="seed of the model and of what is held out (default: 0)"
+    )
 
 
 def run(options: Arguments) -> int:

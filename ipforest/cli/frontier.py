@@ -20,12 +20,18 @@ def add(commands: Subparsers) -> None:
     )
     command.add_argument("data", nargs="+", metavar="DATA", help="data sets: bundled, or files of $IPFOREST_DATA")
     command.add_argument(
-        "--methods", nargs="+", action="extend", metavar="NAME", help="of its table (default: all installed)"
+        "--methods",
+        nargs="+",
+        action="extend",
+        metavar="NAME",
+        help="such as 'BudgetForest' 'k best, forest' (default: all installed)",
     )
     command.add_argument("--ablation", action="store_true", help="BudgetBoost and BudgetForest without each ingredient")
     command.add_argument("--seeds", type=positive_integer, default=5, metavar="N", help="seeds (default: 5)")
-    command.add_argument("--seed", type=seed_number, default=0, help="first seed")
-    command.add_argument("--trees", type=positive_integer, default=100, metavar="T", help="trees of other methods")
+    command.add_argument("--seed", type=seed_number, default=0, help="first seed (default: 0)")
+    command.add_argument(
+        "--trees", type=positive_integer, default=100, metavar="T", help="trees of other methods (default: 100)"
+    )
     command.add_argument("--jobs", type=positive_integer, default=1, metavar="N", help="cells at once (default: 1)")
     command.add_argument("--out", metavar="DIR", default="frontier", help="where the files go (default: frontier)")
 

@@ -46,8 +46,10 @@ def add_data_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--data", default="breast_cancer", metavar="NAME", help="data set: bundled, or a file of $IPFOREST_DATA"
     )
-    command.add_argument("--trees", type=positive_integer, default=40, metavar="T", help="trees of the forest")
-    command.add_argument("--seed", type=seed_number, default=0, help="seed of the splits and the forest")
+    command.add_argument(
+        "--trees", type=positive_integer, default=40, metavar="T", help="trees of the forest (default: 40)"
+    )
+    command.add_argument("--seed", type=seed_number, default=0, help="seed of the splits and the forest (default: 0)")
 
 
 def add_problem_options(command: argparse.ArgumentParser) -> None:

@@ -47,7 +47,9 @@ def add(commands: Subparsers) -> None:
     )
     add_problem_options(command)
     command.add_argument("--budget", metavar="B", help="also say what this average cost of an example buys")
-    command.add_argument("--rows", type=positive_integer, default=15, metavar="N", help="rows of the table printed")
+    command.add_argument(
+        "--rows", type=positive_integer, default=15, metavar="N", help="rows of the table printed (default: 15)"
+    )
     add_out_option(command, "path.png, path.csv, path.json and path.cert, the certificate of every breakpoint")
 
 

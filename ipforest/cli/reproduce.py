@@ -36,12 +36,12 @@ def add(commands: Subparsers) -> None:
         commands,
         "reproduce",
         run,
-        "Redo a table or figure of a paper: print its figures beside ours, write CSV, JSON and PNG, and go on where "
-        "an earlier run in the same folder stopped.",
+        "Redo a table or figure of a paper, its figures beside ours, or an experiment of this package; write CSV, JSON "
+        "and PNG, and go on where an earlier run in the same folder stopped.",
     )
     command.add_argument("name", choices=NAMES, metavar="NAME", help=", ".join(NAMES))
     command.add_argument("--quick", action="store_true", help="small sizes and few runs: a few minutes")
-    command.add_argument("--seed", type=seed_number, default=0, help="first seed")
+    command.add_argument("--seed", type=seed_number, default=0, help="first seed (default: 0)")
     command.add_argument("--jobs", type=positive_integer, default=1, metavar="N", help="cells at once (default: 1)")
     command.add_argument(
         "--minutes",

@@ -548,7 +548,7 @@ def frontier_experiment(
     chosen = available(METHODS) if methods is None else list(methods)
     unknown = [name for name in chosen if name not in KNOWN]
     if unknown:
-        raise ValueError(f"methods: expected some of {', '.join(KNOWN)}, got {unknown[0]!r}")
+        raise ValueError(f"methods: expected some of {', '.join(map(repr, KNOWN))}, got {unknown[0]!r}")
 
     def cells(quick: bool, seed: int) -> list[Cell]:
         return [

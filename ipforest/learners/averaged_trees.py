@@ -36,9 +36,10 @@ class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
 
     Ensembles of different kinds err differently, so their mean is mostly better than each; where one by itself is
     clearly better, the other is left out. The leaves of each are as large as helps: on few features, or where labels
-    are noisy, deep trees learn the noise. Splits choose from the square root of the number of features or, where few
-    of these tell anything, from half. All that is judged by the Brier score of the examples out of bag. The trees are
-    kept as arrays (`Forest`), so the file of a cascade that has such a model at each stage stays small.
+    are noisy, deep trees learn the noise. Both are judged by the Brier score of the examples out of bag. Splits choose
+    from the square root of the number of features or, where few of these tell anything, from half, as the softened
+    error out of bag favours (`ipforest.learners.scores.soft_error`). The trees are kept as arrays (`Forest`), so the
+    file of a cascade that has such a model at each stage stays small.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ class BudgetBoost(GrownFrontier):
         Leaves per tree; of several sizes each gives an ensemble.
     min_samples_leaf : int, default=5
     l2 : float, default=1
-        Penalty on squared leaf values.
+        Penalty on squared leaf values, > 0.
     max_bins : int or None, default=255
         Thresholds lie between so many bins per feature; with None between any two values.
     categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
@@ -67,7 +67,7 @@ class BudgetBoost(GrownFrontier):
         dtype "category", a mask, column numbers or names. A test asks whether an example has one of a set of
         categories; missing and unknown ones, and those that no training example of the node has, go the same way.
     n_lambdas : int, default=10
-        Prices, falling geometrically.
+        Values of lambda, falling geometrically.
     single_price : bool, default=True
         Whether one more ensemble is grown at a single price, of the smallest trees.
     n_prunings : int, default=4

@@ -60,10 +60,10 @@ UNAFFORDABLE = 1e12
 class BudgetForest(GrownFrontier):
     """Classify by averaged trees that pay for features together: pruned exactly, grown anew, stopped when sure.
 
-    Forests are grown at several prices, the first at none; an example pays for a unit in the first tree that tests it,
-    and has it in all that follow. Each is pruned along the exact path, by the errors of each tree on the examples that
-    it was not grown on. What the training examples buy in a pruned forest is then free: a new forest of deep trees is
-    *regrown* on that alone, so each example is judged by all that was bought for it. Where the same units serve all
+    Forests are grown at several values of lambda, the first 0; an example pays for a unit in the first tree that tests
+    it, and has it in all that follow. Each is pruned along the exact path, by the errors of each tree on the examples
+    that it was not grown on. What the training examples buy in a pruned forest is then free: a new forest of deep trees
+    is *regrown* on that alone, so each example is judged by all that was bought for it. Where the same units serve all
     examples, what most of them buy is enough: *nested* forests (`AveragedTrees`) on the first 1, 2, 3, ... of these
     units replace one another as an example buys them. One more forest is grown with *lookahead*, blind to prices, and
     pruned: it finds features that only tell which others matter, such as a context. On validation examples it is learnt
@@ -75,7 +75,8 @@ class BudgetForest(GrownFrontier):
         Trees per forest.
     max_features : int or None, optional
         Features that a split is chosen from, drawn at random, where nothing is paid; by default the square root of
-        their number. With prices, splits are chosen from all features; regrown trees choose from all that are bought.
+        their number. With prices, splits are chosen from all features; regrown trees choose from all that are bought,
+        nested forests as `AveragedTrees` does.
     min_samples_leaf : int, optional
         Fewest examples per leaf. By default those of 1, 3 and 10 with which an unpriced forest errs least out of bag,
         as in `AveragedTrees`. Where splits are priced, leaves have at least 5 examples and a 200th of all.
@@ -88,7 +89,7 @@ class BudgetForest(GrownFrontier):
         Nested forests see the class shares of the training examples in place of categories (scikit-learn's
         ``TargetEncoder``). Trees grown with lookahead compare the categories' numbers.
     n_lambdas : int, default=4
-        Prices at which forests are grown, no price included.
+        Values of lambda at which forests are grown, 0 among them.
     n_prunings : int, default=5
         Prunings of each of them that are tried; 0 to prune nothing.
     regrow : bool, default=True

@@ -52,7 +52,7 @@ WORTH_OF_DOUBLING = 3
 """How many more validation examples may be wrong, of two choices, with the one that costs twice as much."""
 
 LUCK_OF_TREES = 3
-"""How many fewer must be wrong with ensembles grown for their prices, of which there are hundreds, than with stages."""
+"""How many fewer must be wrong with ensembles grown with prices, of which there are hundreds, than with stages."""
 
 
 class Member(NamedTuple):
