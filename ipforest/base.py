@@ -321,15 +321,20 @@ def read_costs(
         costs = feature_costs
     elif groups is not None or not _is_price_list(feature_costs):
         costs = FeatureCosts([1] * n_features if feature_costs is None else feature_costs, groups, group_fees)
+        _check_columns_have_names(costs.feature_names, feature_names)
     else:
         prices = read_prices(feature_costs)
-        if prices.has_names and feature_names is None:
-            raise ValueError(
-                "feature_costs: expected a sequence in the order of the columns of X, which have no names, "
-                f"got prices of {prices.rows[0].feature!r} and others; give X as a DataFrame"
-            )
+        _check_columns_have_names([row.feature for row in prices.rows] if prices.has_names else None, feature_names)
         costs = prices.costs_for(n_features if feature_names is None else feature_names)
     return costs.matched_to(n_features, feature_names)
+
+
+def _check_columns_have_names(priced: Sequence[str | None] | None, columns: Sequence[str] | None) -> None:
+    if priced is not None and columns is None:
+        raise ValueError(
+            "feature_costs: expected a sequence in the order of the columns of X, which have no names, "
+            f"got prices of {priced[0]!r} and others; give X as a DataFrame"
+        )
 
 
 def _is_price_list(prices: Any) -> bool:

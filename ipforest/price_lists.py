@@ -169,7 +169,7 @@ def read_prices(source: Any) -> PriceList:
           columns are passed over where the features have names;
         - a ``.json`` file: ``{name: price}``, or a list of records with the keys of the columns above;
         - a dict or Series ``{name: price}``, or a dict whose values are records; integer keys are column numbers;
-        - a DataFrame with those columns;
+        - a DataFrame with those columns; without a column ``feature``, an index of strings holds the names;
         - a sequence of numbers, without names.
 
     Returns
@@ -189,7 +189,7 @@ def read_prices(source: Any) -> PriceList:
         path = Path(source)
         return _read_json(path) if path.suffix == ".json" else _read_csv(path)
     if hasattr(source, "to_dict") and hasattr(source, "columns"):
-        return _from_records("DataFrame of prices", source.reset_index().to_dict(orient="records"), "row", 0)
+        return _from_records("DataFrame of prices", _with_names(source).to_dict(orient="records"), "row", 0)
     if hasattr(source, "to_dict"):
         source = source.to_dict()
     if isinstance(source, Mapping):
@@ -197,6 +197,13 @@ def read_prices(source: Any) -> PriceList:
     if isinstance(source, Iterable):
         return _from_records("prices", [{"cost": value} for value in source], "position", 0)
     raise TypeError(f"prices: expected a file, dict, Series, DataFrame or sequence, got {type(source).__name__}")
+
+
+def _with_names(frame: Any) -> Any:
+    """Turn the index of a data frame into a column, of names if it holds strings and no column does."""
+    if "feature" not in frame.columns and all(isinstance(label, str) for label in frame.index):
+        return frame.rename_axis(index="feature").reset_index()
+    return frame.reset_index()
 
 
 def write_prices(costs: FeatureCosts, path: str | Path) -> Path:

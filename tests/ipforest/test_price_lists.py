@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from ipforest import FeatureCosts
+from ipforest.base import read_costs
 from ipforest.price_lists import read_prices
 
 HEART = (
@@ -138,3 +139,19 @@ def test_measured_prices_in_a_file_are_rounded(write) -> None:
     costs = read_prices(write("feature,cost\na,0.6369616873214543\nb,1/3\nc,0.25\n")).costs_for(["c", "a", "b"])
     assert costs.prices == (Fraction(1, 4), Fraction("0.6369617"), Fraction(1, 3))
     assert costs.resolution == Fraction(1, 10**7)
+
+
+def test_an_index_of_strings_holds_the_names() -> None:
+    frame = pd.DataFrame({"cost": [3, 1, 2]}, index=["c", "a", "b"])
+    for named in (frame, frame.rename_axis("name"), frame.rename_axis("feature")):
+        assert read_prices(named).costs_for(["a", "b", "c"]).prices == (1, 2, 3)
+    assert read_prices(frame.assign(feature=["b", "a", "c"])).costs_for(["a", "b", "c"]).prices == (1, 3, 2)
+    assert read_prices(frame.reset_index(drop=True)).costs_for(["a", "b", "c"]).prices == (3, 1, 2)
+
+
+@pytest.mark.parametrize("groups", [None, [0, 0, -1]])
+def test_prices_by_name_need_columns_with_names(groups) -> None:
+    fees = None if groups is None else [1]
+    with pytest.raises(ValueError, match=r"^feature_costs: expected a sequence .* got prices of 'c' and others"):
+        read_costs({"c": 3, "a": 1, "b": 2}, groups, fees, 3)
+    assert read_costs({2: 3, 0: 1, 1: 2}, groups, fees, 3).prices == (1, 2, 3)
