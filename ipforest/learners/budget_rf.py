@@ -32,6 +32,7 @@ from ipforest.growing import (
 from ipforest.growing.codes import check_max_bins
 from ipforest.learners.staged import first_trees, staged_costs
 from ipforest.policy import Progress, Rows, TreesInOrder
+from ipforest.session import ROUNDING
 
 Array = npt.NDArray[Any]
 
@@ -58,7 +59,9 @@ class GrownForest:
 
     def trees_within(self, budget: float | None) -> int:
         """How many of the first trees stay within a budget on the validation examples."""
-        return self.forest.n_trees if budget is None else int(np.searchsorted(self.costs, budget, side="right")) - 1
+        if budget is None:
+            return self.forest.n_trees
+        return int(np.searchsorted(self.costs, budget * (1 + ROUNDING), side="right")) - 1
 
 
 class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped

@@ -28,6 +28,7 @@ from ipforest.learners.priced_booster import TINY, PricedBooster
 from ipforest.learners.staged import first_trees, staged_costs
 from ipforest.policy import Progress, Rows, TreesInOrder
 from ipforest.rational import nonnegative_fraction
+from ipforest.session import ROUNDING
 
 Array = npt.NDArray[Any]
 
@@ -295,7 +296,7 @@ class PricedBoosting(BudgetedEstimator):
     def _choose(self) -> None:
         self.n_rounds_ = self.n_estimators
         if self.budget is not None:
-            limit = float(nonnegative_fraction(self.budget, "budget"))
+            limit = float(nonnegative_fraction(self.budget, "budget")) * (1 + ROUNDING)
             within = int(np.searchsorted(self.stage_costs_, limit, side="right"))
             self.n_rounds_ = int(np.argmin(self.stage_errors_[:within]))
 

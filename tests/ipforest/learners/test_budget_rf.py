@@ -172,3 +172,9 @@ def test_bad_parameters_are_refused_before_training(options, message, monkeypatc
 def test_half_a_validation_set_is_refused():
     with pytest.raises(ValueError, match="X_val: expected X_val and y_val together, got one of them"):
         BudgetRF(2).fit(X, LABELS, X_VAL)
+
+
+def test_a_budget_is_spent_to_the_last_digit():
+    model = fitted()
+    for n_trees, cost in enumerate(model.chosen_.costs[1:6], 1):
+        assert model.at_budget(np.nextafter(cost, 0)).forest_.n_trees >= n_trees

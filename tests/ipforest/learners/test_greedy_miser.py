@@ -136,3 +136,9 @@ def test_bad_parameters_are_refused_before_training(options, message, monkeypatc
     monkeypatch.setattr(GreedyMiser, "_boost", lambda *_: pytest.fail("trained"))
     with pytest.raises((ValueError, TypeError), match=message):
         clone(GreedyMiser()).set_params(**options).fit(X, LABELS)
+
+
+def test_a_budget_is_spent_to_the_last_digit():
+    model = GreedyMiserRegressor(1, feature_costs=[0.1, 0.7, 0.2, 1, 1, 1, 1], random_state=0).fit(X, TARGET)
+    assert model.at_budget(np.nextafter(model.stage_costs_[1], 0)).n_rounds_ == 1
+    assert model.at_budget(model.stage_costs_[1] * 0.999).n_rounds_ == 0
