@@ -11,6 +11,7 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ipforest._arrays import Array, FloatArray
 from ipforest.costs import FeatureCosts
@@ -111,17 +112,39 @@ class Seller:
     categories: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
 
     def number(self, column: int, value: Any) -> float:
-        """Read a value: a number, the name of a category, or None or an unknown name for one that cannot be had."""
-        if isinstance(value, str) and column in self.categories:
-            names = self.categories[column]
-            return float(names.index(value)) if value in names else float("nan")
-        return float("nan") if value is None else float(value)
+        """Read a value: a number, a category or its text, or None or an unknown category for one that cannot be had."""
+        if pd.isna(value):
+            return float("nan")
+        if column not in self.categories:
+            return float(value)
+        names = self.categories[column]
+        if value in names:
+            return float(names.index(value))
+        texts = [*map(str, names)]
+        return float(texts.index(str(value))) if str(value) in texts else float("nan")
+
+    def named(self, column: int, number: Any) -> Any:
+        """Give the category that has a number; other values as they are.
+
+        Raises
+        ------
+        ValueError
+            The column is one of named categories, but none has this number.
+        """
+        if column not in self.categories or not isinstance(number, (int, float)):
+            return number
+        names = self.categories[column]
+        if number not in range(len(names)):
+            raise ValueError(
+                f"{self.feature_names[column]}: expected the number of a category 0..{len(names) - 1}, got {number}"
+            )
+        return names[int(number)]
 
     def numbers(self, columns: Sequence[int], values: npt.ArrayLike) -> npt.ArrayLike:
-        """Read the values of some columns, the last axis; those that are numbers stay as they are."""
-        told = np.asarray(values)
-        if told.dtype.kind not in "OUT" or not set(columns) & set(self.categories):
+        """Read the values of some columns, the last axis; without named categories they stay as they are."""
+        if not set(columns) & set(self.categories):
             return values
+        told = np.asarray(values)
         cells = told.reshape(-1, len(columns))
         read = [
             [self.number(column, cell) for column, cell in zip(columns, row, strict=True)] for row in cells.tolist()
@@ -338,12 +361,16 @@ class Sessions:
         ValueError
             Another shape, infinite values, missing ones where the model takes none, or rows that want another unit.
         """
+        self.tell_numbers(unit, rows, self._seller.numbers(unit.features, values))
+
+    def tell_numbers(self, unit: Unit, rows: npt.ArrayLike, values: npt.ArrayLike) -> None:
+        """Give values as `tell` takes them, but categories by their numbers."""
         told = np.asarray(rows, dtype=np.int64)
         wants = self._wanted[told]
         stray = (wants == ANSWERS) | (self._first_unit[wants] != unit.index)
         if stray.any():
             raise ValueError(f"rows: expected examples that want {unit}, got {told[stray][0]}, which does not")
-        block = self._checked(self._seller.numbers(unit.features, values), (told.size, len(unit.features)), unit.name)
+        block = self._checked(values, (told.size, len(unit.features)), unit.name)
         cells = np.ix_(told, np.array(unit.features))
         self._progress.values[cells] = block
         self._progress.known[cells] = True
@@ -434,7 +461,7 @@ class Session:
         self._seller, self._max_cost = seller, max_cost
         told = {seller.column(feature): value for feature, value in (known or {}).items()}
         self._known = {column: seller.number(column, value) for column, value in told.items()}
-        self._sessions = Sessions(policy, seller, 1, self._known, max_cost)
+        self._sessions = Sessions(policy, seller, 1, told, max_cost)
         self._purchases: list[Purchase] = []
 
     @property
@@ -477,7 +504,7 @@ class Session:
         values = self._values(unit, value)
         names = tuple(self._seller.feature_names[feature] for feature in unit.features)
         price, reason = self.price, self._sessions.reason(0)
-        self._sessions.tell(unit, [0], [values])
+        self._sessions.tell_numbers(unit, [0], [values])
         bought = tuple((name, _plain(v)) for name, v in zip(names, values, strict=True))
         self._purchases.append(Purchase(unit.name, price, bought, reason))
 
@@ -569,17 +596,18 @@ class Session:
         """
         try:
             record = json.loads(saved)
-            known, bought = dict(record["known"]), [(unit, list(values)) for unit, values in record["bought"]]
+            told = {seller.column(feature): number for feature, number in record["known"]}
+            known = {column: seller.named(column, number) for column, number in told.items()}
+            bought = [(unit, list(values)) for unit, values in record["bought"]]
             limit = record["max_cost"]
         except (KeyError, TypeError, ValueError) as problem:
             raise ValueError(f"saved: expected what Session.to_json wrote, got: {problem}") from None
         session = cls(policy, seller, known, limit)
         for unit, values in bought:
-            if str(session.next_unit) != unit:
-                raise ValueError(
-                    f"saved: expected a session of this model, which wants {session.next_unit} now, got {unit}"
-                )
-            session.tell(values)
+            wanted = session.next_unit
+            if wanted is None or wanted.name != unit:
+                raise ValueError(f"saved: expected a session of this model, which wants {wanted} now, got {unit}")
+            session.tell([seller.named(*cell) for cell in zip(wanted.features, values, strict=True)])
         return session
 
 

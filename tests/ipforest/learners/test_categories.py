@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from ipforest import BudgetBoost, BudgetForest
+from ipforest import BudgetBoost, BudgetForest, FeatureCosts
 from ipforest.categories import Categories
 from ipforest.ensemble import read, write
 from ipforest.model_files import load_model, save_model
+from ipforest.session import Seller
 
 BOOST = BudgetBoost(12, max_leaf_nodes=4, n_lambdas=3, n_prunings=2, random_state=0)
 FOREST = BudgetForest(5, n_lambdas=2, n_prunings=2, random_state=0)
@@ -142,3 +143,40 @@ def test_columns_are_found_by_name() -> None:
     assert Categories.of(X, ["colour"]) == Categories.of(X, "from_dtype")
     assert Categories.of(X.assign(colour=X["colour"].astype(object)), ["colour"]).names == {1: tuple(COLOURS)}
     assert Categories.of(X, None) == Categories.of(X.to_numpy(), "from_dtype") == Categories()
+
+
+@pytest.mark.parametrize("model", [BOOST, FOREST], ids=["boost", "forest"])
+def test_sessions_take_categories_that_are_numbers(model: Any) -> None:
+    def coded(frame: pd.DataFrame) -> pd.DataFrame:
+        return frame.assign(colour=frame["colour"].cat.rename_categories(range(6, -1, -1)))
+
+    (X_train, y_train), (X_val, y_val), (X, _) = colours(), colours(1), colours(2)
+    model = clone(model).fit(coded(X_train), y_train, coded(X_val), y_val)
+    X = coded(X)
+    costs, labels = model.cost(X), model.predict(X)
+    for row in range(12):
+        told = [None if pd.isna(cell) else cell for cell in X.iloc[row]]
+        half, asked = model.session({"colour": told[1]}), model.session()
+        for session in (half, asked):
+            while session.next_unit is not None:
+                session.tell(told[session.next_unit.features[0]])
+            assert session.answer == labels[row]
+            resumed = model.resume(session.to_json())
+            assert (resumed.answer, resumed.ledger) == (session.answer, session.ledger)
+            assert resumed.to_json() == session.to_json()
+        assert asked.paid == costs[row]
+    demand = model.predict_on_demand(lambda unit, rows: X.iloc[rows, unit.features[0]].to_numpy(), len(X))
+    np.testing.assert_array_equal(demand.predictions, labels)
+    many = model.predict_on_demand(lambda unit, rows: X.iloc[rows, unit.features[0]], len(X), {"colour": X["colour"]})
+    np.testing.assert_array_equal(many.predictions, labels)
+
+
+def test_values_of_categories() -> None:
+    costs, names = FeatureCosts([1, 1]), {1: (10, 20, 30)}
+    seller = Seller(costs, 0.0, None, ("number", "code"), True, categories=names)
+    assert [seller.number(1, value) for value in (20, 20.0, "20", np.int64(30))] == [1, 1, 1, 2]
+    assert np.isnan([seller.number(1, value) for value in (1, "x", None, np.nan, pd.NA)]).all()
+    np.testing.assert_array_equal(seller.numbers([0, 1], np.array([[0.5, 10], [20, 30]])), [[0.5, 0], [20, 2]])
+    assert (seller.named(1, 2.0), seller.named(1, None), seller.named(0, 2.0)) == (30, None, 2.0)
+    with pytest.raises(ValueError, match=r"^code: expected the number of a category 0\.\.2, got 3"):
+        seller.named(1, 3.0)
