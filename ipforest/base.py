@@ -433,6 +433,26 @@ def check_validation_part(X_val: object, y_val: object) -> None:
         raise ValueError("X_val: expected X_val and y_val together, got one of them")
 
 
+def check_inner_estimator(outer: BudgetedEstimator, inner: BudgetedEstimator) -> None:
+    """Require of an estimator inside another that it brings all prices, and asks for nothing that the outer one drops.
+
+    Raises
+    ------
+    ValueError
+        Prices on the outer estimator; a split cost, class costs or a cap on the inner one.
+    """
+    for name in ("feature_costs", "groups", "group_fees"):
+        if getattr(outer, name) is not None:
+            raise ValueError(f"{name}: expected none beside an estimator that has its own, got some")
+    if getattr(inner, "split_cost", 0) != 0:
+        raise ValueError(f"estimator: expected one without split_cost, got {inner.split_cost!r}")
+    kind = type(outer).__name__
+    if getattr(inner, "class_costs", None) is not None:
+        raise ValueError(f"class_costs: expected none on the estimator in {kind}, which counts errors, got some")
+    if inner.max_cost is not None:
+        raise ValueError(f"max_cost: expected it on {kind}, whose sessions keep it, got it on the estimator")
+
+
 def is_fitted(estimator: Any) -> bool:
     """Return whether a scikit-learn estimator is fitted."""
     try:

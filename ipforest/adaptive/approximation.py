@@ -28,6 +28,7 @@ from ipforest.adaptive.full_model import (
 from ipforest.adaptive.gated_policy import Constant, GatedPolicy
 from ipforest.base import (
     BudgetedEstimator,
+    check_inner_estimator,
     check_integer,
     check_share,
     check_validation_part,
@@ -191,10 +192,8 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
     def _read_parameters(self) -> None:
         check_full_model(self.estimator)
         full = unfrozen(self.estimator)
-        if isinstance(full, BudgetedEstimator) and self.feature_costs is not None:
-            raise ValueError("feature_costs: expected none beside an estimator that has its own, got some")
-        if isinstance(full, BudgetedEstimator) and getattr(full, "split_cost", 0) != 0:
-            raise ValueError(f"estimator: expected one without split_cost, got {full.split_cost!r}")
+        if isinstance(full, BudgetedEstimator):
+            check_inner_estimator(self, full)
         for name, value in (("budget", self.budget), ("max_cost", self.max_cost)):
             optional_number(value, name)
         check_share(self.validation_fraction, "validation_fraction")

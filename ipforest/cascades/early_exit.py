@@ -16,6 +16,7 @@ from sklearn.utils.validation import validate_data
 from ipforest._arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest.base import (
     BudgetedEstimator,
+    check_inner_estimator,
     check_integer,
     check_share,
     check_validation_part,
@@ -29,6 +30,7 @@ from ipforest.cascades.stopping import (
     StoppingPaths,
     StoppingRule,
     best_within,
+    check_stopping,
     learn_stopping,
     margin,
 )
@@ -317,14 +319,15 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
     def _read_parameters(self) -> None:
         if not is_classifier(self.estimator):
             raise TypeError(f"estimator: expected a classifier, got {type(self.estimator).__name__}")
-        if isinstance(self.estimator, BudgetedEstimator) and self.feature_costs is not None:
-            raise ValueError("feature_costs: expected none beside an estimator that has its own, got some")
+        if isinstance(self.estimator, BudgetedEstimator):
+            check_inner_estimator(self, self.estimator)
         optional_number(self.budget, "budget")
         optional_number(self.max_cost, "max_cost")
         check_share(self.validation_fraction, "validation_fraction")
         if self.order not in ORDERS:
             raise ValueError(f"order: expected one of {', '.join(map(repr, ORDERS))}, got {self.order!r}")
         check_integer(self.n_folds, "n_folds", 1)
+        check_stopping(self.stopping)
 
     def _choose(self) -> None:
         """Take, among the ensembles, rules and levels within the budget, those of least error on held-out examples."""

@@ -35,6 +35,7 @@ from ipforest.cascades.stopping import (
     StoppingRule,
     ThresholdStopping,
     best_within,
+    check_stopping,
     learn_stopping,
     margin,
 )
@@ -379,6 +380,7 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         optional_number(self.max_cost, "max_cost")
         check_share(self.validation_fraction, "validation_fraction")
         check_integer(self.n_folds, "n_folds", 1)
+        check_stopping(self.stopping)
 
     @property
     def _base(self) -> Any:

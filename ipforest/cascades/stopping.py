@@ -222,6 +222,18 @@ class LearntStopping(NamedTuple):
     curve: Curve
 
 
+def check_stopping(stopping: StoppingRule | Sequence[StoppingRule] | None) -> None:
+    """Require a rule, several, or None.
+
+    Raises
+    ------
+    ValueError
+        The sequence is empty.
+    """
+    if isinstance(stopping, Sequence) and not stopping:
+        raise ValueError("stopping: expected a rule, several, or None for the default, got an empty sequence")
+
+
 def learn_stopping(
     stopping: StoppingRule | Sequence[StoppingRule] | None, paths: StoppingPaths, n_folds: int
 ) -> tuple[LearntStopping, ...]:

@@ -131,3 +131,8 @@ def test_errors(settings: dict[str, Any], message: str) -> None:
 def test_held_out_examples_need_their_labels() -> None:
     with pytest.raises(ValueError, match=r"^X_val: expected X_val and y_val together, got one of them"):
         NestedCascade(SMALL).fit(X[:300], Y[:300], X[300:])
+
+
+def test_no_rules_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"^stopping: expected a rule, several, or None for the default, got an empty"):
+        NestedCascade(SMALL, stopping=()).fit(X, Y)
