@@ -19,7 +19,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from ipforest._arrays import Array
 from ipforest.costs import FeatureCosts
@@ -431,6 +431,42 @@ def check_validation_part(X_val: object, y_val: object) -> None:
     """
     if (X_val is None) != (y_val is None):
         raise ValueError("X_val: expected X_val and y_val together, got one of them")
+
+
+def checked_labels(y: object, X: Array, classes: Array | None, name: str = "y_val") -> Array:
+    """Check the labels of held-out examples, or their targets for regression.
+
+    Parameters
+    ----------
+    y : array, shape (n_samples,)
+    X : ndarray, shape (n_samples, n_features)
+    classes : ndarray or None
+        Those of training; None for regression.
+    name : str
+        What is checked, for the error message.
+
+    Returns
+    -------
+    ndarray, shape (n_samples,)
+
+    Raises
+    ------
+    ValueError
+        Another shape or number, labels that are none of the classes, or targets that are no finite numbers.
+    """
+    labels: Array = column_or_1d(y, warn=True)
+    if labels.size != X.shape[0]:
+        raise ValueError(f"{name}: expected {X.shape[0]} values, one per example, got {labels.size}")
+    if classes is None:
+        targets = labels.astype(np.float64)
+        if not np.isfinite(targets).all():
+            raise ValueError(f"{name}: expected finite numbers, got {targets[~np.isfinite(targets)][0]}")
+        return targets
+    known = set(classes.tolist())
+    for label in labels.tolist():
+        if label not in known:
+            raise ValueError(f"{name}: expected labels among the classes of training, got {label!r}")
+    return labels
 
 
 def check_inner_estimator(outer: BudgetedEstimator, inner: BudgetedEstimator) -> None:

@@ -61,8 +61,18 @@ def checked_names(names: Iterable[object] | None, n_features: int) -> tuple[str,
     return tuple(map(str, taken))
 
 
-def require_same_columns(names: Sequence[str], expected: Sequence[str], what: str) -> None:
+def require_same_columns(
+    names: Sequence[str], expected: Sequence[str], what: str, training: str = "forest.feature_names"
+) -> None:
     """Require the columns of training, in their order.
+
+    Parameters
+    ----------
+    names, expected : sequence of str
+    what : str
+        What has the columns, for the error message.
+    training : str
+        Where the user finds those of training, for the error message.
 
     Raises
     ------
@@ -75,8 +85,35 @@ def require_same_columns(names: Sequence[str], expected: Sequence[str], what: st
     place = next(place for place, pair in enumerate(zip(names, expected, strict=True)) if pair[0] != pair[1])
     raise ValueError(
         f"{what}: expected the columns in the order of training, got {names[place]!r} in place {place} where "
-        f"{expected[place]!r} was; reorder them by {what}[list(forest.feature_names)]"
+        f"{expected[place]!r} was; reorder them by {what}[list({training})]"
     )
+
+
+def require_features_of(estimator: Any, n_features: int, names: Sequence[str] | None) -> None:
+    """Require the features that a fitted estimator was trained on: their number, and their names where both have some.
+
+    LightGBM writes a blank in a name as an underscore.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    n_features : int
+        Number of columns of X.
+    names : sequence of str, shape (n_features,), optional
+        Their names.
+
+    Raises
+    ------
+    ValueError
+        Another number of columns, or columns that are missing, unknown, or in another order.
+    """
+    if n_features != estimator.n_features_in_:
+        raise ValueError(f"X: expected {estimator.n_features_in_} columns as in training, got {n_features}")
+    trained = getattr(estimator, "feature_names_in_", None)
+    if names is not None and trained is not None:
+        known = dict.fromkeys(map(str, trained))
+        seen = [name if name in known else name.replace(" ", "_") for name in names]
+        require_same_columns(seen, [*known], "X", "estimator.feature_names_in_")
 
 
 def positions_by_name(names: Sequence[str], expected: Sequence[str], problem: str) -> list[int]:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import _safe_indexing, check_random_state, get_tags
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ipforest._arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest.adaptive.candidates import Candidate, GatedPair, lower_hull
@@ -32,6 +32,7 @@ from ipforest.base import (
     check_integer,
     check_share,
     check_validation_part,
+    checked_labels,
     classes_of,
     is_fitted,
     optional_number,
@@ -173,15 +174,16 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         self._read_parameters()
         check_validation_part(X_val, y_val)
         examples, labels = validate_data(self, X, y, ensure_all_finite=self._finite())
-        classes_of(labels)
-        if not isinstance(unfrozen(self.estimator), BudgetedEstimator):
+        classes, full = classes_of(labels), unfrozen(self.estimator)
+        if not isinstance(full, BudgetedEstimator):
             self.costs_ = self._read_costs()
         if X_val is None:
             rows, held_out = split_rows(labels, self.validation_fraction, self.random_state, one_of_each_class=True)
             validation = examples[held_out], labels[held_out]
         else:
-            rows, validation = np.arange(labels.size), (self._checked(X_val), np.asarray(y_val))
-            check_consistent_length(*validation)
+            rows, unseen = np.arange(labels.size), self._checked(X_val)
+            known = np.asarray(full.classes_) if is_fitted(full) else classes
+            validation = unseen, checked_labels(y_val, unseen, known)
         probabilities = self._fit_full(X, examples, labels, rows)
         self._train(examples[rows], self._codes(labels[rows]), probabilities)
         self.candidates_ = self._judged(self._pairs, validation[0], self._codes(validation[1]))

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import _safe_indexing, get_tags
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from ipforest._arrays import Array, BoolArray, FloatArray, IntArray
@@ -20,6 +19,8 @@ from ipforest.base import (
     check_integer,
     check_share,
     check_validation_part,
+    checked_labels,
+    classes_of,
     is_fitted,
     optional_number,
     split_rows,
@@ -36,6 +37,7 @@ from ipforest.cascades.stopping import (
 )
 from ipforest.cascades.tree_order import ORDERS, order_trees
 from ipforest.ensemble.libraries import read
+from ipforest.feature_names import require_features_of
 from ipforest.policy import ANSWERS, Policy, Progress, Rows, TreesInOrder
 from ipforest.rational import nonnegative_fraction
 from ipforest.session import Seller, Sessions
@@ -295,13 +297,17 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         self._read_parameters()
         check_validation_part(X_val, y_val)
         examples, labels = validate_data(self, X, y, ensure_all_finite=self._finite())
-        check_classification_targets(labels)
+        fitted = is_fitted(self.estimator)
+        classes = np.asarray(self.estimator.classes_) if fitted else classes_of(labels)
+        if fitted:
+            require_features_of(self.estimator, self.n_features_in_, getattr(self, "feature_names_in_", None))
+            labels = checked_labels(labels, examples, classes, "y")
         if not isinstance(self.estimator, BudgetedEstimator):
             self.costs_ = self._read_costs()
-        fitted = is_fitted(self.estimator)
         if X_val is not None:
+            validation_examples = self._checked(X_val)
+            held_out = validation_examples, checked_labels(y_val, validation_examples, classes)
             self.estimator_ = self.estimator if fitted else clone(self.estimator).fit(X, labels)
-            held_out = self._checked(X_val), np.asarray(y_val)
         elif fitted:
             self.estimator_, held_out = self.estimator, (examples, labels)
         else:

@@ -25,6 +25,7 @@ from ipforest.base import (
     check_integer,
     check_share,
     check_validation_part,
+    checked_labels,
     optional_number,
     split_rows,
 )
@@ -364,12 +365,13 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         if classify:
             check_classification_targets(targets)
         self.costs_ = self._read_costs()
+        self.classes_ = np.unique(targets) if classify else None
         share = self.validation_fraction if X_val is None else None
         training, held_out = split_rows(targets, share, self.random_state, one_of_each_class=classify)
-        validation = (
-            (examples[held_out], targets[held_out]) if X_val is None else (self._checked(X_val), np.asarray(y_val))
-        )
-        self.classes_ = np.unique(targets) if classify else None
+        validation = examples[held_out], targets[held_out]
+        if X_val is not None:
+            unseen = self._checked(X_val)
+            validation = unseen, checked_labels(y_val, unseen, self.classes_)
         alternatives = self._train(examples[training], targets[training], validation)
         self.candidates_ = tuple(self._candidate(stages, *validation) for stages in alternatives)
         self._choose()

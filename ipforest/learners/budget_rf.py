@@ -15,7 +15,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ipforest._arrays import BoolArray, FloatArray
-from ipforest.base import BudgetedEstimator, check_share, check_validation_part, optional_number, split_rows
+from ipforest.base import (
+    BudgetedEstimator,
+    check_share,
+    check_validation_part,
+    checked_labels,
+    optional_number,
+    split_rows,
+)
 from ipforest.ensemble.forest import Forest
 from ipforest.growing import (
     AcquisitionState,
@@ -205,7 +212,8 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
             training, held_out = split_rows(targets, self.validation_fraction, random, one_of_each_class=True)
             validation, truth = examples[held_out], targets[held_out]
         else:
-            training, validation, truth = np.arange(len(examples)), self._checked(X_val), np.asarray(y_val)
+            training, validation = np.arange(len(examples)), self._checked(X_val)
+            truth = checked_labels(y_val, validation, self.classes_)
         self.grown_ = tuple(
             self._grow(grower, examples[training], labels[training], validation, truth, random) for grower in growers
         )

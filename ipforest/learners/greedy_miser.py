@@ -18,6 +18,7 @@ from ipforest.base import (
     check_integer,
     check_share,
     check_validation_part,
+    checked_labels,
     classes_of,
     optional_number,
     split_rows,
@@ -218,7 +219,8 @@ class PricedBoosting(BudgetedEstimator):
             )
             validation, truth = examples[held_out], targets[held_out]
         else:
-            training, validation, truth = np.arange(len(examples)), self._checked(X_val), np.asarray(y_val)
+            training, validation = np.arange(len(examples)), self._checked(X_val)
+            truth = checked_labels(y_val, validation, getattr(self, "classes_", None))
         self._boost(examples[training], columns[training])
         self.stage_costs_, self.stage_errors_ = self.measure_rounds(validation, truth)
         self._choose()
@@ -283,8 +285,9 @@ class PricedBoosting(BudgetedEstimator):
         costs, errors : ndarray of float64, shape (n_rounds + 1,)
             Error rates, or mean squared errors for regression.
         """
-        truth, loss, n_columns = np.asarray(y), self._loss(), self.base_.size
-        leaves = self.trees_.leaves(self.trees_.checked_examples(self._checked(X)))
+        loss, n_columns, examples = self._loss(), self.base_.size, self._checked(X)
+        truth = checked_labels(y, examples, getattr(self, "classes_", None), "y")
+        leaves = self.trees_.leaves(self.trees_.checked_examples(examples))
         scores = np.tile(self.base_, (truth.size, 1))
         errors = [self._stage_error(loss.outputs(scores), truth)]
         for tree in range(self.trees_.n_trees):

@@ -22,6 +22,7 @@ from ipforest.base import (
     check_integer,
     check_share,
     check_validation_part,
+    checked_labels,
     classes_of,
     optional_number,
     split_rows,
@@ -215,7 +216,7 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
             parts = data.rows(training), data.rows(held_out)
         else:
             checked = self._checked(X_val).astype(np.float32)
-            parts = data, Labelled(checked, np.asarray(y_val), np.ones(len(checked)))
+            parts = data, Labelled(checked, checked_labels(y_val, checked, self.classes_), np.ones(len(checked)))
         if not (parts[0].weight > 0).any():
             raise ValueError("sample_weight: expected an example of positive weight to train on, got none")
         validation = sample_of(parts[1], MOST_STOPPING_ROWS, random)

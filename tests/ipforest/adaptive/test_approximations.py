@@ -141,6 +141,21 @@ def test_a_pruned_forest_buys_on_demand() -> None:
             ValueError,
             r"^estimator: expected one without split_cost, got '1/8'$",
         ),
+        (
+            AdaptLin(BudgetPrune(FOREST), group_fees=[1]),
+            ValueError,
+            r"^group_fees: expected none beside an estimator that has its own, got some$",
+        ),
+        (
+            AdaptLin(FrozenEstimator(BudgetPrune(FOREST, class_costs=[[0, 1], [5, 0]]))),
+            ValueError,
+            r"^class_costs: expected none on the estimator in AdaptLin, which counts errors, got some$",
+        ),
+        (
+            AdaptLin(BudgetPrune(FOREST, max_cost=3)),
+            ValueError,
+            r"^max_cost: expected it on AdaptLin, whose sessions keep it, got it on the estimator$",
+        ),
         (AdaptLin(TREE, shares=[]), ValueError, r"^shares: expected numbers from 0 to 1, got none$"),
         (AdaptLin(TREE, shares=[1]), ValueError, r"^shares: expected numbers from 0 to 1, 1 excluded, got 1$"),
         (AdaptLstsq(TREE, shares=[0]), ValueError, r"^shares: expected numbers above 0, got 0, whose log-odds"),
@@ -164,6 +179,8 @@ def test_classes_that_the_full_model_does_not_know_are_refused() -> None:
     fitted = LogisticRegression(max_iter=5000).fit(X, Y)
     with pytest.raises(ValueError, match=r"^y: expected classes of the estimator, got 2$"):
         AdaptLin(fitted, **SMALL).fit(X, Y * 2)
+    with pytest.raises(ValueError, match=r"^y_val: expected labels among the classes of training, got 2$"):
+        AdaptLin(fitted, **SMALL).fit(X, Y, X, Y * 2)
     with pytest.raises(ValueError, match=r"^X_val: expected X_val and y_val together, got one of them$"):
         AdaptLin(fitted, **SMALL).fit(X, Y, X)
 

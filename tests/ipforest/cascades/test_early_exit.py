@@ -3,7 +3,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pytest
+from lightgbm import LGBMClassifier
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
@@ -173,6 +175,27 @@ def test_recorded_paths(forest: RandomForestClassifier) -> None:
             ValueError,
             r"^feature_costs: expected none beside an estimator that has its own",
         ),
+        (
+            {"estimator": BudgetPrune(RandomForestClassifier()), "groups": [0] * 30, "group_fees": [1]},
+            ValueError,
+            r"^groups: expected none beside an estimator that has its own, got some",
+        ),
+        (
+            {"estimator": BudgetPrune(RandomForestClassifier(), split_cost="1/8")},
+            ValueError,
+            r"^estimator: expected one without split_cost, got '1/8'",
+        ),
+        (
+            {"estimator": BudgetPrune(RandomForestClassifier(), class_costs=[[0, 1], [5, 0]])},
+            ValueError,
+            r"^class_costs: expected none on the estimator in EarlyExit, which counts errors, got some",
+        ),
+        (
+            {"estimator": BudgetPrune(RandomForestClassifier(), max_cost=3)},
+            ValueError,
+            r"^max_cost: expected it on EarlyExit, whose sessions keep it, got it on the estimator",
+        ),
+        ({"stopping": []}, ValueError, r"^stopping: expected a rule, several, or None for the default, got an empty"),
     ],
 )
 def test_errors(settings: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -194,3 +217,27 @@ def test_names_reach_the_ensemble_and_its_prices() -> None:
     assert [float(price) for price in model.costs_.prices] == [1, 2, 5]
     assert str(model.session().next_unit) in prices
     assert list(model.estimator_.feature_names_in_) == list(frame)
+
+
+def test_a_fitted_ensemble_keeps_its_columns() -> None:
+    frame = pd.DataFrame(X[:, :5], columns=["a", "b", "c", "d e", "f"])
+    forest = RandomForestClassifier(5, random_state=0).fit(frame, Y)
+    pruned = BudgetPrune(RandomForestClassifier(5, random_state=0), random_state=0).fit(frame, Y)
+    boosted = LGBMClassifier(n_estimators=3, verbose=-1, n_jobs=1).fit(frame, Y)
+    for fitted in (forest, FrozenEstimator(forest), pruned, boosted):
+        with pytest.raises(ValueError, match=r"^X: expected the columns in the order of training, got 'f' in place 0"):
+            EarlyExit(fitted).fit(frame.iloc[:, ::-1], Y)
+        with pytest.raises(ValueError, match=r"^X: expected 5 columns as in training, got 4"):
+            EarlyExit(fitted).fit(frame.iloc[:, :4], Y)
+        np.testing.assert_array_equal(
+            EarlyExit(fitted).fit(frame, Y).predict(frame), EarlyExit(fitted).fit(X[:, :5], Y).predict(X[:, :5])
+        )
+
+
+def test_labels_are_classes_of_training(forest: RandomForestClassifier) -> None:
+    with pytest.raises(ValueError, match=r"^y: expected at least 2 classes, got 1 class"):
+        EarlyExit(RandomForestClassifier(2)).fit(X, Y * 0)
+    with pytest.raises(ValueError, match=r"^y: expected labels among the classes of training, got 2"):
+        EarlyExit(forest).fit(X, Y + 1)
+    with pytest.raises(ValueError, match=r"^y_val: expected labels among the classes of training, got 2"):
+        EarlyExit(forest).fit(X, Y, X, Y + 1)

@@ -1,0 +1,52 @@
+"""Labels of validation examples are checked by whatever estimator takes them."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import DataConversionWarning
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from ipforest import BudgetBoost, BudgetedClassifier, EarlyExit, NestedCascade
+from ipforest.adaptive import L1Baseline
+from ipforest.learners import BudgetRF, GreedyMiser, GreedyMiserRegressor
+
+X, Y = load_breast_cancer(return_X_y=True)
+X = X[:, :5]
+PARTS = X[:200], Y[:200], X[200:300]
+TREE = DecisionTreeClassifier(max_depth=2)
+CLASSIFIERS = [BudgetRF(2), GreedyMiser(2), BudgetBoost(2), BudgetedClassifier([TREE]), EarlyExit(TREE)]
+CLASSIFIERS += [NestedCascade(TREE), L1Baseline(TREE)]
+REGRESSORS = [GreedyMiserRegressor(2), NestedCascade(DecisionTreeRegressor(max_depth=2, random_state=0))]
+
+
+def named(estimator: Any) -> str:
+    return type(estimator).__name__
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=named)
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (Y[200:300] + 1, r"^y_val: expected labels among the classes of training, got 2"),
+        (np.where(Y[200:300] > 0, 1, np.nan), r"^y_val: expected labels among the classes of training, got nan"),
+        (Y[200:300].astype(str), r"^y_val: expected labels among the classes of training, got '"),
+        (Y[200:290], r"^y_val: expected 100 values, one per example, got 90"),
+        (np.eye(2)[Y[200:300]], r"y should be a 1d array"),
+    ],
+)
+def test_labels_that_training_does_not_know(model: Any, labels: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        model.fit(*PARTS, labels)
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=named)
+def test_targets_that_are_no_column_of_numbers(model: Any) -> None:
+    targets = X[200:300, 0].copy()
+    with pytest.warns(DataConversionWarning):
+        column = model.fit(PARTS[0], PARTS[0][:, 0], PARTS[2], targets[:, None]).predict(X)
+    np.testing.assert_array_equal(column, model.fit(PARTS[0], PARTS[0][:, 0], PARTS[2], targets).predict(X))
+    targets[3] = np.inf
+    with pytest.raises(ValueError, match=r"^y_val: expected finite numbers, got inf"):
+        model.fit(PARTS[0], PARTS[0][:, 0], PARTS[2], targets)
