@@ -462,10 +462,9 @@ def checked_labels(y: object, X: Array, classes: Array | None, name: str = "y_va
         if not np.isfinite(targets).all():
             raise ValueError(f"{name}: expected finite numbers, got {targets[~np.isfinite(targets)][0]}")
         return targets
-    known = set(classes.tolist())
-    for label in labels.tolist():
-        if label not in known:
-            raise ValueError(f"{name}: expected labels among the classes of training, got {label!r}")
+    unknown = set(labels.tolist()).difference(classes.tolist())
+    if unknown:
+        raise ValueError(f"{name}: expected labels among the classes of training, got {min(unknown, key=str)!r}")
     return labels
 
 

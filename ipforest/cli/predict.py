@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Collection
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
@@ -60,14 +61,15 @@ def _examples(path: str, model: Any) -> pd.DataFrame:
     words = known_words(model)
     for name in table:
         if name in words:
-            table[name] = to_words(table[name])
-            _note_unknown(table[name], words[name], path)
+            cells = to_words(table[name])
+            _note_unknown(cells, words[name], path)
+            table[name] = cells.map(lambda cell, seen=words[name]: seen.get(cell, cell))
         else:
             table[name] = to_numbers(table[name], path)
     return table
 
 
-def _note_unknown(column: pd.Series, words: list[str], path: str) -> None:
+def _note_unknown(column: pd.Series, words: Collection[str], path: str) -> None:
     """Say on standard error which words of a column training has not seen."""
     unknown = column[~column.isin([*words, ""])]
     if unknown.size:

@@ -33,17 +33,19 @@ def read_model(path: str) -> tuple[Any, Any]:
     return model, buyer
 
 
-def known_words(model: Any) -> dict[str, list[str]]:
-    """Return the words that training saw, for each column of text that the model reads."""
+def known_words(model: Any) -> dict[str, dict[str, Any]]:
+    """Return what the words stand for that training saw, for each column of text or categories that the model reads."""
     from sklearn.pipeline import Pipeline
 
     if isinstance(model, Pipeline):
         return {
-            name: words.tolist()
+            name: {word: word for word in words.tolist()}
             for step, encoder, names in model[0].transformers_
             if step == "onehotencoder"
             for name, words in zip(names, encoder.categories_, strict=True)
         }
     categories = getattr(model, "categories_", None)
     names = getattr(model, "feature_names_in_", ())
-    return {} if categories is None else {names[column]: [*words] for column, words in categories.names.items()}
+    if categories is None:
+        return {}
+    return {names[column]: {str(word): word for word in words} for column, words in categories.names.items()}

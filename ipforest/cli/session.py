@@ -122,7 +122,7 @@ class _Table:
         if text not in words:
             seen = shorten(", ".join(filter(None, words)), 60, placeholder=" ...")
             raise ValueError(f"{self._names[column]}: expected one of {seen}, or ? for none, got {text!r}")
-        return text
+        return words[text]
 
     def _transform(self, typed: dict[int, Any]) -> list[float]:
         """Encode a row of which only some columns are known."""

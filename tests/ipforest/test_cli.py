@@ -1,6 +1,7 @@
 """The command line: what it prints, writes and exits with."""
 
 import csv
+import io
 import json
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from fractions import Fraction
 import joblib
 import numpy as np
 import pytest
+from pandas import Categorical, DataFrame
 from sklearn.datasets import load_iris
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
@@ -29,7 +31,7 @@ from ipforest import progress as progress_module
 from ipforest.cli import main
 from ipforest.cli import prune as prune_command
 from ipforest.maxflow.network import Tuning
-from ipforest.model_files import load_model
+from ipforest.model_files import load_model, save_model
 from ipforest.solvers import tree_dp
 from proofs.claims import table as claims
 from proofs.claims.claim import Finding, Ruling
@@ -521,6 +523,23 @@ def test_every_mark_of_a_missing_word_is_the_same_and_unknown_words_are_told(war
         told = "column colour: 1 of 2 rows have words that training has not seen, such as 'purple' in line 2"
         assert (told in err) == (word == "purple")
     assert answers[0] == answers[1] == answers[2]
+
+
+def test_categories_of_a_model_from_python_are_read(tmp_path, capsys, monkeypatch) -> None:
+    rng = np.random.default_rng(0)
+    table = DataFrame({"kind": Categorical(rng.choice([10, 20, 30], 200)), "size": rng.random(200)})
+    model = BudgetForest(3, n_lambdas=1, n_prunings=1, n_lookahead=0, random_state=0)
+    model.fit(table, np.where(table["kind"] == 20, "yes", "no"))
+    save_model(model, tmp_path / "model.skops")
+    table.to_csv(tmp_path / "table.csv", index=False)
+    arguments = ["--model", str(tmp_path / "model.skops")]
+    assert main(["predict", *arguments, "--csv", str(tmp_path / "table.csv"), "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert [answer["prediction"] for answer in json.loads(out)] == model.predict(table).tolist()
+    monkeypatch.setattr("sys.stdin", io.StringIO("20\n0.5\n"))
+    assert main(["session", *arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["answer"] == "yes"
 
 
 def test_models_without_prices_are_refused(own_forest, capsys) -> None:
