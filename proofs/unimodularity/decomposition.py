@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from proofs.certificates.exact_arrays import array_fault
 from proofs.unimodularity.network_certificate import NetworkCertificate
 from proofs.unimodularity.small_matrices import ColouringCertificate
 from proofs.verdict import Verdict, accept, refuse
@@ -62,6 +63,8 @@ class Peeling:
 
     def parts(self, matrix: Matrix) -> list[tuple[Proof, Matrix]]:
         """Check each line against what is left of the matrix when it goes."""
+        _require_array("lines", self.lines, np.int64)
+        _require_array("partners", self.partners, np.int64, self.lines.size)
         m, n = matrix.shape
         left = LinesOf(matrix)
         for line, partner in zip(self.lines.tolist(), self.partners.tolist(), strict=True):
@@ -99,8 +102,9 @@ class Blocks:
 
     def parts(self, matrix: Matrix) -> list[tuple[Proof, Matrix]]:
         """Check that no nonzero lies outside the blocks."""
-        if self.row_block.shape != matrix.shape[:1] or self.column_block.shape != matrix.shape[1:]:
-            raise BrokenStepError("the blocks do not number every row and column")
+        m, n = matrix.shape
+        _require_array("row_block", self.row_block, np.int64, m)
+        _require_array("column_block", self.column_block, np.int64, n)
         for numbers in (self.row_block, self.column_block):
             if ((numbers < 0) | (numbers >= len(self.proofs))).any():
                 raise BrokenStepError("a row or column belongs to no block")
@@ -233,9 +237,10 @@ class Certificate:
 
     def check(self) -> Verdict:
         """Recompute every step, from the matrix down to the leaves."""
-        if not np.isin(sparse.csr_array(self.matrix).data, (-1, 0, 1)).all():
+        entries = summed(self.matrix)
+        if not np.isin(entries.data, (-1, 0, 1)).all():
             return refuse("the matrix has an entry other than 0, 1, -1")
-        todo: list[tuple[Proof, Matrix]] = [(self.proof, sparse_matrix(self.matrix))]
+        todo: list[tuple[Proof, Matrix]] = [(self.proof, sparse_matrix(entries))]
         leaves = 0
         while todo:
             proof, matrix = todo.pop()
@@ -363,8 +368,9 @@ def _off_diagonal(
     matrix: Matrix, first_rows: NDArray[np.bool_], first_columns: NDArray[np.bool_]
 ) -> tuple[Matrix, Matrix]:
     """Keep of a matrix what lies above the second block, and what lies below the first, in place."""
-    if first_rows.shape != matrix.shape[:1] or first_columns.shape != matrix.shape[1:]:
-        raise BrokenStepError("the parts do not share out every row and column")
+    m, n = matrix.shape
+    _require_array("first_rows", first_rows, np.bool_, m)
+    _require_array("first_columns", first_columns, np.bool_, n)
     entries = matrix.tocoo()
     blocks = []
     for side in (True, False):
@@ -372,6 +378,13 @@ def _off_diagonal(
         places = entries.row[inside], entries.col[inside]
         blocks.append(sparse.csr_array((entries.data[inside], places), shape=matrix.shape))
     return blocks[0], blocks[1]
+
+
+def _require_array(name: str, values: object, dtype: type[np.generic], size: int | None = None) -> None:
+    """Check that an array of a step is a plain one of the dtype and size."""
+    fault = array_fault(name, values, dtype, size)
+    if fault:
+        raise BrokenStepError(fault)
 
 
 def _require_product(block: Matrix, row: int, column: int) -> None:
@@ -419,9 +432,15 @@ class LinesOf:
             del self._lines[other][line]
 
 
+def summed(matrix: Any) -> Matrix:
+    """Copy a matrix to csr, each entry stored once; its type stays."""
+    entries = sparse.csr_array(matrix, copy=True)
+    entries.sum_duplicates()
+    return entries
+
+
 def sparse_matrix(matrix: Any) -> Matrix:
     """Copy a 0/+-1 matrix to int64 csr without stored zeros."""
-    entries = sparse.csr_array(matrix).astype(np.int64)
-    entries.sum_duplicates()
+    entries = summed(matrix).astype(np.int64)
     entries.eliminate_zeros()
     return entries

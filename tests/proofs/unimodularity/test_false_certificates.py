@@ -274,9 +274,16 @@ def pivot(matrix, row, column) -> Pivot:
     return Pivot(row, column, leaf(pivoted(sparse_matrix(matrix), row, column)))
 
 
+def stored_in_parts(*parts) -> sparse.csr_array:
+    """Give a matrix of one entry that is stored as a sum."""
+    return sparse.csr_array((np.array(parts), np.zeros(len(parts), dtype=np.int64), [0, len(parts)]), shape=(1, 1))
+
+
 TRUE_PROOFS = {
     "a leaf": (TRIANGLE, COLOURED),
     "a sparse matrix": (sparse.csr_array(TRIANGLE), COLOURED),
+    "an entry 1 as 2 - 1": (stored_in_parts(2, -1), leaf([[1]])),
+    "an entry 1 as two halves": (stored_in_parts(0.5, 0.5), leaf([[1]])),
     "a network": (PATHS, TREE),
     "unit lines": (DIAGONAL, peeling([2, 5, 1], [-1, -1, -1], at([0], [0, 1], DIAGONAL))),
     "parallel rows": (PARALLEL, peeling([1], [0], at([0, 2], [0, 1], PARALLEL))),
@@ -291,9 +298,15 @@ TRUE_PROOFS = {
 
 DENSE = ODD_CYCLE
 TWICE = np.array([[1, 1], [1, -1]])
+MINUS = np.array([-1, 0], dtype=np.int8)
 FALSE_PROOFS = {
     "another entry": (2 * TRIANGLE, COLOURED, "the matrix has an entry other than 0, 1, -1"),
     "another entry, sparse": (sparse.csr_array(2 * TRIANGLE), COLOURED, "the matrix has an entry other than 0, 1, -1"),
+    "an entry 2 as 1 + 1": (
+        stored_in_parts(1, 1),
+        peeling([0], [-1], leaf(np.zeros((0, 1), dtype=np.int64))),
+        "the matrix has an entry other than 0, 1, -1",
+    ),
     "colourings of another matrix": (DENSE, COLOURED, "the colourings are about another matrix"),
     "a leaf that is none": (
         ODD_CYCLE,
@@ -303,6 +316,17 @@ FALSE_PROOFS = {
     "a network of another matrix": (-PATHS, TREE, "row 0 is not the path"),
     "a line twice": (DIAGONAL, peeling([2, 2], [-1, -1], at([0, 1], [0, 1, 2], DIAGONAL)), "Peeling: line 2"),
     "a line that is none": (DIAGONAL, peeling([6], [-1], leaf(DIAGONAL)), "Peeling: line 6 is not there"),
+    "lines as a list": (DIAGONAL, Peeling([0], np.array([-1]), leaf(DIAGONAL)), "Peeling: lines: expected a one-dim"),
+    "partners that are no integers": (
+        DIAGONAL,
+        Peeling(np.array([1]), np.array([-1.0]), at([0, 2], [0, 1, 2], DIAGONAL)),
+        "Peeling: partners: expected a one-dimensional int64 array, got ndarray of float64",
+    ),
+    "a line without partner": (
+        DIAGONAL,
+        peeling([1, 2], [-1], at([0], [0, 1, 2], DIAGONAL)),
+        "Peeling: partners: expected 2 entries, got 1",
+    ),
     "a full line": (DENSE, peeling([0], [-1], at([1, 2], [0, 1, 2], DENSE)), "Peeling: line 0 has more"),
     "a column as partner of a row": (
         DENSE,
@@ -324,12 +348,22 @@ FALSE_PROOFS = {
     "a row without block": (
         DIAGONAL,
         blocks([0, 0], [0, 0, 0], leaf(DIAGONAL[:2])),
-        "Blocks: the blocks do not number every row",
+        "Blocks: row_block: expected 3 entries, got 2",
     ),
     "a column without block": (
         DIAGONAL,
         blocks([0, 0, 0], [0, 0, 0, 0], leaf(DIAGONAL)),
-        "Blocks: the blocks do not number every row",
+        "Blocks: column_block: expected 3 entries, got 4",
+    ),
+    "blocks of 32 bits": (
+        DIAGONAL,
+        Blocks(np.zeros(3, dtype=np.int32), np.zeros(3, dtype=np.int64), (leaf(DIAGONAL),)),
+        "Blocks: row_block: expected a one-dimensional int64 array, got ndarray of int32",
+    ),
+    "columns in blocks of 32 bits": (
+        DIAGONAL,
+        Blocks(np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.int32), (leaf(DIAGONAL),)),
+        "Blocks: column_block: expected a one-dimensional int64 array, got ndarray of int32",
     ),
     "a negative block": (
         DIAGONAL,
@@ -388,17 +422,32 @@ FALSE_PROOFS = {
     "parts without a row": (
         LOWER,
         replace(TWO, first_rows=marked(1, 0)),
-        "TwoSum: the parts do not share out",
+        "TwoSum: first_rows: expected 3 entries, got 2",
     ),
     "parts with a row too many": (
         LOWER,
         replace(TWO, first_rows=marked(1, 0, 0, 0)),
-        "TwoSum: the parts do not share out",
+        "TwoSum: first_rows: expected 3 entries, got 4",
     ),
     "parts with a column too many": (
         LOWER,
         replace(TWO, first_columns=marked(1, 1, 0, 0)),
-        "TwoSum: the parts do not share out",
+        "TwoSum: first_columns: expected 3 entries, got 4",
+    ),
+    "parts marked by -1, whose complement is nothing": (
+        TWICE,
+        TwoSum(MINUS, MINUS, 1, 0, leaf([[1], [1]]), leaf([[-1, 1]])),
+        "TwoSum: first_rows: expected a one-dimensional bool array, got ndarray of int8",
+    ),
+    "columns marked by -1": (
+        TWICE,
+        TwoSum(MINUS.astype(bool), MINUS, 1, 0, leaf([[1], [1]]), leaf([[-1, 1]])),
+        "TwoSum: first_columns: expected a one-dimensional bool array, got ndarray of int8",
+    ),
+    "3-sum of parts marked by numbers": (
+        WHOLE,
+        replace(TRUE_PROOFS["a 3-sum"][1], first_rows=np.array([-1, -1, 0, 0])),
+        "ThreeSum: first_rows: expected a one-dimensional bool array, got ndarray of int64",
     ),
     "a 3-sum without corner": (
         WHOLE,
@@ -441,6 +490,12 @@ def test_proofs_are_accepted(matrix, proof):
 )
 def test_verdicts_name_the_steps(name, steps):
     assert Certificate(*TRUE_PROOFS[name]).check().reason == steps
+
+
+def test_checks_leave_the_matrix_as_it_is():
+    matrix = stored_in_parts(2, -1)
+    assert Certificate(matrix, leaf([[1]])).check()
+    assert matrix.data.tolist() == [2, -1]
 
 
 @pytest.mark.parametrize(("matrix", "proof", "reason"), FALSE_PROOFS.values(), ids=FALSE_PROOFS)
