@@ -49,7 +49,7 @@ from ipforest.maxflow.checkpoint import pack, read_subproblems, unpack, write_su
 from ipforest.maxflow.network import TUNING, Lambda, Tuning
 from ipforest.maxflow.parametric_cut import Halves, ParametricCut, Subproblem, resolve
 from ipforest.maxflow.presolve import presolve, restore_flow, restore_row_order
-from ipforest.maxflow.single_cut import complete_flow, dual_bound
+from ipforest.maxflow.single_cut import complete_flow, dual_bound, require_range
 from ipforest.progress import ProgressCallback, silent
 from ipforest.rational import exact_sum, nonnegative_fraction
 from ipforest.results import BudgetResult, DualFlow, Mixture, Pruning, PruningResult, Status
@@ -260,6 +260,7 @@ class PruningPath:
             )
         index = bisect_right(self.breakpoints, exact)
         scaled = Lambda(*self.instance.scaled_lambda(exact))
+        require_range(self.instance, scaled)
         flow = complete_flow(self.instance, scaled, self.flow.at(self.instance, scaled))
         return PruningResult.of(
             self.pruning_at(index),

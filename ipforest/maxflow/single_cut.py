@@ -91,7 +91,14 @@ def dual_bound(instance: PruningInstance, flow: DualFlow) -> Fraction:
     return instance.error_unit * Fraction(at_the_roots - surplus, flow.q)
 
 
-def _network(instance: PruningInstance, lam: Lambda, start: DualFlow | None) -> tuple[ReducedProblem, Network]:
+def require_range(instance: PruningInstance, lam: Lambda) -> None:
+    """Require that no flow at a lambda can leave the integers of the kernels.
+
+    Raises
+    ------
+    OverflowError
+        Gains or costs at this lambda reach 2^62 in integer units.
+    """
     gains = lam.q * exact_sum(np.abs(instance.gain))
     costs = lam.p * (exact_sum(instance.acquisition_cost) + exact_sum(instance.split_cost))
     if gains + costs >= INT64_SAFE:
@@ -99,6 +106,10 @@ def _network(instance: PruningInstance, lam: Lambda, start: DualFlow | None) -> 
             f"lam: expected gains and costs below 2^62 in integer units, got 2^{gains.bit_length()} and "
             f"2^{costs.bit_length()} at this lambda; use a lambda, prices or a resolution of fewer digits"
         )
+
+
+def _network(instance: PruningInstance, lam: Lambda, start: DualFlow | None) -> tuple[ReducedProblem, Network]:
+    require_range(instance, lam)
     reduced = presolve(instance, TWIN_SHARE_OF_ONE_CUT)
     network = build_network(
         reduced.parent, reduced.gain, reduced.split_cost, reduced.indptr, reduced.indices, reduced.cost

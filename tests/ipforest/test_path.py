@@ -1,4 +1,5 @@
 import logging
+import warnings
 from bisect import bisect_right
 from fractions import Fraction
 from itertools import pairwise
@@ -469,6 +470,15 @@ def two_roots(first_gain: int, second_gain: int, cost: int) -> PruningInstance:
 def test_numbers_beyond_64_bits_are_refused_with_their_sizes():
     with pytest.raises(OverflowError, match=r"instance: expected gain x cost of every piece of the path below 2\^62"):
         prune_path(two_roots(2**40 + 1, 2**40, 2**40 + 1))
+
+
+@pytest.mark.parametrize("lam", [Fraction(1, 10**30), Fraction(10**30), Fraction(10**30, 10**30 - 1)])
+def test_a_lambda_beyond_64_bits_is_refused_before_anything_overflows(lam):
+    path = prune_path(two_roots(3, 2, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(OverflowError, match=r"lam: expected gains and costs below 2\^62"):
+            path.result(lam)
 
 
 def test_a_common_divisor_makes_large_numbers_small():
