@@ -13,6 +13,7 @@ prices              fingerprint of the price list: prices, groups, fees
 loss, split_cost    how the instance counts errors and tests
 pruning             fingerprint of the pruning that was taken
 budget              the budget it was taken for, if there was one
+max_cost            what no example may pay more than, if there was such a cap
 file NAME           SHA-256 of a file written beside the certificate
 =================== =================================================================
 
@@ -35,7 +36,7 @@ from numpy.typing import NDArray
 from ipforest._records import json_object
 from ipforest.instance import PruningInstance
 from ipforest.rational import nonnegative_fraction
-from ipforest.results import BudgetResult, Pruning, PruningResult
+from ipforest.results import BudgetResult, Pruning, PruningResult, Status
 from proofs.certificates.optimality import evaluate
 from proofs.certificates.path_file import PathCertificate
 from proofs.certificates.pruning_file import OptimalityCertificate
@@ -59,6 +60,7 @@ def provenance(
     split_cost: object = 0,
     result: Result | None = None,
     files: Iterable[Path] = (),
+    max_cost: object | None = None,
 ) -> dict[str, str]:
     """Describe what an instance and its pruning are made of, for `write_certificate` and `write_path_certificate`.
 
@@ -74,6 +76,8 @@ def provenance(
         The pruning that was taken.
     files : iterable of Path, optional
         Files written beside the certificate.
+    max_cost : number, optional
+        The cap that was held.
 
     Returns
     -------
@@ -90,6 +94,8 @@ def provenance(
         entries["pruning"] = fingerprint_of_pruning(result.pruning)
     if isinstance(result, BudgetResult):
         entries["budget"] = str(result.budget)
+    if max_cost is not None:
+        entries["max_cost"] = str(nonnegative_fraction(max_cost, "max_cost"))
     return entries | {f"{FILE}{file.name}": fingerprint_of_file(file) for file in files}
 
 
@@ -165,15 +171,20 @@ def verify_origin(
     again = PruningInstance.from_forest(forest, examples, costs, loss, split_cost=split_cost)
     if again.fingerprint() != certificate.instance_sha256:
         return refuse("instance: the model, examples and prices given make another one than the certificate is about")
-    return accept("the model, examples and prices given make the instance")
+    split = f" and a split cost of {given['split_cost']}" if Fraction(given["split_cost"]) else ""
+    return accept(f"the model, examples and prices given make the instance, counted by {loss}{split}")
 
 
 def verify_result(certificate: Certificate, result: Result) -> Verdict:
-    """Verify that a result states the numbers of its pruning, and that this is what the certificate was written for.
+    """Verify that a result states the numbers of its pruning, and claims no more of them than is true.
+
+    The prunings that a certificate knows refute a bound above them. A lower bound may be true and yet more than the
+    certificate proves, as of a search that branches; the verdict says so.
 
     Parameters
     ----------
     certificate : OptimalityCertificate or PathCertificate
+        That is accepted by its own ``check``.
     result : PruningResult or BudgetResult
 
     Returns
@@ -184,9 +195,10 @@ def verify_result(certificate: Certificate, result: Result) -> Verdict:
     found = evaluate(certificate.instance, result.pruning.kept)
     if isinstance(found, str):
         return refuse(f"result: {found}")
+    budget = _stated_budget(certificate)
     expected = dict(zip(("error", "cost"), found, strict=True))
     if isinstance(result, BudgetResult):
-        expected["budget"] = _number(certificate.provenance.get("budget", str(result.budget)))
+        expected["budget"] = budget = result.budget if budget is None else budget
     else:
         expected["objective"] = found[0] + result.lam * found[1]
     if isinstance(certificate, OptimalityCertificate):
@@ -194,7 +206,65 @@ def verify_result(certificate: Certificate, result: Result) -> Verdict:
     for name, number in expected.items():
         if getattr(result, name) != number:
             return refuse(f"result: its {name} should be {number}, not {getattr(result, name)}")
-    return _verify_pruning("result", certificate, result.pruning.kept)
+    verdict = _verify_pruning("result", certificate, result.pruning.kept, budget)
+    if not verdict:
+        return verdict
+    if isinstance(result, BudgetResult):
+        fault = _bound_fault(certificate, result) or _mixture_fault(certificate, result)
+        proved = bound_within(certificate, result.budget)
+        more = f"; its bound {float(result.bound):.6g} is more than is proved here" if result.bound > proved else ""
+    else:
+        fault, more = _objective_fault(certificate, result), ""
+    return refuse(f"result: {fault}") if fault else accept(verdict.reason + more)
+
+
+def _objective_fault(certificate: Certificate, result: PruningResult) -> str | None:
+    """Say what is claimed of an objective and is not so: the least one is that of a known pruning."""
+    if result.lam < 0:
+        return f"its lam should be at least 0, not {result.lam}"
+    least = min(error + result.lam * cost for cost, error in _known(certificate))
+    if result.bound > least:
+        return f"its bound should be at most {least}, the least objective, not {result.bound}"
+    if result.status == Status.OPTIMAL and result.bound != result.objective:
+        return f"its status should not be optimal, as its bound {result.bound} is not its objective {result.objective}"
+    return None
+
+
+def _bound_fault(certificate: Certificate, result: BudgetResult) -> str | None:
+    """Say what is claimed of the least error within a budget and is not so; known prunings may break a cap."""
+    known = [] if "max_cost" in certificate.provenance else _known(certificate)
+    least = min([result.error, *(error for cost, error in known if cost <= result.budget)])
+    if result.bound > least:
+        return f"its bound should be at most {least}, which a pruning within the budget errs, not {result.bound}"
+    if result.status == Status.OPTIMAL and result.bound != result.error:
+        return f"its status should not be optimal, as its bound {result.bound} is not its error {result.error}"
+    return None
+
+
+def _mixture_fault(certificate: Certificate, result: BudgetResult) -> str | None:
+    """Say what is wrong with a mixture: its weights, a pruning, or what it errs and costs on average."""
+    weights = [weight for weight, _ in result.mixture]
+    if sum(weights) != 1 or any(weight <= 0 for weight in weights):
+        return f"the weights of its mixture should be positive and sum to 1, not {', '.join(map(str, weights))}"
+    error = cost = Fraction(0)
+    for weight, pruning in result.mixture:
+        found = evaluate(certificate.instance, pruning.kept)
+        if isinstance(found, str):
+            return f"its mixture: {found}"
+        error, cost = error + weight * found[0], cost + weight * found[1]
+    for name, number in (("mixture_error", error), ("mixture_cost", cost)):
+        if getattr(result, name) != number:
+            return f"its {name} should be {number}, not {getattr(result, name)}"
+    if cost > result.budget:
+        return f"its mixture_cost should be at most the budget {result.budget}, not {cost}"
+    return None
+
+
+def _known(certificate: Certificate) -> list[tuple[Fraction, Fraction]]:
+    """Return cost and error of the prunings that a certificate is about."""
+    if isinstance(certificate, OptimalityCertificate):
+        return [(certificate.cost, certificate.error)]
+    return list(zip(certificate.path.costs, certificate.path.errors, strict=True))
 
 
 def verify_pruned(certificate: Certificate, forest: Forest, pruned: Forest) -> Verdict:
@@ -217,7 +287,9 @@ def verify_pruned(certificate: Certificate, forest: Forest, pruned: Forest) -> V
         return refuse("pruned: the trees of the forest given are no parts of the model's")
     if fingerprint_of_forest(forest.prune(Pruning(kept))) != fingerprint_of_forest(pruned):
         return refuse("pruned: the forest given is no pruning of the model")
-    return _verify_pruning("pruned", certificate, kept)
+    if None not in (forest.feature_names, pruned.feature_names) and forest.feature_names != pruned.feature_names:
+        return refuse("pruned: the features of the forest given have other names than the model's")
+    return _verify_pruning("pruned", certificate, kept, _stated_budget(certificate))
 
 
 def read_result(text: str) -> Result:
@@ -250,7 +322,7 @@ def _kept_of(forest: Forest, pruned: Forest) -> NDArray[np.bool_] | None:
     return splits[forest.internal_nodes]
 
 
-def _verify_pruning(name: str, certificate: Certificate, kept: NDArray[np.bool_]) -> Verdict:
+def _verify_pruning(name: str, certificate: Certificate, kept: NDArray[np.bool_], budget: Fraction | None) -> Verdict:
     """Compare a pruning with the one that a certificate was written for; say what is proved of it."""
     found = evaluate(certificate.instance, kept)
     if isinstance(found, str):
@@ -263,28 +335,31 @@ def _verify_pruning(name: str, certificate: Certificate, kept: NDArray[np.bool_]
             return refuse(f"{name}: its pruning is not the one that the certificate proves optimal")
         return accept(f"{name}: the pruning proved optimal at lambda {certificate.lam}")
     error, cost = found
-    budget = _number(certificate.provenance.get("budget", str(cost)))
-    if cost > budget:
-        return refuse(f"{name}: its pruning costs {cost}, more than the budget {budget}")
+    limit = cost if budget is None else budget
+    if cost > limit:
+        return refuse(f"{name}: its pruning costs {cost}, more than the budget {limit}")
     return accept(
-        f"{name}: error {float(error):.6g} at cost {float(cost):.6g}; within {float(budget):.6g} no pruning errs less "
-        f"than {float(bound_within(certificate, budget)):.6g}"
+        f"{name}: error {float(error):.6g} at cost {float(cost):.6g}; within {float(limit):.6g} no pruning errs less "
+        f"than {float(bound_within(certificate, limit)):.6g}"
     )
 
 
-def _number(text: str) -> Fraction:
-    return nonnegative_fraction(text, "budget of the certificate")
+def _stated_budget(certificate: Certificate) -> Fraction | None:
+    stated = certificate.provenance.get("budget")
+    return None if stated is None else nonnegative_fraction(stated, "budget of the certificate")
 
 
-def bound_within(certificate: PathCertificate, budget: Fraction) -> Fraction:
-    """Bound the error of any pruning within a budget from below, by the lower hull of the path.
+def bound_within(certificate: Certificate, budget: Fraction) -> Fraction:
+    """Bound the error of any pruning within a budget from below: by one lambda, or by the lower hull of the path.
 
     Raises
     ------
     ValueError
         No pruning costs so little.
     """
-    points = list(zip(certificate.path.costs, certificate.path.errors, strict=True))
+    if isinstance(certificate, OptimalityCertificate):
+        return certificate.objective - certificate.lam * budget
+    points = _known(certificate)
     if budget >= points[0][0]:
         return points[0][1]
     for (dear, low), (cheap, high) in pairwise(points):
@@ -307,7 +382,10 @@ def verify_files(certificate: Certificate, folder: Path) -> Verdict:
         if fingerprint_of_file(folder / name) != stated:
             return refuse(f"{name} beside the certificate is not the file that was written with it")
         there.append(name)
-    return accept(f"{', '.join(there) or 'no file'} beside the certificate as written with it")
+    if not there:
+        return accept("no other file to compare lies beside the certificate")
+    are = "is the file that was" if len(there) == 1 else "are the files that were"
+    return accept(f"beside the certificate, {', '.join(there)} {are} written with it")
 
 
 def _short(value: str) -> str:

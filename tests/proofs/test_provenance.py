@@ -8,7 +8,8 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from ipforest import FeatureCosts, Forest, Pruning, PruningInstance, prune_path, solve, solve_budget
+from ipforest import FeatureCosts, Forest, Pruning, PruningInstance, Status, prune_path, solve, solve_budget
+from ipforest.solvers import BUDGET_SOLVERS, SOLVERS
 from proofs.certificates.path_file import write_path_certificate
 from proofs.certificates.pruning_file import read_certificate, write_certificate
 from proofs.provenance import (
@@ -41,6 +42,8 @@ ORIGIN = (FOREST, EXAMPLES, COSTS, "misclassification")
 AT_LAMBDA = solve(INSTANCE, LAM)
 PATH = prune_path(INSTANCE)
 WITHIN = solve_budget(INSTANCE, BUDGET, method="mip")
+BETWEEN = PATH.at_budget((PATH.costs[-2] + 3 * PATH.costs[-3]) / 4)
+"""Between two breakpoints: a mixture of two, and a bound below the error."""
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +77,16 @@ def test_the_origin_is_recognised(at_lambda, within_budget):
     for certificate in (at_lambda, within_budget, replace(at_lambda, provenance={})):
         assert certificate.check()
         assert verify_origin(certificate, *ORIGIN)
-        assert verify_origin(certificate, FOREST, EXAMPLES.tolist(), COSTS, "misclassification", "0.0")
+        verdict = verify_origin(certificate, FOREST, EXAMPLES.tolist(), COSTS, "misclassification", "0.0")
+        assert verdict.reason == "the model, examples and prices given make the instance, counted by misclassification"
+
+
+def test_the_verdict_on_the_origin_names_the_split_cost(tmp_path):
+    instance = PruningInstance.from_forest(*ORIGIN, split_cost="0.1")
+    write_certificate(tmp_path / "split.cert", instance, solve(instance, LAM), provenance(*ORIGIN, "0.1"))
+    verdict = verify_origin(read_certificate(tmp_path / "split.cert"), *ORIGIN, "0.1")
+    assert verdict
+    assert verdict.reason.endswith("counted by misclassification and a split cost of 1/10")
 
 
 @pytest.mark.parametrize(
@@ -172,6 +184,15 @@ def test_another_pruned_forest_is_refused_by_name(at_lambda, within_budget):
     refused(verify_pruned(at_lambda, own, own), "pruned: kept: expected")
 
 
+def test_a_pruned_forest_of_other_names_is_refused(at_lambda):
+    named = replace(FOREST, feature_names=("a", "b", "c", "d"))
+    own = named.prune(AT_LAMBDA.pruning)
+    swapped = replace(own, feature_names=("b", "a", "d", "c"))
+    refused(verify_pruned(at_lambda, named, swapped), "pruned: the features of the forest given have other names")
+    for forest, pruned in ((named, own), (FOREST, swapped), (named, replace(own, feature_names=None))):
+        assert verify_pruned(at_lambda, forest, pruned)
+
+
 def test_results_are_recognised(at_lambda, within_budget):
     assert verify_result(at_lambda, AT_LAMBDA).reason == "result: the pruning proved optimal at lambda 1/50"
     assert verify_result(within_budget, WITHIN).reason.startswith("result: error ")
@@ -199,8 +220,122 @@ def test_other_results_are_refused_by_name(at_lambda, within_budget):
     refused(verify_result(broken, AT_LAMBDA), "result: instance: ")
 
 
+def budgets():
+    """Return budgets at the breakpoints, between them and beyond."""
+    return [Fraction(0), *PATH.costs, *(cost + Fraction(1, 3) for cost in PATH.costs), Fraction(99)]
+
+
+@pytest.mark.parametrize("method", SOLVERS)
+def test_true_results_at_a_lambda_are_accepted(within_budget, method):
+    path = without(within_budget, "pruning", "budget")
+    for lam in (Fraction(0), LAM, PATH.breakpoints[0], Fraction(9)):
+        result = solve(INSTANCE, lam, method)
+        assert verify_result(path, result), (lam, verify_result(path, result))
+
+
+@pytest.mark.parametrize("method", BUDGET_SOLVERS)
+def test_true_results_within_a_budget_are_accepted(within_budget, method):
+    path = without(within_budget, "pruning", "budget")
+    for budget in budgets():
+        result = solve_budget(INSTANCE, budget, method)
+        verdict = verify_result(path, result)
+        assert verdict, (budget, verdict)
+        proved = result.bound <= bound_within(within_budget, budget)
+        assert verdict.reason.endswith(" is more than is proved here") == (not proved)
+        assert proved or method != "path"
+
+
+def test_results_of_a_search_cut_short_are_accepted(within_budget):
+    path = without(within_budget, "pruning", "budget")
+    for result in (solve_budget(INSTANCE, b, method, time_limit=0) for b in budgets()[:6] for method in ("mip", "lp1")):
+        assert verify_result(path, result), result
+
+
+def test_results_that_hold_a_cap_may_err_more_than_the_path(within_budget):
+    result = solve_budget(INSTANCE, BUDGET, "mip", max_cost=4)
+    assert result.status == Status.OPTIMAL
+    assert result.bound > WITHIN.error
+    capped = replace(within_budget, provenance=provenance(*ORIGIN, result=result, max_cost=4))
+    assert capped.provenance["max_cost"] == "4"
+    assert verify_result(capped, result).reason.endswith(
+        f"; its bound {float(result.bound):.6g} is more than is proved here"
+    )
+    refused(verify_result(without(capped, "max_cost"), result), "result: its bound should be at most ")
+
+
+def test_a_budget_can_be_proved_by_one_lambda(at_lambda):
+    """Within B nothing errs less than objective - lam B."""
+    spent = replace(PATH.at_budget(AT_LAMBDA.cost), lam=LAM)
+    assert spent.pruning == AT_LAMBDA.pruning
+    assert verify_result(at_lambda, spent).reason == "result: the pruning proved optimal at lambda 1/50"
+    loose = {"budget": spent.budget + 1, "status": Status.FEASIBLE}
+    assert not verify_result(at_lambda, replace(spent, **loose, bound=spent.error - LAM)).reason.endswith("here")
+    assert verify_result(at_lambda, replace(spent, **loose, bound=spent.error - LAM / 2)).reason.endswith("here")
+
+
+def stated(pruning, lam, **more):
+    """State the numbers of a pruning at a lambda, and claim that it is optimal."""
+    error, cost = INSTANCE.evaluate(pruning)
+    objective = error + lam * cost
+    claim = {"pruning": pruning, "lam": lam, "objective": objective, "bound": objective, "error": error, "cost": cost}
+    return replace(AT_LAMBDA, **claim | more)
+
+
+def test_false_claims_at_a_lambda_are_refused(within_budget):
+    path = without(within_budget, "pruning", "budget")
+    for pruning in map(PATH.pruning_at, range(len(PATH.errors))):
+        if stated(pruning, LAM).objective > AT_LAMBDA.objective:
+            for status in Status:
+                refused(
+                    verify_result(path, stated(pruning, LAM, status=status)), "result: its bound should be at most "
+                )
+    low = AT_LAMBDA.objective / 2
+    refused(
+        verify_result(path, replace(AT_LAMBDA, bound=low)), "result: its status should not be optimal, as its bound "
+    )
+    assert verify_result(path, replace(AT_LAMBDA, bound=low, status=Status.FEASIBLE))
+    refused(
+        verify_result(path, stated(PATH.pruning_at(0), Fraction(-1))), "result: its lam should be at least 0, not -1"
+    )
+
+
+def test_false_claims_within_a_budget_are_refused(within_budget):
+    path = without(within_budget, "pruning", "budget")
+    roots = dict(zip(("error", "cost"), INSTANCE.evaluate(INSTANCE.roots_only), strict=True))
+    lie = replace(WITHIN, pruning=INSTANCE.roots_only, **roots, bound=roots["error"])
+    for status in Status:
+        refused(verify_result(path, replace(lie, status=status)), "result: its bound should be at most ")
+    assert verify_result(path, BETWEEN)
+    assert BETWEEN.bound < BETWEEN.error
+    optimal = replace(BETWEEN, status=Status.OPTIMAL)
+    refused(verify_result(path, optimal), "result: its status should not be optimal, as its bound ")
+
+
+def test_false_mixtures_are_refused(within_budget):
+    path = without(within_budget, "pruning", "budget")
+    (small, cheap), (large, dear) = BETWEEN.mixture
+
+    def mixed(*mixture, **numbers):
+        return verify_result(path, replace(BETWEEN, mixture=mixture, **numbers))
+
+    weights = "result: the weights of its mixture should be positive and sum to 1, not "
+    refused(mixed(), weights)
+    refused(mixed((small, cheap)), weights)
+    refused(mixed((Fraction(7), cheap)), f"{weights}7")
+    refused(mixed((Fraction(2), cheap), (Fraction(-1), dear)), f"{weights}2, -1")
+    refused(mixed((Fraction(1), cheap), (Fraction(0), dear)), f"{weights}1, 0")
+    refused(mixed((small, dear), (large, cheap)), "result: its mixture_error should be ")
+    for name in ("mixture_error", "mixture_cost"):
+        refused(mixed(*BETWEEN.mixture, **{name: Fraction(-1)}), f"result: its {name} should be ")
+    short = Pruning(cheap.kept[:-1])
+    refused(mixed((small, short), (large, dear)), "result: its mixture: kept: expected")
+    error, cost = INSTANCE.evaluate(dear)
+    whole = mixed((Fraction(1), dear), mixture_error=error, mixture_cost=cost)
+    refused(whole, f"result: its mixture_cost should be at most the budget {BETWEEN.budget}, not {cost}")
+
+
 def test_the_path_bounds_every_budget(within_budget):
-    for budget in (Fraction(0), *PATH.costs, *(cost + Fraction(1, 3) for cost in PATH.costs), Fraction(99)):
+    for budget in budgets():
         best = solve_budget(INSTANCE, budget, method="mip")
         assert bound_within(within_budget, budget) == best.mixture_error <= best.error
     path = replace(within_budget.path, costs=tuple(cost + 1 for cost in PATH.costs))
@@ -214,13 +349,16 @@ def test_files_beside_the_certificate(at_lambda, tmp_path):
     (tmp_path / "model").write_text("not an entry of a file")
     entries = provenance(*ORIGIN, files=[tmp_path / "a.txt", tmp_path / "b.txt"])
     certificate = replace(at_lambda, provenance=entries)
-    assert verify_files(certificate, tmp_path).reason == "a.txt, b.txt beside the certificate as written with it"
+    written = "beside the certificate, a.txt, b.txt are the files that were written with it"
+    assert verify_files(certificate, tmp_path).reason == written
     (tmp_path / "a.txt").unlink()
-    assert verify_files(certificate, tmp_path).reason == "b.txt beside the certificate as written with it"
+    assert verify_files(certificate, tmp_path).reason == (
+        "beside the certificate, b.txt is the file that was written with it"
+    )
     (tmp_path / "b.txt").write_text("c")
     refused(
         verify_files(certificate, tmp_path), "b.txt beside the certificate is not the file that was written with it"
     )
-    assert verify_files(at_lambda, tmp_path).reason == "no file beside the certificate as written with it"
+    assert verify_files(at_lambda, tmp_path).reason == "no other file to compare lies beside the certificate"
     outside = replace(at_lambda, provenance={"file ../b.txt": "0"})
     refused(verify_files(outside, tmp_path), "'file ../b.txt' is no name of a file beside the certificate")
