@@ -65,7 +65,7 @@ def run(options: Arguments) -> int:
     with progress_bar("ipforest prune", visible=not options.json) as progress:
         path = prune_path(problem.instance, progress=progress)
         result = path.result(lam) if budget is None else _within(options, path, budget, cap, progress)
-    written = [] if directory is None else _write(problem, path, result, directory, options.certificate)
+    written = [] if directory is None else _write(problem, path, result, directory, options)
     if options.json:
         print(result.to_json())
         return DONE
@@ -85,7 +85,7 @@ def _within(
 
 
 def _write(
-    problem: Problem, path: PruningPath, result: BudgetResult | PruningResult, directory: Path, certificate: bool
+    problem: Problem, path: PruningPath, result: BudgetResult | PruningResult, directory: Path, options: Arguments
 ) -> list[str]:
     """Write the files; say what was written and what the certificate proves."""
     from ipforest._files import write_text
@@ -102,8 +102,17 @@ def _write(
         *write_problem(problem, directory),
     ]
     lines = [f"Wrote {', '.join(file.name for file in files)} to {directory}."]
-    origin = provenance(problem.forest, problem.X, problem.costs, problem.loss, problem.split_cost, result, files)
-    if problem.instance.n_triples > LARGE and not certificate:
+    origin = provenance(
+        problem.forest,
+        problem.X,
+        problem.costs,
+        problem.loss,
+        problem.split_cost,
+        result,
+        files,
+        exact_number(options.max_cost, "max-cost"),
+    )
+    if problem.instance.n_triples > LARGE and not options.certificate:
         return [*lines, "The certificate of so large a problem is written with --certificate."]
     if isinstance(result, PruningResult):
         write_certificate(directory / "optimality.cert", problem.instance, result, origin)

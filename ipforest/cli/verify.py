@@ -31,7 +31,10 @@ def add(commands: Subparsers) -> None:
     )
     command.add_argument("certificate", metavar="FILE", help="optimality.cert of `ipforest prune`, or path.cert")
     command.add_argument("--instance", metavar="FILE", help="instance (.npz) that it must be about")
-    add_own_options(command.add_argument_group("what it must have been made from; the instance is made again"))
+    origin = command.add_argument_group("what it must have been made from; the instance is made again")
+    add_own_options(origin)
+    origin.add_argument("--loss", help="loss by which errors must be counted (default: the certificate's)")
+    origin.add_argument("--split-cost", metavar="C", help="what one test must cost (default: the certificate's)")
     command.add_argument("--pruned", metavar="FILE", help="pruned forest that it must be about; needs --model")
     command.add_argument("--result", metavar="FILE", help="result.json that it must be about")
 
@@ -44,8 +47,10 @@ def run(options: Arguments) -> int:
 
     if (options.model is None) != (options.examples is None):
         raise ValueError("--model: expected --model and --examples together, got one of them")
-    if options.model is None and (options.pruned or options.prices):
-        raise ValueError("--model: expected the model and its examples beside --pruned or --prices, got none")
+    if options.model is None and (options.pruned or options.prices or options.loss or options.split_cost):
+        raise ValueError(
+            "--model: expected the model and its examples beside --pruned, --prices, --loss or --split-cost, got none"
+        )
     origin: dict[str, str] = {}
     try:
         certificate = read_certificate(options.certificate)
@@ -83,8 +88,10 @@ def _verdicts(certificate: Any, options: Arguments) -> Iterator[Verdict]:
         yield verify_instance(certificate, PruningInstance.load(options.instance))
     if options.model is not None:
         forest, X, costs, _, _ = own_forest(options)
-        loss = loss_for(certificate.provenance.get("loss"), forest.is_classifier)
-        yield verify_origin(certificate, forest, X, costs, loss, certificate.provenance.get("split_cost", 0))
+        stated = certificate.provenance
+        loss = loss_for(options.loss or stated.get("loss"), forest.is_classifier)
+        split_cost = options.split_cost or stated.get("split_cost", 0)
+        yield verify_origin(certificate, forest, X, costs, loss, split_cost)
     if options.pruned is not None:
         yield verify_pruned(certificate, forest, Forest.from_sklearn(load_model(options.pruned)))
     if options.result is not None:

@@ -22,7 +22,7 @@ def verify(folder, certificate, capsys, **files):
     """Run the command on files of a folder, or others; return the exit code and what it says."""
     options = {"model": "model.skops", "examples": "examples.npz", "prices": "prices.csv", "pruned": "pruned.skops"}
     options |= {"result": "result.json", "instance": "instance.npz"}
-    given = [f"--{name}={files.get(name, folder / file)}" for name, file in options.items()]
+    given = [f"--{name}={value}" for name, value in ({k: folder / file for k, file in options.items()} | files).items()]
     capsys.readouterr()
     code = main(["verify", str(folder / certificate), *given])
     return code, capsys.readouterr().out
@@ -102,6 +102,25 @@ def test_a_forged_origin_does_not_help(folders, capsys, tmp_path):
     assert out.startswith("refused: instance: the model, examples and prices given make another one")
 
 
+def test_loss_and_split_cost_can_be_asked_for(folders, capsys):
+    folder, _ = folders["optimality.cert"]
+    code, out = verify(folder, "optimality.cert", capsys, **{"loss": "misclassification", "split-cost": "0.0"})
+    assert code == 0, out
+    assert "make the instance, counted by misclassification; " in out
+    for name, value in (("loss", "gini"), ("split-cost", "1/2")):
+        code, out = verify(folder, "optimality.cert", capsys, **{name: value})
+        assert code == 1
+        assert out.startswith(f"refused: {name.replace('-', '_')}: the certificate was made with ")
+        assert out.splitlines()[0].endswith(f", the one given is {value}")
+
+
+def test_a_cap_is_part_of_what_is_verified(capsys, tmp_path):
+    folder = prune(tmp_path, "--budget", "1", "--max-cost", "1")
+    code, out = verify(folder, "path.cert", capsys)
+    assert code == 0, out
+    assert "\n  max_cost " in out
+
+
 def test_usage_is_checked(folders, capsys):
     folder, _ = folders["optimality.cert"]
     file = str(folder / "optimality.cert")
@@ -109,7 +128,9 @@ def test_usage_is_checked(folders, capsys):
     assert main(["verify", file, "--pruned", str(folder / "pruned.skops")]) == 2
     assert main(["verify", file, "--result", file]) == 2
     assert main(["verify", str(folder / "absent.cert")]) == 2
-    assert capsys.readouterr().err.count("ipforest: error: ") == 4
+    assert main(["verify", file, "--loss", "gini"]) == 2
+    assert main(["verify", file, "--split-cost", "1"]) == 2
+    assert capsys.readouterr().err.count("ipforest: error: ") == 6
     assert main(["verify", str(folder / "result.json")]) == 1
     assert capsys.readouterr().out.startswith("refused: ")
 
