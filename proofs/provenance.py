@@ -209,13 +209,15 @@ def verify_result(certificate: Certificate, result: Result) -> Verdict:
     verdict = _verify_pruning("result", certificate, result.pruning.kept, budget)
     if not verdict:
         return verdict
-    if isinstance(result, BudgetResult):
-        fault = _bound_fault(certificate, result) or _mixture_fault(certificate, result)
-        proved = bound_within(certificate, result.budget)
-        more = f"; its bound {float(result.bound):.6g} is more than is proved here" if result.bound > proved else ""
-    else:
-        fault, more = _objective_fault(certificate, result), ""
-    return refuse(f"result: {fault}") if fault else accept(verdict.reason + more)
+    if not isinstance(result, BudgetResult):
+        fault = _objective_fault(certificate, result)
+        return refuse(f"result: {fault}") if fault else verdict
+    fault = _bound_fault(certificate, result) or _mixture_fault(certificate, result)
+    if fault:
+        return refuse(f"result: {fault}")
+    if result.bound > bound_within(certificate, result.budget):
+        return accept(f"{verdict.reason}; its bound {float(result.bound):.6g} is more than is proved here")
+    return verdict
 
 
 def _objective_fault(certificate: Certificate, result: PruningResult) -> str | None:
