@@ -101,7 +101,7 @@ def test_a_command_that_goes_on_where_it_stopped(tmp_path: Path, capsys: pytest.
 
 def test_unknown_methods_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["frontier", "iris", "--methods", "luck"]) == 2
-    assert "methods: expected some of CEGB lazy, " in capsys.readouterr().err
+    assert "methods: expected some of 'CEGB lazy', " in capsys.readouterr().err
     assert set(OURS) <= set(METHODS)
 
 
