@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,6 @@ from joblib import Parallel, delayed
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
@@ -54,6 +53,13 @@ UNSTOPPED = ThresholdStopping()
 Loss = Callable[[FloatArray, Array], FloatArray]
 
 
+class Router(Protocol):
+    """Sends examples on by what a stage has seen of them: a regression tree, for instance."""
+
+    def apply(self, X: Array) -> IntArray:
+        """Give the node that each example falls into."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Stage:
     """A model, what it sees, and where examples go on from it.
@@ -65,7 +71,7 @@ class Stage:
         Columns that it sees, those of the stages before included.
     following : ndarray of int64
         Numbers of the stages that follow, by the node of the router that an example falls into; [-1] at a last stage.
-    router : DecisionTreeRegressor, optional
+    router : Router, optional
         Sends examples on by what the stage has seen of them; without one, all go to the same stage.
     sees_before : bool
         Whether the model also sees what the stage numbered one less answers.
@@ -74,7 +80,7 @@ class Stage:
     model: Any
     features: IntArray
     following: IntArray
-    router: DecisionTreeRegressor | None = None
+    router: Router | None = None
     sees_before: bool = False
 
     def outputs(self, X: Array, before: FloatArray | None) -> FloatArray:

@@ -56,14 +56,12 @@ class LookaheadGrower:
             Draws the examples that splits are chosen on, and the features.
         """
         random = np.random.default_rng(seed)
-        n_features = X.shape[1]
         counts = np.eye(n_classes)[labels] * np.asarray(weights)[:, None]
         members, tested, children = [np.flatnonzero(weights)], [(-1, np.nan)], [(-1, -1)]
         node = 0
         while node < len(members):
             rows = members[node]
-            sample = rows if rows.size <= MOST_ROWS else np.sort(random.choice(rows, MOST_ROWS, replace=False))
-            tried = random.permutation(n_features)[:MOST_FEATURES]
+            sample, tried = drawn_for_split(rows, X.shape[1], random)
             feature, threshold = self.best_split(X[sample], counts[sample], tried)
             if feature >= 0:
                 goes_left = X[rows, feature] <= threshold
@@ -105,20 +103,43 @@ class LookaheadGrower:
             -1 where no split reduces the impurity.
         threshold : float
         """
+        own, further, cuts = self._worth(X, counts, tried)
+        best = int(np.argmax(own + further))
+        slack = 1e-12 * float(_gini(counts.sum(axis=0, keepdims=True))[0])
+        return (best, float(cuts[best])) if own[best] + further[best] > slack else (-1, np.nan)
+
+    def best_context(self, X: Array, counts: FloatArray, tried: IntArray) -> tuple[int, float]:
+        """Find the split after which the best further ones are worth most, whatever it is worth by itself.
+
+        Parameters
+        ----------
+        X, counts, tried
+            See `best_split`.
+
+        Returns
+        -------
+        feature : int
+            -1 where no further split reduces the impurity.
+        threshold : float
+        """
+        _, further, cuts = self._worth(X, counts, tried)
+        best = int(np.argmax(further))
+        return (best, float(cuts[best])) if further[best] > 0 else (-1, np.nan)
+
+    def _worth(self, X: Array, counts: FloatArray, tried: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Compute what splits reduce the impurity by, what the best further splits do, and where they cut."""
         cuts = otsu_thresholds(X)
         goes_left = (cuts >= X).astype(np.float64)
         amounts = np.column_stack([counts, np.ones(len(X))])
         whole, left = amounts.sum(axis=0), goes_left.T @ amounts
-        merit = np.full(X.shape[1], -np.inf)
-        merit[tried] = self._reductions(left[tried], whole)
+        own, further = np.full(X.shape[1], -np.inf), np.zeros(X.shape[1])
+        own[tried] = self._reductions(left[tried], whole)
         if len(X) >= self.min_samples_lookahead:
-            for feature in np.flatnonzero(merit > -np.inf):
+            for feature in np.flatnonzero(own > -np.inf):
                 both = goes_left.T @ (amounts * goes_left[:, [feature]])
                 for side, of_side in ((both, left[feature]), (left - both, whole - left[feature])):
-                    merit[feature] += max(0.0, float(self._reductions(side, of_side).max()))
-        best = int(np.argmax(merit))
-        slack = 1e-12 * float(_gini(whole[None, :-1])[0])
-        return (best, float(cuts[best])) if merit[best] > slack else (-1, np.nan)
+                    further[feature] += max(0.0, float(self._reductions(side, of_side).max()))
+        return own, further, cuts
 
     def _reductions(self, left: FloatArray, whole: FloatArray) -> FloatArray:
         """Compute what each split reduces the impurity by, -inf where a side has too few examples; counts come last."""
@@ -126,6 +147,25 @@ class LookaheadGrower:
         reduced = _gini(whole[None, :-1]) - _gini(left[:, :-1]) - _gini(right[:, :-1])
         enough = np.minimum(left[:, -1], right[:, -1]) >= self.min_samples_leaf
         return np.where(enough, reduced, -np.inf)
+
+
+def drawn_for_split(rows: IntArray, n_features: int, random: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """Draw the examples of a node that its split is chosen on, and the features that it is chosen from.
+
+    Parameters
+    ----------
+    rows : ndarray of int64
+        The examples of the node.
+    n_features : int
+    random : Generator
+
+    Returns
+    -------
+    sample, tried : ndarray of int64
+        At most `MOST_ROWS` and `MOST_FEATURES`.
+    """
+    sample = rows if rows.size <= MOST_ROWS else np.sort(random.choice(rows, MOST_ROWS, replace=False))
+    return sample, random.permutation(n_features)[:MOST_FEATURES]
 
 
 def _gini(counts: FloatArray) -> FloatArray:

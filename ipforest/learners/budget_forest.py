@@ -10,6 +10,7 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import TargetEncoder
@@ -31,6 +32,7 @@ from ipforest.growing import (
 )
 from ipforest.instance import PruningInstance
 from ipforest.learners.averaged_trees import LEAF_SIZES, AveragedTrees, last_before_rise
+from ipforest.learners.context_cascades import ContextCascades, PartsByContext
 from ipforest.learners.forest_pruner import Labelled
 from ipforest.learners.joint_frontier import (
     MOST_COST_ROWS,
@@ -66,8 +68,10 @@ class BudgetForest(GrownFrontier):
     is *regrown* on that alone, so each example is judged by all that was bought for it. Where the same units serve all
     examples, what most of them buy is enough: *nested* forests (`AveragedTrees`) on the first 1, 2, 3, ... of these
     units replace one another as an example buys them. One more forest is grown with *lookahead*, blind to prices, and
-    pruned: it finds features that only tell which others matter, such as a context. On validation examples it is learnt
-    when to stop buying. All of that gives one frontier of cost and error.
+    pruned: it finds features that only tell which others matter. Where one of these is a *context*, such that forests
+    trained on both its sides apart err clearly less, an example first asks for its context, then for what matters in it
+    (`ContextCascades`). On validation examples it is learnt when to stop buying. All of that gives one frontier of cost
+    and error.
 
     Parameters
     ----------
@@ -98,7 +102,8 @@ class BudgetForest(GrownFrontier):
         Whether nested forests are tried, unless nobody is stopped: with units in the order of how many examples buy
         them in all the other forests, per price, and with units in the order of their importance there, per price.
     n_lookahead : int, default=20
-        Trees of the forest whose splits look one level ahead (`LookaheadGrower`); 0 to grow none.
+        Trees of the forest whose splits look one level ahead (`LookaheadGrower`); 0 to grow none, and to seek no
+        contexts.
     loss : {"gini", "entropy", "misclassification"}, default="gini"
         What the nodes of a pruning lose; see `ipforest.losses.node_errors`.
     stopping, feature_costs, groups, group_fees, budget, max_cost, validation_fraction
@@ -180,11 +185,14 @@ class BudgetForest(GrownFrontier):
     def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
         members = [*super()._train(training, validation, random)]
         yield from members
-        if self.nested and self._stops and self._seller().paid_units():
+        staged = self.nested and self._stops and bool(self._seller().paid_units())
+        if staged:
             forests = [member.policy.trees for member in members if isinstance(member.policy, TreesInOrder)]
             yield from self._nested_forests([*forests], training, validation, random)
         if self.n_lookahead:
             yield from (self._member(trees, validation) for trees in self._looking_ahead(training, random))
+        if self.n_lookahead and staged:
+            yield from self._context_cascades(training, validation, random)
 
     def _nested_forests(
         self, forests: Sequence[Any], training: Labelled, validation: Labelled, random: Any
@@ -199,16 +207,34 @@ class BudgetForest(GrownFrontier):
             columns = feature_sets([units[:n] for n in stage_sizes(n_units)], seller)
             cascades.append([np.sort(features) for features in columns])
         distinct = {features.tobytes(): features for sets in cascades for features in sets}
-        seeds = [int(random.randint(2**31)) if features.size else None for features in distinct.values()]
-        trained = Parallel(n_jobs=self.n_jobs)(
-            delayed(self._trained_on)(features, training.X[:, features], training.y, training.weight, seed)
-            for features, seed in zip(distinct.values(), seeds, strict=True)
-        )
+        everybody = np.arange(training.y.size)
+        trained = self._models([(features, everybody) for features in distinct.values()], training, random)
         models = dict(zip(distinct, trained, strict=True))
         for sets in cascades:
             stages = stages_in_order([models[features.tobytes()] for features in sets], sets)
             policy = StagesInOrder(stages, self.costs_, self.max_cost)
             yield self._staged_member(policy, validation, self.stopping)
+
+    def _context_cascades(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
+        """Train cascades that ask for contexts first, where contexts are found."""
+        forest = RandomForestClassifier(self.n_estimators, random_state=0)
+        whole = PartsByContext(training, self._lookahead_grower, forest, self._leaf_sizes).part()
+        if whole.sides:
+            plans = ContextCascades(whole, self._seller())
+            for stages in plans.stages(self._models(plans.wanted, training, random)):
+                policy = StagesInOrder(stages, self.costs_, self.max_cost)
+                yield self._staged_member(policy, validation, self.stopping)
+
+    def _models(self, wanted: Sequence[tuple[IntArray, IntArray]], training: Labelled, random: Any) -> list[Any]:
+        """Train a model for each pair of features and training examples, several at once."""
+        seeds = [int(random.randint(2**31)) if features.size else None for features, _ in wanted]
+        models: list[Any] = Parallel(n_jobs=self.n_jobs)(
+            delayed(self._trained_on)(
+                features, training.X[np.ix_(rows, features)], training.y[rows], training.weight[rows], seed
+            )
+            for (features, rows), seed in zip(wanted, seeds, strict=True)
+        )
+        return models
 
     def _trained_on(self, features: IntArray, X: Array, y: Array, weight: FloatArray, seed: int | None) -> Any:
         """Train averaged trees on some features, class shares in place of categories; on none, a constant."""
@@ -221,6 +247,10 @@ class BudgetForest(GrownFrontier):
         shares = FrozenEstimator(TargetEncoder().fit(X[:, categories], y))
         model = make_pipeline(make_column_transformer((shares, categories), remainder="passthrough"), trees)
         return model.fit(X, y, averagedtrees__sample_weight=weight)
+
+    @property
+    def _lookahead_grower(self) -> LookaheadGrower:
+        return LookaheadGrower(max(self._leaf_sizes[0], PRICED_LEAF))
 
     @property
     def _leaf_sizes(self) -> Sequence[int]:
@@ -278,7 +308,7 @@ class BudgetForest(GrownFrontier):
 
     def _looking_ahead(self, training: Labelled, random: Any) -> Iterator[Forest]:
         """Grow a forest with lookahead, and prune it."""
-        grower = LookaheadGrower(max(self._leaf_sizes[0], PRICED_LEAF))
+        grower = self._lookahead_grower
         labels = np.searchsorted(self.classes_, training.y)
 
         def grow(drawn: FloatArray, seed: int) -> GrownTree:
