@@ -20,8 +20,9 @@ from ipforest.learners.forest_pruner import Labelled
 from ipforest.learners.scores import soft_error
 from ipforest.session import Seller, Unit
 
-BETTER_APART = 0.9
-"""Examples are parted where forests trained on both parts err so much less out of bag than one trained on all."""
+BETTER_APART, SURE = 0.9, 2
+"""Examples are parted where forests trained on both parts err so much less out of bag than one trained on all, and by
+so many standard errors."""
 
 SMALLEST_PART = 100
 """Training examples that a part has at least, some of each class."""
@@ -57,8 +58,8 @@ class Part:
 class PartsByContext:
     """Part examples by features that may tell nothing of the class, and yet tell which other features do.
 
-    The feature and its threshold are those of `LookaheadGrower`. Examples are parted while forests trained on both
-    parts err less out of bag than one trained on all.
+    The feature and its threshold are those of `LookaheadGrower.best_context`. Examples are parted while forests trained
+    on both parts err clearly less out of bag than one trained on all.
 
     Parameters
     ----------
@@ -105,9 +106,15 @@ class PartsByContext:
         if not all(self._is_enough(rows[side]) for side in (goes_left, ~goes_left)):
             return
         sides = self._whole(rows[goes_left]), self._whole(rows[~goes_left])
-        apart = sum(float(self._data.weight[side.rows] @ side.errors) for side in sides)
-        if apart < BETTER_APART * float(self._data.weight[rows] @ part.errors):
+        apart = np.empty(rows.size)
+        apart[goes_left], apart[~goes_left] = (side.errors for side in sides)
+        if self._is_better(apart, part.errors, self._data.weight[rows]):
             part.context, part.threshold, part.sides = feature, threshold, sides
+
+    def _is_better(self, apart: FloatArray, together: FloatArray, weight: FloatArray) -> bool:
+        gain = weight * (together - apart)
+        by_luck = SURE * float(gain.std()) * np.sqrt(gain.size)
+        return bool(gain.sum() > max((1 - BETTER_APART) * float(weight @ together), by_luck))
 
     def _is_enough(self, rows: IntArray) -> bool:
         present = np.bincount(self._labels[rows], minlength=self._counts.shape[1])
