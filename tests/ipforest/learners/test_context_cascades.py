@@ -164,11 +164,11 @@ def fitted() -> BudgetForest:
 
 def test_the_first_cascade_serves_one_context_and_lets_the_others_go(fitted: BudgetForest) -> None:
     X, y, context = behind_contexts(1000, seed=1)
-    cascades = routed(fitted)
-    assert len(cascades) > 1
-    sessions = Sessions(cascades[0], fitted._seller(), y.size)
+    cascade = routed(fitted)[0]
+    asks = cascade.stages[1]
+    sessions = Sessions(cascade, fitted._seller(), y.size)
     sessions.see(X)
-    served = context == cascades[0].stages[1].features[0]
+    served = asks.following[(context == asks.features[0]).astype(int)] != END
     assert set(sessions.paid[~served]) == {1.0}
     assert set(sessions.paid[served]) == {15.0}
     wrong = sessions.labels(sessions.outputs) != y
