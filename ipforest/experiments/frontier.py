@@ -357,7 +357,7 @@ BEST: dict[str, Callable[[str], bool]] = {
     "best of others": lambda method: method not in OURS,
     "best of ours": lambda method: method in OURS,
 }
-"""Chosen on validation, seed by seed and budget by budget."""
+"""Chosen on validation, seed by seed and budget by budget: of equal errors, up to rounding, the cheapest."""
 
 
 def with_best(records: Sequence[Record]) -> list[Record]:
@@ -370,7 +370,7 @@ def with_best(records: Sequence[Record]) -> list[Record]:
         for name, belongs in BEST.items():
             members = [record for record in group if record["method"] in METHODS and belongs(record["method"])]
             if members:
-                key = min(members, key=lambda record: (record["validation_error"], record["validation_cost"]))
+                key = min(members, key=lambda record: (round(record["validation_error"], 9), record["validation_cost"]))
                 chosen.append({**key, "method": name})
     return [*records, *chosen]
 

@@ -50,6 +50,14 @@ def test_the_best_are_chosen_on_validation_and_compared_seed_by_seed() -> None:
     assert len(figure.axes) == 1
 
 
+def test_of_equal_validation_errors_the_cheapest_is_best_whatever_the_last_bit() -> None:
+    dear = record("CEGB lazy", 0, 1.0, 0.1 + 0.2, 0.5) | {"validation_cost": 2.0}
+    cheap = record("BudgetRF", 0, 1.0, 0.3, 0.4) | {"validation_cost": 1.0}
+    for records in ([dear, cheap], [cheap | {"validation_error": 0.1 + 0.2}, dear | {"validation_error": 0.3}]):
+        (best,) = [line for line in frontier.with_best(records) if line["method"] == "best of others"]
+        assert best["error"] == 0.4
+
+
 def test_areas_and_ranks_are_averaged_over_data_sets() -> None:
     errors = {"CEGB lazy": (0.2, 0.4), "BudgetRF": (0.4, 0.4), "BudgetBoost": (0.1, 0.3), "k best, forest": (0.5, 0.5)}
     records = [
