@@ -23,8 +23,10 @@ def add(commands: Subparsers) -> None:
     command = add_command(
         commands, "crosscheck", run, "Solve random forests by every method and compare in exact arithmetic."
     )
-    command.add_argument("--instances", type=positive_integer, default=500, metavar="N", help="how many")
-    command.add_argument("--seed", type=seed_number, default=0, help="seed of the instances")
+    command.add_argument(
+        "--instances", type=positive_integer, default=500, metavar="N", help="how many forests (default: 500)"
+    )
+    command.add_argument("--seed", type=seed_number, default=0, help="seed of the forests (default: 0)")
     command.add_argument(
         "--methods",
         nargs="+",
@@ -33,7 +35,7 @@ def add(commands: Subparsers) -> None:
         help="methods to compare (default: all installed)",
     )
     command.add_argument("--replay", metavar="FILE", help="check a problem again that an earlier run saved")
-    command.add_argument("--out", metavar="DIR", help="save a disagreement there (default: here)")
+    command.add_argument("--out", metavar="DIR", help="save a disagreement there (default: the current folder)")
 
 
 def run(options: Arguments) -> int:
