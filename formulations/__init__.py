@@ -31,6 +31,9 @@ w_{k,i}         ``model.w``                       (n_acquisitions,)  1: k is acq
 beta^(t)_{k,i}  ``exact_results.multipliers``     (n_triples,)       dual of w^(t) <= w
 ==============  ================================  =================  ====================================
 
+The papers write one N. Errors may be counted on other examples than costs (in their experiments in-bag and validation
+examples): then the N under e_h is the number of the former, and ``error_unit`` holds it.
+
 The optimal-pruning paper leaves h out of p(h) and writes z_h apart; the models follow BudgetPrune, p(h) includes h.
 """
 

@@ -35,8 +35,8 @@ def build_lp1(specification: ModelSpecification) -> pyo.ConcreteModel:
         & w^{(t)}_{k,i} \le w_{k,i} && \forall k \in K_{t,i}, \forall i, \forall t \\
         & z_h, \ w^{(t)}_{k,i}, \ w_{k,i} \in \{0, 1\}.
 
-    Corollary 4.3 says that the relaxation gives the best pruning within B. That holds where B is the cost of a
-    breakpoint of the path over lambda; between breakpoints a vertex of the relaxation mixes two nested prunings.
+    Corollary 4.3 says that the relaxation gives the best pruning within B. That holds where B is what a pruning costs
+    that is optimal for some lambda; between two such costs a vertex of the relaxation mixes two nested prunings.
 
     Parameters
     ----------

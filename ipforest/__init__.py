@@ -1,4 +1,21 @@
-"""Prune tree ensembles to a feature budget, provably optimally."""
+"""Prune tree ensembles to a feature budget, provably optimally.
+
+Here stand the problem (`Forest`, `FeatureCosts`, `PruningInstance`), what solves it (`solve`, `prune_path`,
+`solve_budget`), their answers, and the estimators to begin with: `BudgetPrune` prunes a random forest,
+`BudgetedClassifier` trains what errs least within a budget. The rest is in
+
+==================  ==================================================================================================
+`ipforest.learners` all estimators of trees: beside those here `BudgetRF`, `GreedyMiser` and the pruning baselines
+`ipforest.cascades` early exit, nested and branching cascades, CSTC and its relatives
+`ipforest.adaptive` a gate between a cheap model and an accurate one
+`ipforest.ensemble` `read`: trees of scikit-learn, LightGBM, XGBoost and CatBoost as arrays; `write`: as models again
+`ipforest.session`  features bought one at a time
+`ipforest.plotting` error against cost, and trees, drawn
+`ipforest.datasets` data sets with prices
+`formulations`      the integer programs as Pyomo models and as plain arrays
+`proofs`            certificates, counterexamples, and what checks them
+==================  ==================================================================================================
+"""
 
 from ipforest import datasets
 from ipforest.cascades.branching import BranchingCascade

@@ -1,8 +1,20 @@
 """Proofs that anyone can check: certificates, counterexamples and the checkers that verify them.
 
 Everything here works with integers and `fractions.Fraction`. A question is answered by an object that carries its
-evidence; its `check` recomputes everything and returns a `Verdict`, accepted or refused with a reason. Modules load on
-first use, so that a checker brings in no solver:
+evidence; its `check` recomputes everything and returns a `Verdict`, accepted or refused with a reason. What is asked:
+
+==================================================  ==================================================================
+`verify_optimality`, `verify_path`                  does this flow prove this pruning, this whole path, optimal?
+`write_certificate`, `write_path_certificate`,      certificates as files; the last two read and verify those of
+`read_certificate`, `verify_certificate_file`       prunings and of paths
+`is_totally_unimodular`                             is a matrix so? a `Certificate` or a `Counterexample`
+`find_network`, `network_certificate`               is it a network matrix? that of a formulation, by construction
+`vertices`, `round_by_threshold`                    all vertices of a small polytope; a fractional point made 0-1
+`crosscheck`, `crosscheck_random`, `replay`         do all methods agree on an instance, on many, on a saved one?
+`prove`, `compile_proof`                            the papers' claims, each examined; the Coq proofs, compiled
+==================================================  ==================================================================
+
+Modules load on first use, so that a checker brings in no solver:
 
 ==================  ==================================================================================================
 `unimodularity`     is a matrix totally unimodular, a network matrix?

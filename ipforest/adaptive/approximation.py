@@ -102,7 +102,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
     budget : number, optional
         What an example may cost on average; without one, the least error counts.
     max_cost : number, optional
-        What no example may pay more than; see `BudgetedEstimator.session`.
+        The most that any one example may pay; see `BudgetedEstimator.session`.
     n_folds : int, default=5
         Folds by which the full model's losses are found on examples that it was not trained on; with 1, on those that
         it was trained on.

@@ -199,7 +199,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
     budget : number, optional
         What an example may cost on average; without one, as much as lowers the error.
     max_cost : number, optional
-        What no example may pay more than.
+        The most that any one example may pay.
     overspend : tuple of numbers, default=(1, 1.5, 2, 3, 5)
         An estimator that has budgets itself is tried at these multiples of the budget: stopping brings the cost down.
     n_folds : int, default=5

@@ -39,7 +39,7 @@ class NestedCascade(StagedEstimator):
     budget : number, optional
         What an example may cost on average; without one, as much as lowers the error.
     max_cost : number, optional
-        What no example may pay more than.
+        The most that any one example may pay.
     n_folds : int, default=5
         See `EarlyExit`.
     validation_fraction : float, default=0.25

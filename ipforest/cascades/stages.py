@@ -122,7 +122,7 @@ class StagesInOrder:
         The first sees nothing; each comes before those that follow it.
     costs : FeatureCosts
     max_cost : number, optional
-        What no example may pay more than.
+        The most that any one example may pay.
     rule : FittedRule
     level : float
         An example goes on while its keenness exceeds this. By default nobody stops.

@@ -43,8 +43,8 @@ def add(commands: Subparsers) -> None:
         metavar=("T", "N"),
         help="trees and examples, of synthetic data; may be repeated (default: a range of sizes)",
     )
-    command.add_argument("--seed", type=seed_number, default=0, help="seed of the synthetic forests")
-    command.add_argument("--out", metavar="DIR", default=".", help="where the CSV goes (default: here)")
+    command.add_argument("--seed", type=seed_number, default=0, help="seed of the synthetic forests (default: 0)")
+    command.add_argument("--out", metavar="DIR", default=".", help="where the CSV goes (default: the current folder)")
 
 
 def run(options: Arguments) -> int:

@@ -1,4 +1,4 @@
-"""The command ``crosscheck``: every method against every other on random forests."""
+"""The command ``crosscheck``: every method against every other on small random problems."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ from ipforest.cli.options import (
 def add(commands: Subparsers) -> None:
     """Describe the command."""
     command = add_command(
-        commands, "crosscheck", run, "Solve random forests by every method and compare in exact arithmetic."
+        commands, "crosscheck", run, "Solve small random problems by every method and compare in exact arithmetic."
     )
-    command.add_argument("--instances", type=positive_integer, default=500, metavar="N", help="how many")
-    command.add_argument("--seed", type=seed_number, default=0, help="seed of the instances")
+    command.add_argument(
+        "--instances", type=positive_integer, default=500, metavar="N", help="how many problems (default: 500)"
+    )
+    command.add_argument("--seed", type=seed_number, default=0, help="seed of the problems (default: 0)")
     command.add_argument(
         "--methods",
         nargs="+",
@@ -33,7 +35,7 @@ def add(commands: Subparsers) -> None:
         help="methods to compare (default: all installed)",
     )
     command.add_argument("--replay", metavar="FILE", help="check a problem again that an earlier run saved")
-    command.add_argument("--out", metavar="DIR", help="save a disagreement there (default: here)")
+    command.add_argument("--out", metavar="DIR", help="save a disagreement there (default: the current folder)")
 
 
 def run(options: Arguments) -> int:

@@ -45,7 +45,9 @@ def add(commands: Subparsers) -> None:
         "over seeds.",
     )
     add_data_options(command)
-    command.add_argument("--budget", metavar="B", help="average cost per example (default: half of the unpruned)")
+    command.add_argument(
+        "--budget", metavar="B", help="average cost per example (default: half of what the whole forest costs)"
+    )
     command.add_argument(
         "--seeds", type=positive_integer, default=3, metavar="N", help="seeds of the comparison (default: 3)"
     )
@@ -56,9 +58,17 @@ def add(commands: Subparsers) -> None:
         "--lambdas", nargs="+", action="extend", metavar="L", help="lambdas of the table (default: a grid of ten)"
     )
     command.add_argument(
-        "--time-limit", type=seconds, default=10.0, metavar="S", help="seconds of branch and bound for the budget"
+        "--time-limit",
+        type=seconds,
+        default=10.0,
+        metavar="S",
+        help="seconds of branch and bound for the budget (default: 10)",
     )
-    command.add_argument("--formulation", metavar="NAME", help="solve the table by HiGHS on this Pyomo model as well")
+    command.add_argument(
+        "--formulation",
+        metavar="NAME",
+        help="solve the prunings of the table by HiGHS, as this Pyomo model (default: min-cut)",
+    )
     add_out_option(command, "comparison.png, comparison.csv, comparison.json, tradeoff.csv and tradeoff.json")
 
 

@@ -48,7 +48,8 @@ def add(commands: Subparsers) -> None:
         run,
         "Train a model within a budget on a table; save it, and say what it buys and how it errs on rows held out. "
         f"{PRUNED} is a random forest, pruned optimally. {CHOSEN} grows with prices, prunes, and stops buying when "
-        "sure; it mostly errs less, and takes longer.",
+        "sure; it mostly errs less, and takes longer. --search, --time-limit, --regression and --trees are for "
+        f"{PRUNED} alone.",
     )
     command.add_argument("--csv", required=True, metavar="FILE", help="table with a header, a row per example")
     command.add_argument("--target", required=True, metavar="COLUMN", help="column to predict")

@@ -30,7 +30,11 @@ def add(commands: Subparsers) -> None:
     command.add_argument("--seeds", type=positive_integer, default=5, metavar="N", help="seeds (default: 5)")
     command.add_argument("--seed", type=seed_number, default=0, help="first seed (default: 0)")
     command.add_argument(
-        "--trees", type=positive_integer, default=100, metavar="T", help="trees of other methods (default: 100)"
+        "--trees",
+        type=positive_integer,
+        default=100,
+        metavar="T",
+        help="trees of the methods that are not ours (default: 100)",
     )
     command.add_argument("--jobs", type=positive_integer, default=1, metavar="N", help="cells at once (default: 1)")
     command.add_argument("--out", metavar="DIR", default="frontier", help="where the files go (default: frontier)")

@@ -83,7 +83,7 @@ def add_search_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--time-limit", type=seconds, default=10.0, metavar="S", help="seconds of branch and bound (default: 10)"
     )
-    command.add_argument("--max-cost", metavar="C", help="what no example may pay more than")
+    command.add_argument("--max-cost", metavar="C", help="the most that any one example may pay")
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ def add(commands: Subparsers) -> None:
     command.add_argument(
         "--rows", type=positive_integer, default=15, metavar="N", help="rows of the table printed (default: 15)"
     )
-    add_out_option(command, "path.png, path.csv, path.json and path.cert, the certificate of every breakpoint")
+    add_out_option(command, "path.png, path.csv, path.json and path.cert (the certificate of all breakpoints)")
 
 
 def run(options: Arguments) -> int:

@@ -19,7 +19,7 @@ from ipforest.cli.options import (
 def add(commands: Subparsers) -> None:
     """Describe the command."""
     command = add_command(commands, "prove", run, "Examine the papers' claims one by one.")
-    command.add_argument("--seed", type=seed_number, default=0, help="seed of the random instances")
+    command.add_argument("--seed", type=seed_number, default=0, help="seed of the random instances (default: 0)")
     add_out_option(command, "claims.md and claims.json")
 
 

@@ -39,14 +39,15 @@ def add(commands: Subparsers) -> None:
     add_problem_options(command)
     goal = command.add_mutually_exclusive_group(required=True)
     goal.add_argument("--budget", metavar="B", help="average cost of an example: the pruning of least error within it")
-    goal.add_argument("--lam", metavar="L", help="errors that a unit of cost is worth")
+    goal.add_argument("--lam", metavar="L", help="lambda: the error rate that a unit of cost is worth")
     add_search_options(command)
     command.add_argument(
         "--certificate", action="store_true", help="write the certificate of a large problem, too (more than 80 MB)"
     )
     add_out_option(
         command,
-        "pruned.skops (a scikit-learn forest), result.json, the certificate, and the model, examples and prices of it",
+        "pruned.skops (a scikit-learn forest), result.json, the certificate, and the model, examples and prices that "
+        "it is about",
     )
 
 
@@ -118,7 +119,8 @@ def _write(
         write_certificate(directory / "optimality.cert", problem.instance, result, origin)
         return [*lines, "optimality.cert proves that no pruning has a smaller error + lambda * cost."]
     write_path_certificate(directory / "path.cert", path, origin)
-    return [
-        *lines,
-        f"path.cert proves the bound: within the budget no pruning errs less than {float(result.bound):.6g}.",
-    ]
+    proved = path.at_budget(result.budget).bound
+    lines.append(f"path.cert proves that within the budget no pruning errs less than {float(proved):.6g}.")
+    if result.bound > proved:
+        lines.append(f"The search raised that bound to {float(result.bound):.6g}, and leaves no certificate of it.")
+    return lines

@@ -23,6 +23,8 @@ def read_model(path: str) -> tuple[Any, Any]:
     from ipforest.base import BudgetedEstimator
     from ipforest.model_files import load_model
 
+    if not Path(path).exists():
+        raise ValueError(f"--model: expected a folder of `ipforest fit` or a model file, found nothing at {path}")
     file = Path(path) / MODEL_FILE if Path(path).is_dir() else Path(path)
     model = load_model(file)
     buyer = model[-1] if isinstance(model, Pipeline) else model

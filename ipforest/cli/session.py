@@ -32,7 +32,7 @@ def add(commands: Subparsers) -> None:
     command.add_argument(
         "--known", nargs="+", action="extend", default=[], metavar="NAME=VALUE", help="values that are free"
     )
-    command.add_argument("--max-cost", metavar="COST", help="what to pay at most")
+    command.add_argument("--max-cost", metavar="COST", help="the most to pay in all")
     command.add_argument("--save", metavar="FILE", help="write the session there at the end, to go on another day")
     command.add_argument("--resume", metavar="FILE", help="go on with a session that --save wrote")
 

@@ -29,7 +29,9 @@ def add(commands: Subparsers) -> None:
         run,
         "Verify a certificate of optimality with integers only; with the files it is about, that it is about them.",
     )
-    command.add_argument("certificate", metavar="FILE", help="optimality.cert of `ipforest prune`, or path.cert")
+    command.add_argument(
+        "certificate", metavar="FILE", help="optimality.cert or path.cert, of `ipforest prune` or `ipforest path`"
+    )
     command.add_argument("--instance", metavar="FILE", help="instance (.npz) that it must be about")
     origin = command.add_argument_group("what it must have been made from; the instance is made again")
     add_own_options(origin)

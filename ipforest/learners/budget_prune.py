@@ -50,9 +50,9 @@ class BudgetPrune(ForestPruner):
     time_limit : number, default=10
         Seconds of branch and bound, for each budget.
     max_cost : number, optional
-        What no example may pay more than. "greedy" and "exact" find a pruning that holds it on the examples for costs,
-        where without a budget it is the only limit; on other examples, and with "path" or ``lam``, what would exceed it
-        is not bought (see `BudgetedEstimator.session`). It cannot stand beside a split cost.
+        The most that any one example may pay. "greedy" and "exact" find a pruning that holds it on the examples for
+        costs, where without a budget it is the only limit; on other examples, and with "path" or ``lam``, what would
+        exceed it is not bought (see `BudgetedEstimator.session`). It cannot stand beside a split cost.
     loss : str, optional
         "misclassification" (default for classifiers), "gini", "entropy", or "squared_error" (default for regressors).
         What is optimised is the mean over the trees of their losses, not the loss of their vote.

@@ -87,7 +87,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
     budget : number, optional
         What an example may cost on average, measured on the validation examples; without one all trees are taken.
     max_cost : number, optional
-        What no example may pay more than; see `BudgetedEstimator.session`.
+        The most that any one example may pay; see `BudgetedEstimator.session`.
     impurity : str or Impurity, default="threshold-pairs"
         "threshold-pairs", "powers", "entropy", "gini", or one of `ipforest.growing`.
     alpha : number or sequence of numbers, default=0

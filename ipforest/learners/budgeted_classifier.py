@@ -40,7 +40,7 @@ class BudgetedClassifier(JointFrontier):
     budget : number, optional
         What an example may cost on average; without one, as much as lowers the error.
     max_cost : number, optional
-        What no example may pay more than.
+        The most that any one example may pay.
     validation_fraction : float or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; with None, the training examples.
     n_jobs : int, optional

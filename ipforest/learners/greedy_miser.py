@@ -128,7 +128,7 @@ class PricedBoosting(BudgetedEstimator):
         What an example may cost on average: the number of rounds of least validation error within it. Without one,
         all rounds.
     max_cost : number, optional
-        What no example may pay more than; see `BudgetedEstimator.session`.
+        The most that any one example may pay; see `BudgetedEstimator.session`.
     validation_fraction : float or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; with None, the training examples.
     random_state : int, RandomState instance or None, default=None

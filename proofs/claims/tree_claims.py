@@ -66,7 +66,7 @@ def greedy_tree_within_the_logarithm(rng: np.random.Generator) -> tuple[Ruling, 
         largest = max(largest, ratio)
         tightest = max(tightest, Decimal(ratio.numerator) / ratio.denominator / bound)
     return Ruling.TRUE, (
-        f"{examined} random tables of 3-10 examples, prices 1-4, against the best of all trees: greedy is dearer in "
+        f"{examined} random tables of 3-10 examples, prices 1-4, against the best of all trees: greedy costs more in "
         f"{worse}, at most {largest} times, never above ln(F(S)/F_min) + 1 (at most {tightest:.2f} of it)"
     )
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -130,7 +131,12 @@ def test_prune_writes_a_forest_and_a_certificate_that_verifies(ipforest, own_for
     whole = Forest.from_sklearn(joblib.load(own_forest / "model.joblib"))
     assert np.array_equal(whole.prune(result.pruning).predict_proba(X), pruned.predict_proba(X))
     assert result.cost <= 4
-    assert f"no pruning errs less than {float(result.bound):.6g}" in printed
+    code, verdict, _ = ipforest("verify", tmp_path / "path.cert", "--result", tmp_path / "result.json")
+    assert code == 0
+    proved = re.search(r"within 4 (no pruning errs less than [\d.]+)", verdict).group(1)
+    assert f"path.cert proves that within the budget {proved}" in printed
+    assert "more than is proved here" in verdict
+    assert f"raised that bound to {float(result.bound):.6g}, and leaves no certificate" in printed
     code, printed, _ = ipforest("verify", tmp_path / "path.cert", "--instance", tmp_path / "instance.npz")
     assert code == 0
     assert printed.startswith("accepted: ")
@@ -547,6 +553,14 @@ def test_models_without_prices_are_refused(own_forest, capsys) -> None:
         arguments = [command, "--model", str(own_forest / "model.joblib")]
         code = main([*arguments, "--csv", "absent.csv"] if command == "predict" else arguments)
         assert_bad_input(code, capsys.readouterr().err, "expected a model with prices", "got RandomForestClassifier")
+
+
+def test_a_model_folder_that_is_not_there_is_said_to_be_missing(tmp_path, capsys) -> None:
+    for command in (["predict", "--csv", "absent.csv"], ["session"]):
+        code = main([*command, "--model", str(tmp_path / "absent")])
+        assert_bad_input(
+            code, capsys.readouterr().err, "--model: expected a folder", f"nothing at {tmp_path / 'absent'}"
+        )
 
 
 def test_one_row_held_out_measures_no_regression(tmp_path, capsys) -> None:
