@@ -39,7 +39,8 @@ def read(model: object) -> Forest | BoostedTrees:
     Returns
     -------
     Forest or BoostedTrees
-        Its predictions are the model's.
+        Its predictions are the model's: those of a classifier or regressor, labels and probabilities or targets. A bare
+        LightGBM or XGBoost Booster with a logistic objective is read as a classifier.
 
     Raises
     ------

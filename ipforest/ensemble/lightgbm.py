@@ -8,7 +8,14 @@ import numpy as np
 
 from ipforest._arrays import Array
 from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.joining import TreeNodes, category_row, join_trees
+from ipforest.ensemble.joining import (
+    TreeNodes,
+    category_row,
+    check_places,
+    classes_of_margins,
+    join_trees,
+    trained_names,
+)
 from ipforest.ensemble.trees import LEAF
 
 LINKS = {
@@ -35,18 +42,21 @@ WORD = 32
 def read_lightgbm(model: Any) -> BoostedTrees:
     """Read a fitted LGBMClassifier, LGBMRegressor or Booster.
 
-    Columns go by their order: LightGBM changes names that have blanks in them.
+    LightGBM writes a blank in a name as an underscore: if a name has one, columns go by their order.
 
     Raises
     ------
     TypeError
-        An objective that is not read, trees that are averaged (random forest mode), or linear trees.
+        An objective that is not read, trees that are averaged (random forest mode), linear trees, or numbers as
+        categories that are not 0, 1, 2, ...
     sklearn.exceptions.NotFittedError
         The estimator is not fitted.
     """
     booster = getattr(model, "booster_", model)
     dump = booster.dump_model()
-    link, scale = _link(str(dump["objective"]))
+    link, scale = _link(str(dump.get("objective", "a function of your own")))
+    for categories in dump["pandas_categorical"] or []:
+        check_places(categories)
     n_margins = int(dump["num_tree_per_iteration"])
     trees = [_nodes(info["tree_structure"]) for info in _checked_trees(dump)]
     fields = join_trees(trees)
@@ -56,7 +66,8 @@ def read_lightgbm(model: Any) -> BoostedTrees:
         dtype=np.dtype(np.float64),
         first_output=(np.arange(len(trees)) % n_margins).astype(np.int32),
         base_score=np.zeros(n_margins),
-        classes=_classes(model, link, n_margins),
+        feature_names=None if "_" in "".join(dump["feature_names"]) else trained_names(dump["feature_names"]),
+        classes=classes_of_margins(model, link, n_margins),
         link=link,
     )
 
@@ -68,12 +79,6 @@ def _link(objective: str) -> tuple[str, float]:
         raise TypeError(f"model: expected an objective of {', '.join(LINKS)}, got {objective}")
     scales = [float(option.removeprefix("sigmoid:")) for option in options if option.startswith("sigmoid:")]
     return LINKS[name], scales[0] if scales else 1.0
-
-
-def _classes(model: Any, link: str, n_margins: int) -> Array | None:
-    if link in ("identity", "log"):
-        return None
-    return np.asarray(getattr(model, "classes_", np.arange(max(2, n_margins))))
 
 
 def _checked_trees(dump: dict[str, Any]) -> list[dict[str, Any]]:
