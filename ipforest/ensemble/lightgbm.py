@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,9 @@ OBJECTIVES = {
     "log": "poisson",
 }
 """Objective that is written for each link."""
+
+SPECIAL = frozenset('",:[]{}')
+"""Characters that LightGBM's names of features have not."""
 
 CATEGORICAL, DEFAULT_LEFT, MISSING_IS_NAN = 1, 2, 8
 WORD = 32
@@ -145,7 +149,7 @@ def write_lightgbm(trees: BoostedTrees) -> Any:
     TypeError
         They are no `BoostedTrees`.
     ValueError
-        A link that LightGBM has not, trees for several outputs at once, or an incomplete round.
+        A link or a name that LightGBM has not, trees for several outputs at once, or an incomplete round.
     """
     from lightgbm import Booster
 
@@ -170,6 +174,13 @@ def lightgbm_text(trees: BoostedTrees) -> str:
         for number, (start, stop) in enumerate(trees, start=n_margins)
     ]
     names = trees.feature_names or tuple(f"Column_{column}" for column in range(trees.n_features))
+    written = ["_".join(name.split()) for name in names]
+    for name, count in Counter(written).items():
+        if not name or count > 1 or SPECIAL.intersection(name):
+            raise ValueError(
+                "trees: expected feature names that differ when blanks are underscores, not empty and without any of "
+                f"{' '.join(sorted(SPECIAL))}, as in LightGBM, got {names[written.index(name)]!r}"
+            )
     header = [
         "tree",
         "version=v4",
@@ -178,7 +189,7 @@ def lightgbm_text(trees: BoostedTrees) -> str:
         "label_index=0",
         f"max_feature_idx={trees.n_features - 1}",
         f"objective={OBJECTIVES[trees.link].format(n_margins=n_margins)}",
-        f"feature_names={' '.join('_'.join(name.split()) for name in names)}",
+        f"feature_names={' '.join(written)}",
         f"feature_infos={' '.join(['[-1e+308:1e+308]'] * trees.n_features)}",
         f"tree_sizes={' '.join(str(len(block)) for block in blocks)}",
         "",

@@ -1,9 +1,11 @@
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+from sklearn.frozen import FrozenEstimator
 
 from ipforest.ensemble import read, write
 
@@ -134,6 +136,20 @@ def test_what_lightgbm_has_not_is_refused() -> None:
     three = read(GradientBoostingClassifier(n_estimators=2).fit(*load_iris(return_X_y=True)))
     with pytest.raises(ValueError, match="trees: expected rounds of 3 trees, one per margin in order"):
         write(three.reordered([1, 0, 2, 3, 4, 5]), "lightgbm")
+
+
+@pytest.mark.parametrize("names", [["a b", "a_b"], ["", "b"], ["a", "b:c"]])
+def test_names_that_lightgbm_has_not_are_refused(names: list[str]) -> None:
+    X = np.random.default_rng(0).random((40, 2))
+    trees = read(GradientBoostingClassifier(n_estimators=2).fit(X, X[:, 0] > 0.5))
+    with pytest.raises(ValueError, match="trees: expected feature names that differ when blanks are underscores"):
+        write(replace(trees, feature_names=tuple(names)), "lightgbm")
+
+
+def test_frozen_models_are_read() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = lightgbm.LGBMClassifier(**SMALL).fit(X, y)
+    np.testing.assert_array_equal(read(FrozenEstimator(model)).predict(X), model.predict(X))
 
 
 def probabilities(trees: Any, X: Any) -> Any:
