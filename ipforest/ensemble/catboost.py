@@ -75,8 +75,9 @@ def _dump(model: Any) -> dict[str, Any]:
 def _nodes(tree: dict[str, Any], features: list[dict[str, Any]], scale: float) -> TreeNodes:
     """Unfold a symmetric tree: test s sets bit s of the leaf's number where the feature exceeds the border."""
     splits = tree["splits"]
-    if any(split["split_type"] != "FloatFeature" for split in splits):
-        raise TypeError(f"model: expected tests of numbers, got {splits}")
+    for split in splits:
+        if split["split_type"] != "FloatFeature":
+            raise TypeError(f"model: expected tests of numbers, got one of categories or text ({split['split_type']})")
     depth = len(splits)
     values = scale * np.array(tree["leaf_values"], dtype=np.float64).reshape(2**depth, -1)
     tested = [features[split["float_feature_index"]] for split in splits]

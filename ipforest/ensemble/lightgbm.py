@@ -56,7 +56,7 @@ def read_lightgbm(model: Any) -> BoostedTrees:
     sklearn.exceptions.NotFittedError
         The estimator is not fitted.
     """
-    booster = getattr(model, "booster_", model)
+    booster = model.booster_ if hasattr(type(model), "booster_") else model
     dump = booster.dump_model()
     link, scale = _link(str(dump.get("objective", "a function of your own")))
     for categories in dump["pandas_categorical"] or []:

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 
 from ipforest.ensemble import read, write
@@ -144,6 +145,12 @@ def test_names_that_lightgbm_has_not_are_refused(names: list[str]) -> None:
     trees = read(GradientBoostingClassifier(n_estimators=2).fit(X, X[:, 0] > 0.5))
     with pytest.raises(ValueError, match="trees: expected feature names that differ when blanks are underscores"):
         write(replace(trees, feature_names=tuple(names)), "lightgbm")
+
+
+@pytest.mark.parametrize("kind", [lightgbm.LGBMClassifier, lightgbm.LGBMRegressor])
+def test_models_that_are_not_fitted_say_so(kind: type) -> None:
+    with pytest.raises(NotFittedError, match="fit"):
+        read(kind())
 
 
 def test_frozen_models_are_read() -> None:

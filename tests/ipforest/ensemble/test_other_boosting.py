@@ -149,6 +149,13 @@ def test_probability_thresholds_and_sums_of_catboost_are_refused() -> None:
         read(model)
 
 
+def test_categories_of_catboost_are_refused() -> None:
+    codes = np.random.default_rng(0).integers(3, size=(200, 1))
+    model = catboost("Classifier", cat_features=[0], one_hot_max_size=5).fit(codes, codes[:, 0] == 1)
+    with pytest.raises(TypeError, match=r"numbers, got one of categories or text \(OneHotFeature\)"):
+        read(model)
+
+
 def categorical_examples() -> tuple[Any, Any]:
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.random(400), rng.integers(2, 9, 400), rng.random(400)])
