@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
+from ipforest._arrays import DAMAGED, one_line
 from ipforest._files import write_file
 
 __all__ = ["load_model", "save_model"]
@@ -57,8 +57,8 @@ def load_model(path: str | Path) -> Any:
     OSError
         The file cannot be opened.
     ValueError
-        It has another suffix or is truncated, or is a skops file with types that neither skops trusts nor this package
-        needs.
+        It has another suffix, is truncated or damaged, or is a skops file with types that neither skops trusts nor this
+        package needs.
     """
     path = Path(path)
     if path.suffix == ".skops":
@@ -80,8 +80,8 @@ def _load_skops(path: Path) -> Any:
         if foreign:
             raise ValueError(f"{foreign[0]}, a type that is neither scikit-learn's nor of this package")
         return io.loads(content, trusted=types)
-    except (BadZipFile, KeyError, ValueError, TypeError, EOFError, NotImplementedError) as problem:
-        raise ValueError(f"{path}: expected a complete model written by skops, got: {problem}") from None
+    except (AttributeError, *DAMAGED) as problem:
+        raise ValueError(f"{path}: expected a complete model written by skops, got: {one_line(problem)}") from None
 
 
 def _load_pickle(path: Path) -> Any:
@@ -89,7 +89,10 @@ def _load_pickle(path: Path) -> Any:
 
     import joblib
 
-    try:
-        return joblib.load(path)
-    except (pickle.UnpicklingError, EOFError, ValueError, KeyError, AttributeError) as problem:
-        raise ValueError(f"{path}: expected a complete file written by joblib.dump, got: {problem}") from None
+    with path.open("rb") as file:
+        try:
+            return joblib.load(file)
+        except (pickle.UnpicklingError, AttributeError, *DAMAGED) as problem:
+            raise ValueError(
+                f"{path}: expected a complete file written by joblib.dump, got: {one_line(problem)}"
+            ) from None

@@ -14,11 +14,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, eye_array, vstack
-from sklearn.base import OneToOneFeatureMixin
 from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.impute import KNNImputer
+from sklearn.impute._iterative import IterativeImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import Normalizer
 
 __all__ = ["input_columns", "source_columns"]
+
+MIXING = (IterativeImputer, KNNImputer, Normalizer, TfidfTransformer)
+"""Transformers that name each output after one input, but compute it from all."""
 
 
 def source_columns(transformer: Any, n_inputs: int) -> npt.NDArray[np.int64]:
@@ -58,7 +64,7 @@ def input_columns(transformer: Any, n_inputs: int) -> csr_array:
     transformer : fitted transformer
         `Pipeline`, `ColumnTransformer` and `FeatureUnion` are followed into their parts. Other transformers are asked
         for the names of their outputs: an output named after inputs (one-hot, polynomial, binned columns) is computed
-        from these, any other (principal components) from all.
+        from these, any other (principal components) from all; so is each of a transformer in `MIXING`.
     n_inputs : int
 
     Returns
@@ -70,7 +76,7 @@ def input_columns(transformer: Any, n_inputs: int) -> csr_array:
     TypeError
         A transformer does not name its outputs.
     """
-    if transformer is None or transformer == "passthrough" or isinstance(transformer, OneToOneFeatureMixin):
+    if transformer is None or transformer == "passthrough":
         return csr_array(eye_array(n_inputs, dtype=bool))
     if isinstance(transformer, Pipeline):
         return _through_steps([step for _, step in transformer.steps], n_inputs)
@@ -100,13 +106,14 @@ def _through_columns(transformer: ColumnTransformer, n_inputs: int) -> csr_array
 
 
 def _column_numbers(transformer: ColumnTransformer, columns: Any, n_inputs: int) -> list[int]:
-    if isinstance(columns, slice):
-        columns = list(range(n_inputs))[columns] if not isinstance(columns.start, str) else columns
     names = list(getattr(transformer, "feature_names_in_", ()))
     if isinstance(columns, str):
         columns = [columns]
     if isinstance(columns, slice):
-        return list(range(names.index(columns.start), names.index(columns.stop) + 1))
+        start, stop = columns.start, columns.stop
+        first = names.index(start) if isinstance(start, str) else start
+        end = names.index(stop) + 1 if isinstance(stop, str) else stop
+        return list(range(n_inputs))[first:end]
     numbers = np.asarray(columns)
     if numbers.dtype == bool:
         return np.flatnonzero(numbers).tolist()
@@ -124,7 +131,8 @@ def _by_output_names(transformer: Any, n_inputs: int) -> csr_array:
     if hasattr(nameless, "feature_names_in_"):
         del nameless.feature_names_in_
     outputs = nameless.get_feature_names_out([f"<<{column}>>" for column in range(n_inputs)])
-    rows = [[int(number) for number in re.findall(r"<<(\d+)>>", str(name))] or range(n_inputs) for name in outputs]
+    inputs = [[int(number) for number in re.findall(r"<<(\d+)>>", str(name))] for name in outputs]
+    rows = [range(n_inputs) if isinstance(transformer, MIXING) else found or range(n_inputs) for found in inputs]
     indptr = np.cumsum([0, *(len(row) for row in rows)])
     indices = np.array([column for row in rows for column in row], dtype=np.int64)
     return csr_array((np.ones(indices.size, dtype=bool), indices, indptr), shape=(len(rows), n_inputs))

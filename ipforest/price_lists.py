@@ -18,8 +18,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
+from numbers import Integral
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ipforest._files import write_text
 from ipforest._records import records_to_csv
@@ -131,6 +134,7 @@ class PriceList:
             if len(self.rows) != expected:
                 raise ValueError(f"{self.source}: expected {expected} prices, one per feature, got {len(self.rows)}")
             return list(self.rows)
+        features = [name.strip() for name in features]  # as in the rows
         by_name = {row.feature: row for row in self.rows}
         absent = [name for name in features if name not in by_name]
         if absent:
@@ -169,7 +173,7 @@ def read_prices(source: Any) -> PriceList:
           columns are passed over where the features have names;
         - a ``.json`` file: ``{name: price}``, or a list of records with the keys of the columns above;
         - a dict or Series ``{name: price}``, or a dict whose values are records; integer keys are column numbers;
-        - a DataFrame with those columns; without a column ``feature``, an index of strings holds the names;
+        - a DataFrame with those columns; without a column ``feature``, its index holds the names or column numbers;
         - a sequence of numbers, without names.
 
     Returns
@@ -189,21 +193,17 @@ def read_prices(source: Any) -> PriceList:
         path = Path(source)
         return _read_json(path) if path.suffix == ".json" else _read_csv(path)
     if hasattr(source, "to_dict") and hasattr(source, "columns"):
-        return _from_records("DataFrame of prices", _with_names(source).to_dict(orient="records"), "row", 0)
+        records = source.to_dict(orient="records")
+        if "feature" in source.columns:
+            return _from_records("DataFrame of prices", records, "row", 0)
+        return _from_labels("DataFrame of prices", list(source.index), records)
     if hasattr(source, "to_dict"):
-        source = source.to_dict()
+        return _from_labels("Series of prices", list(source.index), list(source))
     if isinstance(source, Mapping):
-        return _from_mapping("dict of prices", source)
+        return _from_labels("dict of prices", list(source), list(source.values()))
     if isinstance(source, Iterable):
         return _from_records("prices", [{"cost": value} for value in source], "position", 0)
     raise TypeError(f"prices: expected a file, dict, Series, DataFrame or sequence, got {type(source).__name__}")
-
-
-def _with_names(frame: Any) -> Any:
-    """Turn the index of a data frame into a column, of names if it holds strings and no column does."""
-    if "feature" not in frame.columns and all(isinstance(label, str) for label in frame.index):
-        return frame.rename_axis(index="feature").reset_index()
-    return frame.reset_index()
 
 
 def write_prices(costs: FeatureCosts, path: str | Path) -> Path:
@@ -214,8 +214,11 @@ def write_prices(costs: FeatureCosts, path: str | Path) -> Path:
     OSError
         The file cannot be written.
     ValueError
-        A group has a fee but no feature, for which there is no row.
+        A group has a fee but no feature, for which there is no row; or these are prices of columns computed from the
+        features (`FeatureCosts.for_columns`), which a file does not tell from the features.
     """
+    if not np.array_equal(costs.sources, np.arange(len(costs.prices))):
+        raise ValueError("costs: expected prices of features, got prices of columns computed from them (for_columns)")
     groups = costs.groups.tolist()
     empty = set(range(len(costs.group_fees))) - set(groups)
     if empty:
@@ -277,22 +280,25 @@ def _read_json(path: Path) -> PriceList:
     except ValueError as problem:
         raise ValueError(f"{path}: expected a price list in JSON, got: {problem}") from None
     if isinstance(content, dict):
-        return _from_mapping(str(path), content)
+        return _from_labels(str(path), list(content), list(content.values()))
     if isinstance(content, list) and all(isinstance(record, dict) for record in content):
         return _from_records(str(path), content, "entry", 1)
     raise ValueError(f"{path}: expected an object of prices by name or a list of records, got {type(content).__name__}")
 
 
-def _from_mapping(source: str, prices: Mapping[Any, Any]) -> PriceList:
-    if prices and all(isinstance(key, int) and not isinstance(key, bool) for key in prices):
-        if sorted(prices) != list(range(len(prices))):
-            raise ValueError(f"{source}: expected column numbers 0..{len(prices) - 1} as keys, got {sorted(prices)}")
-        return _from_records(source, [{"cost": prices[column]} for column in range(len(prices))], "column", 0)
-    rows = []
-    for name, value in prices.items():
-        record = dict(value) if isinstance(value, Mapping) else {"cost": value}
-        rows.append(_row(f"{source}, {name!r}", {**record, "feature": str(name)}))
-    return PriceList(source, tuple(rows))
+def _from_labels(source: str, labels: Sequence[Any], values: Sequence[Any]) -> PriceList:
+    """Read prices, or records, that stand under the names of their features or the numbers of their columns."""
+    records = [dict(value) if isinstance(value, Mapping) else {"cost": value} for value in values]
+    if labels and all(isinstance(label, Integral) and not isinstance(label, bool) for label in labels):
+        if sorted(labels) != list(range(len(labels))):
+            raise ValueError(
+                f"{source}: expected column numbers 0..{len(labels) - 1} as keys, got {sorted(map(int, labels))}"
+            )
+        by_column = dict(zip(labels, records, strict=True))
+        return _from_records(source, [by_column[column] for column in range(len(labels))], "column", 0)
+    named = ({**record, "feature": str(name)} for name, record in zip(labels, records, strict=True))
+    places = (f"{source}, {name!r}" for name in labels)
+    return PriceList(source, tuple(_row(place, record) for place, record in zip(places, named, strict=True)))
 
 
 def _from_records(source: str, records: Sequence[Mapping[str, Any]], counted: str, first: int) -> PriceList:

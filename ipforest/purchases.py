@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ipforest._records import records_to_csv
 from ipforest.costs import FeatureCosts
+from ipforest.feature_names import checked_names
 
 __all__ = ["Purchase", "purchases", "purchases_to_csv"]
 
@@ -49,6 +50,7 @@ def purchases(
     costs : FeatureCosts
         If it prices columns computed from features, the lines are about the features.
     feature_names : sequence of str, shape (n_prices,), optional
+        By default those of the price list.
 
     Returns
     -------
@@ -56,7 +58,9 @@ def purchases(
         Their ``paid`` sum up to the average cost of an example, without what tests cost.
     """
     bought = costs.bought(acquired)
-    names = feature_names or [f"feature {column}" for column in range(len(costs.prices))]
+    own = costs.feature_names if np.array_equal(costs.sources, np.arange(len(costs.prices))) else None
+    names = checked_names(own if feature_names is None else feature_names, len(costs.prices))
+    names = names or tuple(f"feature {column}" for column in range(len(costs.prices)))
     lines = [
         _line(name, float(price), bought[:, column])
         for column, (name, price) in enumerate(zip(names, costs.prices, strict=True))

@@ -70,7 +70,17 @@ def _numbers_of(path: Path, features: Sequence[str] | None, header: bool) -> pd.
 def _frame(path: Path, X: npt.NDArray[Any], names: npt.NDArray[Any] | None) -> pd.DataFrame:
     if X.ndim != 2:
         raise ValueError(f"{path}: expected 2 dimensions (n_samples, n_features), got {X.ndim}")
-    return pd.DataFrame(X, columns=None if names is None else list(map(str, names)))
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"{path}: expected numbers, got dtype {X.dtype}")
+    if names is None:
+        return pd.DataFrame(X)
+    if names.shape != X.shape[1:]:
+        raise ValueError(
+            f"{path}: expected feature_names of shape {X.shape[1:]}, one per column of X, got {names.shape}"
+        )
+    columns = list(map(str, names))
+    _check_once(columns, str(path))
+    return pd.DataFrame(X, columns=columns)
 
 
 def read_cells(path: str | Path, *, header: bool = True) -> pd.DataFrame:
@@ -113,10 +123,14 @@ def _checked_header(path: str | Path, names: list[str]) -> list[str]:
             f"{path}, line 1: expected the names of the columns, got only numbers ({', '.join(names[:4])}...); "
             "if they are an example, say that there is no header"
         )
+    _check_once(names, f"{path}, line 1")
+    return names
+
+
+def _check_once(names: list[str], where: str) -> None:
     for name, count in Counter(names).items():
         if count > 1:
-            raise ValueError(f"{path}, line 1: expected each column once, got {name!r} {count} times")
-    return names
+            raise ValueError(f"{where}: expected each column once, got {name!r} {count} times")
 
 
 def to_numbers(column: pd.Series, source: str) -> pd.Series:

@@ -168,7 +168,8 @@ class BoostedTrees(Trees):
     def predict(self, X: npt.ArrayLike) -> Array:
         """Return the class of the largest margin, or the target.
 
-        Of two classes it is the second one if its margin is not negative.
+        Of two classes it is the second one if its margin is positive. At 0, where both are as probable, it is the
+        first, as in all libraries that are read but for scikit-learn's ``GradientBoostingClassifier``.
 
         Returns
         -------
@@ -178,7 +179,7 @@ class BoostedTrees(Trees):
         margins = self.margins(X)
         if self.classes is None:
             return np.asarray(INVERSE_LINKS[self.link](margins)[:, 0])
-        best = np.argmax(margins, axis=1) if margins.shape[1] > 1 else (margins[:, 0] >= 0).astype(np.intp)
+        best = np.argmax(margins, axis=1) if margins.shape[1] > 1 else (margins[:, 0] > 0).astype(np.intp)
         labels: Array = self.classes[best]
         return labels
 

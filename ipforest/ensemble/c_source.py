@@ -62,12 +62,14 @@ void trees_predict(trees_read read, void *context, double output[N_OUTPUTS])
 $link}
 """)
 
+FIRST_OF_TWO = "    if (N_OUTPUTS == 2)\n        output[0] = 1 - output[1];\n"
+
 LINKS = {
     "mean": "    for (int k = 0; k < N_OUTPUTS; k++)\n        output[k] = margin[k] / N_TREES;\n",
     "identity": "    output[0] = margin[0];\n",
     "log": "    output[0] = exp(margin[0]);\n",
-    "logit": "    output[1] = 1 / (1 + exp(-margin[0]));\n    output[0] = 1 - output[1];\n",
-    "half logit": "    output[1] = 1 / (1 + exp(-2 * margin[0]));\n    output[0] = 1 - output[1];\n",
+    "logit": "    output[N_OUTPUTS - 1] = 1 / (1 + exp(-margin[0]));\n" + FIRST_OF_TWO,
+    "half logit": "    output[N_OUTPUTS - 1] = 1 / (1 + exp(-2 * margin[0]));\n" + FIRST_OF_TWO,
     "multinomial logit": """\
     double largest = margin[0], total = 0;
     for (int k = 1; k < N_MARGINS; k++)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ipforest._arrays import Array
 from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.joining import TreeNodes, join_trees
+from ipforest.ensemble.joining import TreeNodes, classes_of_margins, join_trees, trained_names
 from ipforest.ensemble.trees import LEAF
 
 LINKS = {
@@ -26,14 +26,22 @@ LINKS = {
 def read_catboost(model: Any) -> BoostedTrees:
     """Read a fitted CatBoostClassifier, CatBoostRegressor or CatBoost whose trees are symmetric.
 
-    A symmetric tree makes the same test at all nodes of a level. Columns go by their order.
+    A symmetric tree makes the same test at all nodes of a level.
 
     Raises
     ------
     TypeError
-        A loss that is not read, other trees, or tests of categories or text.
+        A loss that is not read, a sum of models, other trees, tests of categories or text, or another probability
+        threshold than one half.
     """
     stored = _dump(model)
+    if "params" not in stored["model_info"]:
+        raise TypeError("model: expected one that was trained, got a sum of models, which does not keep its parameters")
+    threshold = stored["model_info"].get("binclass_probability_threshold", "0.5")
+    if float(threshold) != 0.5:
+        raise TypeError(
+            f"model: expected a probability threshold of 0.5, got {threshold}; set_probability_threshold(0.5)"
+        )
     loss = str(stored["model_info"]["params"]["loss_function"]["type"])
     if loss not in LINKS:
         raise TypeError(f"model: expected a loss of {', '.join(LINKS)}, got {loss}")
@@ -50,7 +58,8 @@ def read_catboost(model: Any) -> BoostedTrees:
         dtype=np.dtype(np.float32),
         first_output=np.zeros(len(trees), dtype=np.int32),
         base_score=np.array(base, dtype=np.float64),
-        classes=np.asarray(model.classes_) if link in ("logit", "multinomial logit") else None,
+        feature_names=trained_names(model.feature_names_),
+        classes=classes_of_margins(model, link, len(base)),
         link=link,
     )
 
@@ -66,8 +75,9 @@ def _dump(model: Any) -> dict[str, Any]:
 def _nodes(tree: dict[str, Any], features: list[dict[str, Any]], scale: float) -> TreeNodes:
     """Unfold a symmetric tree: test s sets bit s of the leaf's number where the feature exceeds the border."""
     splits = tree["splits"]
-    if any(split["split_type"] != "FloatFeature" for split in splits):
-        raise TypeError(f"model: expected tests of numbers, got {splits}")
+    for split in splits:
+        if split["split_type"] != "FloatFeature":
+            raise TypeError(f"model: expected tests of numbers, got one of categories or text ({split['split_type']})")
     depth = len(splits)
     values = scale * np.array(tree["leaf_values"], dtype=np.float64).reshape(2**depth, -1)
     tested = [features[split["float_feature_index"]] for split in splits]

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest._arrays import Array, BoolArray, FloatArray, checked_array
+from ipforest.ensemble.margin_losses import checked_weights, encode_targets
 from ipforest.ensemble.trees import Trees
 
 if TYPE_CHECKING:
@@ -191,19 +192,18 @@ class Forest(Trees):
         Raises
         ------
         ValueError
-            A class that the forest does not know, or other shapes.
+            A class that the forest does not know, targets that are no finite numbers, weights that are negative or not
+            finite, or other shapes.
         """
         leaves = self.leaves(self.checked_examples(X))
         targets = np.asarray(y)
         if targets.shape != leaves.shape[1:]:
             raise ValueError(f"y: expected one target per example, shape {leaves.shape[1:]}, got {targets.shape}")
-        weights = np.ones(targets.size) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        encode_targets(targets, self.classes)
+        weights = checked_weights(sample_weight, targets.size)
         if self.classes is None:
             amounts = [weights, weights * targets, weights * targets**2]
         else:
-            unknown = targets[~np.isin(targets, self.classes)]
-            if unknown.size:
-                raise ValueError(f"y: expected classes among {self.classes.tolist()}, got {unknown.tolist()[0]!r}")
             amounts = [weights, *(weights * (targets == label) for label in self.classes)]
         total, *sums = self.reach_sums(leaves, amounts).T
         reached = total > 0

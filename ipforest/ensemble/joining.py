@@ -1,12 +1,13 @@
-"""Trees of other libraries, one by one, put into the flat arrays of `Trees`."""
+"""What the readers of other libraries share: trees, one by one, put into the flat arrays of `Trees`; names, classes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import RegressorMixin
 
 from ipforest._arrays import Array, BoolArray
 from ipforest.ensemble.trees import LEAF, category_table
@@ -108,3 +109,50 @@ def category_row(members: Sequence[int] | Array, *, inside: bool, others: bool, 
     row[chosen] = inside
     row[-1] = others
     return row
+
+
+def trained_names(names: Iterable[str]) -> tuple[str, ...] | None:
+    """Return the names of the columns of training, or None where the library made them up from their numbers."""
+    taken = tuple(names)
+    made_up = (tuple(f"{start}{column}" for column in range(len(taken))) for start in ("", "Column_"))
+    return None if taken in made_up else taken
+
+
+def classes_of_margins(model: Any, link: str, n_margins: int) -> Array | None:
+    """Return the labels of a classifier, numbers where the model does not keep them; None for regression.
+
+    Raises
+    ------
+    TypeError
+        Two classes have a margin each.
+    """
+    if link in ("identity", "log") or isinstance(model, RegressorMixin):
+        return None
+    classes = np.asarray(getattr(model, "classes_", np.arange(max(2, n_margins))))
+    if n_margins == classes.size == 2:
+        raise TypeError(
+            "model: expected one margin for two classes, got one for each; train it with the objective for two classes"
+        )
+    return classes
+
+
+def check_places(categories: Iterable[object]) -> None:
+    """Require of the categories of a data frame that those which are numbers are their own places, 0, 1, 2, ...
+
+    The trees of a model that was trained on a data frame compare places; examples hold the numbers.
+
+    Raises
+    ------
+    TypeError
+        A number is not its place.
+    """
+    for place, category in enumerate(categories):
+        try:
+            number = float(category)  # type: ignore[arg-type]  # what is no number is caught
+        except (TypeError, ValueError):
+            continue
+        if number != place:
+            raise TypeError(
+                f"model: expected categories that are words, or the numbers 0, 1, 2, ... in order, got {category!r} in "
+                f"place {place}; train it on their codes"
+            )

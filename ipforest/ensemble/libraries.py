@@ -6,6 +6,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, cast
 
+from sklearn.frozen import FrozenEstimator
+
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 
@@ -33,19 +35,22 @@ def read(model: object) -> Forest | BoostedTrees:
     ----------
     model : fitted model
         scikit-learn: RandomForest*, ExtraTrees*, Bagging* of trees, DecisionTree*, ExtraTree*, GradientBoosting*,
-        HistGradientBoosting*; also in a FrozenEstimator. LightGBM: LGBMClassifier, LGBMRegressor, Booster. XGBoost:
-        XGBClassifier, XGBRegressor, Booster. CatBoost with symmetric trees: CatBoostClassifier, CatBoostRegressor.
+        HistGradientBoosting*. LightGBM: LGBMClassifier, LGBMRegressor, Booster. XGBoost: XGBClassifier, XGBRegressor,
+        Booster. CatBoost with symmetric trees: CatBoostClassifier, CatBoostRegressor. All may be in a FrozenEstimator.
 
     Returns
     -------
     Forest or BoostedTrees
-        Its predictions are the model's.
+        Its predictions are the model's: those of a classifier or regressor, labels and probabilities or targets. A bare
+        LightGBM or XGBoost Booster with a logistic objective is read as a classifier.
 
     Raises
     ------
     TypeError
         No reader for the model's library, or the library's reader does not know this kind of model.
     """
+    if isinstance(model, FrozenEstimator):
+        model = model.estimator
     packages = [kind.__module__.partition(".")[0] for kind in type(model).__mro__]
     reader = next((READERS[package] for package in packages if package in READERS), None)
     if reader is None:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from ipforest._arrays import Array
 from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.joining import TreeNodes, category_row, join_trees
+from ipforest.ensemble.joining import (
+    TreeNodes,
+    category_row,
+    check_places,
+    classes_of_margins,
+    join_trees,
+    trained_names,
+)
 from ipforest.ensemble.trees import LEAF
 
 LINKS = {
@@ -28,6 +36,9 @@ OBJECTIVES = {
 }
 """Objective that is written for each link."""
 
+SPECIAL = frozenset('",:[]{}')
+"""Characters that LightGBM's names of features have not."""
+
 CATEGORICAL, DEFAULT_LEFT, MISSING_IS_NAN = 1, 2, 8
 WORD = 32
 
@@ -35,18 +46,21 @@ WORD = 32
 def read_lightgbm(model: Any) -> BoostedTrees:
     """Read a fitted LGBMClassifier, LGBMRegressor or Booster.
 
-    Columns go by their order: LightGBM changes names that have blanks in them.
+    LightGBM writes a blank in a name as an underscore: if a name has one, columns go by their order.
 
     Raises
     ------
     TypeError
-        An objective that is not read, trees that are averaged (random forest mode), or linear trees.
+        An objective that is not read, trees that are averaged (random forest mode), linear trees, or numbers as
+        categories that are not 0, 1, 2, ...
     sklearn.exceptions.NotFittedError
         The estimator is not fitted.
     """
-    booster = getattr(model, "booster_", model)
+    booster = model.booster_ if hasattr(type(model), "booster_") else model
     dump = booster.dump_model()
-    link, scale = _link(str(dump["objective"]))
+    link, scale = _link(str(dump.get("objective", "a function of your own")))
+    for categories in dump["pandas_categorical"] or []:
+        check_places(categories)
     n_margins = int(dump["num_tree_per_iteration"])
     trees = [_nodes(info["tree_structure"]) for info in _checked_trees(dump)]
     fields = join_trees(trees)
@@ -56,7 +70,8 @@ def read_lightgbm(model: Any) -> BoostedTrees:
         dtype=np.dtype(np.float64),
         first_output=(np.arange(len(trees)) % n_margins).astype(np.int32),
         base_score=np.zeros(n_margins),
-        classes=_classes(model, link, n_margins),
+        feature_names=None if "_" in "".join(dump["feature_names"]) else trained_names(dump["feature_names"]),
+        classes=classes_of_margins(model, link, n_margins),
         link=link,
     )
 
@@ -68,12 +83,6 @@ def _link(objective: str) -> tuple[str, float]:
         raise TypeError(f"model: expected an objective of {', '.join(LINKS)}, got {objective}")
     scales = [float(option.removeprefix("sigmoid:")) for option in options if option.startswith("sigmoid:")]
     return LINKS[name], scales[0] if scales else 1.0
-
-
-def _classes(model: Any, link: str, n_margins: int) -> Array | None:
-    if link in ("identity", "log"):
-        return None
-    return np.asarray(getattr(model, "classes_", np.arange(max(2, n_margins))))
 
 
 def _checked_trees(dump: dict[str, Any]) -> list[dict[str, Any]]:
@@ -140,7 +149,7 @@ def write_lightgbm(trees: BoostedTrees) -> Any:
     TypeError
         They are no `BoostedTrees`.
     ValueError
-        A link that LightGBM has not, trees for several outputs at once, or an incomplete round.
+        A link or a name that LightGBM has not, trees for several outputs at once, or an incomplete round.
     """
     from lightgbm import Booster
 
@@ -165,6 +174,13 @@ def lightgbm_text(trees: BoostedTrees) -> str:
         for number, (start, stop) in enumerate(trees, start=n_margins)
     ]
     names = trees.feature_names or tuple(f"Column_{column}" for column in range(trees.n_features))
+    written = ["_".join(name.split()) for name in names]
+    for name, count in Counter(written).items():
+        if not name or count > 1 or SPECIAL.intersection(name):
+            raise ValueError(
+                "trees: expected feature names that differ when blanks are underscores, not empty and without any of "
+                f"{' '.join(sorted(SPECIAL))}, as in LightGBM, got {names[written.index(name)]!r}"
+            )
     header = [
         "tree",
         "version=v4",
@@ -173,7 +189,7 @@ def lightgbm_text(trees: BoostedTrees) -> str:
         "label_index=0",
         f"max_feature_idx={trees.n_features - 1}",
         f"objective={OBJECTIVES[trees.link].format(n_margins=n_margins)}",
-        f"feature_names={' '.join('_'.join(name.split()) for name in names)}",
+        f"feature_names={' '.join(written)}",
         f"feature_infos={' '.join(['[-1e+308:1e+308]'] * trees.n_features)}",
         f"tree_sizes={' '.join(str(len(block)) for block in blocks)}",
         "",

@@ -12,7 +12,7 @@ from scipy.special import expit, logsumexp, softmax
 
 from ipforest._arrays import FloatArray
 
-__all__ = ["MARGIN_LOSSES", "MarginLoss", "encode_targets"]
+__all__ = ["MARGIN_LOSSES", "MarginLoss", "checked_weights", "encode_targets"]
 
 Values = Callable[[FloatArray, FloatArray], FloatArray]
 Derivatives = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
@@ -101,3 +101,22 @@ def encode_targets(y: npt.ArrayLike, classes: npt.NDArray[Any] | None) -> FloatA
         raise ValueError(f"y: expected classes among {classes.tolist()}, got {unknown.tolist()[0]!r}")
     indicators: FloatArray = np.equal(targets[:, None], classes).astype(np.float64)
     return indicators[:, 1:] if len(classes) == 2 else indicators
+
+
+def checked_weights(sample_weight: npt.ArrayLike | None, n_samples: int) -> FloatArray:
+    """Return the weights of examples, 1 each where there are none, shape (n_samples,).
+
+    Raises
+    ------
+    ValueError
+        Another shape, or weights that are negative or not finite.
+    """
+    if sample_weight is None:
+        return np.ones(n_samples)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n_samples,):
+        raise ValueError(f"sample_weight: expected one per example, shape ({n_samples},), got {weights.shape}")
+    wrong = weights[~((weights >= 0) & (weights < np.inf))]
+    if wrong.size:
+        raise ValueError(f"sample_weight: expected finite numbers >= 0, got {wrong[0]:g}")
+    return weights

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from ipforest._arrays import FloatArray
 from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.margin_losses import MARGIN_LOSSES, MarginLoss, encode_targets
+from ipforest.ensemble.margin_losses import MARGIN_LOSSES, MarginLoss, checked_weights, encode_targets
 
 __all__ = ["fill_inner_values", "mean_loss", "refit_by_newton", "refit_jointly"]
 
@@ -37,7 +37,7 @@ class _Sample:
         targets = encode_targets(y, trees.classes)
         if targets.shape[0] != leaves.shape[1]:
             raise ValueError(f"y: expected one target per example, shape ({leaves.shape[1]},), got {np.shape(y)}")
-        weight = np.ones(targets.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        weight = checked_weights(sample_weight, targets.shape[0])
         return cls(trees, leaves, targets, weight, MARGIN_LOSSES[trees.link])
 
     def margins(self) -> FloatArray:
@@ -65,7 +65,7 @@ def fill_inner_values(trees: BoostedTrees, X: npt.ArrayLike, sample_weight: npt.
     example reaches get 0.
     """
     leaves = trees.leaves(trees.checked_examples(X))
-    weight = np.ones(leaves.shape[1]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    weight = checked_weights(sample_weight, leaves.shape[1])
     columns = [np.where(trees.is_leaf, column, 0.0)[leaves] * weight for column in trees.value.T]
     total, *sums = trees.reach_sums(leaves, [weight, *columns]).T
     means = np.column_stack(sums) / np.maximum(total, TINY)[:, None]

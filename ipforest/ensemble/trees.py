@@ -455,8 +455,10 @@ class Trees:
         Raises
         ------
         ValueError
-            They are for other features, or compare otherwise.
+            They are for other features or for the same in another order, or compare otherwise.
         """
+        if self.feature_names is not None and others.feature_names is not None:
+            require_same_columns(others.feature_names, self.feature_names, "others", "trees.feature_names")
         mine, theirs = ((trees.n_features, trees.comparison, trees.dtype) for trees in (self, others))
         if mine != theirs:
             raise ValueError(f"others: expected trees that compare as these do, {mine}, got {theirs}")

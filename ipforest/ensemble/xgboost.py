@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,17 @@ from scipy.special import logit
 
 from ipforest._arrays import FloatArray
 from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.joining import TreeNodes, category_row, join_trees
+from ipforest.ensemble.joining import (
+    TreeNodes,
+    category_row,
+    check_places,
+    classes_of_margins,
+    join_trees,
+    trained_names,
+)
 
 LINKS = {
-    **dict.fromkeys(("binary:logistic", "reg:logistic", "binary:logitraw"), "logit"),
+    **dict.fromkeys(("binary:logistic", "reg:logistic"), "logit"),
     **dict.fromkeys(("multi:softprob", "multi:softmax"), "multinomial logit"),
     **dict.fromkeys(
         (
@@ -31,48 +39,63 @@ LINKS = {
 
 
 def read_xgboost(model: Any) -> BoostedTrees:
-    """Read a fitted XGBClassifier, XGBRegressor or Booster, up to its best round where training stopped early.
+    """Read a fitted XGBClassifier, XGBRegressor or Booster.
 
-    Columns go by their order.
+    Where training stopped early, an estimator predicts from its best round, a Booster from all: so it is here.
 
     Raises
     ------
     TypeError
-        An objective that is not read, a linear booster, or trees for several targets.
+        An objective that is not read, a linear booster, trees for several targets, another mark of missing values than
+        NaN, or numbers as categories that are not 0, 1, 2, ...
     """
-    booster = model.get_booster() if hasattr(model, "get_booster") else model
+    is_estimator = hasattr(model, "get_booster")
+    booster = model.get_booster() if is_estimator else model
+    if is_estimator and not np.isnan(model.missing):
+        raise TypeError(f"model: expected missing values to be NaN, got missing={model.missing!r}")
     learner = json.loads(booster.save_raw("json"))["learner"]
-    objective = learner["objective"]["name"]
+    objective, sizes = learner["objective"]["name"], learner["learner_model_param"]
     if objective not in LINKS:
         raise TypeError(f"model: expected an objective of {', '.join(LINKS)}, got {objective}")
-    trees, outputs = _trees(learner)
-    if "best_iteration" in learner["attributes"]:
-        n_kept = (int(learner["attributes"]["best_iteration"]) + 1) * len(set(outputs))
-        trees, outputs = trees[:n_kept], outputs[:n_kept]
-    n_margins = max(1, int(learner["learner_model_param"]["num_class"]))
+    if int(sizes["num_target"]) > 1:
+        raise TypeError(f"model: expected trees for one target, got {sizes['num_target']} targets")
+    n_margins = max(1, int(sizes["num_class"]))
     link = LINKS[objective]
+    stored, weights = _stored_trees(learner["gradient_booster"])
+    for encoded in stored.get("cats", {}).get("enc", []):
+        check_places(_categories(encoded))
+    n_kept = len(stored["trees"])
+    if is_estimator and "best_iteration" in learner["attributes"]:
+        trees_per_round = n_margins * int(stored["gbtree_model_param"]["num_parallel_tree"])
+        n_kept = (int(learner["attributes"]["best_iteration"]) + 1) * trees_per_round
+    trees = [_nodes(tree, weight) for tree, weight in zip(stored["trees"][:n_kept], weights, strict=False)]
     return BoostedTrees(
         **join_trees(trees),
-        n_features=int(learner["learner_model_param"]["num_feature"]),
+        n_features=int(sizes["num_feature"]),
         comparison="<",
+        feature_names=trained_names(learner["feature_names"]),
         dtype=np.dtype(np.float32),
-        first_output=np.array(outputs, dtype=np.int32),
-        base_score=_base_margins(learner["learner_model_param"]["base_score"], link, n_margins),
-        classes=_classes(model, link, n_margins),
+        first_output=np.array(stored["tree_info"][:n_kept], dtype=np.int32),
+        base_score=_base_margins(sizes["base_score"], link, n_margins),
+        classes=classes_of_margins(model, link, n_margins),
         link=link,
     )
 
 
-def _trees(learner: dict[str, Any]) -> tuple[list[TreeNodes], list[int]]:
-    """List the trees, and the margin that each adds to."""
-    booster = learner["gradient_booster"]
+def _stored_trees(booster: dict[str, Any]) -> tuple[dict[str, Any], list[float]]:
+    """Return the trees as they are stored, and the weight of each."""
     if booster["name"] not in ("gbtree", "dart"):
         raise TypeError(f"model: expected a booster of trees, got {booster['name']}")
-    weights = booster.get("weight_drop")
-    stored = booster.get("gbtree", booster)["model"]
-    weights = [1.0] * len(stored["trees"]) if weights is None else weights
-    trees = [_nodes(tree, weight) for tree, weight in zip(stored["trees"], weights, strict=True)]
-    return trees, stored["tree_info"]
+    stored: dict[str, Any] = booster.get("gbtree", booster)["model"]
+    return stored, booster.get("weight_drop") or [1.0] * len(stored["trees"])
+
+
+def _categories(encoded: dict[str, Any]) -> list[Any]:
+    """List the categories of a column of a data frame; words are stored as their bytes, one after another."""
+    values: list[Any] = encoded["values"]
+    if "offsets" not in encoded:
+        return values
+    return [bytes(values[start:stop]).decode() for start, stop in pairwise(encoded["offsets"])]
 
 
 def _nodes(tree: dict[str, Any], weight: float) -> TreeNodes:
@@ -100,9 +123,3 @@ def _base_margins(text: str, link: str, n_margins: int) -> FloatArray:
     scores = np.atleast_1d(np.array(json.loads(text), dtype=np.float32)).astype(np.float64)
     margins = {"logit": logit, "log": np.log}.get(link, np.asarray)(scores)
     return np.broadcast_to(margins, (n_margins,)).astype(np.float64)
-
-
-def _classes(model: Any, link: str, n_margins: int) -> Any:
-    if link in ("identity", "log"):
-        return None
-    return np.asarray(getattr(model, "classes_", np.arange(max(2, n_margins))))

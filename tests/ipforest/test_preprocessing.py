@@ -6,11 +6,19 @@ import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.decomposition import PCA
-from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.impute import KNNImputer, MissingIndicator, SimpleImputer
 from sklearn.pipeline import FeatureUnion, make_pipeline
-from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import (
+    KBinsDiscretizer,
+    Normalizer,
+    OneHotEncoder,
+    PolynomialFeatures,
+    StandardScaler,
+    TargetEncoder,
+)
 
-from ipforest.preprocessing import input_columns
+from ipforest.preprocessing import input_columns, source_columns
 
 FRAME = pd.DataFrame(
     {"age": [1.0, 2, 3, 4, 5], "a": list("xyzxy"), "a_b": list("ppqpq"), "dose": [3.0, 1, 4, 1, np.nan]}
@@ -37,6 +45,11 @@ def test_column_transformers_are_followed_by_name_number_mask_and_slice() -> Non
         assert needed(transformer, FRAME) == [[1], [1], [1], [2], [2], [0], [3]]
 
 
+@pytest.mark.parametrize(("columns", "expected"), [(slice(None, "a"), [[0], [1]]), (slice("a_b", None), [[2], [3]])])
+def test_slices_by_name_may_be_open(columns: slice, expected: list[list[int]]) -> None:
+    assert needed(ColumnTransformer([("part", "passthrough", columns)]), FRAME) == expected
+
+
 def test_dropped_columns_are_not_needed() -> None:
     transformer = ColumnTransformer([("one", "passthrough", ["dose"]), ("gone", "drop", ["a"])])
     assert needed(transformer, FRAME) == [[3]]
@@ -60,6 +73,17 @@ def test_indicators_and_bins_need_their_feature() -> None:
     assert needed(MissingIndicator(), numbers) == [[1]]
     bins = KBinsDiscretizer(2, encode="onehot-dense", quantile_method="averaged_inverted_cdf")
     assert needed(bins, numbers.fillna(0)) == [[0], [0], [1], [1]]
+
+
+@pytest.mark.parametrize("transformer", [Normalizer(), TfidfTransformer(), KNNImputer(n_neighbors=1)])
+def test_rows_that_are_scaled_or_filled_need_all_features(transformer) -> None:
+    X = np.array([[1.0, 2.0], [3.0, 5.0], [4.0, 7.0]])
+    assert input_columns(transformer.fit(X), 2).toarray().all()
+
+
+def test_targets_of_several_classes_give_several_columns() -> None:
+    X, y = np.arange(12).reshape(-1, 2) % 3, np.arange(6) % 3
+    assert source_columns(TargetEncoder(cv=2, smooth=1.0).fit(X, y), 2).tolist() == [0, 0, 0, 1, 1, 1]
 
 
 def test_arrays_have_numbers_for_names() -> None:

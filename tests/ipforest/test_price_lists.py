@@ -9,7 +9,7 @@ import pytest
 
 from ipforest import FeatureCosts
 from ipforest.base import read_costs
-from ipforest.price_lists import read_prices
+from ipforest.price_lists import read_prices, write_prices
 
 HEART = (
     "feature,cost,cost_in_group,group,delayed\nage,1,1,,0\nchol,7.27,5.17,A,1\nfbs,5.20,3.10,A,1\nthal,102.9,1,B,1\n"
@@ -61,6 +61,8 @@ def test_every_form_says_the_same(write, order) -> None:
         {"b": 2, "a": "1/2", "c": 0.1},
         pd.Series([0.1, 2, 0.5], index=["c", "b", "a"]),
         {2: 0.1, 0: 0.5, 1: 2},
+        dict(zip(np.array([2, 0, 1]), [0.1, 0.5, 2], strict=True)),
+        pd.DataFrame({"cost": [0.5, 2, 0.1]}).sort_values("cost"),
         [0.5, 2, "0.1"],
         np.array([0.5, 2, 0.1]),
         pd.Series([0.5, 2, 0.1]),
@@ -69,6 +71,23 @@ def test_every_form_says_the_same(write, order) -> None:
 def test_dicts_series_and_sequences(prices) -> None:
     names = ["a", "b", "c"]
     assert read_prices(prices).costs_for(names) == FeatureCosts(["0.5", 2, "0.1"], feature_names=names)
+
+
+def test_names_with_blanks_around_them_are_found() -> None:
+    costs = read_prices({" a": 1, "b": 2}).costs_for(["b", " a"])
+    assert costs == FeatureCosts([2, 1], feature_names=["b", " a"])
+
+
+def test_a_name_twice_in_a_series_is_refused() -> None:
+    with pytest.raises(ValueError, match="Series of prices: expected each feature once, got 'a'"):
+        read_prices(pd.Series([1, 2, 3], index=["a", "b", "a"]))
+
+
+def test_prices_of_computed_columns_are_not_written(tmp_path) -> None:
+    for sources in ([0, 0, 1], [1, 0]):
+        with pytest.raises(ValueError, match=r"costs: expected prices of features, got .* \(for_columns\)"):
+            write_prices(FeatureCosts([1, 2]).for_columns(sources), tmp_path / "prices.csv")
+    assert not list(tmp_path.iterdir())
 
 
 def test_without_names_rows_go_by_position(write) -> None:

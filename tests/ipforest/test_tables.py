@@ -48,6 +48,20 @@ def test_arrays_with_and_without_names(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("X", "names", "message"),
+    [
+        (np.eye(3), ["a", "b", "a"], "expected each column once, got 'a' 2 times"),
+        (np.eye(3), ["a", "b"], r"expected feature_names of shape \(3,\), one per column of X, got \(2,\)"),
+        (np.array([["1", "2"]]), ["a", "b"], "expected numbers, got dtype <U1"),
+    ],
+)
+def test_arrays_that_are_no_examples_are_refused(tmp_path, X, names, message: str) -> None:
+    np.savez(tmp_path / "X.npz", X=X, feature_names=np.array(names))
+    with pytest.raises(ValueError, match=message):
+        read_examples(tmp_path / "X.npz")
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("age,dose\n1,2\n3,old\n", r"column dose, line 3: expected a finite number or a missing value .* got 'old'"),

@@ -23,6 +23,7 @@ from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
     GradientBoostingClassifier,
+    GradientBoostingRegressor,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -32,6 +33,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from ipforest import FeatureCosts, Forest, Pruning
+from ipforest.ensemble import read
+from ipforest.ensemble.refitting import refit_by_newton, refit_jointly
 
 X_NEW, LABELS_NEW, TARGET_NEW = examples(200, seed=9)
 X_NEW_MISSING = examples(200, seed=9, missing=0.2)[0]
@@ -438,6 +441,26 @@ def test_refitted_leaves_predict_what_scikit_learn_would(task: str) -> None:
     same = Forest.from_sklearn(tree.fit(X_NEW, target)).refit(X_NEW, target)
     np.testing.assert_allclose(same.value, Forest.from_sklearn(tree).value)
     np.testing.assert_allclose(same.impurity, Forest.from_sklearn(tree).impurity, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("weights", "text"),
+    [
+        (np.ones(3), r"sample_weight: expected one per example, shape \(\d+,\), got \(3,\)"),
+        (np.full(len(X_NEW), -1.0), "sample_weight: expected finite numbers >= 0, got -1"),
+        (np.full(len(X_NEW), np.nan), "sample_weight: expected finite numbers >= 0, got nan"),
+    ],
+)
+def test_strange_weights_and_targets_are_not_learnt_from(weights: np.ndarray, text: str) -> None:
+    forest = Forest.from_sklearn(DecisionTreeRegressor(max_depth=2).fit(X_NEW, TARGET_NEW))
+    with pytest.raises(ValueError, match=text):
+        forest.refit(X_NEW, TARGET_NEW, weights)
+    boosted = read(GradientBoostingRegressor(n_estimators=2).fit(np.nan_to_num(X_NEW), TARGET_NEW))
+    for refit in (refit_by_newton, refit_jointly):
+        with pytest.raises(ValueError, match=text):
+            refit(boosted, X_NEW, TARGET_NEW, weights)
+    with pytest.raises(ValueError, match="y: expected finite numbers as targets, got others"):
+        forest.refit(X_NEW, np.where(np.arange(len(X_NEW)) == 1, np.nan, TARGET_NEW))
 
 
 def test_nodes_that_no_example_reaches_stay_as_they_are() -> None:

@@ -1,9 +1,12 @@
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 
 from ipforest.ensemble import read, write
 
@@ -48,6 +51,40 @@ def test_boosters_cost_penalties_and_names() -> None:
     assert trees.classes.tolist() == [False, True]
     np.testing.assert_array_equal(trees.predict(X), model.predict(X))
     np.testing.assert_allclose(read(model.booster_).predict_proba(X)[:, 1], model.booster_.predict(X), rtol=1e-10)
+
+
+def test_columns_go_by_name_where_no_name_has_a_blank() -> None:
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    assert read(lightgbm.LGBMClassifier(**SMALL).fit(X, y)).feature_names is None
+    assert read(lightgbm.LGBMClassifier(**SMALL).fit(X.to_numpy(), y)).feature_names is None
+    plain = X.rename(columns=lambda name: name.replace(" ", "-"))
+    trees = read(lightgbm.LGBMClassifier(**SMALL).fit(plain, y))
+    with pytest.raises(ValueError, match="X: expected the columns in the order of training"):
+        trees.predict(plain[plain.columns[::-1]])
+
+
+def test_of_classes_as_probable_the_first_is_predicted() -> None:
+    X, y = np.repeat([[0.0], [1.0]], 20, axis=0), np.arange(40) % 2
+    model = lightgbm.LGBMClassifier(**SMALL).fit(X, y)
+    np.testing.assert_array_equal(read(model).predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("objective", ["cross_entropy", "binary"])
+def test_a_regressor_of_probabilities_predicts_them(objective: str) -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = lightgbm.LGBMRegressor(**SMALL, objective=objective).fit(X, y)
+    trees = read(model)
+    np.testing.assert_allclose(trees.predict(X), model.predict(X), rtol=1e-10)
+    np.testing.assert_allclose(write(trees, "lightgbm").predict(X), model.predict(X), rtol=1e-10)
+
+
+def test_categories_that_are_numbers_are_their_places() -> None:
+    pd = pytest.importorskip("pandas")
+    codes = np.random.default_rng(0).integers(3, size=200)
+    frame = pd.DataFrame({"a": pd.Categorical(np.array([10, 20, 30])[codes])})
+    model = lightgbm.LGBMClassifier(**SMALL).fit(frame, codes == 1)
+    with pytest.raises(TypeError, match=r"model: expected categories that are words, or .*, got 10 in place 0"):
+        read(model)
 
 
 def categorical_examples() -> tuple[Any, Any]:
@@ -102,6 +139,26 @@ def test_what_lightgbm_has_not_is_refused() -> None:
         write(three.reordered([1, 0, 2, 3, 4, 5]), "lightgbm")
 
 
+@pytest.mark.parametrize("names", [["a b", "a_b"], ["", "b"], ["a", "b:c"]])
+def test_names_that_lightgbm_has_not_are_refused(names: list[str]) -> None:
+    X = np.random.default_rng(0).random((40, 2))
+    trees = read(GradientBoostingClassifier(n_estimators=2).fit(X, X[:, 0] > 0.5))
+    with pytest.raises(ValueError, match="trees: expected feature names that differ when blanks are underscores"):
+        write(replace(trees, feature_names=tuple(names)), "lightgbm")
+
+
+@pytest.mark.parametrize("kind", [lightgbm.LGBMClassifier, lightgbm.LGBMRegressor])
+def test_models_that_are_not_fitted_say_so(kind: type) -> None:
+    with pytest.raises(NotFittedError, match="fit"):
+        read(kind())
+
+
+def test_frozen_models_are_read() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = lightgbm.LGBMClassifier(**SMALL).fit(X, y)
+    np.testing.assert_array_equal(read(FrozenEstimator(model)).predict(X), model.predict(X))
+
+
 def probabilities(trees: Any, X: Any) -> Any:
     found = trees.predict_proba(X)
     return found[:, 1] if found.shape[1] == 2 else found
@@ -117,6 +174,10 @@ def probabilities(trees: Any, X: Any) -> Any:
         ),
         ({"zero_as_missing": True}, r"expected missing values to be NaN, got zero_as_missing"),
         ({"linear_tree": True}, r"expected leaves with one value, got linear trees"),
+        (
+            {"objective": lambda y, margins: (margins - y, np.ones_like(y))},
+            "expected an objective of binary, .*, got a function of your own",
+        ),
     ],
 )
 def test_what_is_not_read(settings: dict[str, Any], message: str) -> None:

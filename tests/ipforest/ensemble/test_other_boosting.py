@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from ipforest import datasets
+from ipforest import FeatureCosts, datasets
 from ipforest.ensemble import read
 
 
@@ -81,8 +81,79 @@ def test_gaps_of_a_real_set(name: str) -> None:
 def test_early_stopping_counts_to_the_best_round() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = xgboost("Classifier", early_stopping_rounds=1, learning_rate=2.0)
-    model.fit(X[:300], y[:300], eval_set=[(X[300:], y[300:])], verbose=False)
+    model.fit(X[:300], y[:300], eval_set=[(X[300:], 1 - y[300:])], verbose=False)
     np.testing.assert_allclose(read(model).predict_proba(X), model.predict_proba(X), rtol=2e-6, atol=2e-7)
+
+
+def test_early_stopping_counts_rounds_of_several_trees() -> None:
+    X, y = load_iris(return_X_y=True)
+    model = xgboost("Classifier", early_stopping_rounds=1, learning_rate=2.0, num_parallel_tree=3, subsample=0.5)
+    model.fit(X[::2], y[::2], eval_set=[(X[1::2], y[1::2])], verbose=False)
+    trees = read(model)
+    assert trees.n_trees == 9 * (model.best_iteration + 1) < 72
+    np.testing.assert_allclose(trees.predict_proba(X), model.predict_proba(X), rtol=2e-6, atol=2e-7)
+
+
+def test_a_booster_predicts_from_all_its_rounds() -> None:
+    library = pytest.importorskip("xgboost")
+    X, y = load_breast_cancer(return_X_y=True)
+    model = xgboost("Classifier", early_stopping_rounds=1, learning_rate=2.0)
+    model.fit(X[:300], y[:300], eval_set=[(X[300:], 1 - y[300:])], verbose=False)
+    booster = model.get_booster()
+    assert booster.best_iteration + 1 < booster.num_boosted_rounds()
+    found = read(booster).predict_proba(X)[:, 1]
+    np.testing.assert_allclose(found, booster.predict(library.DMatrix(X)), rtol=3e-6, atol=2e-7)
+
+
+def test_a_regressor_of_probabilities_predicts_them() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = xgboost("Regressor", objective="reg:logistic").fit(X, y)
+    np.testing.assert_allclose(read(model).predict(X), model.predict(X), rtol=3e-6)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_of_classes_as_probable_the_first_is_predicted(name: str) -> None:
+    X, y = np.repeat([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], 20, axis=0), np.arange(80) % 2
+    model = CLASSIFIERS[name]().fit(X, y)
+    np.testing.assert_array_equal(read(model).predict(X), model.predict(X))
+    assert (model.predict(X) == 0).all()
+
+
+@pytest.mark.parametrize("make", [CLASSIFIERS["xgboost"], CLASSIFIERS["catboost"]])
+def test_columns_and_prices_go_by_name(make: Callable[[], Any]) -> None:
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    trees = read(make().fit(X, y))
+    assert trees.feature_names == tuple(X.columns)
+    prices = dict(zip(X.columns, range(30), strict=True))
+    backwards = FeatureCosts(dict(reversed(prices.items())))
+    np.testing.assert_array_equal(trees.cost(X, backwards), trees.cost(X, FeatureCosts(prices)))
+    with pytest.raises(ValueError, match="X: expected the columns in the order of training"):
+        trees.predict(X[X.columns[::-1]])
+    assert read(make().fit(X.to_numpy(), y)).feature_names is None
+
+
+def test_targets_of_several_columns_are_refused() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    model = xgboost("Regressor").fit(X, np.column_stack([y, -y]))
+    with pytest.raises(TypeError, match="model: expected trees for one target, got 2 targets"):
+        read(model)
+
+
+def test_probability_thresholds_and_sums_of_catboost_are_refused() -> None:
+    library = pytest.importorskip("catboost")
+    model = catboost("Classifier").fit(*load_breast_cancer(return_X_y=True))
+    with pytest.raises(TypeError, match="model: expected one that was trained, got a sum of models"):
+        read(library.sum_models([model, model]))
+    model.set_probability_threshold(0.9)
+    with pytest.raises(TypeError, match=r"model: expected a probability threshold of 0\.5, got 0\.9"):
+        read(model)
+
+
+def test_categories_of_catboost_are_refused() -> None:
+    codes = np.random.default_rng(0).integers(3, size=(200, 1))
+    model = catboost("Classifier", cat_features=[0], one_hot_max_size=5).fit(codes, codes[:, 0] == 1)
+    with pytest.raises(TypeError, match=r"numbers, got one of categories or text \(OneHotFeature\)"):
+        read(model)
 
 
 def categorical_examples() -> tuple[Any, Any]:
@@ -118,6 +189,21 @@ def test_categories_of_xgboost() -> None:
     np.testing.assert_allclose(trees.predict_proba(examples), model.predict_proba(frame), rtol=2e-6, atol=2e-7)
 
 
+@pytest.mark.parametrize("values", [[10, 20, 30], ["30", "20", "10"]])
+def test_categories_that_are_numbers_are_their_places(values: list[Any]) -> None:
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    codes = rng.integers(3, size=200)
+    y = codes == 1
+    model = xgboost("Classifier", enable_categorical=True)
+    frame = pd.DataFrame({"a": pd.Categorical(np.array(values)[codes], categories=values)})
+    with pytest.raises(TypeError, match=f"model: expected categories that are words, or .*, got '?{values[0]}'? in pl"):
+        read(model.fit(frame, y))
+    words = frame.assign(a=frame["a"].cat.rename_categories(["low", "middle", "high"]))
+    trees = read(model.fit(words, y))
+    np.testing.assert_array_equal(trees.predict(codes[:, None]), model.predict(words))
+
+
 @pytest.mark.parametrize(
     ("make", "text"),
     [
@@ -125,17 +211,26 @@ def test_categories_of_xgboost() -> None:
             lambda: xgboost("Regressor", booster="gblinear", max_depth=None),
             "model: expected a booster of trees, got gblinear",
         ),
-        (lambda: xgboost("Regressor", objective="reg:logistic"), None),
+        (
+            lambda: xgboost("Regressor", objective="binary:logitraw"),
+            "model: expected an objective of .*, got binary:logitraw",
+        ),
+        (lambda: xgboost("Regressor", missing=-1.0), r"model: expected missing values to be NaN, got missing=-1\.0"),
+        (
+            lambda: xgboost("Classifier", objective="multi:softprob", num_class=2),
+            "model: expected one margin for two classes, got one for each",
+        ),
+        (
+            lambda: catboost("Classifier", loss_function="MultiClass"),
+            "model: expected one margin for two classes, got one for each",
+        ),
         (lambda: xgboost("Regressor", objective="binary:hinge"), "model: expected an objective of binary:logistic"),
         (lambda: catboost("Regressor", loss_function="Lq:q=3"), "model: expected a loss of Logloss, .*, got Lq"),
         (lambda: catboost("Regressor", grow_policy="Lossguide"), "model: expected symmetric trees, got others"),
     ],
 )
-def test_what_is_not_read(make: Callable[[], Any], text: str | None) -> None:
+def test_what_is_not_read(make: Callable[[], Any], text: str) -> None:
     X, y = load_diabetes(return_X_y=True)
-    model = make().fit(X, (y > 150).astype(float))
-    if text is None:
-        assert read(model).classes is not None
-        return
+    model = make().fit(X, (y > 150).astype(int))
     with pytest.raises(TypeError, match=text):
         read(model)

@@ -125,6 +125,14 @@ def test_the_advice_on_the_order_of_columns_works() -> None:
     np.testing.assert_array_equal(FOREST.apply(turned[list(FOREST.feature_names)]), FOREST.apply(X))
 
 
+def test_trees_for_other_columns_do_not_follow() -> None:
+    first = dataclasses.replace(Forest.from_sklearn(fitted("classifier", "tree")), feature_names=tuple("abcdefg"))
+    others = dataclasses.replace(first, feature_names=first.feature_names[::-1])
+    assert first.followed_by(first).n_trees == 2 * first.n_trees
+    with pytest.raises(ValueError, match="others: expected the columns in the order of training"):
+        first.followed_by(others)
+
+
 def test_costs_are_matched_by_name() -> None:
     prices = dict(zip(NAMES, range(1, N_FEATURES + 1), strict=True))
     expected = FOREST.cost(X, FeatureCosts(list(prices.values())))

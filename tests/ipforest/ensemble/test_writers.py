@@ -3,6 +3,7 @@
 import ctypes
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from ipforest.ensemble import BoostedTrees, Forest, read, write
 MODELS = {
     "forest": RandomForestClassifier(5, random_state=0),
     "logit": HistGradientBoostingClassifier(max_iter=5),
+    "logit of a target": HistGradientBoostingClassifier(max_iter=5),
     "half logit": GradientBoostingClassifier(loss="exponential", n_estimators=5),
     "multinomial logit": HistGradientBoostingClassifier(max_iter=3),
     "identity": HistGradientBoostingRegressor(max_iter=5),
@@ -36,7 +38,8 @@ def trees_and_examples(name: str) -> tuple[Forest | BoostedTrees, Any]:
     gaps = X.copy()
     if name != "half logit":
         gaps[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
-    return read(MODELS[name].fit(gaps, y)), gaps
+    trees = read(MODELS[name].fit(gaps, y))
+    return replace(trees, classes=None) if name == "logit of a target" else trees, gaps
 
 
 def predicted(trees: Forest | BoostedTrees, X: Any) -> Any:
