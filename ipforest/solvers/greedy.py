@@ -35,7 +35,16 @@ from ipforest.solvers.greedy_kernels import (
     total_cost,
 )
 
-__all__ = ["budget_units", "cap_units", "exchange", "fill", "fill_between", "shrink", "solve_budget_greedy", "structure"]
+__all__ = [
+    "budget_units",
+    "cap_units",
+    "exchange",
+    "fill",
+    "fill_between",
+    "shrink",
+    "solve_budget_greedy",
+    "structure",
+]
 
 N_TRIALS = 10
 LARGEST = 2**63 - 1

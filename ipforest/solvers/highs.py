@@ -17,6 +17,8 @@ __all__ = ["LinearSolver", "run"]
 
 LinearSolver = Literal["simplex", "ipm"]
 
+LARGEST_ENTRY = 2.0**53
+"""Up to it floats tell integers apart; HiGHS by default refuses entries from 10^15 on."""
 GAP_TOLERANCE = 1e-6
 """A relative gap that branch and bound leaves below it is rounding, above it what was asked for."""
 
@@ -94,7 +96,7 @@ def options(integer: bool, solver: LinearSolver, time_limit: float | None, relat
     """
     if solver not in ("simplex", "ipm"):
         raise ValueError(f"solver: expected simplex or ipm (with crossover), which end in a vertex, got {solver!r}")
-    wanted: dict[str, Any] = {"output_flag": False}
+    wanted: dict[str, Any] = {"output_flag": False, "large_matrix_value": LARGEST_ENTRY}
     if integer:
         wanted["mip_rel_gap"] = float(relative_gap)
     else:
