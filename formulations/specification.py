@@ -144,8 +144,8 @@ def objective_coefficients(specification: ModelSpecification) -> Coefficients:
         A sum reaches 2^62.
     """
     instance, (p, q) = specification.instance, specification.weights
-    total = q * exact_sum(instance.errors) + p * exact_sum(instance.split_cost)
-    price = p * int(instance.acquisition_cost.max(initial=0))
+    total = q * max(1, exact_sum(instance.errors)) + p * exact_sum(instance.split_cost)
+    price = p * int(instance.acquisition_cost.max(initial=1))
     if max(total, price) >= INT64_SAFE:
         raise OverflowError(
             f"lam: expected sums below 2^62 units, got {max(total, price)}; "

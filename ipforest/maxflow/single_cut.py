@@ -99,8 +99,8 @@ def require_range(instance: PruningInstance, lam: Lambda) -> None:
     OverflowError
         Gains or costs at this lambda reach 2^62 in integer units.
     """
-    gains = lam.q * exact_sum(np.abs(instance.gain))
-    costs = lam.p * (exact_sum(instance.acquisition_cost) + exact_sum(instance.split_cost))
+    gains = lam.q * max(1, exact_sum(np.abs(instance.gain)))
+    costs = lam.p * max(1, exact_sum(instance.acquisition_cost) + exact_sum(instance.split_cost))
     if gains + costs >= INT64_SAFE:
         raise OverflowError(
             f"lam: expected gains and costs below 2^62 in integer units, got 2^{gains.bit_length()} and "

@@ -64,8 +64,8 @@ def run(
         return Solution.of_nothing(program.constant)
     for step in (lambda: _pass(highs, highspy, program), highs.run):
         if step() == highspy.HighsStatus.kError:
-            raise RuntimeError(f"HiGHS: expected it to solve {program!r}, got an error")
-    return _solution(highs, highspy, program.is_integer, perf_counter() - started)
+            raise _failure(program, "an error")
+    return _solution(highs, highspy, program, perf_counter() - started)
 
 
 def import_highspy() -> Any:
@@ -143,11 +143,20 @@ def _pass(highs: Any, highspy: Any, program: LinearProgram) -> Any:
     )
 
 
-def _solution(highs: Any, highspy: Any, integer: bool, runtime_s: float) -> Solution:
-    ending = highs.getModelStatus()
+def _failure(program: LinearProgram, ending: str) -> RuntimeError:
+    """Return the error of a program that HiGHS does not solve, with the largest of its numbers."""
+    numbers = np.concatenate([program.A.data, program.objective, program.rhs])
+    return RuntimeError(
+        f"HiGHS: expected an optimum or the time limit, got {ending} for {program!r}, whose numbers reach "
+        f"{np.abs(numbers).max(initial=0):.0e}; where they are large, use fewer digits or a method without HiGHS"
+    )
+
+
+def _solution(highs: Any, highspy: Any, program: LinearProgram, runtime_s: float) -> Solution:
+    ending, integer = highs.getModelStatus(), program.is_integer
     statuses = highspy.HighsModelStatus
     if ending not in (statuses.kOptimal, statuses.kTimeLimit):
-        raise RuntimeError(f"HiGHS: expected an optimum or the time limit, got {highs.modelStatusToString(ending)}")
+        raise _failure(program, highs.modelStatusToString(ending))
     info, point = highs.getInfo(), highs.getSolution()
     feasible = point.value_valid and info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
     objective = float(info.objective_function_value) if feasible else np.inf
