@@ -115,6 +115,11 @@ def _network(instance: PruningInstance, lam: Lambda, start: DualFlow | None) -> 
         reduced.parent, reduced.gain, reduced.split_cost, reduced.indptr, reduced.indices, reduced.cost
     )
     if start is not None:
+        if (start.up.size, start.triple.size) != (instance.n_internal, instance.n_triples):
+            raise ValueError(
+                f"start: expected a flow over {instance.n_internal} internal nodes and {instance.n_triples} triples, "
+                f"got {start.up.size} and {start.triple.size}"
+            )
         network.flow.triple[:], network.flow.up[:] = reduce_flow(instance, reduced, start)
     return reduced, network
 

@@ -45,7 +45,7 @@ import numpy as np
 from ipforest._arrays import Array, BoolArray, IntArray
 from ipforest._numba import clock, njit
 from ipforest.instance import PruningInstance
-from ipforest.path import PruningPath, prune_path
+from ipforest.path import PruningPath, path_of
 from ipforest.rational import exact_sum, nonnegative_fraction, time_limit_seconds
 from ipforest.results import BudgetResult, DualFlow, Pruning, Status
 from ipforest.solvers.attainable import Attainable
@@ -100,8 +100,8 @@ def solve_budget_branch_and_bound(
     Raises
     ------
     ValueError
-        A negative budget or cap, a cap beside split costs, or a limit that is no number >= 0. Any other budget can be
-        kept: bare roots cost nothing.
+        A negative budget or cap, a cap beside split costs, a limit that is no number >= 0, or the path of another
+        instance. Any other budget can be kept: bare roots cost nothing.
     OverflowError
         As `ipforest.prune_path`.
     """
@@ -110,7 +110,7 @@ def solve_budget_branch_and_bound(
     tolerance = nonnegative_fraction(relative_gap, "relative_gap")
     deadline = inf if seconds is None else started + seconds
     cap = None if max_cost is None else cap_units(instance, max_cost)
-    relaxed = (prune_path(instance) if path is None else path).at_budget(limit)
+    relaxed = path_of(instance, path).at_budget(limit)
     search = _Search(instance, relaxed, cap)
     ended = search.run(tolerance, deadline)
     pruning = Pruning(search.best)

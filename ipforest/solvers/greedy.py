@@ -15,7 +15,7 @@ import numpy as np
 from ipforest._arrays import BoolArray, IntArray
 from ipforest._numba import clock
 from ipforest.instance import PruningInstance
-from ipforest.path import PruningPath, prune_path
+from ipforest.path import PruningPath, path_of
 from ipforest.rational import INT64_SAFE, exact_sum, nonnegative_fraction
 from ipforest.results import BudgetResult, Pruning, Status
 from ipforest.solvers.attainable import Attainable
@@ -86,13 +86,13 @@ def solve_budget_greedy(
     Raises
     ------
     ValueError
-        A negative budget or cap, or a cap beside split costs.
+        A negative budget or cap, a cap beside split costs, or the path of another instance.
     OverflowError
         As `ipforest.prune_path`.
     """
     started = clock()
     cap = None if max_cost is None else cap_units(instance, max_cost)
-    relaxed = (prune_path(instance) if path is None else path).at_budget(budget)
+    relaxed = path_of(instance, path).at_budget(budget)
     limit = budget_units(instance, relaxed.budget)
     forest = structure(instance)
     smaller, larger = relaxed.mixture[0][1].kept, relaxed.mixture[-1][1].kept

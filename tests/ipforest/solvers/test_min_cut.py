@@ -39,6 +39,11 @@ def test_a_start_from_any_other_lambda_changes_nothing_but_the_work(instance, la
     assert_feasible(instance, warm.flow)
 
 
+def test_a_start_of_another_size_is_refused():
+    with pytest.raises(ValueError, match="start: expected a flow over 4 internal nodes and 8 triples, got 3 and 6"):
+        solve(chain(4), 1, start=solve(chain(3), 1).flow)
+
+
 def chain(n_trees: int) -> PruningInstance:
     """Single nodes that share acquisitions in a chain; only the last acquisition has room: paths of full length."""
     return PruningInstance(
