@@ -6,23 +6,30 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from math import isfinite
+from math import ceil, isfinite, sqrt
 
 import numpy as np
 
-from formulations.exact_results import INTEGRALITY_TOLERANCE, integral_pruning, kept_shares, multipliers
-from formulations.specification import ModelSpecification
+from formulations.arrays import linear_program
+from formulations.exact_results import integral_pruning, kept_shares, multipliers, pruning_result
+from formulations.specification import ModelSpecification, specify
 from ipforest._arrays import FloatArray
 from ipforest.instance import PruningInstance
-from ipforest.results import BudgetResult, Mixture, Pruning
+from ipforest.rational import exact_sum
+from ipforest.results import BudgetResult, Mixture, Pruning, Status
 from ipforest.solvers.attainable import Attainable
+from ipforest.solvers.highs import run
 from ipforest.solvers.linear_program import Solution
 from ipforest.solvers.tree_dp import equal_shares, lagrangian_bound, within_prices
 
 __all__ = ["integer_result", "mixture_result", "nested_prunings"]
 
-LAMBDA_DENOMINATOR = 10**6
-"""Any lambda gives a valid bound; the solver's float is replaced by a fraction that keeps integers small."""
+LEVEL_TOLERANCE = 1e-14
+"""Levels nearer to each other are one; between prices that differ by 10^12 a budget buys such a share of the dear."""
+FLOAT_RESOLUTION = 1e15
+"""The solver's float stands for the only p / q near it of p q below this."""
+LARGEST_SUM = 2**61
+"""Any price gives a valid bound; where scaled errors and costs would exceed this, it is rounded."""
 
 
 def mixture_result(specification: ModelSpecification, solution: Solution, method: str) -> BudgetResult:
@@ -34,18 +41,25 @@ def mixture_result(specification: ModelSpecification, solution: Solution, method
 
     .. math:: \min_{\text{prunings within } B} \mathrm{error} \ge L(\lambda, \beta) - \lambda B,
 
-    L being the Lagrangian bound over the trees, is exact and meets the mixture's error.
+    L being the Lagrangian bound over the trees, is exact and meets the mixture's error. Where the solver's floats do
+    not tell the best mixture from others (prices that differ by 10^12), its ends are refined until it does.
     """
     instance, budget = specification.instance, _budget(specification)
     found = [instance.roots_only] if solution.values is None else nested_prunings(specification, solution.values)
     mixture = _best_mixture(instance, found, budget)
-    mixture_error, mixture_cost = _expectation(instance, mixture)
-    prices = {Fraction(0), _dual_price(solution), _slope(instance, mixture)}
+    slope = _slope(instance, mixture)
+    prices = {_in_range(instance, price) for price in (Fraction(0), _dual_price(solution), slope)}
     bounds = {price: _bound_at(specification, solution, price) for price in sorted(prices)}
-    lam, (best_bound, _) = max(bounds.items(), key=lambda item: item[1][0])
-    pruning = _best_within(instance, [*found, *(met for _, met in bounds.values())], budget)
+    price, (relaxed, _) = max(bounds.items(), key=lambda item: item[1][0])
+    found += [met for _, met in bounds.values()]
+    if solution.status is Status.OPTIMAL and relaxed < _expectation(instance, mixture)[0]:
+        price, relaxed, ends = _refined(instance, budget, mixture, bounds[Fraction(0)][1])
+        found += ends
+        mixture = _best_mixture(instance, ends, budget)
+    mixture_error, mixture_cost = _expectation(instance, mixture)
+    pruning = _best_within(instance, found, budget)
     error, cost = instance.evaluate(pruning)
-    attainable = Attainable.errors(instance).at_least(best_bound / instance.error_unit) * instance.error_unit
+    attainable = Attainable.errors(instance).at_least(relaxed / instance.error_unit) * instance.error_unit
     bound = min(mixture_error, error, attainable)
     return BudgetResult(
         status=solution.status.judged(bound == error),
@@ -54,13 +68,52 @@ def mixture_result(specification: ModelSpecification, solution: Solution, method
         error=error,
         cost=cost,
         bound=bound,
-        lam=lam * instance.error_unit / instance.cost_unit,
+        lam=price * instance.error_unit / instance.cost_unit,
         mixture=mixture,
         mixture_error=mixture_error,
         mixture_cost=mixture_cost,
         runtime_s=solution.runtime_s,
         method=method,
     )
+
+
+def _refined(
+    instance: PruningInstance, budget: Fraction, mixture: Mixture, least_error: Pruning
+) -> tuple[Fraction, Fraction, list[Pruning]]:
+    """Solve at the slope of two prunings that enclose the budget until none lies below their line (Newton's method).
+
+    Parameters
+    ----------
+    instance : PruningInstance
+    budget : Fraction
+    mixture : Mixture
+    least_error : Pruning
+        The dear end where the mixture is one pruning.
+
+    Returns
+    -------
+    price : Fraction
+        The last slope, in integer units.
+    bound : Fraction
+        On the error within the budget.
+    ends : list of Pruning
+        Two nested prunings whose costs enclose the budget, or the one of the least error if it is within the budget.
+    """
+    cheap, dear = mixture[0][1], mixture[1][1] if len(mixture) == 2 else least_error
+    if instance.evaluate(dear)[1] <= budget:
+        return Fraction(0), instance.evaluate(dear)[0], [dear]
+    while True:
+        price = _slope(instance, ((Fraction(1), cheap), (Fraction(0), dear)))
+        lam = price * instance.error_unit / instance.cost_unit
+        at_slope = specify("closure", instance, lam, relaxed=True)
+        met = pruning_result(at_slope, run(linear_program(at_slope)), "highs-lp")
+        if met.objective >= instance.objective(cheap, lam):
+            ends = [Pruning(cheap.kept & dear.kept), Pruning(cheap.kept | dear.kept)]
+            return price, met.bound - lam * budget, ends
+        if met.cost <= budget:
+            cheap = met.pruning
+        else:
+            dear = met.pruning
 
 
 def integer_result(
@@ -93,8 +146,8 @@ def nested_prunings(specification: ModelSpecification, values: FloatArray) -> li
     """Cut a fractional solution at each of its levels: nested prunings, from the bare roots up."""
     shares = _falling_shares(specification.instance, kept_shares(specification, values))
     levels = np.unique(shares)
-    ends_a_level = np.diff(levels, prepend=-np.inf) > INTEGRALITY_TOLERANCE
-    thresholds = [level for level in levels[ends_a_level] if level > INTEGRALITY_TOLERANCE]
+    ends_a_level = np.diff(levels, prepend=-np.inf) > LEVEL_TOLERANCE
+    thresholds = [level for level in levels[ends_a_level] if level > LEVEL_TOLERANCE]
     return [specification.instance.roots_only, *(Pruning(shares >= threshold) for threshold in reversed(thresholds))]
 
 
@@ -153,7 +206,17 @@ def _dual_price(solution: Solution) -> Fraction:
     """Price of the budget row, the last one: lambda in integer units."""
     if solution.row_duals is None:
         return Fraction(0)
-    return Fraction(max(0.0, -float(solution.row_duals[-1]))).limit_denominator(LAMBDA_DENOMINATOR)
+    dual = max(0.0, -float(solution.row_duals[-1]))
+    if dual * FLOAT_RESOLUTION < 1:
+        return Fraction(0)
+    return Fraction(dual).limit_denominator(max(1, int(sqrt(FLOAT_RESOLUTION / dual))))
+
+
+def _in_range(instance: PruningInstance, price: Fraction) -> Fraction:
+    """Return the price, or the nearest one at which the Lagrangian bound fits 64 bits."""
+    costs = exact_sum(instance.acquisition_cost) + exact_sum(instance.split_cost)
+    largest = LARGEST_SUM // (exact_sum(instance.errors) + ceil(price * costs) + 1)
+    return price.limit_denominator(max(1, largest))
 
 
 def _bound_at(specification: ModelSpecification, solution: Solution, price: Fraction) -> tuple[Fraction, Pruning]:

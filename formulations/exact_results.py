@@ -30,9 +30,7 @@ def kept_shares(specification: ModelSpecification, values: FloatArray) -> FloatA
     if specification.formulation == "closure":
         return values[: instance.n_internal]
     offsets, ancestors = indexing.ancestor_lists(instance)
-    cumulated = np.concatenate([[0.0], np.cumsum(values[ancestors])])
-    node = instance.internal_nodes
-    shares: FloatArray = 1 - (cumulated[offsets[node + 1]] - cumulated[offsets[node]])
+    shares: FloatArray = 1 - np.add.reduceat(values[ancestors], offsets[:-1])[instance.internal_nodes]
     return shares
 
 

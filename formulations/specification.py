@@ -13,6 +13,9 @@ from ipforest.ensemble.routing import accumulate_to_ancestors
 from ipforest.instance import PruningInstance, require_instance
 from ipforest.rational import INT64_SAFE, exact_sum, nonnegative_fraction
 
+FLOAT_SAFE = 2**53
+"""From here on floats do not tell integers apart."""
+
 __all__ = ["Coefficients", "ModelSpecification", "objective_coefficients", "specify"]
 
 
@@ -84,7 +87,7 @@ def specify(
     ValueError
         Unknown name, a missing, needless or negative number, several trees for ``ip2``, no routing for ``ip1``.
     OverflowError
-        Integers that reach 2^62.
+        Integers that reach 2^62 in the objective, or 2^53 in the budget row, which must be exact in floats.
     """
     info = formulation(name)
     require_instance(instance)
@@ -98,6 +101,12 @@ def specify(
         raise ValueError(
             f"instance: expected example_leaf, the leaf of each example in each tree, for {name}, got None; "
             "PruningInstance.from_forest fills it"
+        )
+    costs = exact_sum(instance.acquisition_cost) + exact_sum(instance.split_cost)
+    if budget is not None and costs >= FLOAT_SAFE:
+        raise OverflowError(
+            f"instance: expected total costs below 2^53 units for {name}, got {costs}; "
+            "use prices of fewer digits, or solve_budget's method path, greedy or mip"
         )
     specification = ModelSpecification(
         name,
@@ -135,8 +144,8 @@ def objective_coefficients(specification: ModelSpecification) -> Coefficients:
         A sum reaches 2^62.
     """
     instance, (p, q) = specification.instance, specification.weights
-    total = q * exact_sum(instance.errors) + p * exact_sum(instance.split_cost)
-    price = p * int(instance.acquisition_cost.max(initial=0))
+    total = q * max(1, exact_sum(instance.errors)) + p * exact_sum(instance.split_cost)
+    price = p * int(instance.acquisition_cost.max(initial=1))
     if max(total, price) >= INT64_SAFE:
         raise OverflowError(
             f"lam: expected sums below 2^62 units, got {max(total, price)}; "

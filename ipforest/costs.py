@@ -56,7 +56,7 @@ class FeatureCosts:
     sources : ndarray of int64, shape (n_features,)
         Which price each feature needs: its own, unless the features are columns computed from others (`for_columns`).
     resolution : Fraction or None
-        What measured prices were rounded to multiples of.
+        What measured prices were rounded to multiples of, at least one: the seventh digit of the largest price.
     unit_costs : tuple of Fraction, shape (n_units,)
         What each unit costs: c_k of the papers.
     unit_indptr, unit_indices : ndarray of int32

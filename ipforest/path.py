@@ -416,8 +416,25 @@ class PruningPath:
 def solve_budget_path(instance: PruningInstance, budget: Fraction, *, path: PruningPath | None = None) -> BudgetResult:
     """Solve for a budget by the whole path, computed here or known: the best breakpoint within it, and the mixture."""
     started = clock()
-    result = (prune_path(instance) if path is None else path).at_budget(budget)
+    result = path_of(instance, path).at_budget(budget)
     return replace(result, runtime_s=clock() - started)
+
+
+def path_of(instance: PruningInstance, known: PruningPath | None) -> PruningPath:
+    """Return the path of an instance, computed here unless it is known.
+
+    Raises
+    ------
+    ValueError
+        What is known is the path of another instance.
+    OverflowError
+        As `prune_path`.
+    """
+    if known is None:
+        return prune_path(instance)
+    if known.instance is not instance and known.instance.fingerprint() != instance.fingerprint():
+        raise ValueError(f"path: expected the path of {instance!r}, got that of another instance, {known.instance!r}")
+    return known
 
 
 def prune_path(

@@ -55,6 +55,7 @@ def run(options: Arguments) -> int:
     """Prune one forest and prove how good that is."""
     from ipforest.path import prune_path
     from ipforest.progress import progress_bar
+    from ipforest.solvers.greedy import cap_units
 
     budget, lam = exact_number(options.budget, "budget"), exact_number(options.lam, "lam")
     cap = exact_number(options.max_cost, "max-cost")
@@ -62,6 +63,8 @@ def run(options: Arguments) -> int:
         raise ValueError("--max-cost: expected it with --budget and --search greedy or exact, which can hold it")
     directory = out_directory(options)
     problem = read_problem(options)
+    if cap is not None:
+        cap_units(problem.instance, cap)
     print_notes(problem)
     with progress_bar("ipforest prune", visible=not options.json) as progress:
         path = prune_path(problem.instance, progress=progress)

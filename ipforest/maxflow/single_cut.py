@@ -99,8 +99,8 @@ def require_range(instance: PruningInstance, lam: Lambda) -> None:
     OverflowError
         Gains or costs at this lambda reach 2^62 in integer units.
     """
-    gains = lam.q * exact_sum(np.abs(instance.gain))
-    costs = lam.p * (exact_sum(instance.acquisition_cost) + exact_sum(instance.split_cost))
+    gains = lam.q * max(1, exact_sum(np.abs(instance.gain)))
+    costs = lam.p * max(1, exact_sum(instance.acquisition_cost) + exact_sum(instance.split_cost))
     if gains + costs >= INT64_SAFE:
         raise OverflowError(
             f"lam: expected gains and costs below 2^62 in integer units, got 2^{gains.bit_length()} and "
@@ -115,6 +115,11 @@ def _network(instance: PruningInstance, lam: Lambda, start: DualFlow | None) -> 
         reduced.parent, reduced.gain, reduced.split_cost, reduced.indptr, reduced.indices, reduced.cost
     )
     if start is not None:
+        if (start.up.size, start.triple.size) != (instance.n_internal, instance.n_triples):
+            raise ValueError(
+                f"start: expected a flow over {instance.n_internal} internal nodes and {instance.n_triples} triples, "
+                f"got {start.up.size} and {start.triple.size}"
+            )
         network.flow.triple[:], network.flow.up[:] = reduce_flow(instance, reduced, start)
     return reduced, network
 

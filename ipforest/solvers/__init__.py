@@ -160,6 +160,8 @@ def solve(instance: PruningInstance, lam: object, method: str = "min-cut", **opt
         Not an instance, or an option that the method does not take.
     ValueError
         Negative lambda or unknown method.
+    OverflowError
+        At this lambda the integers outgrow the method.
     MissingSolverError
         The method's package is not installed.
     """
@@ -194,6 +196,8 @@ def solve_budget(instance: PruningInstance, budget: object, method: str = "path"
         Not an instance, or an option that the method does not take.
     ValueError
         Negative or infeasible budget, or unknown method.
+    OverflowError
+        The instance's integers outgrow the method.
     MissingSolverError
         The method's package is not installed.
     """

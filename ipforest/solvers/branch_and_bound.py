@@ -45,12 +45,12 @@ import numpy as np
 from ipforest._arrays import Array, BoolArray, IntArray
 from ipforest._numba import clock, njit
 from ipforest.instance import PruningInstance
-from ipforest.path import PruningPath, prune_path
+from ipforest.path import PruningPath, path_of
 from ipforest.rational import exact_sum, nonnegative_fraction, time_limit_seconds
 from ipforest.results import BudgetResult, DualFlow, Pruning, Status
 from ipforest.solvers.attainable import Attainable
 from ipforest.solvers.fixing import fix
-from ipforest.solvers.greedy import N_TRIALS, cap_units, exchange, fill, fill_between, shrink, structure
+from ipforest.solvers.greedy import N_TRIALS, budget_units, cap_units, exchange, fill, fill_between, shrink, structure
 from ipforest.solvers.min_cut import solve_min_cut
 from ipforest.solvers.remainder import Remainder
 from ipforest.solvers.straddle import Straddle, straddle
@@ -73,7 +73,7 @@ def solve_budget_branch_and_bound(
     *,
     max_cost: object | None = None,
     time_limit: float | None = None,
-    relative_gap: float = 0.0,
+    relative_gap: object = 0,
     path: PruningPath | None = None,
 ) -> BudgetResult:
     """Find the pruning of least error within a budget (budget method ``mip``).
@@ -86,7 +86,7 @@ def solve_budget_branch_and_bound(
         What no example of the cost data may pay more than; see `ipforest.solvers.greedy.solve_budget_greedy`.
     time_limit : float, optional
         Seconds. The path and the pruning of ``greedy`` are computed in any case.
-    relative_gap : float
+    relative_gap : number
         Gap, as a part of the error, at which the search may stop.
     path : PruningPath, optional
         Of the instance, where it is known.
@@ -100,18 +100,19 @@ def solve_budget_branch_and_bound(
     Raises
     ------
     ValueError
-        A negative budget or cap, a cap beside split costs, or a limit that is no number >= 0. Any other budget can be
-        kept: bare roots cost nothing.
+        A negative budget or cap, a cap beside split costs, a limit that is no number >= 0, or the path of another
+        instance. Any other budget can be kept: bare roots cost nothing.
     OverflowError
         As `ipforest.prune_path`.
     """
     started = clock()
     limit, seconds = nonnegative_fraction(budget, "budget"), time_limit_seconds(time_limit)
+    tolerance = nonnegative_fraction(relative_gap, "relative_gap")
     deadline = inf if seconds is None else started + seconds
     cap = None if max_cost is None else cap_units(instance, max_cost)
-    relaxed = (prune_path(instance) if path is None else path).at_budget(limit)
+    relaxed = path_of(instance, path).at_budget(limit)
     search = _Search(instance, relaxed, cap)
-    ended = search.run(relative_gap, deadline)
+    ended = search.run(tolerance, deadline)
     pruning = Pruning(search.best)
     error, cost = instance.evaluate(pruning)
     return replace(
@@ -211,7 +212,7 @@ class _Search:
         """Integer error that no pruning within the budget goes below."""
         return min([self.error, *(node.bound for node in self._open)])
 
-    def run(self, relative_gap: float, deadline: float) -> Status:
+    def run(self, relative_gap: Fraction, deadline: float) -> Status:
         """Search until the gap is closed or time is up; return which."""
         while self.bound < self.error:
             if self.error - self.bound <= relative_gap * self.error:
@@ -327,7 +328,7 @@ class _Search:
 def _affordable(instance: PruningInstance, budget: Fraction) -> int:
     """Return the largest integer cost within the budget that a pruning could have."""
     step = gcd(*(int(np.gcd.reduce(costs)) for costs in (instance.acquisition_cost, instance.split_cost)))
-    units = int(budget // instance.cost_unit)
+    units = budget_units(instance, budget)
     return units - units % step if step else units
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from ipforest._arrays import BoolArray, IntArray
 from ipforest._numba import clock
 from ipforest.instance import PruningInstance
-from ipforest.path import PruningPath, prune_path
+from ipforest.path import PruningPath, path_of
 from ipforest.rational import INT64_SAFE, exact_sum, nonnegative_fraction
 from ipforest.results import BudgetResult, Pruning, Status
 from ipforest.solvers.attainable import Attainable
@@ -35,9 +35,19 @@ from ipforest.solvers.greedy_kernels import (
     total_cost,
 )
 
-__all__ = ["cap_units", "exchange", "fill", "fill_between", "shrink", "solve_budget_greedy", "structure"]
+__all__ = [
+    "budget_units",
+    "cap_units",
+    "exchange",
+    "fill",
+    "fill_between",
+    "shrink",
+    "solve_budget_greedy",
+    "structure",
+]
 
 N_TRIALS = 10
+LARGEST = 2**63 - 1
 
 
 def solve_budget_greedy(
@@ -76,14 +86,14 @@ def solve_budget_greedy(
     Raises
     ------
     ValueError
-        A negative budget or cap, or a cap beside split costs.
+        A negative budget or cap, a cap beside split costs, or the path of another instance.
     OverflowError
         As `ipforest.prune_path`.
     """
     started = clock()
     cap = None if max_cost is None else cap_units(instance, max_cost)
-    relaxed = (prune_path(instance) if path is None else path).at_budget(budget)
-    limit = int(relaxed.budget // instance.cost_unit)
+    relaxed = path_of(instance, path).at_budget(budget)
+    limit = budget_units(instance, relaxed.budget)
     forest = structure(instance)
     smaller, larger = relaxed.mixture[0][1].kept, relaxed.mixture[-1][1].kept
     found = fill_between(instance, forest, smaller, larger, limit, cap)
@@ -100,6 +110,11 @@ def solve_budget_greedy(
         runtime_s=clock() - started,
         method="greedy",
     )
+
+
+def budget_units(instance: PruningInstance, budget: Fraction) -> int:
+    """Read a budget in cost units, at most the largest integer of the kernels: no pruning costs more."""
+    return min(int(budget // instance.cost_unit), LARGEST)
 
 
 def cap_units(instance: PruningInstance, max_cost: object) -> IntArray:

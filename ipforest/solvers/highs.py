@@ -17,6 +17,8 @@ __all__ = ["LinearSolver", "run"]
 
 LinearSolver = Literal["simplex", "ipm"]
 
+LARGEST_ENTRY = 2.0**53
+"""Up to it floats tell integers apart; HiGHS by default refuses entries from 10^15 on."""
 GAP_TOLERANCE = 1e-6
 """A relative gap that branch and bound leaves below it is rounding, above it what was asked for."""
 
@@ -62,8 +64,8 @@ def run(
         return Solution.of_nothing(program.constant)
     for step in (lambda: _pass(highs, highspy, program), highs.run):
         if step() == highspy.HighsStatus.kError:
-            raise RuntimeError(f"HiGHS: expected it to solve {program!r}, got an error")
-    return _solution(highs, highspy, program.is_integer, perf_counter() - started)
+            raise _failure(program, "an error")
+    return _solution(highs, highspy, program, perf_counter() - started)
 
 
 def import_highspy() -> Any:
@@ -94,7 +96,7 @@ def options(integer: bool, solver: LinearSolver, time_limit: float | None, relat
     """
     if solver not in ("simplex", "ipm"):
         raise ValueError(f"solver: expected simplex or ipm (with crossover), which end in a vertex, got {solver!r}")
-    wanted: dict[str, Any] = {"output_flag": False}
+    wanted: dict[str, Any] = {"output_flag": False, "large_matrix_value": LARGEST_ENTRY}
     if integer:
         wanted["mip_rel_gap"] = float(relative_gap)
     else:
@@ -141,11 +143,20 @@ def _pass(highs: Any, highspy: Any, program: LinearProgram) -> Any:
     )
 
 
-def _solution(highs: Any, highspy: Any, integer: bool, runtime_s: float) -> Solution:
-    ending = highs.getModelStatus()
+def _failure(program: LinearProgram, ending: str) -> RuntimeError:
+    """Return the error of a program that HiGHS does not solve, with the largest of its numbers."""
+    numbers = np.concatenate([program.A.data, program.objective, program.rhs])
+    return RuntimeError(
+        f"HiGHS: expected an optimum or the time limit, got {ending} for {program!r}, whose numbers reach "
+        f"{np.abs(numbers).max(initial=0):.0e}; where they are large, use fewer digits or a method without HiGHS"
+    )
+
+
+def _solution(highs: Any, highspy: Any, program: LinearProgram, runtime_s: float) -> Solution:
+    ending, integer = highs.getModelStatus(), program.is_integer
     statuses = highspy.HighsModelStatus
     if ending not in (statuses.kOptimal, statuses.kTimeLimit):
-        raise RuntimeError(f"HiGHS: expected an optimum or the time limit, got {highs.modelStatusToString(ending)}")
+        raise _failure(program, highs.modelStatusToString(ending))
     info, point = highs.getInfo(), highs.getSolution()
     feasible = point.value_valid and info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
     objective = float(info.objective_function_value) if feasible else np.inf

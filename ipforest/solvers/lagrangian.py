@@ -52,7 +52,7 @@ class ScaledProblem:
         """
         p, q = instance.scaled_lambda(lam)
         costs = exact_sum(instance.acquisition_cost) + exact_sum(instance.split_cost)
-        total = q * exact_sum(instance.errors) + p * costs
+        total = q * max(1, exact_sum(instance.errors)) + p * max(1, costs)
         if total >= INT64_SAFE:
             raise OverflowError(
                 f"lam: expected q * errors + p * costs below 2^62, got {total}; use a lambda with fewer digits"

@@ -31,6 +31,8 @@ def solve_min_cut(instance: PruningInstance, lam: Fraction, start: DualFlow | No
 
     Raises
     ------
+    ValueError
+        A start of another size.
     OverflowError
         Gains or costs at this lambda reach 2^62 in integer units.
     """

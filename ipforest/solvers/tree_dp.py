@@ -73,7 +73,7 @@ class TreeBatch:
         OverflowError
             The errors could reach 2^62 at that weight.
         """
-        if q * exact_sum(instance.errors) >= INT64_SAFE:
+        if q * max(1, exact_sum(instance.errors)) >= INT64_SAFE:
             raise OverflowError(f"lam: expected q * errors below 2^62, got q = {q}; use a lambda with fewer digits")
         first, end = (int(instance.tree_offsets[tree]) for tree in (first_tree, end_tree))
         inner = slice(*(int(instance.internal_offsets[tree]) for tree in (first_tree, end_tree)))
@@ -120,7 +120,7 @@ def check_charges(instance: PruningInstance, q: int, charges: IntArray) -> None:
     OverflowError
         ``q * errors + charges`` could reach 2^62.
     """
-    if q * exact_sum(instance.errors) + exact_sum(np.abs(charges)) >= INT64_SAFE:
+    if q * max(1, exact_sum(instance.errors)) + exact_sum(np.abs(charges)) >= INT64_SAFE:
         raise OverflowError("lam: expected q * errors + charges below 2^62, got more; use a lambda with fewer digits")
 
 
@@ -175,7 +175,7 @@ def scaled_prices(instance: PruningInstance, p: int) -> IntArray:
     OverflowError
         The total could reach 2^62.
     """
-    if p * exact_sum(instance.acquisition_cost) >= INT64_SAFE:
+    if p * max(1, exact_sum(instance.acquisition_cost)) >= INT64_SAFE:
         raise OverflowError(f"lam: expected p * costs below 2^62, got p = {p}; use a lambda with fewer digits")
     return p * instance.acquisition_cost
 

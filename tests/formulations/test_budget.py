@@ -1,5 +1,6 @@
 """LP1 and the 0-1 program within a budget, against every pruning."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +16,7 @@ from formulations.solving import solve_budget_lp1
 from ipforest import Pruning, Status, solve_budget
 from ipforest.solvers.branch_and_bound import solve_budget_branch_and_bound
 from proofs.crosschecks.brute_force import prunings
+from proofs.crosschecks.random_instances import random_instance
 
 budgets = st.fractions(min_value=0, max_value=6, max_denominator=40)
 
@@ -103,7 +105,7 @@ def test_between_breakpoints_the_integer_optimum_is_worse_than_the_mixture():
 def test_levels_of_a_fractional_point_are_nested_prunings():
     instance = load_reference("figure_1_ensemble").instance
     specification = formulations.specify("closure", instance, 1, relaxed=True)
-    levels = nested_prunings(specification, np.array([0.75, 0.25, 0.75, 1e-9, 0.75 + 1e-9, 0, 0, 0]))
+    levels = nested_prunings(specification, np.array([0.75, 0.25, 0.75, 1e-16, 0.75 + 1e-15, 0, 0, 0]))
     kept = [np.flatnonzero(pruning.kept).tolist() for pruning in levels]
     assert kept == [[], [0, 2, 4], [0, 1, 2, 4]]
 
@@ -141,3 +143,33 @@ def test_a_gap_stops_the_search_and_is_reported():
 def test_a_negative_budget_is_refused(method):
     with pytest.raises(ValueError, match="budget: expected a number >= 0, got -1"):
         solve_budget(load_reference("figure_1_tree").instance, -1, method)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_prices_that_differ_by_10_to_the_12_leave_the_mixture_exact(seed):
+    """A small budget buys 10^-12 of what is dear: lambda, the mixture and its cost are those of the hull."""
+    rng = np.random.default_rng(seed)
+    for _ in range(15):
+        drawn = random_instance(rng)
+        prices = rng.choice([1, 2, 3, 10**12, 7 * 10**11 + 1], size=drawn.n_units)
+        instance = replace(drawn, acquisition_cost=prices[drawn.acquisition_unit])
+        for budget in (Fraction(1, 2), Fraction(7, 2), instance.evaluate(instance.unpruned)[1] / 3):
+            result, expected = solve_budget(instance, budget, "lp1"), solve_budget(instance, budget, "path")
+            assert_sound(result, instance, budget)
+            assert result.mixture_error == expected.mixture_error
+            assert result.bound >= expected.bound
+            if len(result.mixture) > 1:
+                assert result.lam == expected.lam
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+def test_costs_beyond_the_integers_of_floats_are_refused(relaxed):
+    """Rounded, the budget row could cut off what the budget allows: a bound that is none."""
+    drawn = load_reference("figure_1_ensemble").instance
+    instance = replace(drawn, acquisition_cost=np.full(drawn.n_acquisitions, 2**53 // drawn.n_acquisitions + 1))
+    with pytest.raises(OverflowError, match=r"instance: expected total costs below 2\^53 units for lp1, got \d+; use"):
+        formulations.build("lp1", instance, budget=1, relaxed=relaxed)
+    nearly = replace(drawn, acquisition_cost=np.full(drawn.n_acquisitions, 2**53 // drawn.n_acquisitions - 1))
+    budget = nearly.evaluate(nearly.unpruned)[1] / 2
+    result = formulations.solve(formulations.build("lp1", nearly, budget=budget, relaxed=relaxed))
+    assert_sound(result, nearly, budget)

@@ -187,7 +187,7 @@ def test_every_search_keeps_the_budget_and_says_its_gap(own_forest, capsys, sear
     assert result.method == {"path": "path", "greedy": "greedy", "exact": "mip"}[search]
 
 
-def test_a_cap_per_example_is_held(own_forest, capsys):
+def test_a_cap_per_example_is_held(own_forest, capsys, monkeypatch):
     command = ["prune", *map(str, own(own_forest)), "--budget", "6", "--json"]
     costs = []
     for cap in ("20", "4"):
@@ -196,6 +196,9 @@ def test_a_cap_per_example_is_held(own_forest, capsys):
     assert costs[1] <= 4 < costs[0] <= 6
     assert main([*command, "--max-cost", "4", "--search", "path"]) == 2
     assert "--max-cost: expected it with --budget and --search greedy or exact" in capsys.readouterr().err
+    monkeypatch.setattr("ipforest.path.prune_path", pytest.fail)
+    assert main([*command, "--max-cost", "4", "--split-cost", "1"]) == 2
+    assert "max_cost: expected none beside split costs, got 4" in capsys.readouterr().err
 
 
 def test_path_prints_and_writes_every_breakpoint(ipforest, own_forest, tmp_path):

@@ -229,3 +229,9 @@ def test_limits_are_reported_with_what_the_path_proves(forest_instance):
         result = solve_budget_branch_and_bound(forest_instance, budget, **options)
         assert result.status is status
         assert on_the_path.bound <= result.bound < result.error <= on_the_path.error
+
+
+@pytest.mark.parametrize("gap", [-1, float("nan"), "little"])
+def test_a_gap_that_is_no_number_from_0_on_is_refused(gap):
+    with pytest.raises(ValueError, match="relative_gap: expected"):
+        solve_budget(random_instance(np.random.default_rng(0)), 1, "mip", relative_gap=gap)

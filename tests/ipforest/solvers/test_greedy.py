@@ -1,5 +1,6 @@
 """Greed within a budget: what it may keep, what it must not lose, against all prunings of small instances."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,6 +14,7 @@ from strategies import instances
 from ipforest import FeatureCosts, Forest, Pruning, PruningInstance, Status, prune_path, solve_budget
 from ipforest.solvers.greedy import exchange, fill, shrink, structure
 from proofs.crosschecks.brute_force import prunings
+from proofs.crosschecks.random_instances import random_instance
 
 
 @settings(max_examples=100, deadline=None)
@@ -153,3 +155,26 @@ def test_a_path_that_is_known_changes_nothing(priced_instance):
         alone = solve_budget(priced_instance, budget, method)
         given = solve_budget(priced_instance, budget, method, path=prune_path(priced_instance))
         assert (alone.error, alone.bound, alone.pruning) == (given.error, given.bound, given.pruning)
+
+
+@pytest.mark.parametrize("method", ["greedy", "mip"])
+@pytest.mark.parametrize("max_cost", [None, 1])
+def test_a_budget_of_more_cost_units_than_64_bits_hold_is_one_without_end(method, max_cost):
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        instance = random_instance(rng)
+        options = {} if instance.split_cost.any() else {"max_cost": max_cost}
+        plenty, most = instance.evaluate(instance.unpruned)[1], solve_budget(instance, 10**30, method, **options)
+        enough = solve_budget(instance, plenty, method, **options)
+        assert (most.error, most.cost, most.status) == (enough.error, enough.cost, enough.status)
+
+
+@pytest.mark.parametrize("method", ["path", "greedy", "mip"])
+def test_the_path_of_another_instance_is_refused(method):
+    """Of the same trees at other prices, say: its prunings and its bound would be those of the other problem."""
+    instance = random_instance(np.random.default_rng(0))
+    dearer = replace(instance, acquisition_cost=2 * instance.acquisition_cost, error_unit=3 * instance.error_unit)
+    with pytest.raises(ValueError, match=r"path: expected the path of PruningInstance.*, got that of another instance"):
+        solve_budget(instance, 1, method, path=prune_path(dearer))
+    same = solve_budget(instance, 1, method, path=prune_path(replace(instance)))
+    assert same.error == solve_budget(instance, 1, method).error

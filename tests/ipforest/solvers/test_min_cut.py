@@ -1,3 +1,4 @@
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +15,7 @@ from ipforest.maxflow.network import DEAD, KEPT, TUNING, Lambda, build_network
 from ipforest.maxflow.single_cut import dual_bound
 from ipforest.maxflow.spanning_forest import route_along_forest
 from ipforest.maxflow.waves import EXACT, LABELS_TOO_NARROW, label_distances, push_waves
+from ipforest.solvers import SOLVERS
 from proofs.crosschecks.brute_force import brute_force
 
 
@@ -35,6 +37,11 @@ def test_a_start_from_any_other_lambda_changes_nothing_but_the_work(instance, la
     assert warm.pruning == cold.pruning
     assert warm.bound == cold.bound
     assert_feasible(instance, warm.flow)
+
+
+def test_a_start_of_another_size_is_refused():
+    with pytest.raises(ValueError, match="start: expected a flow over 4 internal nodes and 8 triples, got 3 and 6"):
+        solve(chain(4), 1, start=solve(chain(3), 1).flow)
 
 
 def chain(n_trees: int) -> PruningInstance:
@@ -160,6 +167,15 @@ def test_numbers_beyond_64_bits_are_refused_with_their_sizes():
     instance = chain(4)
     with pytest.raises(OverflowError, match=r"lam: expected gains and costs below 2\^62 .*, got 2\^66 and 2\^3"):
         solve(instance, Fraction(1, 10**19))
+
+
+@pytest.mark.parametrize("method", [name for name in SOLVERS if name != "networkx"])
+def test_a_lambda_beyond_64_bits_is_refused_where_nothing_costs_or_errs_too(method):
+    whole = chain(4)
+    free, faultless = (replace(whole, **{name: 0 * getattr(whole, name)}) for name in ("acquisition_cost", "errors"))
+    for instance, lam in ((free, 10**20), (faultless, Fraction(1, 10**20))):
+        with pytest.raises(OverflowError, match=r"lam: expected .* below 2\^62.*; use a lambda"):
+            solve(instance, lam, method)
 
 
 def test_bound_of_any_feasible_flow_stays_below_the_optimum():
