@@ -193,7 +193,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         `ThresholdStopping`, `OptimalStopping` or `CertifiedStopping`; of several, the one for the budget is chosen on
         held-out examples. By default the first two.
     order : {"given", "greedy", "exact"}, default="given"
-        Order of the trees; see `order_trees`.
+        Order of the trees; see `order_trees`. Those of `GreedyMiser`, and of a `BudgetRF` that pools, stay as given.
     feature_costs, groups, group_fees
         See `BudgetPrune`; none beside an estimator that has its own.
     budget : number, optional
@@ -318,7 +318,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
             held_out = examples[validation], labels[validation]
         self.costs_ = self.estimator_.costs_ if isinstance(self.estimator_, BudgetedEstimator) else self._read_costs()
         self._held_out = held_out
-        self._candidates: dict[object, Candidate] = {}
+        self._candidates: dict[str, Candidate] = {}
         self._choose()
         return self
 
@@ -352,7 +352,8 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
 
     def _candidate(self, inner_budget: object) -> Candidate:
         """Learn when to stop the ensemble that has so large a budget, once."""
-        if inner_budget not in self._candidates:
+        key = str(inner_budget)
+        if key not in self._candidates:
             X, y = self._held_out
             seller = self._seller()
             trees = self._trees(inner_budget)
@@ -360,8 +361,8 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
                 trees = TreesInOrder(order_trees(trees.trees, X, y, self.costs_, exact=self.order == "exact"))
             paths = record_paths(trees, seller, X, y, self.max_cost)
             learnt = learn_stopping(self.stopping, paths, self.n_folds)
-            self._candidates[inner_budget] = Candidate(trees, paths, learnt)
-        return self._candidates[inner_budget]
+            self._candidates[key] = Candidate(trees, paths, learnt)
+        return self._candidates[key]
 
     def _trees(self, inner_budget: object) -> TreesInOrder:
         if not isinstance(self.estimator_, BudgetedEstimator):
@@ -371,6 +372,11 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         if not isinstance(policy, TreesInOrder):
             raise TypeError(
                 f"estimator: expected one that sums or averages trees, got {type(self.estimator_).__name__}"
+            )
+        if self.order != "given" and type(policy) is not TreesInOrder:
+            raise ValueError(
+                f"order: expected 'given' for trees whose probabilities are not averaged, as those of "
+                f"{type(self.estimator_).__name__}, got {self.order!r}"
             )
         return policy
 
