@@ -100,7 +100,8 @@ class BudgetForest(GrownFrontier):
         Whether trees are grown anew on what a pruned forest buys.
     nested : bool, default=True
         Whether nested forests are tried, unless nobody is stopped: with units in the order of how many examples buy
-        them in all the other forests, per price, and with units in the order of their importance there, per price.
+        them in all the other forests, per price, and with units in the order of their importance there, per price; and
+        those of each context. Without, no contexts are sought.
     n_lookahead : int, default=20
         Trees of the forest whose splits look one level ahead (`LookaheadGrower`); 0 to grow none, and to seek no
         contexts.
