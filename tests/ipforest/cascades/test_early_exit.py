@@ -259,3 +259,19 @@ def test_a_file_holds_what_was_learnt_without_a_budget_and_with_one(tmp_path: Pa
         loaded = load_model(save_model(saved, tmp_path / "model.skops"))
         np.testing.assert_array_equal(loaded.predict_proba(X[TEST]), saved.predict_proba(X[TEST]))
         np.testing.assert_array_equal(loaded.at_budget(1).cost(X[TEST]), saved.at_budget(1).cost(X[TEST]))
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        BudgetPrune(RandomForestClassifier(4, max_depth=4, random_state=0), feature_costs=[5] * 30, random_state=0),
+        LGBMClassifier(n_estimators=4, num_leaves=6, verbose=-1, n_jobs=1, random_state=0),
+    ],
+)
+def test_any_fitted_ensemble_may_be_frozen(inner: Any) -> None:
+    fitted = inner.fit(X[FITTED], Y[FITTED])
+    frozen = EarlyExit(FrozenEstimator(fitted)).fit(X[HELD_OUT], Y[HELD_OUT])
+    plain = EarlyExit(fitted).fit(X[HELD_OUT], Y[HELD_OUT])
+    assert frozen.costs_ == plain.costs_
+    np.testing.assert_array_equal(frozen.predict_proba(X[TEST]), plain.predict_proba(X[TEST]))
+    np.testing.assert_array_equal(frozen.cost(X[TEST]), plain.cost(X[TEST]))
