@@ -90,7 +90,7 @@ class L1Baseline(AdaptiveApproximation):
         lambdas = self.lambdas
         if isinstance(lambdas, Integral):
             least = l1_min_c(self._phi, self._labels, loss="log", intercept_scaling=INTERCEPT_SCALING)
-            lambdas = geometric_grid(1 / (least * len(self._phi)), lambdas)
+            lambdas = geometric_grid(1 / (least * len(self._phi)), int(lambdas))
         return [(np.nan, float(lam)) for lam in lambdas]
 
     def _learn(self, training: Training, share: float, lam: float) -> list[GatedPair]:

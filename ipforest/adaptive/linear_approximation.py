@@ -92,7 +92,7 @@ class LinearApproximation(AdaptiveApproximation):
         lambdas = self.lambdas
         if isinstance(lambdas, Integral):
             misses = Logistic().residuals(training.targets, np.tile(self._base(training), (len(self._phi), 1)))
-            lambdas = geometric_grid(UnitNorm(self.costs_).dual(self._phi.T @ misses / len(misses)), lambdas)
+            lambdas = geometric_grid(UnitNorm(self.costs_).dual(self._phi.T @ misses / len(misses)), int(lambdas))
         return [(share, float(lam)) for share in self.shares for lam in lambdas]
 
     def _base(self, training: Training) -> Any:

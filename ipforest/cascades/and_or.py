@@ -103,7 +103,7 @@ class AndOrCascade(ClassifierTreeEstimator):
             return [float(lam) for lam in self.lambdas]
         gain = 0.5 * (problem.weight * problem.target) @ problem.phi
         alone = np.divide(np.abs(gain), problem.price, out=np.zeros_like(gain), where=problem.price > 0)
-        return geometric_grid(float(alone.max()), self.lambdas)
+        return geometric_grid(float(alone.max()), int(self.lambdas))
 
     def _stages(self) -> BoolArray:
         """Return which weights each stage may use, shape (n_stages, n_weights)."""

@@ -93,7 +93,7 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
             return [float(lam) for lam in self.lambdas]
         slope = objective.loss.derivative(np.full(objective.target.size, self.prior_), objective.target)
         gain = (objective.share * objective.sample_weight * slope) @ objective.phi
-        return geometric_grid(largest_lambda(gain, self.resources_), self.lambdas)
+        return geometric_grid(largest_lambda(gain, self.resources_), int(self.lambdas))
 
     def _objective(self, examples: Examples) -> Objective:
         rows, share = distinct(examples.phi, examples.target)
