@@ -145,3 +145,9 @@ def test_paths_are_of_the_columns_of_training() -> None:
     assert model.paths_of(frame[TEST], Y[TEST]).loss[:, -1].mean() < 0.1
     with pytest.raises(ValueError, match="feature names should match"):
         model.paths_of(frame[TEST][frame.columns[::-1]], Y[TEST])
+
+
+@pytest.mark.parametrize(("sizes", "seen"), [((2, 50), [0, 2, 10]), ((50, 60), [0, 10])])
+def test_a_stage_of_more_units_than_there_are_has_all(sizes: tuple[int, ...], seen: list[int]) -> None:
+    model = NestedCascade(SMALL, sizes=sizes, random_state=0).fit(X[TRAINED], Y[TRAINED])
+    assert [stage.features.size for stage in model.stages_] == seen
