@@ -376,7 +376,7 @@ def split_rows(
     if free.size == 0:
         raise ValueError(
             f"X: expected examples to spare for a validation part, got n_samples = {y.shape[0]}; "
-            "give fit X_cost, or set validation_fraction to None"
+            "give fit held-out examples, or set validation_fraction to None"
         )
     validation = np.sort(free[: ceil(held_out * y.shape[0])])
     return np.setdiff1d(everything, validation), validation

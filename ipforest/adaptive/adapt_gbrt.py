@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -125,7 +125,7 @@ class AdaptGbrt(AdaptiveApproximation):
 
     def _settings(self, training: Training) -> Sequence[tuple[float, float]]:
         lambdas = self.lambdas
-        if isinstance(lambdas, int):
+        if isinstance(lambdas, Integral):
             cheapest = min(self.costs_.positive_costs, default=1.0)
             most = float(training.targets.var(axis=0).sum()) / 2 / cheapest
             lambdas = most * np.geomspace(LARGEST, SMALLEST, lambdas)

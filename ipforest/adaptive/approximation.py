@@ -23,7 +23,6 @@ from ipforest.adaptive.full_model import (
     cross_fitted,
     full_policy,
     log_losses,
-    unfrozen,
 )
 from ipforest.adaptive.gated_policy import Constant, GatedPolicy
 from ipforest.base import (
@@ -39,6 +38,7 @@ from ipforest.base import (
     split_rows,
 )
 from ipforest.cascades.tree_estimator import check_lambdas
+from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.policy import Policy
 from ipforest.rational import nonnegative_fraction
 from ipforest.session import ROUNDING, Sessions

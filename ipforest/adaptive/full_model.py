@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, softmax
 from sklearn.base import clone, is_classifier
-from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing, check_random_state
 
 from ipforest._arrays import Array, FloatArray, IntArray
@@ -36,11 +35,6 @@ def check_full_model(estimator: Any) -> None:
             f"estimator: expected predict_proba or decision_function, got {type(estimator).__name__} without; "
             "wrap it in sklearn.calibration.CalibratedClassifierCV"
         )
-
-
-def unfrozen(estimator: Any) -> Any:
-    """Return the estimator inside a FrozenEstimator, or itself."""
-    return estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
 
 
 def class_probabilities(model: Any, X: npt.ArrayLike) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -87,9 +88,9 @@ class L1Baseline(AdaptiveApproximation):
         self.feature_map_ = ScaledFeatures(scale=self.scale).fit(training.X, training.targets)
         self._phi, self._labels = self.feature_map_.transform(training.X), training.targets[:, 0].astype(int)
         lambdas = self.lambdas
-        if isinstance(lambdas, int):
+        if isinstance(lambdas, Integral):
             least = l1_min_c(self._phi, self._labels, loss="log", intercept_scaling=INTERCEPT_SCALING)
-            lambdas = geometric_grid(1 / (least * len(self._phi)), lambdas)
+            lambdas = geometric_grid(1 / (least * len(self._phi)), int(lambdas))
         return [(np.nan, float(lam)) for lam in lambdas]
 
     def _learn(self, training: Training, share: float, lam: float) -> list[GatedPair]:

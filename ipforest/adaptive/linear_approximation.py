@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -89,9 +90,9 @@ class LinearApproximation(AdaptiveApproximation):
         self._phi = self.feature_map_.transform(training.X)
         self._seed = self._random_seed()
         lambdas = self.lambdas
-        if isinstance(lambdas, int):
+        if isinstance(lambdas, Integral):
             misses = Logistic().residuals(training.targets, np.tile(self._base(training), (len(self._phi), 1)))
-            lambdas = geometric_grid(UnitNorm(self.costs_).dual(self._phi.T @ misses / len(misses)), lambdas)
+            lambdas = geometric_grid(UnitNorm(self.costs_).dual(self._phi.T @ misses / len(misses)), int(lambdas))
         return [(share, float(lam)) for share in self.shares for lam in lambdas]
 
     def _base(self, training: Training) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -98,11 +99,11 @@ class AndOrCascade(ClassifierTreeEstimator):
         return [(lam, problem.solve(lam)) for lam in lambdas]
 
     def _grid(self, problem: _Cascade) -> list[float]:
-        if not isinstance(self.lambdas, int):
+        if not isinstance(self.lambdas, Integral):
             return [float(lam) for lam in self.lambdas]
         gain = 0.5 * (problem.weight * problem.target) @ problem.phi
         alone = np.divide(np.abs(gain), problem.price, out=np.zeros_like(gain), where=problem.price > 0)
-        return geometric_grid(float(alone.max()), self.lambdas)
+        return geometric_grid(float(alone.max()), int(self.lambdas))
 
     def _stages(self) -> BoolArray:
         """Return which weights each stage may use, shape (n_stages, n_weights)."""

@@ -37,6 +37,7 @@ from ipforest.cascades.stopping import (
 )
 from ipforest.cascades.tree_order import ORDERS, order_trees
 from ipforest.ensemble.libraries import read
+from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.feature_names import require_features_of
 from ipforest.policy import ANSWERS, Policy, Progress, Rows, TreesInOrder
 from ipforest.rational import nonnegative_fraction
@@ -193,7 +194,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         `ThresholdStopping`, `OptimalStopping` or `CertifiedStopping`; of several, the one for the budget is chosen on
         held-out examples. By default the first two.
     order : {"given", "greedy", "exact"}, default="given"
-        Order of the trees; see `order_trees`.
+        Order of the trees; see `order_trees`. Those of `GreedyMiser`, and of a `BudgetRF` that pools, stay as given.
     feature_costs, groups, group_fees
         See `BudgetPrune`; none beside an estimator that has its own.
     budget : number, optional
@@ -297,36 +298,38 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         self._read_parameters()
         check_validation_part(X_val, y_val)
         examples, labels = validate_data(self, X, y, ensure_all_finite=self._finite())
-        fitted = is_fitted(self.estimator)
-        classes = np.asarray(self.estimator.classes_) if fitted else classes_of(labels)
+        ensemble = unfrozen(self.estimator)
+        fitted = is_fitted(ensemble)
+        classes = np.asarray(ensemble.classes_) if fitted else classes_of(labels)
         if fitted:
-            require_features_of(self.estimator, self.n_features_in_, getattr(self, "feature_names_in_", None))
+            require_features_of(ensemble, self.n_features_in_, getattr(self, "feature_names_in_", None))
             labels = checked_labels(labels, examples, classes, "y")
-        if not isinstance(self.estimator, BudgetedEstimator):
+        if not isinstance(ensemble, BudgetedEstimator):
             self.costs_ = self._read_costs()
         if X_val is not None:
             validation_examples = self._checked(X_val)
             held_out = validation_examples, checked_labels(y_val, validation_examples, classes)
-            self.estimator_ = self.estimator if fitted else clone(self.estimator).fit(X, labels)
+            self.estimator_ = ensemble if fitted else clone(ensemble).fit(X, labels)
         elif fitted:
-            self.estimator_, held_out = self.estimator, (examples, labels)
+            self.estimator_, held_out = ensemble, (examples, labels)
         else:
             training, validation = split_rows(
                 labels, self.validation_fraction, self.random_state, one_of_each_class=True
             )
-            self.estimator_ = clone(self.estimator).fit(_safe_indexing(X, training), labels[training])
+            self.estimator_ = clone(ensemble).fit(_safe_indexing(X, training), labels[training])
             held_out = examples[validation], labels[validation]
         self.costs_ = self.estimator_.costs_ if isinstance(self.estimator_, BudgetedEstimator) else self._read_costs()
         self._held_out = held_out
-        self._candidates: dict[object, Candidate] = {}
+        self._candidates: dict[str, Candidate] = {}
         self._choose()
         return self
 
     def _read_parameters(self) -> None:
         if not is_classifier(self.estimator):
             raise TypeError(f"estimator: expected a classifier, got {type(self.estimator).__name__}")
-        if isinstance(self.estimator, BudgetedEstimator):
-            check_inner_estimator(self, self.estimator)
+        ensemble = unfrozen(self.estimator)
+        if isinstance(ensemble, BudgetedEstimator):
+            check_inner_estimator(self, ensemble)
         optional_number(self.budget, "budget")
         optional_number(self.max_cost, "max_cost")
         check_share(self.validation_fraction, "validation_fraction")
@@ -352,7 +355,8 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
 
     def _candidate(self, inner_budget: object) -> Candidate:
         """Learn when to stop the ensemble that has so large a budget, once."""
-        if inner_budget not in self._candidates:
+        key = str(inner_budget)
+        if key not in self._candidates:
             X, y = self._held_out
             seller = self._seller()
             trees = self._trees(inner_budget)
@@ -360,8 +364,8 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
                 trees = TreesInOrder(order_trees(trees.trees, X, y, self.costs_, exact=self.order == "exact"))
             paths = record_paths(trees, seller, X, y, self.max_cost)
             learnt = learn_stopping(self.stopping, paths, self.n_folds)
-            self._candidates[inner_budget] = Candidate(trees, paths, learnt)
-        return self._candidates[inner_budget]
+            self._candidates[key] = Candidate(trees, paths, learnt)
+        return self._candidates[key]
 
     def _trees(self, inner_budget: object) -> TreesInOrder:
         if not isinstance(self.estimator_, BudgetedEstimator):
@@ -371,6 +375,11 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         if not isinstance(policy, TreesInOrder):
             raise TypeError(
                 f"estimator: expected one that sums or averages trees, got {type(self.estimator_).__name__}"
+            )
+        if self.order != "given" and type(policy) is not TreesInOrder:
+            raise ValueError(
+                f"order: expected 'given' for trees whose probabilities are not averaged, as those of "
+                f"{type(self.estimator_).__name__}, got {self.order!r}"
             )
         return policy
 

@@ -29,7 +29,8 @@ class NestedCascade(StagedEstimator):
     order : {"importance", "path", "forward"} or sequence of features, default="importance"
         In which order units are bought; see `order_units`. Features are named, or numbered by column.
     sizes : sequence of int, optional
-        How many units each stage has, ascending; by default 1, 2, 3, ..., 8, and then steps of a fourth.
+        How many units each stage has, ascending, where there are fewer all of them; by default 1, 2, 3, ..., 8, and
+        then steps of a fourth.
     sees_before : bool, default=False
         Whether a stage also sees what the one before answers, in training by examples that it was not trained on.
     stopping : StoppingRule or sequence of StoppingRule, optional
@@ -122,8 +123,11 @@ class NestedCascade(StagedEstimator):
         """Train a stage per size, in parallel unless each sees the one before."""
         seller = self._seller()
         self.units_ = order_units(self.order, self._base, X, y, validation, seller, self.n_jobs)
-        sizes = stage_sizes(len(self.units_)) if self.sizes is None else self.sizes
-        sets = feature_sets([self.units_[:size] for size in sizes if size <= len(self.units_)], seller)
+        n_units = len(self.units_)
+        sizes = (
+            stage_sizes(n_units) if self.sizes is None else sorted({min(size, n_units) for size in self.sizes} - {0})
+        )
+        sets = feature_sets([self.units_[:size] for size in sizes], seller)
         models = self._train_chain(sets, X, y) if self.sees_before else self._models(sets, X, y)
         return [stages_in_order(models, sets, sees_before=self.sees_before)]
 

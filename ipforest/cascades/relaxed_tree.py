@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -88,11 +89,11 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
 
     def _grid(self, objective: Objective) -> list[float]:
         """Return the lambdas: those asked for, or a grid below the largest, see `largest_lambda`."""
-        if not isinstance(self.lambdas, int):
+        if not isinstance(self.lambdas, Integral):
             return [float(lam) for lam in self.lambdas]
         slope = objective.loss.derivative(np.full(objective.target.size, self.prior_), objective.target)
         gain = (objective.share * objective.sample_weight * slope) @ objective.phi
-        return geometric_grid(largest_lambda(gain, self.resources_), self.lambdas)
+        return geometric_grid(largest_lambda(gain, self.resources_), int(self.lambdas))
 
     def _objective(self, examples: Examples) -> Objective:
         rows, share = distinct(examples.phi, examples.target)

@@ -426,7 +426,7 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         -------
         StoppingPaths
         """
-        return self._chosen.policy.paths_of(np.asarray(X, dtype=np.float64), np.asarray(y), loss or self._loss)
+        return self._chosen.policy.paths_of(self._checked(X).astype(np.float64), np.asarray(y), loss or self._loss)
 
     def _loss(self, outputs: FloatArray, y: Array) -> FloatArray:
         if self.classes_ is None:

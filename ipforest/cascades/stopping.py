@@ -17,6 +17,7 @@ import numpy as np
 
 from ipforest._arrays import BoolArray, FloatArray, IntArray, read_only
 from ipforest._numba import inner_njit, njit
+from ipforest.base import check_integer
 from ipforest.costs import FeatureCosts
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath, prune_path
@@ -424,6 +425,9 @@ class OptimalStopping:
     min_support: int = 30
     monotone: bool = True
 
+    def __post_init__(self) -> None:
+        _check_bins(self)
+
     def fit(self, paths: StoppingPaths) -> StagedRule:
         """Learn the lambda of each bin of each stage."""
         edges, lambdas, after = [], [], _Outlook.at_the_end(paths.n_samples)
@@ -434,8 +438,7 @@ class OptimalStopping:
             sums = _sums(paths, rows, stage, np.searchsorted(cuts, signal, side="right"), cuts.size + 1, after)
             lam = np.empty(cuts.size + 1)
             begins = np.arange(cuts.size + 1)
-            least = max(self.min_support, 1)
-            n_bins = pool_bins(sums, after.lam, after.value, after.slope, least, self.monotone, lam, begins)
+            n_bins = pool_bins(sums, after.lam, after.value, after.slope, self.min_support, self.monotone, lam, begins)
             cuts, sums, lam = cuts[begins[1:n_bins] - 1], sums[:n_bins], lam[:n_bins]
             edges.append(cuts)
             lambdas.append(lam)
@@ -443,6 +446,12 @@ class OptimalStopping:
             bin_of[rows] = np.searchsorted(cuts, signal, side="right")
             after = after.before(sums).capped(_stopping_now(sums), lam)._replace(bin_of=bin_of)
         return StagedRule(tuple(reversed(edges)), tuple(reversed(lambdas)))
+
+
+def _check_bins(rule: OptimalStopping | CertifiedStopping) -> None:
+    """Require one bin and one example per bin at least."""
+    for name in ("n_bins", "min_support"):
+        check_integer(getattr(rule, name), name, 1)
 
 
 def _sums(paths: StoppingPaths, rows: IntArray, stage: int, bins: IntArray, n_bins: int, after: _Outlook) -> FloatArray:
@@ -529,6 +538,9 @@ class CertifiedStopping:
     n_bins: int = 3
     min_support: int = 50
     checkpoints: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        _check_bins(self)
 
     def fit(self, paths: StoppingPaths) -> CertifiedRule:
         """Build the policy tree and find the path of its prunings.

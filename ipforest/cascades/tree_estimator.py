@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -257,7 +258,7 @@ def check_lambdas(lambdas: Any) -> None:
     TypeError, ValueError
         They are neither.
     """
-    if not isinstance(lambdas, int):
+    if not isinstance(lambdas, Integral):
         for lam in lambdas:
             nonnegative_fraction(lam, "lambdas")
     elif lambdas < 1:

@@ -40,7 +40,7 @@ SUPPORTED = "RandomForest*, ExtraTrees*, Bagging* of trees, DecisionTree* or Ext
 
 def read_sklearn(model: Any) -> Forest | BoostedTrees:
     """Read a fitted estimator, averaging or boosted; see `ipforest.ensemble.read`."""
-    inner = _unfrozen(model)
+    inner = unfrozen(model)
     if isinstance(inner, BOOSTED):
         return _boosted_from_sklearn(inner)
     if isinstance(inner, HISTOGRAM_BOOSTED):
@@ -117,13 +117,14 @@ def averaging_trees(estimator: Any) -> Any:
     TypeError
         It is another kind of estimator.
     """
-    inner = _unfrozen(estimator)
+    inner = unfrozen(estimator)
     if not isinstance(inner, AVERAGING) and not hasattr(inner, "to_forest"):
         raise TypeError(f"estimator: expected an ensemble that averages trees ({SUPPORTED}), got {_name_of(inner)}")
     return inner
 
 
-def _unfrozen(estimator: Any) -> Any:
+def unfrozen(estimator: Any) -> Any:
+    """Return the estimator inside a FrozenEstimator, or itself."""
     return estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import Array, FloatArray, IntArray
+from ipforest._arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest.growing.grower import GrownTree
 
 __all__ = ["LookaheadGrower"]
@@ -64,7 +64,7 @@ class LookaheadGrower:
             sample, tried = drawn_for_split(rows, X.shape[1], random)
             feature, threshold = self.best_split(X[sample], counts[sample], tried)
             if feature >= 0:
-                goes_left = X[rows, feature] <= threshold
+                goes_left = is_left(X[rows, feature], threshold)
                 tested[node], children[node] = (feature, threshold), (len(members), len(members) + 1)
                 members += [rows[goes_left], rows[~goes_left]]
                 tested += [(-1, np.nan)] * 2
@@ -166,6 +166,14 @@ def drawn_for_split(rows: IntArray, n_features: int, random: np.random.Generator
     """
     sample = rows if rows.size <= MOST_ROWS else np.sort(random.choice(rows, MOST_ROWS, replace=False))
     return sample, random.permutation(n_features)[:MOST_FEATURES]
+
+
+def is_left(values: Array, threshold: float) -> BoolArray:
+    """Tell which values a test sends left, compared in float64.
+
+    In float32 a threshold between two neighbours would be rounded to one of them.
+    """
+    return np.asarray(values.astype(np.float64) <= threshold)
 
 
 def _gini(counts: FloatArray) -> FloatArray:

@@ -102,7 +102,7 @@ class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
             check_integer(size, "min_samples_leaf", 1)
         examples, targets = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan")
         self.classes_ = classes_of(targets)
-        weight = _check_sample_weight(sample_weight, examples, dtype=np.float64)
+        weight = _check_sample_weight(sample_weight, examples, dtype=np.float64, ensure_non_negative=True)
         seed = int(check_random_state(self.random_state).randint(2**31))
         forest, extremely_random = (
             best_out_of_bag(

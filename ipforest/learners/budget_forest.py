@@ -91,7 +91,8 @@ class BudgetForest(GrownFrontier):
         dtype "category", a mask, column numbers or names. A test asks whether an example has one of a set of
         categories; missing and unknown ones, and those that no training example of the node has, go the same way.
         Nested forests see the class shares of the training examples in place of categories (scikit-learn's
-        ``TargetEncoder``). Trees grown with lookahead compare the categories' numbers.
+        ``TargetEncoder``, for which each example counts once). Trees grown with lookahead compare the categories'
+        numbers.
     n_lambdas : int, default=4
         Values of lambda at which forests are grown, 0 among them.
     n_prunings : int, default=5
@@ -101,7 +102,7 @@ class BudgetForest(GrownFrontier):
     nested : bool, default=True
         Whether nested forests are tried, unless nobody is stopped: with units in the order of how many examples buy
         them in all the other forests, per price, and with units in the order of their importance there, per price; and
-        in each context, where there are any.
+        in each context, where there are any. Without, no contexts are sought.
     n_lookahead : int, default=20
         Trees of the forest whose splits look one level ahead (`LookaheadGrower`); 0 to grow none, and to seek no
         contexts.

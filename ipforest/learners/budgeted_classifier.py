@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy.typing as npt
+import pandas as pd
 from sklearn.base import clone, is_classifier
 
+from ipforest._arrays import Array
 from ipforest.base import BudgetedEstimator
 from ipforest.cascades.stages import StagedEstimator
 from ipforest.categories import FROM_DTYPE, is_from_dtype
@@ -156,7 +158,7 @@ class BudgetedClassifier(JointFrontier):
                     model.set_params(n_jobs=self.n_jobs)
                 if isinstance(model, JointFrontier):
                     model.set_params(categorical_features=[*self.categories_.columns] or None)
-                model.fit(training.X, training.y, validation.X, validation.y)
+                model.fit(self._named(training.X), training.y, self._named(validation.X), validation.y)
             else:
                 model.fit(training.X, training.y)
             self.estimators_ += (model,)
@@ -167,3 +169,8 @@ class BudgetedClassifier(JointFrontier):
                     yield self._staged_member(candidate.policy, validation, model.stopping, model.n_folds)
             else:
                 yield self._member(read(model), validation)
+
+    def _named(self, X: Array) -> Any:
+        """Give columns their names, if those of training have names, by which an estimator's parameters may go."""
+        names = getattr(self, "feature_names_in_", None)
+        return X if names is None else pd.DataFrame(X, columns=names)

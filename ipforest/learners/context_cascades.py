@@ -14,7 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 from ipforest._arrays import Array, FloatArray, IntArray
 from ipforest.cascades.stages import END, Stage, feature_sets, stage_sizes
 from ipforest.cascades.unit_order import by_price, features_of_units
-from ipforest.growing.lookahead import LookaheadGrower, drawn_for_split
+from ipforest.growing.lookahead import LookaheadGrower, drawn_for_split, is_left
 from ipforest.learners.averaged_trees import with_best_leaves
 from ipforest.learners.forest_pruner import Labelled
 from ipforest.learners.scores import soft_error
@@ -102,7 +102,7 @@ class PartsByContext:
         feature, threshold = self._grower.best_context(self._data.X[sample], self._counts[sample], tried)
         if feature < 0:
             return
-        goes_left = self._data.X[rows, feature] <= threshold
+        goes_left = is_left(self._data.X[rows, feature], threshold)
         if not all(self._is_enough(rows[side]) for side in (goes_left, ~goes_left)):
             return
         sides = self._whole(rows[goes_left]), self._whole(rows[~goes_left])
@@ -137,7 +137,7 @@ class ContextRouter:
 
     def apply(self, X: Array) -> IntArray:
         """Give the side of each example, shape (n_samples,)."""
-        return np.where(X[:, self.column] <= self.threshold, 0, 1)
+        return np.where(is_left(X[:, self.column], self.threshold), 0, 1)
 
 
 @dataclass(slots=True, eq=False)

@@ -163,7 +163,9 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         self._refit_data = None
         if y is None:
             return (examples if X_cost is None else self._checked(X_cost)), None
-        data = Labelled(examples, np.asarray(y), _check_sample_weight(sample_weight, examples))
+        data = Labelled(
+            examples, np.asarray(y), _check_sample_weight(sample_weight, examples, ensure_non_negative=True)
+        )
         self._refit_data = data if self.refit else None
         paying = examples if X_cost is None else self._checked(X_cost)
         return paying, data if self.errors == "held-out" else None
@@ -182,7 +184,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
             check_classification_targets(targets)
         self.costs_ = self._read_costs()
         self._read_class_costs(np.unique(targets) if classify else None)
-        data = Labelled(examples, targets, _check_sample_weight(sample_weight, examples))
+        data = Labelled(examples, targets, _check_sample_weight(sample_weight, examples, ensure_non_negative=True))
         held_out = self.validation_fraction if X_cost is None else None
         if self.errors == "held-out" and held_out is None:
             raise ValueError(

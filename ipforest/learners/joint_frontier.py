@@ -210,7 +210,8 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         self.classes_ = classes_of(targets)
         self.costs_ = self._read_costs()
         random = check_random_state(self.random_state)
-        data = Labelled(examples, targets, _check_sample_weight(sample_weight, examples, dtype=np.float64))
+        weight = _check_sample_weight(sample_weight, examples, dtype=np.float64, ensure_non_negative=True)
+        data = Labelled(examples, targets, weight)
         if X_val is None:
             training, held_out = split_rows(targets, self.validation_fraction, random, one_of_each_class=True)
             parts = data.rows(training), data.rows(held_out)

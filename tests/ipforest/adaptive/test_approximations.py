@@ -199,3 +199,8 @@ def test_models_are_saved_and_loaded(name: str, file: str, tmp_path: Path) -> No
     for budget in (2, 100):
         np.testing.assert_array_equal(loaded.at_budget(budget).predict(X), model.at_budget(budget).predict(X))
         np.testing.assert_array_equal(loaded.at_budget(budget).cost(X), model.at_budget(budget).cost(X))
+
+
+def test_how_many_lambdas_may_be_an_integer_of_numpy(name: str) -> None:
+    model = clone(LEARNERS[name]).set_params(estimator=TREE, shares=[0.5], lambdas=np.int64(2)).fit(X[:150], Y[:150])
+    assert len({candidate.pair.lam for candidate in model.candidates_[2:]}) == 2

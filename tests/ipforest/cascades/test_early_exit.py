@@ -1,4 +1,5 @@
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from ipforest.cascades.early_exit import EarlyExitPolicy, record_paths
 from ipforest.cascades.stopping import CertifiedStopping, OptimalStopping, ThresholdStopping
 from ipforest.cascades.tree_order import MOST_TREES_EXACTLY, _Prefixes, order_trees
 from ipforest.ensemble.libraries import read
+from ipforest.learners import BudgetRF, GreedyMiser
+from ipforest.model_files import load_model, save_model
 from ipforest.policy import TreesInOrder
 from ipforest.session import Sessions
 
@@ -241,3 +244,34 @@ def test_labels_are_classes_of_training(forest: RandomForestClassifier) -> None:
         EarlyExit(forest).fit(X, Y + 1)
     with pytest.raises(ValueError, match=r"^y_val: expected labels among the classes of training, got 2"):
         EarlyExit(forest).fit(X, Y, X, Y + 1)
+
+
+@pytest.mark.parametrize("inner", [GreedyMiser(4), BudgetRF(4, voting="pooled")])
+def test_trees_whose_probabilities_are_not_averaged_stay_as_given(inner: Any) -> None:
+    model = EarlyExit(inner, order="greedy", random_state=0)
+    with pytest.raises(ValueError, match="order: expected 'given' for trees whose probabilities are not averaged"):
+        model.fit(X[FITTED], Y[FITTED])
+
+
+def test_a_file_holds_what_was_learnt_without_a_budget_and_with_one(tmp_path: Path) -> None:
+    model = EarlyExit(RandomForestClassifier(4, max_depth=3, random_state=0), random_state=0).fit(X[FITTED], Y[FITTED])
+    for saved in (model, model.at_budget("3/2")):
+        loaded = load_model(save_model(saved, tmp_path / "model.skops"))
+        np.testing.assert_array_equal(loaded.predict_proba(X[TEST]), saved.predict_proba(X[TEST]))
+        np.testing.assert_array_equal(loaded.at_budget(1).cost(X[TEST]), saved.at_budget(1).cost(X[TEST]))
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        BudgetPrune(RandomForestClassifier(4, max_depth=4, random_state=0), feature_costs=[5] * 30, random_state=0),
+        LGBMClassifier(n_estimators=4, num_leaves=6, verbose=-1, n_jobs=1, random_state=0),
+    ],
+)
+def test_any_fitted_ensemble_may_be_frozen(inner: Any) -> None:
+    fitted = inner.fit(X[FITTED], Y[FITTED])
+    frozen = EarlyExit(FrozenEstimator(fitted)).fit(X[HELD_OUT], Y[HELD_OUT])
+    plain = EarlyExit(fitted).fit(X[HELD_OUT], Y[HELD_OUT])
+    assert frozen.costs_ == plain.costs_
+    np.testing.assert_array_equal(frozen.predict_proba(X[TEST]), plain.predict_proba(X[TEST]))
+    np.testing.assert_array_equal(frozen.cost(X[TEST]), plain.cost(X[TEST]))

@@ -198,3 +198,9 @@ def test_stage_wise_regression_at_its_end_is_gradient_boosting() -> None:
     ).fit(features, target)
     boosted = GradientBoostingRegressor(n_estimators=10, max_depth=2, random_state=0).fit(features, target)
     np.testing.assert_allclose(model.predict(features), boosted.predict(features), rtol=1e-5)
+
+
+@pytest.mark.parametrize("model", [CSTC(loss="logistic", depth=1, descent=QUICK), AndOrCascade(limits=[1])])
+def test_how_many_lambdas_may_be_an_integer_of_numpy(model: Any) -> None:
+    counts = [clone(model).set_params(lambdas=n, random_state=0).fit(X, Y).candidates_ for n in (2, np.int64(2))]
+    assert [candidate.cost for candidate in counts[0]] == [candidate.cost for candidate in counts[1]]

@@ -1,6 +1,7 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
@@ -136,3 +137,17 @@ def test_held_out_examples_need_their_labels() -> None:
 def test_no_rules_are_refused() -> None:
     with pytest.raises(ValueError, match=r"^stopping: expected a rule, several, or None for the default, got an empty"):
         NestedCascade(SMALL, stopping=()).fit(X, Y)
+
+
+def test_paths_are_of_the_columns_of_training() -> None:
+    frame = pd.DataFrame(X, columns=list("abcdefghij"))
+    model = NestedCascade(SMALL, sizes=(1, 2, 10), random_state=0).fit(frame[TRAINED], Y[TRAINED])
+    assert model.paths_of(frame[TEST], Y[TEST]).loss[:, -1].mean() < 0.1
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.paths_of(frame[TEST][frame.columns[::-1]], Y[TEST])
+
+
+@pytest.mark.parametrize(("sizes", "seen"), [((2, 50), [0, 2, 10]), ((50, 60), [0, 10])])
+def test_a_stage_of_more_units_than_there_are_has_all(sizes: tuple[int, ...], seen: list[int]) -> None:
+    model = NestedCascade(SMALL, sizes=sizes, random_state=0).fit(X[TRAINED], Y[TRAINED])
+    assert [stage.features.size for stage in model.stages_] == seen

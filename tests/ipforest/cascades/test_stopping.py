@@ -1,4 +1,5 @@
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -213,3 +214,10 @@ def test_errors_of_certified_stopping() -> None:
     halves = StoppingPaths(paths.signal, paths.loss / 2, paths.last, paths.bought_at, paths.costs)
     with pytest.raises(ValueError, match=r"^loss: expected integers"):
         CertifiedStopping().fit(halves)
+
+
+@pytest.mark.parametrize("rule", [OptimalStopping, CertifiedStopping])
+@pytest.mark.parametrize("name", ["n_bins", "min_support"])
+def test_a_rule_has_one_bin_of_one_example_at_least(rule: Any, name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name}: expected an integer >= 1, got 0"):
+        rule(**{name: 0})

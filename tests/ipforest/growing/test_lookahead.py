@@ -80,3 +80,12 @@ def test_examples_without_weight_are_left_out() -> None:
     np.testing.assert_array_equal(tree.feature, alone.feature)
     np.testing.assert_array_equal(tree.threshold, alone.threshold)
     assert tree.n_samples[0] == tree.weight[0] == 200
+
+
+def test_neighbours_in_float32_are_told_apart() -> None:
+    low = np.float32(1 + 2**-23)
+    right = np.arange(200) % 3 == 0
+    X = np.where(right, np.nextafter(low, np.float32(2)), low)[:, None]
+    tree = LookaheadGrower().grow(X, right.astype(np.int64), 2, np.ones(200))
+    assert tree.n_samples.tolist() == [200, 133, 67]
+    np.testing.assert_array_equal(tree.value[1:], np.eye(2))

@@ -441,7 +441,11 @@ def test_cost_examples_that_were_not_transformed_are_refused() -> None:
         ((X, LABELS_X, X_COST[0]), ValueError, "Expected 2D array, got 1D array"),
         ((np.full_like(X, np.inf), LABELS_X), ValueError, "infinity"),
         ((X, TARGET), ValueError, "Unknown label type: continuous"),
-        ((X[:3], LABELS), ValueError, r"X: expected examples to spare for a validation part, got n_samples = 3"),
+        (
+            (X[:3], LABELS),
+            ValueError,
+            r"X: expected examples to spare .*, got n_samples = 3; give fit held-out examples, or",
+        ),
     ],
 )
 def test_bad_data_are_refused(arguments, error: type[Exception], text: str) -> None:

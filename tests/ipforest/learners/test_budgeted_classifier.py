@@ -163,3 +163,14 @@ def test_the_default_is_saved_and_read(people: Any, tmp_path: Path) -> None:
 )
 def test_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+def test_features_are_named_in_the_parameters_of_estimators(parts: Any) -> None:
+    X, y, X_val, y_val = parts
+    names = [f"x{column}" for column in range(X.shape[1])]
+    frames = [pd.DataFrame(values, columns=names) for values in (X, X_val)]
+    by_name, by_column = (clone(CASCADE).set_params(order=order) for order in (["x7", "x2"], [7, 2]))
+    named = BudgetedClassifier([by_name], random_state=0).fit(frames[0], y, frames[1], y_val)
+    numbered = BudgetedClassifier([by_column], random_state=0).fit(*parts)
+    np.testing.assert_array_equal(named.predict_proba(frames[1]), numbered.predict_proba(X_val))
+    np.testing.assert_array_equal(named.estimators_[0].predict(frames[1]), numbered.estimators_[0].predict(X_val))

@@ -11,12 +11,13 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ipforest import BudgetBoost, BudgetForest, FeatureCosts, PruningInstance, datasets, prune_path
+from ipforest import BudgetBoost, BudgetForest, BudgetPrune, FeatureCosts, PruningInstance, datasets, prune_path
 from ipforest.cascades.stages import StagesInOrder
 from ipforest.cascades.stopping import Curve, LearntStopping, ThresholdStopping
 from ipforest.ensemble import BoostedTrees, Forest
 from ipforest.growing import CodedExamples, Gradient, Grower
 from ipforest.growing.boosting import Boosting
+from ipforest.learners import AveragedTrees
 from ipforest.learners.alternation import alternate, penalised_loss
 from ipforest.learners.budget_forest import shares_out_of_bag
 from ipforest.learners.joint_frontier import Frontier, Member, spread_prunings
@@ -319,3 +320,10 @@ def test_growing_parameters_are_checked(model: Any, text: str) -> None:
 )
 def test_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+@pytest.mark.parametrize("quick", [QUICK_BOOST, QUICK_FOREST, BudgetPrune(RandomForestClassifier(3)), AveragedTrees(3)])
+def test_negative_weights_are_refused(quick: Any) -> None:
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
+        clone(quick).fit(X, y, sample_weight=np.where(np.arange(y.size) % 5, 1.0, -1.0))
