@@ -31,6 +31,8 @@ def save_model(model: Any, path: str | Path) -> Path:
 
     Raises
     ------
+    TypeError
+        It has parts that `load_model` would not trust in a ``.skops`` file, such as another library's model.
     ValueError
         Another suffix.
     OSError
@@ -41,6 +43,12 @@ def save_model(model: Any, path: str | Path) -> Path:
         from skops import io
 
         content: bytes = io.dumps(model)
+        foreign = _foreign_types(content)
+        if foreign:
+            raise TypeError(
+                f"model: expected parts of scikit-learn's and this package's types for {path}, got {foreign[0]}; "
+                "write a .joblib file"
+            )
         return write_file(path, lambda temporary: temporary.write_bytes(content))
     if path.suffix == ".joblib":
         import joblib
@@ -75,13 +83,20 @@ def _load_skops(path: Path) -> Any:
 
     content = path.read_bytes()
     try:
-        types = io.get_untrusted_types(data=content)
-        foreign = [name for name in types if name not in TRUSTED and not name.startswith("ipforest.")]
+        foreign = _foreign_types(content)
         if foreign:
             raise ValueError(f"{foreign[0]}, a type that is neither scikit-learn's nor of this package")
-        return io.loads(content, trusted=types)
+        return io.loads(content, trusted=io.get_untrusted_types(data=content))
     except (AttributeError, *DAMAGED) as problem:
         raise ValueError(f"{path}: expected a complete model written by skops, got: {one_line(problem)}") from None
+
+
+def _foreign_types(content: bytes) -> list[str]:
+    """List the types in a skops file that neither skops trusts nor this package needs."""
+    from skops import io
+
+    types = io.get_untrusted_types(data=content)
+    return [name for name in types if name not in TRUSTED and not name.startswith("ipforest.")]
 
 
 def _load_pickle(path: Path) -> Any:

@@ -1,11 +1,13 @@
 """Models on disk: read as they were written, or refused with the file's name."""
 
 import json
+from collections import Counter
 from zipfile import ZipFile
 
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
+from skops import io
 
 from ipforest.model_files import load_model, save_model
 
@@ -36,6 +38,18 @@ def test_a_schema_that_is_no_model_is_refused(tmp_path) -> None:
         archive.writestr("schema.json", json.dumps([1]))
     with pytest.raises(ValueError, match=r"model\.skops: expected a complete model written by skops, got: "):
         load_model(tmp_path / "model.skops")
+
+
+def test_what_would_not_be_read_back_is_not_written(tmp_path) -> None:
+    model = RandomForestClassifier(2, random_state=0).fit(X, X[:, 0] > 0.5)
+    model.note_ = Counter(a=1)
+    with pytest.raises(TypeError, match=r"parts of .*model\.skops, got collections\.Counter; write"):
+        save_model(model, tmp_path / "model.skops")
+    assert not list(tmp_path.iterdir())
+    io.dump(model, tmp_path / "model.skops")
+    with pytest.raises(ValueError, match=r"model\.skops: expected .*, got: collections\.Counter, a type"):
+        load_model(tmp_path / "model.skops")
+    assert load_model(save_model(model, tmp_path / "model.joblib")).note_ == {"a": 1}
 
 
 def test_an_absent_file_is_no_damaged_one(tmp_path) -> None:
