@@ -156,7 +156,7 @@ class _Plan:
 
 
 class ContextCascades:
-    """Plans and trains cascades that ask for a context first, and then for what matters in it.
+    """Plans cascades that ask for a context first, and then for what matters in it.
 
     An example first buys the context that parts all examples, then the one that parts its side, and so on. Where
     examples are parted no more, nested forests follow that were trained on that part alone, with units in the order of
