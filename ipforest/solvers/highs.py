@@ -58,7 +58,7 @@ def run(
     """
     highspy = import_highspy()
     started = perf_counter()
-    highs = highspy.Highs()
+    highs = _silent(highspy)
     set_options(highs, options(program.is_integer, solver, time_limit, relative_gap))
     if not program.n_columns:
         return Solution.of_nothing(program.constant)
@@ -84,6 +84,17 @@ def import_highspy() -> Any:
     import highspy
 
     return highspy
+
+
+def _silent(highspy: Any) -> Any:
+    """Make a solver that prints nothing; version 1.16 greets while it is made, before its options can be set."""
+
+    class Silent(highspy.Highs):  # type: ignore[misc]  # highspy is untyped
+        def enableCallbacks(self) -> Any:
+            self.setOptionValue("output_flag", False)
+            return super().enableCallbacks()
+
+    return Silent()
 
 
 def options(integer: bool, solver: LinearSolver, time_limit: float | None, relative_gap: float) -> dict[str, Any]:

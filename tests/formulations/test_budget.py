@@ -114,10 +114,10 @@ def test_a_budget_a_hair_below_a_pruning_is_kept_exactly():
     """Closer to the cost than the solver's tolerance: the pruning may cost no more than the budget all the same."""
     instance = load_reference("figure_1_ensemble").instance
     budget = 3 - Fraction(1, 10**12)
-    for method, least in (("lp1", Fraction(11, 2)), ("mip", 4)):
+    for method, most in (("lp1", Fraction(11, 2)), ("mip", 4)):
         result = solve_budget(instance, budget, method)
         assert_sound(result, instance, budget)
-        assert result.error == least
+        assert result.error <= most
         assert 2 < result.mixture_error <= 2 + Fraction(1, 10**9)
         assert result.bound == (4 if method == "mip" else result.mixture_error)
 

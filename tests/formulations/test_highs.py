@@ -4,6 +4,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import highspy
 import numpy as np
@@ -216,3 +217,14 @@ def test_branch_and_bound_is_proven_at_lambdas_of_many_digits(instance, denomina
     result = solve_mip(instance, lam)
     assert result.status is Status.OPTIMAL
     assert result.objective == result.bound == brute_force(instance, lam).objective
+
+
+def test_the_solver_prints_nothing():
+    """HiGHS 1.16 would, while it is made: from C, past Python's standard output, so a process of its own tells."""
+    code = (
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r}); from reference import load_reference; "
+        "from ipforest import solve; instance = load_reference('figure_1_tree').instance; "
+        "print(solve(instance, 1, method='highs-lp').status)"
+    )
+    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert (told.stdout, told.stderr) == ("optimal\n", "")

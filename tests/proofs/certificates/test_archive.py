@@ -193,7 +193,8 @@ def test_members_end_before_the_file_does(tmp_path):
     entry = data.index(b"PK\1\2")
     data[entry + 20 : entry + 28] = struct.pack("<2I", 900, 900)
     (tmp_path / "other.cert").write_bytes(data)
-    assert reason(tmp_path / "other.cert") == "EOFError"
+    overlapping = "Overlapped entries: 'header.json' (possible zip bomb)"
+    assert reason(tmp_path / "other.cert") in ("EOFError", overlapping)  # as Python's version has it
 
 
 def test_a_header_is_there(pruning_certificate, tmp_path):
