@@ -207,7 +207,7 @@ def test_lookahead_finds_a_context() -> None:
     """On CUBE-NM five features tell which ten of the other fifty matter, and nothing else."""
     data = datasets.cube_nm(1600)
     parts = data.X[:800], data.y[:800], data.X[800:], data.y[800:]
-    settings = {"n_lambdas": 1, "n_prunings": 3, "regrow": False, "budget": 12, "random_state": 0}
+    settings = {"n_lambdas": 1, "n_prunings": 3, "regrow": False, "nested": False, "budget": 12, "random_state": 0}
     plain = BudgetForest(4, n_lookahead=0, **settings).fit(*parts)
     ahead = BudgetForest(4, n_lookahead=4, **settings).fit(*parts)
     assert [member.cost for member in ahead.members_[: len(plain.members_)]] == [m.cost for m in plain.members_]
