@@ -28,6 +28,8 @@ LEVEL_TOLERANCE = 1e-14
 """Levels nearer to each other are one; between prices that differ by 10^12 a budget buys such a share of the dear."""
 FLOAT_RESOLUTION = 1e15
 """The solver's float stands for the only p / q near it of p q below this."""
+SOLVER_TOLERANCE = 1e-6
+"""How far the solver's point may miss a row, in its largest coefficient, or the least error, in that of bare roots."""
 LARGEST_SUM = 2**61
 """Any price gives a valid bound; where scaled errors and costs would exceed this, it is rounded."""
 
@@ -42,7 +44,8 @@ def mixture_result(specification: ModelSpecification, solution: Solution, method
     .. math:: \min_{\text{prunings within } B} \mathrm{error} \ge L(\lambda, \beta) - \lambda B,
 
     L being the Lagrangian bound over the trees, is exact and meets the mixture's error. Where the solver's floats do
-    not tell the best mixture from others (prices that differ by 10^12), its ends are refined until it does.
+    not tell the best mixture from others (prices that differ by 10^12), its ends are refined until it does; not so
+    where its point breaks a row or is not optimal, as that of a wrong program would.
     """
     instance, budget = specification.instance, _budget(specification)
     found = [instance.roots_only] if solution.values is None else nested_prunings(specification, solution.values)
@@ -53,9 +56,11 @@ def mixture_result(specification: ModelSpecification, solution: Solution, method
     price, (relaxed, _) = max(bounds.items(), key=lambda item: item[1][0])
     found += [met for _, met in bounds.values()]
     if solution.status is Status.OPTIMAL and relaxed < _expectation(instance, mixture)[0]:
-        price, relaxed, ends = _refined(instance, budget, mixture, bounds[Fraction(0)][1])
-        found += ends
-        mixture = _best_mixture(instance, ends, budget)
+        slope, bound_there, ends = _refined(instance, budget, mixture, bounds[Fraction(0)][1])
+        refined = _best_mixture(instance, ends, budget)
+        if _is_optimum_of(specification, solution, refined):
+            price, relaxed, mixture = slope, bound_there, refined
+            found += ends
     mixture_error, mixture_cost = _expectation(instance, mixture)
     pruning = _best_within(instance, found, budget)
     error, cost = instance.evaluate(pruning)
@@ -114,6 +119,17 @@ def _refined(
             cheap = met.pruning
         else:
             dear = met.pruning
+
+
+def _is_optimum_of(specification: ModelSpecification, solution: Solution, mixture: Mixture) -> bool:
+    """Tell whether the solver's point keeps the rows, and errs no more than a mixture, up to its tolerances."""
+    instance, program = specification.instance, linear_program(specification)
+    scale = np.maximum(abs(program.A).max(axis=1).toarray().ravel(), 1.0)
+    activity = program.A @ solution.values
+    missed = np.maximum(activity - program.row_upper, program.row_lower - activity) / scale
+    above = solution.objective - float(_expectation(instance, mixture)[0] / instance.error_unit)
+    of_roots = instance.integer_error(instance.roots_only)
+    return bool(missed.max() <= SOLVER_TOLERANCE and above <= SOLVER_TOLERANCE * of_roots)
 
 
 def integer_result(
