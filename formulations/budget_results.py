@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from math import ceil, isfinite, sqrt
+from math import isfinite, sqrt
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from formulations.exact_results import integral_pruning, kept_shares, multiplier
 from formulations.specification import ModelSpecification, specify
 from ipforest._arrays import FloatArray
 from ipforest.instance import PruningInstance
-from ipforest.rational import exact_sum
+from ipforest.rational import coarsened, exact_sum
 from ipforest.results import BudgetResult, Mixture, Pruning, Status
 from ipforest.solvers.attainable import Attainable
 from ipforest.solvers.highs import run
@@ -108,7 +108,7 @@ def _refined(
     if instance.evaluate(dear)[1] <= budget:
         return Fraction(0), instance.evaluate(dear)[0], [dear]
     while True:
-        price = _slope(instance, ((Fraction(1), cheap), (Fraction(0), dear)))
+        price = _slope_between(instance, cheap, dear)
         lam = price * instance.error_unit / instance.cost_unit
         at_slope = specify("closure", instance, lam, relaxed=True)
         met = pruning_result(at_slope, run(linear_program(at_slope)), "highs-lp")
@@ -214,6 +214,11 @@ def _slope(instance: PruningInstance, mixture: Mixture) -> Fraction:
     if len(mixture) == 1:
         return Fraction(0)
     (_, low), (_, high) = mixture
+    return _slope_between(instance, low, high)
+
+
+def _slope_between(instance: PruningInstance, low: Pruning, high: Pruning) -> Fraction:
+    """Errors that a unit of cost saves from a pruning to one that costs more."""
     saved = instance.integer_error(low) - instance.integer_error(high)
     return Fraction(saved, instance.integer_cost(high) - instance.integer_cost(low))
 
@@ -230,9 +235,7 @@ def _dual_price(solution: Solution) -> Fraction:
 
 def _in_range(instance: PruningInstance, price: Fraction) -> Fraction:
     """Return the price, or the nearest one at which the Lagrangian bound fits 64 bits."""
-    costs = exact_sum(instance.acquisition_cost) + exact_sum(instance.split_cost)
-    largest = LARGEST_SUM // (exact_sum(instance.errors) + ceil(price * costs) + 1)
-    return price.limit_denominator(max(1, largest))
+    return coarsened(price, exact_sum(instance.errors), instance.total_cost, LARGEST_SUM)
 
 
 def _bound_at(specification: ModelSpecification, solution: Solution, price: Fraction) -> tuple[Fraction, Pruning]:

@@ -102,10 +102,9 @@ def specify(
             f"instance: expected example_leaf, the leaf of each example in each tree, for {name}, got None; "
             "PruningInstance.from_forest fills it"
         )
-    costs = exact_sum(instance.acquisition_cost) + exact_sum(instance.split_cost)
-    if budget is not None and costs >= FLOAT_SAFE:
+    if budget is not None and instance.total_cost >= FLOAT_SAFE:
         raise OverflowError(
-            f"instance: expected total costs below 2^53 units for {name}, got {costs}; "
+            f"instance: expected total costs below 2^53 units for {name}, got {instance.total_cost}; "
             "use prices of fewer digits, or solve_budget's method path, greedy or mip"
         )
     specification = ModelSpecification(

@@ -260,6 +260,13 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     def _checked(self, X: npt.ArrayLike) -> Array:
         return np.asarray(validate_data(self, X, ensure_all_finite=self._finite(), reset=False))
 
+    def _checked_part(
+        self, X: npt.ArrayLike, y: object, classes: Array | None, name: str = "y_val"
+    ) -> tuple[Array, Array]:
+        """Check held-out examples and their labels; see `checked_labels`."""
+        examples = self._checked(X)
+        return examples, checked_labels(y, examples, classes, name)
+
     def _checked_cost_examples(self, X_cost: npt.ArrayLike, training: Array) -> Array:
         """Check examples for costs against those trained on.
 

@@ -427,6 +427,11 @@ class PruningInstance:
         acquisitions = exact_sum(self.acquisition_cost[self.acquired(pruning)])
         return acquisitions + exact_sum(self.split_cost[pruning.kept])
 
+    @property
+    def total_cost(self) -> int:
+        """What all acquisitions and tests cost together, in multiples of ``cost_unit``."""
+        return exact_sum(self.acquisition_cost) + exact_sum(self.split_cost)
+
     def evaluate(self, pruning: Pruning) -> tuple[Fraction, Fraction]:
         """Error and average cost of a pruning, exactly.
 

@@ -43,7 +43,7 @@ def save_model(model: Any, path: str | Path) -> Path:
         from skops import io
 
         content: bytes = io.dumps(model)
-        foreign = _foreign_types(content)
+        foreign = _foreign(io.get_untrusted_types(data=content))
         if foreign:
             raise TypeError(
                 f"model: expected parts of scikit-learn's and this package's types for {path}, got {foreign[0]}; "
@@ -83,19 +83,17 @@ def _load_skops(path: Path) -> Any:
 
     content = path.read_bytes()
     try:
-        foreign = _foreign_types(content)
+        types = io.get_untrusted_types(data=content)
+        foreign = _foreign(types)
         if foreign:
             raise ValueError(f"{foreign[0]}, a type that is neither scikit-learn's nor of this package")
-        return io.loads(content, trusted=io.get_untrusted_types(data=content))
+        return io.loads(content, trusted=types)
     except (AttributeError, *DAMAGED) as problem:
         raise ValueError(f"{path}: expected a complete model written by skops, got: {one_line(problem)}") from None
 
 
-def _foreign_types(content: bytes) -> list[str]:
-    """List the types in a skops file that neither skops trusts nor this package needs."""
-    from skops import io
-
-    types = io.get_untrusted_types(data=content)
+def _foreign(types: list[str]) -> list[str]:
+    """List, of the types that skops does not trust, those that this package does not need either."""
     return [name for name in types if name not in TRUSTED and not name.startswith("ipforest.")]
 
 

@@ -4,6 +4,7 @@ import re
 import reprlib
 from decimal import Decimal
 from fractions import Fraction
+from math import ceil
 from numbers import Rational
 from typing import TypeAlias
 
@@ -85,6 +86,11 @@ def time_limit_seconds(value: object) -> float | None:
     if not isinstance(value, (int, float, np.number)) or not value >= 0:
         raise ValueError(f"time_limit: expected seconds >= 0 or None, got {value!r}")
     return float(value)
+
+
+def coarsened(number: Fraction, fixed: int, scaled: int, largest: int) -> Fraction:
+    """Return the nearest p / q to a number whose denominator keeps q * fixed + p * scaled within the largest sum."""
+    return number.limit_denominator(max(1, largest // (fixed + ceil(number * scaled) + 1)))
 
 
 def exact_sum(values: npt.NDArray[np.int64]) -> int:

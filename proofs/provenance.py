@@ -225,21 +225,23 @@ def _objective_fault(certificate: Certificate, result: PruningResult) -> str | N
     if result.lam < 0:
         return f"its lam should be at least 0, not {result.lam}"
     least = min(error + result.lam * cost for cost, error in _known(certificate))
-    if result.bound > least:
-        return f"its bound should be at most {least}, the least objective, not {result.bound}"
-    if result.status == Status.OPTIMAL and result.bound != result.objective:
-        return f"its status should not be optimal, as its bound {result.bound} is not its objective {result.objective}"
-    return None
+    return _claim_fault(result, "objective", least, "the least objective")
 
 
 def _bound_fault(certificate: Certificate, result: BudgetResult) -> str | None:
     """Say what is claimed of the least error within a budget and is not so; known prunings may break a cap."""
     known = [] if "max_cost" in certificate.provenance else _known(certificate)
     least = min([result.error, *(error for cost, error in known if cost <= result.budget)])
+    return _claim_fault(result, "error", least, "which a pruning within the budget errs")
+
+
+def _claim_fault(result: Result, minimised: str, least: Fraction, reason: str) -> str | None:
+    """Say what a bound or a status claims of what is minimised and is not so, given the least that is known."""
+    value = getattr(result, minimised)
     if result.bound > least:
-        return f"its bound should be at most {least}, which a pruning within the budget errs, not {result.bound}"
-    if result.status == Status.OPTIMAL and result.bound != result.error:
-        return f"its status should not be optimal, as its bound {result.bound} is not its error {result.error}"
+        return f"its bound should be at most {least}, {reason}, not {result.bound}"
+    if result.status == Status.OPTIMAL and result.bound != value:
+        return f"its status should not be optimal, as its bound {result.bound} is not its {minimised} {value}"
     return None
 
 

@@ -31,7 +31,6 @@ from ipforest.base import (
     check_integer,
     check_share,
     check_validation_part,
-    checked_labels,
     classes_of,
     is_fitted,
     optional_number,
@@ -181,9 +180,9 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
             rows, held_out = split_rows(labels, self.validation_fraction, self.random_state, one_of_each_class=True)
             validation = examples[held_out], labels[held_out]
         else:
-            rows, unseen = np.arange(labels.size), self._checked(X_val)
+            rows = np.arange(labels.size)
             known = np.asarray(full.classes_) if is_fitted(full) else classes
-            validation = unseen, checked_labels(y_val, unseen, known)
+            validation = self._checked_part(X_val, y_val, known)
         probabilities = self._fit_full(X, examples, labels, rows)
         self._train(examples[rows], self._codes(labels[rows]), probabilities)
         self.candidates_ = self._judged(self._pairs, validation[0], self._codes(validation[1]))

@@ -307,8 +307,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         if not isinstance(ensemble, BudgetedEstimator):
             self.costs_ = self._read_costs()
         if X_val is not None:
-            validation_examples = self._checked(X_val)
-            held_out = validation_examples, checked_labels(y_val, validation_examples, classes)
+            held_out = self._checked_part(X_val, y_val, classes)
             self.estimator_ = ensemble if fitted else clone(ensemble).fit(X, labels)
         elif fitted:
             self.estimator_, held_out = ensemble, (examples, labels)

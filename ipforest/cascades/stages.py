@@ -24,7 +24,6 @@ from ipforest.base import (
     check_integer,
     check_share,
     check_validation_part,
-    checked_labels,
     optional_number,
     split_rows,
 )
@@ -376,8 +375,7 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         training, held_out = split_rows(targets, share, self.random_state, one_of_each_class=classify)
         validation = examples[held_out], targets[held_out]
         if X_val is not None:
-            unseen = self._checked(X_val)
-            validation = unseen, checked_labels(y_val, unseen, self.classes_)
+            validation = self._checked_part(X_val, y_val, self.classes_)
         alternatives = self._train(examples[training], targets[training], validation)
         self.candidates_ = tuple(self._candidate(stages, *validation) for stages in alternatives)
         self._choose()

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Collection
-from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from ipforest.cli.options import DONE, Arguments, Subparsers, add_command
-from ipforest.cli.saved_models import known_words, read_model
+from ipforest.cli.saved_models import known_words, read_model, some_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,9 +72,9 @@ def _note_unknown(column: pd.Series, words: Collection[str], path: str) -> None:
     """Say on standard error which words of a column training has not seen."""
     unknown = column[~column.isin([*words, ""])]
     if unknown.size:
-        seen = shorten(", ".join(filter(None, words)), 60, placeholder=" ...")
         print(
             f"ipforest: note: {path}, column {column.name}: {unknown.size} of {column.size} rows have words that "
-            f"training has not seen, such as {unknown.iloc[0]!r} in line {unknown.index[0]}; it has seen {seen}",
+            f"training has not seen, such as {unknown.iloc[0]!r} in line {unknown.index[0]}; "
+            f"it has seen {some_of(words)}",
             file=sys.stderr,
         )

@@ -6,11 +6,10 @@ import json
 import shlex
 import sys
 from pathlib import Path
-from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from ipforest.cli.options import DONE, Arguments, Subparsers, add_command
-from ipforest.cli.saved_models import known_words, read_model
+from ipforest.cli.saved_models import known_words, read_model, some_of
 from ipforest.tables import MISSING
 
 if TYPE_CHECKING:
@@ -120,8 +119,7 @@ class _Table:
         if words is None:
             return float(text)
         if text not in words:
-            seen = shorten(", ".join(filter(None, words)), 60, placeholder=" ...")
-            raise ValueError(f"{self._names[column]}: expected one of {seen}, or ? for none, got {text!r}")
+            raise ValueError(f"{self._names[column]}: expected one of {some_of(words)}, or ? for none, got {text!r}")
         return words[text]
 
     def _transform(self, typed: dict[int, Any]) -> list[float]:

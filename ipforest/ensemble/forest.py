@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest._arrays import Array, BoolArray, FloatArray, checked_array
-from ipforest.ensemble.margin_losses import checked_weights, encode_targets
+from ipforest.ensemble.margin_losses import checked_targets, checked_weights
 from ipforest.ensemble.trees import Trees
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class Forest(Trees):
         targets = np.asarray(y)
         if targets.shape != leaves.shape[1:]:
             raise ValueError(f"y: expected one target per example, shape {leaves.shape[1:]}, got {targets.shape}")
-        encode_targets(targets, self.classes)
+        checked_targets(targets, self.classes)
         weights = checked_weights(sample_weight, targets.size)
         if self.classes is None:
             amounts = [weights, weights * targets, weights * targets**2]

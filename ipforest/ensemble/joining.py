@@ -136,7 +136,7 @@ def classes_of_margins(model: Any, link: str, n_margins: int) -> Array | None:
     return classes
 
 
-def check_places(categories: Iterable[object]) -> None:
+def check_places(categories: Iterable[Any]) -> None:
     """Require of the categories of a data frame that those which are numbers are their own places, 0, 1, 2, ...
 
     The trees of a model that was trained on a data frame compare places; examples hold the numbers.
@@ -148,7 +148,7 @@ def check_places(categories: Iterable[object]) -> None:
     """
     for place, category in enumerate(categories):
         try:
-            number = float(category)  # type: ignore[arg-type]  # what is no number is caught
+            number = float(category)
         except (TypeError, ValueError):
             continue
         if number != place:

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, cast
 
-from sklearn.frozen import FrozenEstimator
-
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
+from ipforest.ensemble.scikit_learn import unfrozen
 
 READERS = {
     "sklearn": "ipforest.ensemble.scikit_learn:read_sklearn",
@@ -49,8 +48,7 @@ def read(model: object) -> Forest | BoostedTrees:
     TypeError
         No reader for the model's library, or the library's reader does not know this kind of model.
     """
-    if isinstance(model, FrozenEstimator):
-        model = model.estimator
+    model = unfrozen(model)
     packages = [kind.__module__.partition(".")[0] for kind in type(model).__mro__]
     reader = next((READERS[package] for package in packages if package in READERS), None)
     if reader is None:

@@ -12,7 +12,7 @@ from scipy.special import expit, logsumexp, softmax
 
 from ipforest._arrays import FloatArray
 
-__all__ = ["MARGIN_LOSSES", "MarginLoss", "checked_weights", "encode_targets"]
+__all__ = ["MARGIN_LOSSES", "MarginLoss", "checked_targets", "checked_weights", "encode_targets"]
 
 Values = Callable[[FloatArray, FloatArray], FloatArray]
 Derivatives = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
@@ -89,18 +89,32 @@ def encode_targets(y: npt.ArrayLike, classes: npt.NDArray[Any] | None) -> FloatA
     ValueError
         A label that is no class, or targets that are no finite numbers.
     """
+    targets = checked_targets(y, classes)
+    if classes is None:
+        return np.asarray(targets, dtype=np.float64)[:, None]
+    indicators: FloatArray = np.equal(targets[:, None], classes).astype(np.float64)
+    return indicators[:, 1:] if len(classes) == 2 else indicators
+
+
+def checked_targets(y: npt.ArrayLike, classes: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
+    """Return labels or targets as an array, shape (n_samples,).
+
+    Raises
+    ------
+    ValueError
+        A label that is no class, or targets that are no finite numbers.
+    """
     targets = np.asarray(y)
     if targets.ndim != 1:
         raise ValueError(f"y: expected one target per example, got shape {targets.shape}")
     if classes is None:
         if not np.issubdtype(targets.dtype, np.number) or not np.isfinite(targets).all():
             raise ValueError("y: expected finite numbers as targets, got others")
-        return np.asarray(targets, dtype=np.float64)[:, None]
+        return targets
     unknown = targets[~np.isin(targets, classes)]
     if unknown.size:
         raise ValueError(f"y: expected classes among {classes.tolist()}, got {unknown.tolist()[0]!r}")
-    indicators: FloatArray = np.equal(targets[:, None], classes).astype(np.float64)
-    return indicators[:, 1:] if len(classes) == 2 else indicators
+    return targets
 
 
 def checked_weights(sample_weight: npt.ArrayLike | None, n_samples: int) -> FloatArray:

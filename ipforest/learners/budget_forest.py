@@ -17,7 +17,7 @@ from sklearn.preprocessing import TargetEncoder
 
 from ipforest._arrays import Array, FloatArray, IntArray
 from ipforest.base import check_integer
-from ipforest.cascades.stages import StagesInOrder, feature_sets, stage_sizes, stages_in_order
+from ipforest.cascades.stages import Stage, StagesInOrder, feature_sets, stage_sizes, stages_in_order
 from ipforest.cascades.unit_order import by_price, features_of_units
 from ipforest.ensemble.forest import Forest
 from ipforest.growing import (
@@ -193,8 +193,8 @@ class BudgetForest(GrownFrontier):
             yield from self._nested_forests([*forests], training, validation, random)
         if self.n_lookahead:
             yield from (self._member(trees, validation) for trees in self._looking_ahead(training, random))
-        if self.n_lookahead and staged:
-            yield from self._context_cascades(training, validation, random)
+            if staged:
+                yield from self._context_cascades(training, validation, random)
 
     def _nested_forests(
         self, forests: Sequence[Any], training: Labelled, validation: Labelled, random: Any
@@ -214,8 +214,7 @@ class BudgetForest(GrownFrontier):
         models = dict(zip(distinct, trained, strict=True))
         for sets in cascades:
             stages = stages_in_order([models[features.tobytes()] for features in sets], sets)
-            policy = StagesInOrder(stages, self.costs_, self.max_cost)
-            yield self._staged_member(policy, validation, self.stopping)
+            yield self._cascade(stages, validation)
 
     def _context_cascades(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
         """Train cascades that ask for contexts first, where contexts are found."""
@@ -224,8 +223,10 @@ class BudgetForest(GrownFrontier):
         if whole.sides:
             plans = ContextCascades(whole, self._seller())
             for stages in plans.stages(self._models(plans.wanted, training, random)):
-                policy = StagesInOrder(stages, self.costs_, self.max_cost)
-                yield self._staged_member(policy, validation, self.stopping)
+                yield self._cascade(stages, validation)
+
+    def _cascade(self, stages: Sequence[Stage], validation: Labelled) -> Member:
+        return self._staged_member(StagesInOrder(stages, self.costs_, self.max_cost), validation, self.stopping)
 
     def _models(self, wanted: Sequence[tuple[IntArray, IntArray]], training: Labelled, random: Any) -> list[Any]:
         """Train a model for each pair of features and training examples, several at once."""

@@ -19,7 +19,6 @@ from ipforest.base import (
     BudgetedEstimator,
     check_share,
     check_validation_part,
-    checked_labels,
     optional_number,
     split_rows,
 )
@@ -212,8 +211,8 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
             training, held_out = split_rows(targets, self.validation_fraction, random, one_of_each_class=True)
             validation, truth = examples[held_out], targets[held_out]
         else:
-            training, validation = np.arange(len(examples)), self._checked(X_val)
-            truth = checked_labels(y_val, validation, self.classes_)
+            training = np.arange(len(examples))
+            validation, truth = self._checked_part(X_val, y_val, self.classes_)
         self.grown_ = tuple(
             self._grow(grower, examples[training], labels[training], validation, truth, random) for grower in growers
         )

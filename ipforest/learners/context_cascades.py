@@ -149,7 +149,6 @@ class _Plan:
     """
 
     part: Part
-    units: tuple[Unit, ...]
     features: IntArray
     first: int
     following: list[_Plan] = field(default_factory=list)
@@ -174,7 +173,7 @@ class ContextCascades:
         self._units = {unit.index: unit for unit in seller.paid_units()}
         self._rank = {id(part): rank for rank, part in enumerate(_last_parts(whole))}
         self._plans: list[_Plan] = []
-        start = [self._add(whole, (), features, 0) for features in feature_sets([], seller)]
+        start = [self._add(whole, features, 0) for features in feature_sets([], seller)]
         for plan, following in pairwise([*start, self._planned(whole, ())]):
             plan.following = [following]
 
@@ -194,8 +193,8 @@ class ContextCascades:
         trained = list(zip(self._plans, models, strict=True))
         return [_cascade([each for each in trained if each[0].first < n]) for n in range(1, len(self._rank) + 1)]
 
-    def _add(self, part: Part, units: tuple[Unit, ...], features: IntArray, first: int) -> _Plan:
-        self._plans.append(_Plan(part, units, features, first))
+    def _add(self, part: Part, features: IntArray, first: int) -> _Plan:
+        self._plans.append(_Plan(part, features, first))
         return self._plans[-1]
 
     def _planned(self, part: Part, bought: tuple[Unit, ...]) -> _Plan:
@@ -204,7 +203,7 @@ class ContextCascades:
             return self._nested(part, bought)
         unit = self._units.get(int(self._seller.first_unit[part.context]))
         units = bought if unit is None or unit in bought else (*bought, unit)
-        plan = self._add(part, units, self._seen(units), min(self._rank[id(last)] for last in _last_parts(part)))
+        plan = self._add(part, self._seen(units), min(self._rank[id(last)] for last in _last_parts(part)))
         plan.following = [self._planned(side, units) for side in part.sides]
         return plan
 
@@ -214,7 +213,7 @@ class ContextCascades:
         n_more = len(self._units) - len(bought)
         order = by_price(self._seller, worth, bought, n_more)
         chain = [
-            self._add(part, units, self._seen(units), self._rank[id(part)])
+            self._add(part, self._seen(units), self._rank[id(part)])
             for units in (order[: len(bought) + n] for n in stage_sizes(n_more) or [0])
         ]
         for plan, following in pairwise(chain):

@@ -18,7 +18,6 @@ from ipforest.base import (
     check_integer,
     check_share,
     check_validation_part,
-    checked_labels,
     classes_of,
     optional_number,
     split_rows,
@@ -219,8 +218,8 @@ class PricedBoosting(BudgetedEstimator):
             )
             validation, truth = examples[held_out], targets[held_out]
         else:
-            training, validation = np.arange(len(examples)), self._checked(X_val)
-            truth = checked_labels(y_val, validation, getattr(self, "classes_", None))
+            training = np.arange(len(examples))
+            validation, truth = self._checked_part(X_val, y_val, getattr(self, "classes_", None))
         self._boost(examples[training], columns[training])
         self.stage_costs_, self.stage_errors_ = self.measure_rounds(validation, truth)
         self._choose()
@@ -285,8 +284,8 @@ class PricedBoosting(BudgetedEstimator):
         costs, errors : ndarray of float64, shape (n_rounds + 1,)
             Error rates, or mean squared errors for regression.
         """
-        loss, n_columns, examples = self._loss(), self.base_.size, self._checked(X)
-        truth = checked_labels(y, examples, getattr(self, "classes_", None), "y")
+        loss, n_columns = self._loss(), self.base_.size
+        examples, truth = self._checked_part(X, y, getattr(self, "classes_", None), "y")
         leaves = self.trees_.leaves(self.trees_.checked_examples(examples))
         scores = np.tile(self.base_, (truth.size, 1))
         errors = [self._stage_error(loss.outputs(scores), truth)]

@@ -22,7 +22,6 @@ from ipforest.base import (
     check_integer,
     check_share,
     check_validation_part,
-    checked_labels,
     classes_of,
     optional_number,
     split_rows,
@@ -216,8 +215,8 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
             training, held_out = split_rows(targets, self.validation_fraction, random, one_of_each_class=True)
             parts = data.rows(training), data.rows(held_out)
         else:
-            checked = self._checked(X_val).astype(np.float32)
-            parts = data, Labelled(checked, checked_labels(y_val, checked, self.classes_), np.ones(len(checked)))
+            unseen, labels = self._checked_part(X_val, y_val, self.classes_)
+            parts = data, Labelled(unseen.astype(np.float32), labels, np.ones(len(unseen)))
         if not (parts[0].weight > 0).any():
             raise ValueError("sample_weight: expected an example of positive weight to train on, got none")
         validation = sample_of(parts[1], MOST_STOPPING_ROWS, random)

@@ -100,7 +100,7 @@ def require_range(instance: PruningInstance, lam: Lambda) -> None:
         Gains or costs at this lambda reach 2^62 in integer units.
     """
     gains = lam.q * max(1, exact_sum(np.abs(instance.gain)))
-    costs = lam.p * max(1, exact_sum(instance.acquisition_cost) + exact_sum(instance.split_cost))
+    costs = lam.p * max(1, instance.total_cost)
     if gains + costs >= INT64_SAFE:
         raise OverflowError(
             f"lam: expected gains and costs below 2^62 in integer units, got 2^{gains.bit_length()} and "

@@ -38,7 +38,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from heapq import heappop, heappush
-from math import ceil, gcd, inf
+from math import gcd, inf
 
 import numpy as np
 
@@ -46,7 +46,7 @@ from ipforest._arrays import Array, BoolArray, IntArray
 from ipforest._numba import clock, njit
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath, path_of
-from ipforest.rational import exact_sum, nonnegative_fraction, time_limit_seconds
+from ipforest.rational import coarsened, exact_sum, nonnegative_fraction, time_limit_seconds
 from ipforest.results import BudgetResult, DualFlow, Pruning, Status
 from ipforest.solvers.attainable import Attainable
 from ipforest.solvers.fixing import fix
@@ -352,10 +352,8 @@ def _without_too_dear(base: PruningInstance, decisions: _Decisions, room: int, s
 def _flow(instance: PruningInstance, lam: Fraction) -> DualFlow:
     """Return an optimal flow at lambda, or at a number near it where flows could leave 64 bits."""
     ratio = lam * instance.cost_unit / instance.error_unit
-    costs = exact_sum(instance.acquisition_cost) + exact_sum(instance.split_cost)
-    largest = max(1, LARGEST_FLOW // (exact_sum(np.abs(instance.gain)) + ceil(ratio * costs) + 1))
-    near = ratio.limit_denominator(largest) * instance.error_unit / instance.cost_unit
-    flow = solve_min_cut(instance, near).flow
+    near = coarsened(ratio, exact_sum(np.abs(instance.gain)), instance.total_cost, LARGEST_FLOW)
+    flow = solve_min_cut(instance, near * instance.error_unit / instance.cost_unit).flow
     if flow is None:
         raise AssertionError("a minimum cut comes with its flow")
     return flow

@@ -51,8 +51,7 @@ class ScaledProblem:
             Even at resolution 1 the numbers could reach 2^62.
         """
         p, q = instance.scaled_lambda(lam)
-        costs = exact_sum(instance.acquisition_cost) + exact_sum(instance.split_cost)
-        total = q * max(1, exact_sum(instance.errors)) + p * max(1, costs)
+        total = q * max(1, exact_sum(instance.errors)) + p * max(1, instance.total_cost)
         if total >= INT64_SAFE:
             raise OverflowError(
                 f"lam: expected q * errors + p * costs below 2^62, got {total}; use a lambda with fewer digits"

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 from ipforest._files import write_file, write_text
 from ipforest._numba import clock
-from ipforest._records import records_to_csv
+from ipforest._records import json_object, records_to_csv
 from ipforest.progress import ProgressCallback, silent
 
 Cell: TypeAlias = dict[str, Any]
@@ -119,7 +119,7 @@ class Reproduction:
 def _read_cell(file: Path) -> dict[str, Any]:
     """Read what a finished cell gave."""
     try:
-        return dict(json.loads(file.read_text()))
+        return json_object(file.read_text())
     except ValueError as problem:
         raise ValueError(
             f"{file}: expected the results of a finished cell (delete it to run the cell again), got: {problem}"

@@ -48,7 +48,7 @@ class Prompted(io.StringIO):
         super().__init__()
         self._values, self._capsys, self.printed = values, capsys, ""
 
-    def readline(self, *_: object) -> str:  # type: ignore[override]
+    def readline(self, size: int = -1, /) -> str:
         self.printed += self._capsys.readouterr().out
         asked = self.printed.rsplit(" = ", 1)[0].rsplit("\n", 1)[-1].removesuffix(" = ").split(" = ")[-1]
         return self._values[asked] + "\n"
@@ -105,8 +105,8 @@ def test_features_of_one_purchase_are_asked_for_by_name(
 
 def test_what_was_bought_is_saved_when_interrupted(ward: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     class Interrupted(io.StringIO):
-        def readline(self, *_: object) -> str:  # type: ignore[override]
-            if line := super().readline():
+        def readline(self, size: int = -1, /) -> str:
+            if line := super().readline(size):
                 return line
             raise KeyboardInterrupt
 

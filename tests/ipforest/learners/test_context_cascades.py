@@ -136,7 +136,8 @@ def test_a_context_that_is_free_or_of_a_group_that_is_bought_costs_no_stage_more
     assert [stage.features.tolist() for stage in cascade[:2]] == [[], [0, 1, 2]]
     off = cascade[cascade[1].following[0]]
     assert off.features.tolist() == [0, 1, 2]
-    assert off.router.column == whole.sides[0].context  # type: ignore[union-attr]
+    assert isinstance(off.router, ContextRouter)
+    assert off.router.column == whole.sides[0].context
 
 
 def test_contexts_may_be_all_there_is_to_buy(whole: Part) -> None:
