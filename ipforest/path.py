@@ -3,18 +3,9 @@
 Optimal prunings are nested: a node once dropped, as lambda rises, stays dropped. So one number per node, lam_h, is the
 whole tradeoff. The method is to split and contract (`ipforest.maxflow.subproblems`), in integers: every subproblem
 starts from the flow of the one it came from, subproblems live in place, large ones are handed to threads one cut at a
-time, small ones whole (`ipforest.maxflow.parametric_cut`).
-
-Each triple is visited a few times only, so the cuts of the few giant subproblems decide how long it takes, and in them
-two kinds of rounds in which little happens:
-
-- a part of the supply can never be paid, but a trickle still crosses the cut, and every round it takes a longer way.
-  Persistency (`ipforest.maxflow.persistency`) finds most of what is dropped before any flow; and as soon as labels show
-  that nearly all of the excess is cut off, the two sides are solved apart, each exact given the other. When breakpoints
-  of both sides turn out to be out of order, those between are joined and split again;
-- everything can be paid, but the last thousandth of the supply waits at a few nodes, far from the few acquisitions that
-  have room. In large subproblems blocking flows take it there (`ipforest.maxflow.blocking_flow`); in small ones, what
-  is left of it in the end goes along a spanning forest (`ipforest.maxflow.spanning_forest`).
+time, small ones whole (`ipforest.maxflow.parametric_cut`). Cuts are found by the pseudoflow algorithm
+(`ipforest.maxflow.pseudoflow`), whose flow lives on a forest of trees: each half of a subproblem goes on from its part
+of the forest.
 """
 
 from __future__ import annotations
@@ -46,10 +37,11 @@ from ipforest._numba import clock
 from ipforest._records import records_to_csv
 from ipforest.instance import PruningInstance, require_instance
 from ipforest.maxflow.checkpoint import pack, read_subproblems, unpack, write_subproblems
-from ipforest.maxflow.network import TUNING, Lambda, Tuning
-from ipforest.maxflow.parametric_cut import Halves, ParametricCut, Subproblem, resolve
+from ipforest.maxflow.network import Lambda, Part
+from ipforest.maxflow.parametric_cut import SMALL, Halves, ParametricCut, Subproblem, resolve
 from ipforest.maxflow.presolve import presolve, restore_flow, restore_row_order
-from ipforest.maxflow.single_cut import complete_flow, dual_bound, require_range
+from ipforest.maxflow.single_cut import dual_bound, minimum_cut, require_range
+from ipforest.maxflow.subproblems import write_flow
 from ipforest.progress import ProgressCallback, silent
 from ipforest.rational import exact_sum, nonnegative_fraction
 from ipforest.results import BudgetResult, DualFlow, Mixture, Pruning, PruningResult, Status
@@ -57,7 +49,7 @@ from ipforest.results import BudgetResult, DualFlow, Mixture, Pruning, PruningRe
 logger = logging.getLogger(__name__)
 
 NEVER_KEPT = -1
-SEARCH_VERSION = 1
+SEARCH_VERSION = 2
 """Of the files of unfinished searches."""
 SAVE_EVERY_S = 30.0
 """Seconds between two copies of a search on disk."""
@@ -241,8 +233,8 @@ class PruningPath:
     def result(self, lam: object) -> PruningResult:
         """Return the smallest optimal pruning at a lambda with its certificate, without searching for it.
 
-        The pruning is read off the path. Its flow is that of the path in the units of this lambda; waves add what
-        rounding took away.
+        The pruning is read off the path. Its flow is that of the path in the units of this lambda, with what rounding
+        took away added.
 
         Raises
         ------
@@ -261,7 +253,7 @@ class PruningPath:
         index = bisect_right(self.breakpoints, exact)
         scaled = Lambda(*self.instance.scaled_lambda(exact))
         require_range(self.instance, scaled)
-        flow = complete_flow(self.instance, scaled, self.flow.at(self.instance, scaled))
+        _, flow, _ = minimum_cut(self.instance, scaled, self.flow.at(self.instance, scaled))
         return PruningResult.of(
             self.pruning_at(index),
             (self.errors[index], self.costs[index]),
@@ -480,8 +472,8 @@ class PathSearch:
     instance : PruningInstance
     max_points, lam_range
         As for `prune_path`.
-    tuning : Tuning
-        Constants of the kernels.
+    small : int
+        As for `ipforest.maxflow.parametric_cut.ParametricCut`.
 
     Raises
     ------
@@ -494,7 +486,7 @@ class PathSearch:
         instance: PruningInstance,
         max_points: int | None = None,
         lam_range: tuple[object, object] | None = None,
-        tuning: Tuning = TUNING,
+        small: int = SMALL,
     ) -> None:
         started = clock()
         require_instance(instance)
@@ -502,7 +494,7 @@ class PathSearch:
             raise ValueError(f"max_points: expected an integer >= 1, got {max_points!r}")
         bounds = None if lam_range is None else _checked_range(lam_range)
         self._instance, self._max_points = instance, max_points
-        self._cut = ParametricCut(presolve(instance), tuning)
+        self._cut = ParametricCut(presolve(instance), small)
         self._outside: list[Subproblem] = []
         if bounds is not None and self._cut.open:
             self._restrict(*bounds)
@@ -541,7 +533,6 @@ class PathSearch:
         if self._whole is not None:
             return self._whole
         started = clock()
-        self._cut.settle()
         still_open = [*self._cut.open, *self._outside]
         status = Status.INTERRUPTED if not self._ended else Status.FEASIBLE if still_open else Status.OPTIMAL
         path = _assemble(self._instance, self._cut, [*self._cut.done, *still_open], status)
@@ -609,7 +600,7 @@ class PathSearch:
             "outside": write_subproblems(self._outside),
             "ended": self._ended,
             "seconds": self._seconds,
-            "tuning": self._cut.tuning,
+            "small": self._cut.small,
         }
         save_arrays(file, {"about": np.array(json.dumps(about)), **pack(self._cut)})
 
@@ -631,7 +622,7 @@ class PathSearch:
                 raise ValueError(f"version {about['version']}, not {SEARCH_VERSION}")
             if about["instance"] != instance.fingerprint():
                 raise ValueError("the path of another problem")
-            search = cls(instance, about["max_points"], tuning=Tuning(*about["tuning"]))
+            search = cls(instance, about["max_points"], small=about["small"])
             unpack(search._cut, stored)
             search._outside = read_subproblems(about["outside"])
             search._ended, search._seconds = bool(about["ended"]), float(about["seconds"])
@@ -712,6 +703,7 @@ def _path_flow(
     for piece, (p, q) in zip(pieces, lambdas, strict=True):
         nodes, acquisitions = cut.part(piece)
         node_p[nodes], node_q[nodes], price[acquisitions] = p, q, p
+    write_flow(network.problem, network.trees, network.flow, Part(cut.node_order, cut.acquisition_order))
     restore_row_order(reduced.rows, network.problem.indices, network.flow.triple, reduced.cost.size)
     flow = restore_flow(instance, reduced, network.flow, node_p, node_q, price)
     return PathFlow(

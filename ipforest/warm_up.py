@@ -8,15 +8,12 @@ from sklearn.tree import DecisionTreeClassifier
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.instance import PruningInstance
-from ipforest.maxflow.network import TUNING
-from ipforest.maxflow.parametric_cut import ParametricCut
-from ipforest.maxflow.presolve import presolve
-from ipforest.path import PathSearch, prune_path
+from ipforest.path import prune_path
 from ipforest.progress import ProgressCallback, silent
 from ipforest.solvers import solve, solve_budget
 
 
-def warm_up(progress: ProgressCallback = silent, large: bool = False) -> None:
+def warm_up(progress: ProgressCallback = silent) -> None:
     """Make every kernel ready that leads from a fitted forest to its instance, a path, a solve and a budget.
 
     The first time, kernels are compiled, which takes some seconds; later they come from numba's cache, unless there is
@@ -26,8 +23,6 @@ def warm_up(progress: ProgressCallback = silent, large: bool = False) -> None:
     ----------
     progress : callable
         Called with the share of the work that is done, about, and a message.
-    large : bool
-        Make the kernels ready for an instance of more than `Tuning.small` triples; they are compiled apart.
     """
     progress(0.0, "compiling: routes")
     examples = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, 1]])
@@ -39,11 +34,6 @@ def warm_up(progress: ProgressCallback = silent, large: bool = False) -> None:
     progress(0.7, "compiling: path")
     path = prune_path(instance)
     path.result(0)
-    cut = ParametricCut(presolve(instance))
-    cut.joined(cut.open)
-    if large:
-        progress(0.75, "compiling: large subproblems")
-        PathSearch(instance, tuning=TUNING._replace(small=-1)).run()
     progress(0.8, "compiling: budget")
     solve_budget(instance, path.costs[0] / 2, "mip", path=path)
     progress(1.0, "")

@@ -119,7 +119,6 @@ def read_problem(options: Arguments) -> Problem:
     """Read the forest, its examples and prices, and build the instance."""
     from ipforest.instance import PruningInstance
     from ipforest.losses import loss_for
-    from ipforest.maxflow.network import TUNING
 
     if (options.model is None) != (options.examples is None):
         raise ValueError("--model: expected --model and --examples together, got one of them")
@@ -127,18 +126,16 @@ def read_problem(options: Arguments) -> Problem:
     loss = loss_for(options.loss, forest.is_classifier)
     make_kernels_ready(options)
     instance = PruningInstance.from_forest(forest, X, costs, loss, split_cost=options.split_cost)
-    if instance.n_triples > TUNING.small:
-        make_kernels_ready(options, large=True)
     return Problem(forest, instance, X, costs, loss, options.split_cost, currency, tuple(notes))
 
 
-def make_kernels_ready(options: Arguments, large: bool = False) -> None:
+def make_kernels_ready(options: Arguments) -> None:
     """Compile the kernels, or load them, as a step of its own with a bar of its own."""
     from ipforest.progress import progress_bar
     from ipforest.warm_up import warm_up
 
     with progress_bar("compiling kernels", visible=not options.json, transient=True) as progress:
-        warm_up(progress, large)
+        warm_up(progress)
 
 
 def _of_data_set(options: Arguments) -> tuple[Forest, Any, FeatureCosts, str, list[str]]:

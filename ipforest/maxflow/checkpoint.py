@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest.maxflow.network import Lambda
-from ipforest.maxflow.parametric_cut import ParametricCut, Subproblem, TentativeSplit
+from ipforest.maxflow.parametric_cut import ParametricCut, Subproblem
 
 __all__ = ["pack", "read_subproblems", "unpack", "write_subproblems"]
 
@@ -36,20 +36,18 @@ def pack(cut: ParametricCut) -> Arrays:
     dict of str to ndarray
         Those arrays of the network that are not as at the start, the permutations, and the subproblems as JSON.
     """
-    start = dict(_leaves(ParametricCut(cut.reduced, cut.tuning).network, NETWORK))
+    start = dict(_leaves(ParametricCut(cut.reduced, cut.small).network, NETWORK))
     changed = {
         name: np.asarray(value)
         for name, value in _leaves(cut.network, NETWORK)
         if not np.array_equal(value, start[name]) or np.asarray(value).dtype != np.asarray(start[name]).dtype
     }
-    splits = [(split.start, split.middle, split.stop, *split.lam) for split in cut.tentative]
     return {
         **changed,
         "node_order": cut.node_order,
         "acquisition_order": cut.acquisition_order,
         "done": np.array(write_subproblems(cut.done)),
         "open": np.array(write_subproblems(cut.open)),
-        "tentative": np.array(json.dumps(splits)),
     }
 
 
@@ -68,10 +66,6 @@ def unpack(cut: ParametricCut, state: Mapping[str, npt.NDArray[Any]]) -> None:
         setattr(cut, name, state[name].astype(np.int32))
     cut.network = _with_leaves(cut.network, NETWORK, state)
     cut.done, cut.open = read_subproblems(state["done"]), read_subproblems(state["open"])
-    cut.tentative = [
-        TentativeSplit(start, middle, stop, Lambda(p, q))
-        for start, middle, stop, p, q in json.loads(str(state["tentative"]))
-    ]
 
 
 def _leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:

@@ -6,7 +6,6 @@ units of gain over integer units of cost.
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -17,14 +16,14 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ipforest.maxflow.network import ROUNDS, STOP, TUNING, Lambda, Part, Tuning, build_network
+from ipforest.maxflow.network import MERGERS, STOP, Lambda, Part, build_network
 from ipforest.maxflow.presolve import ReducedProblem
-from ipforest.maxflow.subproblems import Report, Task, rejoin, settle_ends, solve
-from ipforest.maxflow.waves import EXACT, LABELS_TOO_NARROW, NEAR, STOPPED
+from ipforest.maxflow.subproblems import Report, Task, settle_ends, solve
 from ipforest.progress import ProgressCallback
 from ipforest.rational import INT64_SAFE
 
-logger = logging.getLogger(__name__)
+SMALL = 200_000
+"""Subproblems of at most so many triples are split to the end in one call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +42,6 @@ class Subproblem:
         """Number of nodes."""
         return int(self.nodes.stop - self.nodes.start)
 
-    @property
-    def lowest(self) -> Fraction:
-        """Lower bound of its breakpoints."""
-        return Fraction(*self.resolved) if self.resolved else self.lam_low
-
-    @property
-    def highest(self) -> Fraction | float:
-        """Upper bound of its breakpoints."""
-        return Fraction(*self.resolved) if self.resolved else self.lam_high
-
-    def is_above(self, lam: Fraction | float) -> bool:
-        """Return whether all its breakpoints are surely larger than lambda."""
-        return self.lowest > lam if self.resolved else self.lam_low >= lam
-
 
 Halves: TypeAlias = tuple[Subproblem | None, Subproblem | None]
 """What a cut keeps and the rest; None for an empty one."""
@@ -65,21 +50,6 @@ Outcome: TypeAlias = tuple[list[Subproblem], list[Subproblem]]
 
 REPORT_EVERY_S = 0.5
 """Seconds between two reports while a cut takes its time."""
-
-
-@dataclass(frozen=True, slots=True)
-class TentativeSplit:
-    """A subproblem that was split at lambda by a cut that is not yet known to be minimal.
-
-    The nodes ``start:middle`` are solved as if the others were never kept, so what they keep at any lambda is kept. The
-    nodes ``middle:stop`` are solved as if the first were always kept, and are kept for no larger lambda even so. The
-    split was right when no breakpoint of the first is below one of the others.
-    """
-
-    start: int
-    middle: int
-    stop: int
-    lam: Lambda
 
 
 class CutStopped(Exception):
@@ -96,7 +66,8 @@ class ParametricCut:
     Parameters
     ----------
     reduced : ReducedProblem
-    tuning : Tuning
+    small : int
+        Subproblems of at most so many triples are split to the end in one call; it changes the time, never the answer.
 
     Attributes
     ----------
@@ -105,13 +76,11 @@ class ParametricCut:
     node_order, acquisition_order : ndarray of int32
         The permutations.
     done, open : list of Subproblem
-    tentative : list of TentativeSplit
-        Splits that have yet to be checked, in the order in which they were made.
     """
 
-    def __init__(self, reduced: ReducedProblem, tuning: Tuning = TUNING) -> None:
+    def __init__(self, reduced: ReducedProblem, small: int = SMALL) -> None:
         n, m = reduced.parent.size, reduced.cost.size
-        self.reduced, self.tuning = reduced, tuning
+        self.reduced, self.small = reduced, small
         self.network = build_network(
             reduced.parent, reduced.gain, reduced.split_cost, reduced.indptr, reduced.indices, reduced.cost
         )
@@ -122,7 +91,6 @@ class ParametricCut:
         self.acquisition_order = np.flatnonzero(needed).astype(np.int32)
         self.done: list[Subproblem] = []
         self.open: list[Subproblem] = []
-        self.tentative: list[TentativeSplit] = []
         if self.node_order.size:
             everything = slice(0, self.node_order.size), slice(0, self.acquisition_order.size)
             self.open.append(Subproblem(*everything, 0, Fraction(0), inf))
@@ -175,8 +143,16 @@ class ParametricCut:
 
     def cut_at(self, problem: Subproblem, lam: Lambda) -> Halves:
         """Solve a subproblem at a lambda whose flows fit 64 bits."""
-        upper, lower, _ = self._cut(problem, lam, 0.0)
-        return upper, lower
+        report, parts = self._solve(problem, Task(lam, problem.flow_q))
+        if not report.is_whole:
+            raise CutStopped(parts[0])
+        at = Fraction(*lam)
+        if report.n_kept == 0:
+            return None, replace(parts[0], resolved=None, lam_high=min(at, problem.lam_high))
+        if len(parts) == 1:
+            return replace(parts[0], lam_low=max(at, problem.lam_low)), None
+        upper, lower = parts
+        return replace(upper, lam_low=at), replace(lower, lam_high=at)
 
     def cut_at_checked(self, problem: Subproblem, lam: Lambda) -> Halves:
         """As `cut_at`, at a lambda given by the user.
@@ -194,110 +170,28 @@ class ParametricCut:
             )
         return self.cut_at(problem, lam)
 
-    def split_tentatively(self, problem: Subproblem, lam: Lambda) -> Halves:
-        """As `cut_at`, but the kept part may be too large; the split is noted in `tentative` then.
-
-        Once little excess can still be paid, the nodes that are nearly cut off are taken for kept, and only what is
-        kept of the others, given these, is solved exactly.
-        """
-        upper, lower, outcome = self._cut(problem, lam, self.tuning.tolerance)
-        if outcome != NEAR or upper is None or lower is None:
-            return upper, lower
-        try:
-            more, lower = self.cut_at(lower, lam)
-        except CutStopped as stopped:
-            whole = self.joined([upper, stopped.problem])
-            raise CutStopped(replace(whole, lam_low=problem.lam_low, lam_high=problem.lam_high)) from None
-        if more is not None:
-            upper = self.joined([upper, more])
-        if lower is not None:
-            self.tentative.append(TentativeSplit(problem.nodes.start, lower.nodes.start, problem.nodes.stop, lam))
-        return upper, lower
-
     def resolve_or_split(self, problem: Subproblem) -> Outcome:
         """Split a small subproblem to the end in one call, a larger one once."""
-        size = self.n_triples(problem)
-        if size > self.tuning.large:
-            lam = self.break_even(problem)
-            return self._resolved_or_open(lam, self.split_tentatively(problem, lam))
-        if size > self.tuning.small:
+        if self.n_triples(problem) > self.small:
             return self.split_once(problem)
         report, parts = self._solve(problem, Task(self.break_even(problem), problem.flow_q, problem.n_nodes * 2))
-        if report.n_open and report.outcome != STOPPED:
+        if report.n_open and report.is_whole:
             self.break_even(parts[report.n_trivial])
-            self.network = self.network.with_wide_labels()
         return parts[: report.n_trivial], parts[report.n_trivial :]
 
     def split_once(self, problem: Subproblem) -> Outcome:
-        """Cut a subproblem where it breaks even."""
+        """Cut a subproblem where it breaks even: with nothing kept, it is one breakpoint."""
         lam = self.break_even(problem)
-        return self._resolved_or_open(lam, self.cut_at(problem, lam))
-
-    def check(self) -> None:
-        """Check the last tentative split, whose sides are solved; where it was wrong, open what is to be solved again.
-
-        Breakpoints above those of the others, and below those of the first, are right. The subproblems of both sides
-        that lie between, and may be out of order, are joined.
-        """
-        split, rest = self.tentative[-1], self.tentative[:-1]
-        first, others = self._sides(split)
-        highest = max(problem.highest for problem in others)
-        too_low = [problem for problem in first if not problem.is_above(highest)]
-        logger.debug("tentative split of %d nodes: %s", split.stop - split.start, "wrong" if too_low else "right")
-        if not too_low:
-            self.tentative = rest
-            return
-        lowest = min(problem.lowest for problem in too_low)
-        wrong = too_low + [problem for problem in others if problem.highest >= lowest]
-        below = [Fraction(problem.highest) for problem in others if problem.highest < lowest]
-        lam_low = max(below, default=min(problem.lam_low for problem in others))
-        joined = replace(self.joined(sorted(wrong, key=lambda problem: problem.nodes.start)), lam_low=lam_low)
-        inside = range(joined.nodes.start, joined.nodes.stop)
-        done = [problem for problem in self.done if problem.nodes.start not in inside]
-        still_open = [problem for problem in self.open if problem.nodes.start not in inside]
-        # One statement without a call: no interrupt falls between what belongs together.
-        self.done, self.open, self.tentative = done, [*still_open, joined], rest
-
-    def settle(self) -> None:
-        """Check all tentative splits although their sides are not solved, at the price of a cut for each."""
-        while self.tentative:
-            split = self.tentative[-1]
-            for problem in self._sides(split)[0]:
-                if problem.resolved is None and problem.lam_low < Fraction(*split.lam):
-                    self.open.remove(problem)
-                    self.open += [half for half in self.cut_at(problem, split.lam) if half is not None]
-            self.check()
-
-    def _sides(self, split: TentativeSplit) -> tuple[list[Subproblem], list[Subproblem]]:
-        problems = [*self.done, *self.open]
-        first = [problem for problem in problems if split.start <= problem.nodes.start < split.middle]
-        others = [problem for problem in problems if split.middle <= problem.nodes.start < split.stop]
-        return first, others
-
-    def joined(self, problems: Sequence[Subproblem]) -> Subproblem:
-        """Make one subproblem of adjacent ones, at the scale of flow of the largest."""
-        joined = Subproblem(
-            nodes=slice(problems[0].nodes.start, problems[-1].nodes.stop),
-            acquisitions=slice(problems[0].acquisitions.start, problems[-1].acquisitions.stop),
-            flow_q=max(problems, key=self.n_triples).flow_q,
-            lam_low=min(problem.lowest for problem in problems),
-            lam_high=max(problem.highest for problem in problems),
-        )
-        if joined.flow_q * self.totals(joined)[2] >= INT64_SAFE:
-            joined = replace(joined, flow_q=0)
-        scales = [joined.flow_q / problem.flow_q if problem.flow_q else 0.0 for problem in problems]
-        scale = np.repeat(scales, [problem.n_nodes for problem in problems])
-        network, reduced = self.network, self.reduced
-        rejoin(network.problem, network.flow, self.part(joined), reduced.parent, reduced.indptr, scale)
-        self.node_order[joined.nodes].sort()
-        return joined
+        upper, lower = self.cut_at(problem, lam)
+        if lower is None:
+            raise AssertionError("a subproblem that breaks even is never kept as a whole")
+        return ([replace(lower, resolved=lam)], []) if upper is None else ([], [upper, lower])
 
     def _solve(self, problem: Subproblem, task: Task) -> tuple[Report, list[Subproblem]]:
         """Run the kernel; return its report, and the trivial cuts and open parts as subproblems."""
         part = self.part(problem)
         found = np.empty((problem.n_nodes, 6), dtype=np.int64)
-        search = self.network.search_if_large(self.tuning)
-        report = solve(self.network, search, part, task, self.tuning, found)
+        report = solve(self.network, part, task, found)
         rows = found[: report.n_trivial].tolist() + found[problem.n_nodes - report.n_open :].tolist()
         first_node, first_acquisition = problem.nodes.start, problem.acquisitions.start
         return report, [
@@ -311,38 +205,13 @@ class ParametricCut:
             for a, b, c, d, p, q in rows
         ]
 
-    def _cut(
-        self, problem: Subproblem, lam: Lambda, tolerance: float
-    ) -> tuple[Subproblem | None, Subproblem | None, int]:
-        report, parts = self._solve(problem, Task(lam, problem.flow_q, tolerance=tolerance))
-        if report.outcome == LABELS_TOO_NARROW:
-            self.network = self.network.with_wide_labels()
-            report, parts = self._solve(problem, Task(lam, 0))
-        if report.outcome == STOPPED:
-            raise CutStopped(parts[0])
-        exact, at = report.outcome == EXACT, Fraction(*lam)
-        if report.n_kept == 0:
-            lower = replace(parts[0], resolved=None, lam_high=min(at, problem.lam_high))
-            return None, lower, report.outcome
-        if len(parts) == 1:
-            return replace(parts[0], lam_low=max(at, problem.lam_low)), None, report.outcome
-        upper, lower = parts
-        return replace(upper, lam_low=at if exact else Fraction(0)), replace(lower, lam_high=at), report.outcome
-
-    def _resolved_or_open(self, lam: Lambda, halves: Halves) -> Outcome:
-        """Sort what comes of a cut where a subproblem breaks even: with nothing kept, it is one breakpoint."""
-        upper, lower = halves
-        if lower is None:
-            raise AssertionError("a subproblem that breaks even is never kept as a whole")
-        return ([replace(lower, resolved=lam)], []) if upper is None else ([], [upper, lower])
-
 
 def resolve(
     cut: ParametricCut, max_points: int | None, report: ProgressCallback, n_skipped: int, lambda_unit: float
 ) -> None:
     """Split open subproblems, largest first, on all cores, until none is left or there are `max_points`.
 
-    An interrupt ends the cuts under way after their round; what they found so far is where they go on.
+    An interrupt ends the cuts under way after their merger; what they found so far is where they go on.
     """
     n_threads = os.cpu_count() or 1
     step = cut.resolve_or_split if max_points is None else cut.split_once
@@ -375,14 +244,12 @@ def resolve(
                     running[pool.submit(step, problem)] = problem, estimate
                 if running:
                     collect(wait(running, REPORT_EVERY_S, return_when=FIRST_COMPLETED).done)
-                elif cut.tentative:
-                    cut.check()
                 else:
                     break
                 work_left = sum(map(cut.work_on, cut.open)) + sum(work_on_it for _, work_on_it in running.values())
                 shown = max(shown, 1.0 - work_left / work)
                 left = _remaining([*cut.open, *(problem for problem, _ in running.values())], lambda_unit)
-                report(shown, f"{signals[ROUNDS]} rounds, {len(cut.done)} breakpoints{left}")
+                report(shown, f"{signals[MERGERS]} mergers, {len(cut.done)} breakpoints{left}")
         except KeyboardInterrupt:
             signals[STOP] = 1
             raise

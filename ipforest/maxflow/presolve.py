@@ -8,7 +8,7 @@ Three reductions, none of which changes an optimum at any lambda > 0, nor the sm
   merged: the smallest optimal set may leave them out although their parent is kept;
 - acquisitions that are met by exactly the same nodes (twins) are bought together and become one, costs added. The
   candidates share a random signature of their nodes, and are then compared exactly. Rewriting the rows and bringing the
-  flow back takes as long as several rounds of the flow, so twins are merged only where enough acquisitions disappear.
+  flow back takes a part of the time of a cut, so twins are merged only where enough acquisitions disappear.
 """
 
 from __future__ import annotations
@@ -300,15 +300,20 @@ def _spread(
     pending = np.empty(group.size, np.int64)
     for r in range(first.size):
         h = first[r]
+        left = 0
         for x in range(reduced_indptr[r], reduced_indptr[r + 1]):
             pending[reduced_indices[x]] = flow[x]
-        for x in range(indptr[h], indptr[h + 1]):
+            left += flow[x]
+        x = indptr[h]
+        while left > 0 and x < indptr[h + 1]:
             j = indices[x]
-            if group[j] >= 0:
+            if group[j] >= 0 and pending[group[j]] > 0:
                 taken = min(pending[group[j]], room[j])
                 pending[group[j]] -= taken
                 room[j] -= taken
+                left -= taken
                 restored[x] = taken
+            x += 1
 
 
 @njit

@@ -22,10 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ipforest._arrays import Array
-from ipforest._numba import inlined, inner_njit, njit
-from ipforest.maxflow.minimum_cut import cut
-from ipforest.maxflow.network import KEPT, Flow, Labels, Lambda, Network, Part, Problem, Search, Tuning
-from ipforest.maxflow.waves import EXACT, LABELS_TOO_NARROW, STOPPED
+from ipforest._numba import inlined, inner_njit, njit, run_in_slices
+from ipforest.maxflow.network import KEPT, Flow, Lambda, Network, Part, Problem, Trees
+from ipforest.maxflow.pseudoflow import cut, detach
 
 SAFE = 2.0**62
 
@@ -38,19 +37,13 @@ class Task(NamedTuple):
     lam : Lambda
         Where to cut first; what comes out of a cut is cut where it breaks even.
     flow_q : int
-        The flow in the arrays is counted in units of 1 / flow_q; 0 where there is none.
+        The flow in the trees is counted in units of 1 / flow_q; 0 where there is none.
     max_cuts : int
-    tolerance : float
-        Accept nearly minimal cuts; 0 for exact ones.
-    all_flow : bool
-        Find the maximum flow of all nodes, in one cut, and leave the subproblem in one piece.
     """
 
     lam: Lambda
     flow_q: int
     max_cuts: int = 1
-    tolerance: float = 0.0
-    all_flow: bool = False
 
 
 class Report(NamedTuple):
@@ -64,21 +57,28 @@ class Report(NamedTuple):
         Number of parts that are still to be cut.
     n_kept : int
         Number of nodes that the last cut kept.
-    rounds : int
-        Of the waves.
-    outcome : int
-        Of the last cut, see `ipforest.maxflow.minimum_cut.cut`.
+    n_mergers : int
+    is_whole : bool
+        False when a signal stopped the last cut.
     """
 
     n_trivial: int
     n_open: int
     n_kept: int
-    rounds: int
-    outcome: int
+    n_mergers: int
+    is_whole: bool
+
+
+@inlined
+def _cut_ties(vertices: Array, labels: Array, v: int) -> None:
+    """Detach a vertex from one of the other part; between the parts there is no flow."""
+    above = vertices[v].above
+    if above >= 0 and (labels[v] == KEPT) != (labels[above] == KEPT):
+        detach(vertices, v)
 
 
 @inner_njit
-def split(problem: Problem, flow: Flow, labels: Labels, part: Part) -> tuple[int, int]:
+def split(problem: Problem, trees: Trees, part: Part) -> tuple[int, int]:
     """Order a subproblem that was cut: kept nodes and their acquisitions first; cut all ties between the two parts.
 
     Returns
@@ -87,88 +87,79 @@ def split(problem: Problem, flow: Flow, labels: Labels, part: Part) -> tuple[int
         Sizes of the kept part.
     """
     parent, row_start, row_end, indices = problem.parent, problem.row_start, problem.row_end, problem.indices
-    triple, level, label = flow.triple, labels.level, labels.label
+    vertices, labels, n = trees.vertices, trees.labels, problem.parent.size
     nodes, acquisitions = part
     lower = np.empty(max(nodes.size, acquisitions.size), np.int32)
     n_paid, rest = 0, 0
     for i in range(acquisitions.size):
-        if label[acquisitions[i]] == 1:
-            acquisitions[n_paid] = acquisitions[i]
+        j = acquisitions[i]
+        _cut_ties(vertices, labels, n + j)
+        if labels[n + j] == KEPT:
+            acquisitions[n_paid] = j
             n_paid += 1
         else:
-            lower[rest] = acquisitions[i]
+            lower[rest] = j
             rest += 1
     for i in range(rest):
         acquisitions[n_paid + i] = lower[i]
     n_kept, rest = 0, 0
     for i in range(nodes.size):
         h = nodes[i]
-        if level[h] == KEPT:
+        _cut_ties(vertices, labels, h)
+        if labels[h] == KEPT:
             nodes[n_kept] = h
             n_kept += 1
-        else:
-            lower[rest] = h
-            rest += 1
-            above = parent[h]
-            if above >= 0 and level[above] == KEPT:
-                parent[h] = -1
-                flow.up[h] = 0
-            end = row_start[h]
-            for x in range(row_start[h], row_end[h]):
-                j = indices[x]
-                if label[j] != 1:
-                    indices[x] = indices[end]
-                    indices[end] = j
-                    amount = triple[x]
-                    triple[x] = triple[end]
-                    triple[end] = amount
-                    end += 1
-            for x in range(end, row_end[h]):
-                triple[x] = 0
-            row_end[h] = end
+            continue
+        lower[rest] = h
+        rest += 1
+        above = parent[h]
+        if above >= 0 and labels[above] == KEPT:
+            parent[h] = -1
+        end = row_start[h]
+        for x in range(row_start[h], row_end[h]):
+            j = indices[x]
+            if labels[n + j] != KEPT:
+                indices[x] = indices[end]
+                indices[end] = j
+                end += 1
+        row_end[h] = end
     for i in range(rest):
         nodes[n_kept + i] = lower[i]
     return n_kept, n_paid
 
 
-@njit
-def rejoin(problem: Problem, flow: Flow, part: Part, parent: Array, indptr: Array, flow_scale: Array) -> None:
-    """Make one subproblem of adjacent ones: tie its nodes again to all of its acquisitions and to parents in it.
+def write_flow(problem: Problem, trees: Trees, flow: Flow, part: Part) -> None:
+    """Write the flow that trees carry to the arcs of the problem, rows in their order, on all cores."""
+    n, n_nodes = problem.parent.size, part.nodes.size
+    payer = trees.vertices["above"][n:].copy()
+    run_in_slices(
+        lambda some: _write_rows(problem, trees, flow, part.nodes[some], payer), n_nodes, problem.indices.size
+    )
 
-    Parameters
-    ----------
-    problem : Problem
-    flow : Flow
-    part : Part
-    parent : int32 (n,)
-    indptr : int64 (n + 1,)
-        As they were before anything was split.
-    flow_scale : float64 (nodes.size,)
-        What the flow of each node is multiplied by.
-    """
-    indices, triple, up = problem.indices, flow.triple, flow.up
-    nodes, acquisitions = part
-    node_inside, inside = np.zeros(parent.size, np.bool_), np.zeros(problem.cost.size, np.bool_)
-    for i in range(acquisitions.size):
-        inside[acquisitions[i]] = True
-    for i in range(nodes.size):
-        node_inside[nodes[i]] = True
+
+@njit
+def _write_rows(problem: Problem, trees: Trees, flow: Flow, nodes: Array, payer: Array) -> None:
+    parent, row_start, row_end, indices = problem.parent, problem.row_start, problem.row_end, problem.indices
+    triple, up, excess, own_room = flow.triple, flow.up, flow.excess, flow.own_room
+    vertices, n = trees.vertices, problem.parent.size
     for i in range(nodes.size):
         h = nodes[i]
-        above = parent[h]
-        up[h] = np.int64(up[h] * flow_scale[i])
-        if above >= 0 and node_inside[above]:
-            problem.parent[h] = above
-        end = problem.row_end[h]
-        for x in range(problem.row_start[h], end):
-            triple[x] = np.int64(triple[x] * flow_scale[i])
-        for x in range(end, indptr[h + 1]):
+        above, in_tree = parent[h], vertices[h].above
+        up[h] = 0
+        if above >= 0 and in_tree == above:
+            up[h] = vertices[h].flow
+        elif above >= 0 and vertices[above].above == h:
+            up[h] = vertices[above].flow
+        excess[h] = max(vertices[h].imbalance, 0)
+        own_room[h] = max(-vertices[h].imbalance, 0)
+        for x in range(row_start[h], row_end[h]):
             j = indices[x]
-            if inside[j]:
-                indices[x] = indices[end]
-                indices[end] = j
-                end += 1
-        problem.row_end[h] = end
+            if payer[j] == h:
+                triple[x] = vertices[n + j].flow
+            elif n + j == in_tree:
+                triple[x] = vertices[h].flow
+            else:
+                triple[x] = 0
 
 
 @inlined
@@ -195,33 +186,29 @@ def _write(found: Array, row: int, nodes: tuple[int, int], acquisitions: tuple[i
 
 
 @njit
-def solve(network: Network, search: Search | None, part: Part, task: Task, tuning: Tuning, found: Array) -> Report:
+def solve(network: Network, part: Part, task: Task, found: Array) -> Report:
     """Cut a subproblem, and what comes out of the cuts, as often as a task says.
 
     Parameters
     ----------
     network : Network
-    search : Search, optional
-        `Network.search_if_large`.
     part : Part
     task : Task
-    tuning : Tuning
     found : int64 (nodes.size, 6)
         Receives node begin and end, acquisition begin and end, p, q: at its front what was cut trivially, with the
         lambda, at its end what is open, with p = 0 and the scale of its flow as q; both by falling lambda. Work stops
-        before `max_cuts` at a signal, or at a part that does not fit 64 bits or needs wider labels; it is the first of
-        the open ones.
+        before `max_cuts` at a signal, or at a part that does not fit 64 bits; it is the first of the open ones.
 
     Returns
     -------
     Report
     """
-    problem, flow, labels = network.problem, network.flow, network.labels
+    problem, trees = network.problem, network.trees
     nodes, acquisitions = part
     size = nodes.size
     _write(found, size - 1, (0, size), (0, acquisitions.size), 0, task.flow_q)
-    n_open, n_trivial, n_cuts, rounds = 1, 0, 0, 0
-    n_kept, outcome, lam, fits = 0, EXACT, task.lam, True
+    n_open, n_trivial, n_cuts, n_mergers = 1, 0, 0, 0
+    n_kept, is_whole, lam, fits = 0, True, task.lam, True
     while n_open > 0 and n_cuts < task.max_cuts:
         top = size - n_open
         a, b, c, d, flow_q = found[top, 0], found[top, 1], found[top, 2], found[top, 3], found[top, 5]
@@ -231,24 +218,24 @@ def solve(network: Network, search: Search | None, part: Part, task: Task, tunin
         if not fits:
             break
         scale = float(lam.q) / float(flow_q) if flow_q > 0 else 0.0
-        n_kept, more, outcome = cut(network, search, own, lam, scale, task.tolerance, task.all_flow, tuning)
+        n_kept, more, is_whole = cut(network, own, lam, scale)
         n_cuts += 1
-        rounds += more
-        if outcome in (LABELS_TOO_NARROW, STOPPED):
-            found[top, 5] = 0 if outcome == LABELS_TOO_NARROW else lam.q
+        n_mergers += more
+        if not is_whole:
+            found[top, 5] = lam.q
             break
         n_open -= 1
-        if n_kept == 0 or task.all_flow:
+        if n_kept == 0:
             _write(found, n_trivial, (a, b), (c, d), lam.p, lam.q)
             n_trivial += 1
         else:
-            n_kept, n_paid = split(problem, flow, labels, own)
+            n_kept, n_paid = split(problem, trees, own)
             if a + n_kept < b:
                 n_open += 1
                 _write(found, size - n_open, (a + n_kept, b), (c + n_paid, d), 0, lam.q)
             n_open += 1
             _write(found, size - n_open, (a, a + n_kept), (c, c + n_paid), 0, lam.q)
-    return Report(n_trivial, n_open, n_kept, rounds, outcome)
+    return Report(n_trivial, n_open, n_kept, n_mergers, is_whole)
 
 
 @inlined

@@ -14,7 +14,7 @@ from ipforest.results import DualFlow, PruningResult
 def solve_min_cut(instance: PruningInstance, lam: Fraction, start: DualFlow | None = None) -> PruningResult:
     """Find the smallest optimal set of kept nodes as the source side of a minimum cut.
 
-    Presolve (`ipforest.maxflow.presolve`), then the wave method (`ipforest.maxflow.waves`) on 64-bit integers.
+    Presolve (`ipforest.maxflow.presolve`), then the pseudoflow algorithm (`ipforest.maxflow.pseudoflow`), in integers.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def solve_min_cut(instance: PruningInstance, lam: Fraction, start: DualFlow | No
         Gains or costs at this lambda reach 2^62 in integer units.
     """
     started = clock()
-    pruning, flow, rounds = minimum_cut(instance, Lambda(*instance.scaled_lambda(lam)), start)
+    pruning, flow, n_mergers = minimum_cut(instance, Lambda(*instance.scaled_lambda(lam)), start)
     return PruningResult.of(
         pruning,
         instance.evaluate(pruning),
@@ -46,5 +46,5 @@ def solve_min_cut(instance: PruningInstance, lam: Fraction, start: DualFlow | No
         method="min-cut",
         runtime_s=clock() - started,
         flow=flow,
-        iterations=rounds,
+        iterations=n_mergers,
     )

@@ -31,13 +31,12 @@ from ipforest import path as path_module
 from ipforest import progress as progress_module
 from ipforest.cli import main
 from ipforest.cli import prune as prune_command
-from ipforest.maxflow.network import Tuning
 from ipforest.model_files import load_model, save_model
 from ipforest.solvers import tree_dp
 from proofs.claims import table as claims
 from proofs.claims.claim import Finding, Ruling
 
-ONE_CUT_A_CALL = Tuning(small=-1)
+ONE_CUT_A_CALL = -1
 
 
 @pytest.fixture
@@ -233,7 +232,7 @@ def interrupted(monkeypatch):
 
     class OneCutAtATime(path_module.PathSearch):
         def __init__(self, *arguments):
-            super().__init__(*arguments, tuning=ONE_CUT_A_CALL)
+            super().__init__(*arguments, small=ONE_CUT_A_CALL)
 
     monkeypatch.setattr(path_module, "PathSearch", OneCutAtATime)
 
@@ -252,11 +251,10 @@ import signal, sys, time
 from ipforest import path
 from ipforest.cli import main
 from ipforest.cli import prune as prune_command
-from ipforest.maxflow.network import Tuning
 
 class Hanging(path.PathSearch):
     def __init__(self, *arguments):
-        super().__init__(*arguments, tuning=Tuning(small=-1))
+        super().__init__(*arguments, small=-1)
 
     def run_saved(self, file, progress):
         def report(share, message):

@@ -1,4 +1,3 @@
-import logging
 import warnings
 from bisect import bisect_right
 from fractions import Fraction
@@ -14,8 +13,8 @@ from strategies import instances, lambdas
 
 from ipforest import PruningInstance, Status, solve, solve_budget
 from ipforest.experiments.synthetic import synthetic_instance
-from ipforest.maxflow.network import STOP, Tuning
-from ipforest.maxflow.parametric_cut import CutStopped, ParametricCut, resolve
+from ipforest.maxflow.network import STOP
+from ipforest.maxflow.parametric_cut import SMALL, CutStopped, ParametricCut, resolve
 from ipforest.maxflow.presolve import presolve
 from ipforest.path import PathSearch, PruningPath, prune_path
 from ipforest.progress import silent
@@ -98,19 +97,11 @@ def middle_sized(request):
     return synthetic_instance(n_trees, n_examples, n_features, max_price=max_price, seed=3)
 
 
-ONE_CUT_A_CALL = Tuning(small=-1, large=10**9)
-TENTATIVE = Tuning(small=-1, large=-1, tolerance=0.95)
-"""Split subproblems of any size by nearly minimal cuts."""
+ONE_CUT_A_CALL = -1
 
 
-def searched(instance, tuning):
-    search = PathSearch(instance, tuning=tuning)
-    search.run()
-    return search.path()
-
-
-def interrupted(instance, tuning, n_reports):
-    """Interrupt a search at a report."""
+def interrupted(instance, n_reports):
+    """Interrupt a search of one cut a call at a report."""
     reports = []
 
     def interrupt(share, message):
@@ -118,7 +109,7 @@ def interrupted(instance, tuning, n_reports):
         if len(reports) == n_reports:
             raise KeyboardInterrupt
 
-    search = PathSearch(instance, tuning=tuning)
+    search = PathSearch(instance, small=ONE_CUT_A_CALL)
     with pytest.raises(KeyboardInterrupt):
         search.run(interrupt)
     return search
@@ -139,7 +130,9 @@ def test_equals_slicing_with_fractions_in_plain_python(middle_sized):
 
 
 def test_one_cut_a_call_on_threads_gives_the_same_path(middle_sized):
-    path = searched(middle_sized, ONE_CUT_A_CALL)
+    search = PathSearch(middle_sized, small=ONE_CUT_A_CALL)
+    search.run()
+    path = search.path()
     assert list(path.breakpoints) == plain_slicing.breakpoints_and_node_lambdas(middle_sized)[0]
     assert_proves(middle_sized, path)
 
@@ -218,7 +211,7 @@ def assert_true_where_it_speaks(path, whole):
 
 
 def test_an_interrupt_passes_through_and_the_search_keeps_what_was_found(middle_sized):
-    search, whole = interrupted(middle_sized, ONE_CUT_A_CALL, 6), prune_path(middle_sized)
+    search, whole = interrupted(middle_sized, 6), prune_path(middle_sized)
     path = search.path()
     assert path.status is Status.INTERRUPTED
     assert not path.is_complete
@@ -232,19 +225,17 @@ def assert_same(path, whole):
     assert_proves(path.instance, path)
 
 
-@pytest.mark.parametrize("tuning", [ONE_CUT_A_CALL, TENTATIVE], ids=["exact", "tentative"])
-def test_an_interrupted_search_goes_on_where_it_stopped(middle_sized, tuning):
-    search = interrupted(middle_sized, tuning, 5)
+def test_an_interrupted_search_goes_on_where_it_stopped(middle_sized):
+    search = interrupted(middle_sized, 5)
     search.path()
     search.run()
     assert search.path() is search.path()
     assert_same(search.path(), prune_path(middle_sized))
 
 
-@pytest.mark.parametrize("tuning", [ONE_CUT_A_CALL, TENTATIVE], ids=["exact", "tentative"])
 @pytest.mark.parametrize("n_reports", [1, 5, 9])
-def test_an_interrupted_search_goes_on_from_a_file(middle_sized, tmp_path, tuning, n_reports):
-    search = interrupted(middle_sized, tuning, n_reports)
+def test_an_interrupted_search_goes_on_from_a_file(middle_sized, tmp_path, n_reports):
+    search = interrupted(middle_sized, n_reports)
     search.save(tmp_path / "search.npz")
     resumed = PathSearch.load(tmp_path / "search.npz", middle_sized)
     assert resumed.n_found == search.n_found
@@ -272,7 +263,7 @@ def test_a_search_is_saved_every_so_many_seconds(middle_sized, tmp_path):
         file = tmp_path / "search.npz"
         seen.append(PathSearch.load(file, middle_sized).n_found if file.exists() else 0)
 
-    search = PathSearch(middle_sized, tuning=ONE_CUT_A_CALL)
+    search = PathSearch(middle_sized, small=ONE_CUT_A_CALL)
     search.run_saved(tmp_path / "search.npz", report, every_s=0)
     assert_same(search.path(), prune_path(middle_sized))
     assert len(set(seen)) > 5
@@ -285,7 +276,7 @@ def test_files_that_hold_no_search_of_this_instance_are_refused(middle_sized, tm
     with pytest.raises(
         ValueError, match=r"search.npz: expected an unfinished path of this problem, got: the path of an"
     ):
-        PathSearch.load(file, next(with_wrong_splits()))
+        PathSearch.load(file, synthetic_instance(8, 300, 20, n_training=900, max_price=10, seed=2))
     stored = dict(np.load(file))
     for name, changed in (("node_order", stored["node_order"][1:]), ("done", np.array("[[1]]"))):
         np.savez(file, **{**stored, name: changed})
@@ -304,38 +295,9 @@ def test_an_interrupt_passes_through_by_default(middle_sized):
         prune_path(middle_sized, progress=interrupt)
 
 
-@pytest.fixture
-def log(caplog):
-    """What the search logs: whether each tentative split turned out to be right."""
-    caplog.set_level(logging.DEBUG, "ipforest.maxflow.parametric_cut")
-    return caplog
-
-
-def with_wrong_splits():
-    """Draw instances where some tentative splits turn out wrong."""
-    for n_trees, n_features, max_price in ((8, 20, 10), (15, 30, 1), (15, 20, 10)):
-        yield synthetic_instance(n_trees, 300, n_features, n_training=900, max_price=max_price, seed=2)
-
-
-def test_wrong_tentative_splits_are_found_and_mended(log):
-    for instance in with_wrong_splits():
-        assert_same(searched(instance, TENTATIVE), searched(instance, TENTATIVE._replace(tolerance=0.0)))
-    assert "right" in log.text
-    assert "wrong" in log.text
-
-
-@pytest.mark.parametrize("n_reports", [1, 2, 4, 8, 16, 24])
-def test_an_interrupt_between_a_tentative_split_and_its_check_keeps_only_what_is_true(log, n_reports):
-    instance = next(with_wrong_splits())
-    path = interrupted(instance, TENTATIVE, n_reports).path()
-    assert path.status is Status.INTERRUPTED
-    assert "tentative split" in log.text
-    assert_true_where_it_speaks(path, prune_path(instance))
-
-
-@pytest.mark.parametrize("tuning", [Tuning(), ONE_CUT_A_CALL, TENTATIVE], ids=["small", "exact", "tentative"])
-def test_a_cut_that_is_stopped_goes_on_later(middle_sized, tuning):
-    cut = ParametricCut(presolve(middle_sized), tuning)
+@pytest.mark.parametrize("small", [SMALL, ONE_CUT_A_CALL], ids=["small", "large"])
+def test_a_cut_that_is_stopped_goes_on_later(middle_sized, small):
+    cut = ParametricCut(presolve(middle_sized), small)
     cut.network.signals[STOP] = 1
     try:
         done, still_open = cut.resolve_or_split(cut.open.pop())
@@ -347,38 +309,6 @@ def test_a_cut_that_is_stopped_goes_on_later(middle_sized, tuning):
     assert_same_breakpoints(cut, middle_sized)
 
 
-def test_a_tentative_split_that_is_stopped_halfway_is_undone(monkeypatch):
-    instance = next(with_wrong_splits())
-    cut = ParametricCut(presolve(instance), TENTATIVE)
-    cut_at = cut.cut_at
-
-    def stop_and_cut(problem, lam):
-        cut.network.signals[STOP] = 1
-        return cut_at(problem, lam)
-
-    monkeypatch.setattr(cut, "cut_at", stop_and_cut)
-    problem, size, whole = split_until_stopped(cut)
-    monkeypatch.undo()
-    assert (whole.nodes, whole.acquisitions, cut.n_triples(whole)) == (problem.nodes, problem.acquisitions, size)
-    cut.open.append(whole)
-    cut.network.signals[STOP] = 0
-    resolve(cut, None, silent, 0, 1.0)
-    assert_same_breakpoints(cut, instance)
-
-
-def split_until_stopped(cut):
-    """Return the subproblem that was to be split, its triples, and what is left of it."""
-    while True:
-        problem = cut.open.pop()
-        size = cut.n_triples(problem)
-        try:
-            done, still_open = cut.resolve_or_split(problem)
-        except CutStopped as stopped:
-            return problem, size, stopped.problem
-        cut.done += done
-        cut.open += still_open
-
-
 def assert_same_breakpoints(cut, instance):
     unit = instance.error_unit / instance.cost_unit
     found = sorted(Fraction(*problem.resolved) * unit for problem in cut.done)
@@ -386,7 +316,7 @@ def assert_same_breakpoints(cut, instance):
 
 
 def test_progress_moves_with_every_cut_and_never_back(middle_sized):
-    search, shares = PathSearch(middle_sized, tuning=ONE_CUT_A_CALL), []
+    search, shares = PathSearch(middle_sized, small=ONE_CUT_A_CALL), []
     search.run(lambda share, message: shares.append(share))
     assert shares == sorted(shares)
     assert len(set(shares)) > len(search.path().breakpoints) / 2

@@ -4,29 +4,23 @@ import sys
 PROGRAM = """
 import sys
 from numba.core.dispatcher import Dispatcher
-from ipforest import solve, solve_budget
+from ipforest import prune_path, solve, solve_budget
 from ipforest.experiments.synthetic import synthetic_instance
-from ipforest.maxflow.network import Tuning
-from ipforest.path import PathSearch
 from ipforest.warm_up import warm_up
 
 rooms = ("ipforest.maxflow", "ipforest.ensemble", "ipforest.solvers.greedy")
 instance = synthetic_instance(8, 300, 20, n_training=900, max_price=10, seed=2)
-late = set()
-for large, tuning in ((False, Tuning()), (True, Tuning(small=-1, large=-1, tolerance=0.95))):
-    shares = []
-    warm_up(lambda share, message: shares.append(share), large)
-    assert shares[0] == 0 and shares == sorted(shares) and shares[-1] == 1, shares
-    kernels = {kernel for name, module in sys.modules.items() if name.startswith(rooms)
-               for kernel in vars(module).values() if isinstance(kernel, Dispatcher)}
-    before = {kernel: list(kernel.overloads) for kernel in kernels}
-    search = PathSearch(instance, tuning=tuning)
-    search.run()
-    path = search.path()
-    lam = path.breakpoints[len(path.breakpoints) // 2]
-    assert path.result(lam).objective == solve(instance, lam, start=path.result(lam).flow).objective
-    solve_budget(instance, path.costs[0] / 3, "mip", path=path)
-    late |= {kernel.__name__ for kernel in kernels if list(kernel.overloads) != before[kernel]}
+shares = []
+warm_up(lambda share, message: shares.append(share))
+assert shares[0] == 0 and shares == sorted(shares) and shares[-1] == 1, shares
+kernels = {kernel for name, module in sys.modules.items() if name.startswith(rooms)
+           for kernel in vars(module).values() if isinstance(kernel, Dispatcher)}
+before = {kernel: list(kernel.overloads) for kernel in kernels}
+path = prune_path(instance)
+lam = path.breakpoints[len(path.breakpoints) // 2]
+assert path.result(lam).objective == solve(instance, lam, start=path.result(lam).flow).objective
+solve_budget(instance, path.costs[0] / 3, "mip", path=path)
+late = {kernel.__name__ for kernel in kernels if list(kernel.overloads) != before[kernel]}
 print(len(kernels) > 40, sorted(late))
 """
 

@@ -1,0 +1,165 @@
+"""The kernels of the pseudoflow algorithm against its definitions; solvers and paths test its optima."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from closure_checks import callable_kernel, network_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import instances, lambdas
+
+from ipforest import solve
+from ipforest.experiments.synthetic import synthetic_instance
+from ipforest.maxflow.network import KEPT, STOP, Lambda
+from ipforest.maxflow.pseudoflow import load_trees, mark_kept, maximum_flow, merge_trees, plant, return_imbalances
+from ipforest.maxflow.subproblems import write_flow
+
+
+def scaled(instance, lam):
+    return Lambda(*instance.scaled_lambda(Fraction(lam)))
+
+
+def assert_is_forest(vertices):
+    """Lists of children and vertices above agree, and whoever goes up comes to a root."""
+    for v, vertex in enumerate(vertices):
+        child, before = vertex["first_child"], -1
+        while child >= 0:
+            assert (vertices[child]["above"], vertices[child]["previous_child"]) == (v, before)
+            child, before = vertices[child]["next_child"], child
+    above = vertices["above"]
+    listed = np.concatenate([vertices["first_child"], vertices["next_child"][above >= 0]])
+    assert np.array_equal(np.sort(listed[listed >= 0]), np.flatnonzero(above >= 0))
+    top = np.arange(above.size)
+    for _ in range(above.size):
+        top = np.where(above[top] >= 0, above[top], top)
+    assert np.all(above[top] < 0)
+
+
+def assert_is_pseudoflow(instance, network, lam):
+    """Every arc of the forest is one of the problem, carries nothing negative, and imbalances are what is left."""
+    vertices, n = network.trees.vertices, instance.n_internal
+    assert_is_forest(vertices)
+    imbalance = np.concatenate(
+        [lam.q * instance.gain - lam.p * instance.split_cost, -lam.p * instance.acquisition_cost]
+    )
+    for v in np.flatnonzero(vertices["above"] >= 0):
+        above, amount = int(vertices["above"][v]), int(vertices["flow"][v])
+        tail, head = (v, above) if v < n and (above >= n or instance.parent[v] == above) else (above, v)
+        row = instance.indices[instance.indptr[tail] : instance.indptr[tail + 1]]
+        assert instance.parent[tail] == head if head < n else head - n in row
+        assert amount >= 0
+        imbalance[tail] -= amount
+        imbalance[head] += amount
+    assert np.array_equal(vertices["imbalance"], imbalance)
+
+
+def assert_is_normalised(vertices):
+    assert not vertices["imbalance"][vertices["above"] >= 0].any()
+
+
+def assert_labels_are_bounds(instance, network):
+    """Labels rise from a vertex to its children, and by one at most along an arc; roots of weak trees have 0."""
+    vertices, guide, n = network.trees.vertices, network.trees.guide, instance.n_internal
+    own, hung = np.arange(n, vertices.size), vertices["above"] >= 0
+    assert np.all((guide == own) | (guide == vertices["above"][n:]) & (vertices["first_child"][n:] < 0))
+    labels = np.append(network.trees.labels[:n], network.trees.labels[guide])
+    assert np.all(labels[hung] >= labels[vertices["above"][hung]])
+    assert np.all(labels[instance.triple_node] <= labels[n + instance.indices] + 1)
+    below = instance.parent >= 0
+    assert np.all(labels[:n][below] <= labels[instance.parent[below]] + 1)
+    assert not labels[~hung & (vertices["imbalance"] <= 0)].any()
+
+
+def random_flow(instance, lam, seed, share=0.4):
+    """Draw a flow that may have cycles and exceed what there is, and that leaves much undone."""
+    generator = np.random.default_rng(seed)
+    triple = generator.integers(0, 2 * lam.p * instance.acquisition_cost[instance.indices] + 2)
+    triple[generator.random(triple.size) > share] = 0
+    up = np.where(
+        instance.parent >= 0, generator.integers(0, lam.q * np.abs(instance.gain).sum() + 1, instance.parent.size), 0
+    )
+    return triple, up
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_planted_is_a_forest_of_what_could_flow_and_ends_at_the_same_cut(seed):
+    instance = synthetic_instance(4, 60, 8, max_price=1 + 9 * (seed % 2), seed=seed)
+    lam = Lambda(int(instance.gain.sum()), int(instance.acquisition_cost.sum()))
+    network = network_of(instance)
+    triple, up = random_flow(instance, lam, seed)
+    plant(network.problem, network.trees, triple, up, lam, 1.0)
+    vertices, n = network.trees.vertices, instance.n_internal
+    assert_is_forest(vertices)
+    assert np.count_nonzero(vertices["above"] >= 0) > n / 2
+    assert np.all(vertices["flow"][n:] <= lam.p * instance.acquisition_cost)
+    maximum_flow(network, network.whole, lam, 1.0)
+    result = solve(instance, lam.p * instance.error_unit / lam.q / instance.cost_unit)
+    assert np.array_equal(network.trees.labels[:n] == KEPT, result.pruning.kept)
+    assert_is_pseudoflow(instance, network, lam)
+
+
+@settings(max_examples=100)
+@given(instances(), lambdas, st.integers(0, 2**32), st.floats(0, 3))
+def test_a_start_is_handed_to_the_roots_and_nothing_is_lost(instance, lam, seed, scale):
+    lam, network = scaled(instance, lam), network_of(instance)
+    plant(network.problem, network.trees, *random_flow(instance, lam, seed), lam, 1.0)
+    callable_kernel(load_trees)(network.problem, network.trees, network.whole, lam, scale)
+    assert_is_pseudoflow(instance, network, lam)
+    assert_is_normalised(network.trees.vertices)
+
+
+@settings(max_examples=100)
+@given(instances(), lambdas, st.integers(0, 2**32))
+def test_when_mergers_end_trees_are_normalised_and_no_strong_tree_has_an_arc_to_a_weak_one(instance, lam, seed):
+    lam, network = scaled(instance, lam), network_of(instance)
+    problem, trees, part, n = network.problem, network.trees, network.whole, instance.n_internal
+    plant(problem, trees, *random_flow(instance, lam, seed), lam, 1.0)
+    callable_kernel(load_trees)(problem, trees, part, lam, 1.0)
+    _, is_whole = callable_kernel(merge_trees)(problem, trees, part, network.signals)
+    assert is_whole
+    assert_is_pseudoflow(instance, network, lam)
+    assert_is_normalised(trees.vertices)
+    assert_labels_are_bounds(instance, network)
+    root = np.arange(trees.vertices.size)
+    for _ in range(root.size):
+        root = np.where(trees.vertices["above"][root] >= 0, trees.vertices["above"][root], root)
+    strong = trees.vertices["imbalance"][root] > 0
+    assert not np.any(strong[instance.triple_node] & ~strong[n + instance.indices])
+    below = instance.parent >= 0
+    assert not np.any(strong[:n][below] & ~strong[instance.parent[below]])
+    callable_kernel(return_imbalances)(problem, trees, part, lam)
+    assert_is_pseudoflow(instance, network, lam)
+    imbalance = trees.vertices["imbalance"]
+    own = np.concatenate([lam.q * instance.gain - lam.p * instance.split_cost, -lam.p * instance.acquisition_cost])
+    assert np.all(imbalance <= np.maximum(own, 0))
+    assert np.all(imbalance >= np.minimum(own, 0))
+    assert np.all(np.where(strong, imbalance >= 0, imbalance <= 0))
+    kept = callable_kernel(mark_kept)(problem, trees, part)
+    assert kept == np.count_nonzero(trees.labels[:n] == KEPT)
+    assert not np.any(strong < (trees.labels == KEPT))
+
+
+def test_a_signal_stops_the_mergers_and_what_they_found_is_a_pseudoflow():
+    instance = synthetic_instance(4, 60, 8, seed=0)
+    lam, network = Lambda(int(instance.gain.sum()), int(instance.acquisition_cost.sum())), network_of(instance)
+    network.signals[STOP] = 1
+    maximum_flow(network, network.whole, lam, 0.0)
+    assert_is_pseudoflow(instance, network, lam)
+    before = network.trees.vertices["flow"].sum()
+    network.signals[STOP] = 0
+    assert maximum_flow(network, network.whole, lam, 1.0) > 0
+    assert network.trees.vertices["flow"].sum() != before
+
+
+def test_flow_is_written_to_the_arcs_it_is_on():
+    instance = synthetic_instance(4, 60, 8, seed=1)
+    lam, network = Lambda(int(instance.gain.sum()), int(instance.acquisition_cost.sum())), network_of(instance)
+    maximum_flow(network, network.whole, lam, 0.0)
+    write_flow(network.problem, network.trees, network.flow, network.whole)
+    flow, below = network.flow, instance.parent >= 0
+    assert flow.up.any()
+    arriving, leaving = lam.q * instance.gain - flow.excess, flow.up + lam.p * instance.split_cost - flow.own_room
+    np.add.at(arriving, instance.parent[below], flow.up[below])
+    np.add.at(leaving, instance.triple_node, flow.triple)
+    assert np.array_equal(arriving, leaving)
