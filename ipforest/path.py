@@ -11,7 +11,6 @@ of the forest.
 from __future__ import annotations
 
 import json
-import logging
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -45,8 +44,6 @@ from ipforest.maxflow.subproblems import write_flow
 from ipforest.progress import ProgressCallback, silent
 from ipforest.rational import exact_sum, nonnegative_fraction
 from ipforest.results import BudgetResult, DualFlow, Mixture, Pruning, PruningResult, Status
-
-logger = logging.getLogger(__name__)
 
 NEVER_KEPT = -1
 SEARCH_VERSION = 2

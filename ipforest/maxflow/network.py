@@ -93,7 +93,7 @@ VERTEX = np.dtype(
 ``above`` is the vertex above it in its tree, and ``flow`` what goes between the two on the arc of the problem that
 joins them, whichever way it leads. ``first_child``, ``next_child`` and ``previous_child`` list who hangs below, and
 ``scan`` is the child that a search looks at next. ``imbalance`` is what arrives less what leaves, at the lambda of the
-last cut. ``next_root`` lists roots of the same label.
+last cut. ``next_root`` lists roots of the same label, and at the end of a cut who has yet to return an imbalance.
 """
 
 
@@ -144,7 +144,7 @@ class Network(NamedTuple):
 
 
 def build_network(parent: Array, gain: Array, split_cost: Array, indptr: Array, indices: Array, cost: Array) -> Network:
-    """Allocate a network without flow, with narrow labels."""
+    """Allocate a network without flow."""
     n, m = gain.size, cost.size
 
     def zeros(size: int) -> Array:

@@ -35,13 +35,14 @@ import numpy as np
 
 from ipforest._arrays import Array
 from ipforest._numba import inlined, inner_njit, njit
+from ipforest._union_find import find_root
 from ipforest.maxflow.network import KEPT, MERGERS, STOP, Lambda, Network, Part, Problem, Trees
 
 NO_VERTEX = -1
 
 
 @inlined
-def points_up(parent: Array, vertex: int, above: int) -> bool:
+def _points_up(parent: Array, vertex: int, above: int) -> bool:
     """Return whether the arc between a vertex and the one above it in its tree leads up, and so has no capacity."""
     return vertex < parent.size and (above >= parent.size or parent[vertex] == above)
 
@@ -100,7 +101,7 @@ def _hang_head_first(vertices: Array, v: int, target: int, amount: int) -> None:
 def _hand_up(parent: Array, vertices: Array, v: int) -> None:
     """Hand the imbalance of a vertex to the one above as far as their arc allows; detach it where it does not."""
     above, amount, imbalance = vertices[v].above, vertices[v].flow, vertices[v].imbalance
-    sign = 1 if points_up(parent, v, above) else -1
+    sign = 1 if _points_up(parent, v, above) else -1
     handed = imbalance if amount + sign * imbalance >= 0 else -sign * amount
     vertices[above].imbalance += handed
     vertices[v].imbalance = imbalance - handed
@@ -133,7 +134,7 @@ def _rescale(parent: Array, vertices: Array, v: int, flow_scale: float) -> None:
     if above >= 0:
         amount = int(vertices[v].flow * flow_scale)
         vertices[v].flow = amount
-        sent = amount if points_up(parent, v, above) else -amount
+        sent = amount if _points_up(parent, v, above) else -amount
         vertices[v].imbalance -= sent
         vertices[above].imbalance += sent
 
@@ -279,7 +280,7 @@ def _search(problem: Problem, trees: Trees, root: int, count: Array) -> tuple[in
             v = int(child)
         else:
             v = int(vertices[v].above)
-    return int(NO_VERTEX), int(NO_VERTEX)
+    return NO_VERTEX, NO_VERTEX
 
 
 @inner_njit
@@ -291,7 +292,7 @@ def _send_excess(parent: Array, vertices: Array, labels: Array, start: int, root
     int
         The least label of the strong trees that came of it.
     """
-    v, least, was_strong = int(start), int(KEPT), False
+    v, least, was_strong = int(start), KEPT, False
     while vertices[v].above >= 0 and vertices[v].imbalance > 0:
         above = vertices[v].above
         was_strong = vertices[above].imbalance > 0
@@ -367,7 +368,7 @@ def _return_from(problem: Problem, vertices: Array, root: int, lam: Lambda) -> N
         over = sign * vertices[v].imbalance - max(sign * own, 0)
         child = vertices[v].first_child
         while child >= 0 and over > 0:
-            if points_up(parent, child, v) == excess and vertices[child].flow > 0:
+            if _points_up(parent, child, v) == excess and vertices[child].flow > 0:
                 taken = min(over, vertices[child].flow)
                 over -= taken
                 vertices[v].imbalance -= sign * taken
@@ -434,11 +435,11 @@ def mark_kept(problem: Problem, trees: Trees, part: Part) -> int:
             for x in range(row_start[v], row_end[v]):
                 depth = _reach(labels, n + indices[x], stack, depth)
         above = vertices[v].above
-        if above >= 0 and vertices[v].flow > 0 and not points_up(parent, v, above):
+        if above >= 0 and vertices[v].flow > 0 and not _points_up(parent, v, above):
             depth = _reach(labels, above, stack, depth)
         child = vertices[v].first_child
         while child >= 0:
-            if vertices[child].flow > 0 and points_up(parent, child, v):
+            if vertices[child].flow > 0 and _points_up(parent, child, v):
                 depth = _reach(labels, child, stack, depth)
             child = vertices[child].next_child
     return n_kept
@@ -468,23 +469,15 @@ def cut(network: Network, part: Part, lam: Lambda, flow_scale: float) -> tuple[i
 
 
 @njit
-def maximum_flow(network: Network, part: Part, lam: Lambda, flow_scale: float) -> int:
-    """As `cut`, of all that is in a network that nobody stops; return the number of mergers."""
-    return cut(network, part, lam, flow_scale)[1]
-
-
-@inlined
-def _tree_of(tree: Array, v: int) -> int:
-    while tree[v] != v:
-        tree[v] = tree[tree[v]]
-        v = tree[v]
-    return v
+def maximum_flow(network: Network, part: Part, lam: Lambda) -> int:
+    """As `cut`, from the flow as it is, of a network that nobody stops; return the number of mergers."""
+    return cut(network, part, lam, 1.0)[1]
 
 
 @inlined
 def _join(vertices: Array, tree: Array, size: Array, a: int, b: int, amount: int) -> None:
     """Join two trees by an arc, the smaller below the larger; leave out an arc within a tree, and one without flow."""
-    first, second = _tree_of(tree, a), _tree_of(tree, b)
+    first, second = find_root(tree, a), find_root(tree, b)
     if amount > 0 and first != second:
         if size[first] > size[second]:
             a, b, first, second = b, a, second, first
@@ -516,10 +509,10 @@ def plant(problem: Problem, trees: Trees, triple: Array, up: Array, lam: Lambda,
         supply[h] += lam.q * max(problem.gain[h], 0)
         for x in range(problem.row_start[h], problem.row_end[h]):
             j = problem.indices[x]
-            amount = np.int64(min(triple[x] * flow_scale, float(lam.p * problem.cost[j])))
+            amount = int(min(triple[x] * flow_scale, float(lam.p * problem.cost[j])))
             _join(vertices, tree, size, int(h), int(n + j), amount)
         above = problem.parent[h]
         if above >= 0:
             supply[above] += supply[h]
-            amount = np.int64(min(up[h] * flow_scale, float(supply[h])))
+            amount = int(min(up[h] * flow_scale, float(supply[h])))
             _join(vertices, tree, size, int(h), int(above), amount)

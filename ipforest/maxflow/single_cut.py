@@ -59,7 +59,7 @@ def minimum_cut(instance: PruningInstance, lam: Lambda, start: DualFlow | None =
             )
         given = reduce_flow(instance, reduced, start)
         plant(network.problem, network.trees, *given, lam, lam.q / start.q)
-    n_mergers = maximum_flow(network, network.whole, lam, 1.0)
+    n_mergers = maximum_flow(network, network.whole, lam)
     write_flow(network.problem, network.trees, network.flow, network.whole)
     kept = network.trees.labels[: reduced.gain.size] == KEPT
     return Pruning(np.append(kept, True)[reduced.node]), _dual_flow(instance, reduced, network, lam), n_mergers

@@ -30,6 +30,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from ipforest._numba import inner_njit, njit
+from ipforest._union_find import find_root
 
 BOND, POLYGON, RIGID = 0, 1, 2
 CLOSED, OPEN, DOUBLE, INVALID = 1, 2, 3, 4
@@ -155,25 +156,17 @@ def _records(names: tuple[str, ...], size: int) -> Any:
     return np.zeros(size, dtype=np.dtype([(name, np.int64) for name in names], align=True))
 
 
-@inner_njit
-def _find(up: Array, place: int) -> int:
-    while up[place] != place:
-        up[place] = up[up[place]]
-        place = up[place]
-    return place
-
-
 @njit
 def _find_all(up: Array, places: Array) -> Array:
     found = np.empty_like(places)
     for number, place in enumerate(places):
-        found[number] = _find(up, place)
+        found[number] = find_root(up, place)
     return found
 
 
 @njit
 def _member(s: _State, edge: int) -> int:
-    return _find(s.part.merged, s.edge[edge].member)
+    return find_root(s.part.merged, s.edge[edge].member)
 
 
 @inner_njit
@@ -277,7 +270,7 @@ def _add_column(s: _State, edge: int, path: Array, part: Array, roots: Array) ->
             n_new += 1
         else:
             part[n_old] = row
-            roots[n_old] = _find(s.row.block, row)
+            roots[n_old] = find_root(s.row.block, row)
             n_old += 1
     s.edge[edge].key = whole_key
     order = np.argsort(roots[:n_old])
@@ -325,7 +318,7 @@ def _add_column(s: _State, edge: int, path: Array, part: Array, roots: Array) ->
         if s.edge[row].member == NONE:
             _put(s, row, polygon, NONE, NONE)
             _remember(s, row)
-        block = _find(s.row.block, row)
+        block = find_root(s.row.block, row)
         if block != largest:
             s.row[block].block = largest
             s.row[largest].size += s.row[block].size
@@ -523,7 +516,7 @@ def _classify(s: _State, member: int) -> int:
 @inner_njit
 def _classify_rigid(s: _State, member: int) -> int:
     marker = s.part[member].parent
-    tail, head = _find(s.vertex.same, s.edge[marker].tail), _find(s.vertex.same, s.edge[marker].head)
+    tail, head = find_root(s.vertex.same, s.edge[marker].tail), find_root(s.vertex.same, s.edge[marker].head)
     one, two, n_ends = _path_ends(s, member)
     if n_ends > 4:
         return INVALID
@@ -540,7 +533,7 @@ def _classify_rigid(s: _State, member: int) -> int:
             return OPEN
         return DOUBLE
     child = s.part[member].open_one
-    child_tail, child_head = _find(s.vertex.same, s.edge[child].tail), _find(s.vertex.same, s.edge[child].head)
+    child_tail, child_head = find_root(s.vertex.same, s.edge[child].tail), find_root(s.vertex.same, s.edge[child].head)
     if n_ends > 2:
         return DOUBLE
     if n_ends == 0:
@@ -572,11 +565,11 @@ def _path_ends(s: _State, member: int) -> tuple[int, int, int]:
     edge = s.part[member].path_head
     while edge != NONE:
         for vertex in (s.edge[edge].tail, s.edge[edge].head):
-            s.vertex[_find(s.vertex.same, vertex)].seen = 0
+            s.vertex[find_root(s.vertex.same, vertex)].seen = 0
         edge = s.edge[edge].path_next
     edge = s.part[member].path_head
     while edge != NONE:
-        tail, head = _find(s.vertex.same, s.edge[edge].tail), _find(s.vertex.same, s.edge[edge].head)
+        tail, head = find_root(s.vertex.same, s.edge[edge].tail), find_root(s.vertex.same, s.edge[edge].head)
         _touch_vertex(s, tail)
         _touch_vertex(s, head)
         if s.vertex[tail].degree > 2 or s.vertex[head].degree > 2:
@@ -585,7 +578,7 @@ def _path_ends(s: _State, member: int) -> tuple[int, int, int]:
     one, two, n_ends = NONE, NONE, 0
     edge = s.part[member].path_head
     while edge != NONE:
-        for vertex in (_find(s.vertex.same, s.edge[edge].tail), _find(s.vertex.same, s.edge[edge].head)):
+        for vertex in (find_root(s.vertex.same, s.edge[edge].tail), find_root(s.vertex.same, s.edge[edge].head)):
             if s.vertex[vertex].degree == 1:
                 n_ends += 1
                 two = one
@@ -619,7 +612,7 @@ def _closes(s: _State, member: int, child: int) -> bool:
     if s.part[member].kind == POLYGON:
         return bool(s.part[member].n_path == s.part[member].size - 1)
     one, two, n_ends = _path_ends(s, member)
-    tail, head = _find(s.vertex.same, s.edge[child].tail), _find(s.vertex.same, s.edge[child].head)
+    tail, head = find_root(s.vertex.same, s.edge[child].tail), find_root(s.vertex.same, s.edge[child].head)
     return n_ends == 2 and ((one == tail and two == head) or (one == head and two == tail))
 
 
@@ -641,7 +634,7 @@ def _joins_one(s: _State, member: int) -> bool:
     one, two, n_ends = _path_ends(s, member)
     if n_ends != 2:
         return False
-    ends = (_find(s.vertex.same, s.edge[child].tail), _find(s.vertex.same, s.edge[child].head))
+    ends = (find_root(s.vertex.same, s.edge[child].tail), find_root(s.vertex.same, s.edge[child].head))
     if one in ends:
         s.part[member].entry, s.part[member].leave = two, one
         return True
@@ -657,8 +650,8 @@ def _joins_two(s: _State, member: int) -> bool:
     if s.part[member].kind == POLYGON:
         return True
     child, other = s.part[member].open_one, s.part[member].open_two
-    ends = (_find(s.vertex.same, s.edge[child].tail), _find(s.vertex.same, s.edge[child].head))
-    far = (_find(s.vertex.same, s.edge[other].tail), _find(s.vertex.same, s.edge[other].head))
+    ends = (find_root(s.vertex.same, s.edge[child].tail), find_root(s.vertex.same, s.edge[child].head))
+    far = (find_root(s.vertex.same, s.edge[other].tail), find_root(s.vertex.same, s.edge[other].head))
     one, two, n_ends = _path_ends(s, member)
     if n_ends == 0:
         for vertex in ends:
@@ -823,8 +816,8 @@ def _merge(s: _State, root: int, edge: int) -> None:
 
 @inner_njit
 def _across(s: _State, edge: int, vertex: int) -> int:
-    tail, head = _find(s.vertex.same, s.edge[edge].tail), _find(s.vertex.same, s.edge[edge].head)
-    return head if _find(s.vertex.same, vertex) == tail else tail
+    tail, head = find_root(s.vertex.same, s.edge[edge].tail), find_root(s.vertex.same, s.edge[edge].head)
+    return head if find_root(s.vertex.same, vertex) == tail else tail
 
 
 @inner_njit
@@ -840,8 +833,8 @@ def _follow(s: _State, rigid: int, marker: int, near: int, far: int) -> int:
             beyond = _across(s, upward, entry)
             next_far = NONE if child == NONE else _across(s, child, leave)
             s.part[member].merged = rigid
-            s.vertex[_find(s.vertex.same, entry)].same = _find(s.vertex.same, near)
-            s.vertex[_find(s.vertex.same, beyond)].same = _find(s.vertex.same, far)
+            s.vertex[find_root(s.vertex.same, entry)].same = find_root(s.vertex.same, near)
+            s.vertex[find_root(s.vertex.same, beyond)].same = find_root(s.vertex.same, far)
             near, far = leave, next_far
         else:
             taken = s.part[member].n_path + 1 + s.part[member].n_open

@@ -93,7 +93,7 @@ def test_what_is_planted_is_a_forest_of_what_could_flow_and_ends_at_the_same_cut
     assert_is_forest(vertices)
     assert np.count_nonzero(vertices["above"] >= 0) > n / 2
     assert np.all(vertices["flow"][n:] <= lam.p * instance.acquisition_cost)
-    maximum_flow(network, network.whole, lam, 1.0)
+    maximum_flow(network, network.whole, lam)
     result = solve(instance, lam.p * instance.error_unit / lam.q / instance.cost_unit)
     assert np.array_equal(network.trees.labels[:n] == KEPT, result.pruning.kept)
     assert_is_pseudoflow(instance, network, lam)
@@ -144,18 +144,18 @@ def test_a_signal_stops_the_mergers_and_what_they_found_is_a_pseudoflow():
     instance = synthetic_instance(4, 60, 8, seed=0)
     lam, network = Lambda(int(instance.gain.sum()), int(instance.acquisition_cost.sum())), network_of(instance)
     network.signals[STOP] = 1
-    maximum_flow(network, network.whole, lam, 0.0)
+    maximum_flow(network, network.whole, lam)
     assert_is_pseudoflow(instance, network, lam)
     before = network.trees.vertices["flow"].sum()
     network.signals[STOP] = 0
-    assert maximum_flow(network, network.whole, lam, 1.0) > 0
+    assert maximum_flow(network, network.whole, lam) > 0
     assert network.trees.vertices["flow"].sum() != before
 
 
 def test_flow_is_written_to_the_arcs_it_is_on():
     instance = synthetic_instance(4, 60, 8, seed=1)
     lam, network = Lambda(int(instance.gain.sum()), int(instance.acquisition_cost.sum())), network_of(instance)
-    maximum_flow(network, network.whole, lam, 0.0)
+    maximum_flow(network, network.whole, lam)
     write_flow(network.problem, network.trees, network.flow, network.whole)
     flow, below = network.flow, instance.parent >= 0
     assert flow.up.any()
