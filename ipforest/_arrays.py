@@ -17,6 +17,8 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
+CACHE_LINE = 64
+
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 DAMAGED = (
@@ -34,6 +36,13 @@ DAMAGED = (
     zlib.error,
 )
 """What numpy and zipfile raise over the bytes of a damaged ``.npz`` file."""
+
+
+def aligned_empty(size: int, dtype: np.dtype[Any]) -> Array:
+    """Allocate a vector that begins with a line of the cache, so that no small record of 2^k bytes lies on two."""
+    memory = np.empty(size * dtype.itemsize + CACHE_LINE, dtype=np.uint8)
+    first = -memory.ctypes.data % CACHE_LINE
+    return memory[first : first + size * dtype.itemsize].view(dtype)
 
 
 def read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ipforest._arrays import Array
+from ipforest._arrays import Array, aligned_empty
 
 KEPT = 2**30
 """Label of the vertices on the source side of the minimum cut."""
@@ -23,7 +23,7 @@ class Lambda(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The nodes and the acquisitions of a subproblem, parents before children: views of two permutations, int32."""
+    """The nodes and the acquisitions of a subproblem, each ascending: views of two permutations, int32."""
 
     nodes: Array
     acquisitions: Array
@@ -85,15 +85,14 @@ VERTEX = np.dtype(
         ("scan", np.int32),
         ("next_root", np.int32),
         ("flow", np.int64),
-        ("imbalance", np.int64),
     ]
 )
 """A vertex of `Trees`; for the numbers of other vertices, -1 stands for none.
 
 ``above`` is the vertex above it in its tree, and ``flow`` what goes between the two on the arc of the problem that
 joins them, whichever way it leads. ``first_child``, ``next_child`` and ``previous_child`` list who hangs below, and
-``scan`` is the child that a search looks at next. ``imbalance`` is what arrives less what leaves, at the lambda of the
-last cut. ``next_root`` lists roots of the same label, and at the end of a cut who has yet to return an imbalance.
+``scan`` is the child that a search looks at next. ``next_root`` lists roots of the same label, and at the end of a cut
+who has yet to return an imbalance.
 """
 
 
@@ -105,16 +104,20 @@ class Trees(NamedTuple):
     Attributes
     ----------
     vertices : VERTEX (n + m,)
-        What is needed of a vertex at the same time lies side by side.
+        What is needed of a vertex at the same time lies side by side, in half a line of the cache.
+    imbalance : int64 (n + m,)
+        What arrives less what leaves, at the lambda of the last cut.
     labels : int32 (n + m,)
         In a cut a lower bound of the arcs to a weak tree; after it `KEPT` on the source side, 0 elsewhere.
     guide : int32 (m,)
-        Scratch of a cut: the vertex whose label counts for an acquisition, itself or the node above it.
+        Scratch of a cut: the vertex whose label counts for an acquisition, itself or the node above it. Where it is the
+        latter, the acquisition's own label is a lower bound of it.
     next_triple : int64 (n,)
         Which triple of a node a search looks at next.
     """
 
     vertices: Array
+    imbalance: Array
     labels: Array
     guide: Array
     next_triple: Array
@@ -150,8 +153,9 @@ def build_network(parent: Array, gain: Array, split_cost: Array, indptr: Array, 
     def zeros(size: int) -> Array:
         return np.zeros(size, dtype=np.int64)
 
-    vertices = np.full(n + m, -1, dtype=VERTEX)
-    vertices["flow"] = vertices["imbalance"] = 0
+    vertices = aligned_empty(n + m, VERTEX)
+    vertices[:] = -1
+    vertices["flow"] = 0
     problem = Problem(
         parent=parent.astype(np.int32),
         row_start=indptr[:-1].astype(np.int64),
@@ -164,6 +168,6 @@ def build_network(parent: Array, gain: Array, split_cost: Array, indptr: Array, 
     return Network(
         problem,
         Flow(zeros(indices.size), zeros(n), zeros(n), zeros(n)),
-        Trees(vertices, np.zeros(n + m, dtype=np.int32), np.zeros(m, dtype=np.int32), zeros(n)),
+        Trees(vertices, zeros(n + m), np.zeros(n + m, dtype=np.int32), np.zeros(m, dtype=np.int32), zeros(n)),
         signals=zeros(2),
     )

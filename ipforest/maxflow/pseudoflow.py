@@ -98,20 +98,23 @@ def _hang_head_first(vertices: Array, v: int, target: int, amount: int) -> None:
 
 
 @inlined
-def _hand_up(parent: Array, vertices: Array, v: int) -> None:
-    """Hand the imbalance of a vertex to the one above as far as their arc allows; detach it where it does not."""
-    above, amount, imbalance = vertices[v].above, vertices[v].flow, vertices[v].imbalance
+def _send_up(parent: Array, vertices: Array, v: int, amount: int) -> int:
+    """Send an amount, or less than nothing, from a vertex to the one above as far as their arc allows.
+
+    Where the arc does not carry all of it, the vertex is detached. Returns what was sent.
+    """
+    above, flow = vertices[v].above, vertices[v].flow
     sign = 1 if _points_up(parent, v, above) else -1
-    handed = imbalance if amount + sign * imbalance >= 0 else -sign * amount
-    vertices[above].imbalance += handed
-    vertices[v].imbalance = imbalance - handed
-    vertices[v].flow = amount + sign * handed
-    if handed != imbalance:
+    sent = amount if flow + sign * amount >= 0 else -sign * flow
+    if sent == amount:
+        vertices[v].flow = flow + sign * sent
+    else:
         detach(vertices, v)
+    return int(sent)
 
 
 @inlined
-def _hand_to_root(parent: Array, vertices: Array, root: int) -> None:
+def _hand_to_root(parent: Array, vertices: Array, imbalance: Array, root: int) -> None:
     """Hand all imbalances of a tree to its root, children first."""
     v = int(root)
     vertices[v].scan = vertices[v].first_child
@@ -123,70 +126,73 @@ def _hand_to_root(parent: Array, vertices: Array, root: int) -> None:
             vertices[v].scan = vertices[v].first_child
             continue
         above = vertices[v].above
-        if above >= 0 and vertices[v].imbalance != 0:
-            _hand_up(parent, vertices, v)
+        if above >= 0 and imbalance[v] != 0:
+            sent = _send_up(parent, vertices, v, imbalance[v])
+            imbalance[v] -= sent
+            imbalance[above] += sent
         v = int(above)
 
 
 @inlined
-def _rescale(parent: Array, vertices: Array, v: int, flow_scale: float) -> None:
+def _rescale(parent: Array, vertices: Array, imbalance: Array, v: int, flow_scale: float) -> None:
     above = vertices[v].above
     if above >= 0:
         amount = int(vertices[v].flow * flow_scale)
         vertices[v].flow = amount
         sent = amount if _points_up(parent, v, above) else -amount
-        vertices[v].imbalance -= sent
-        vertices[above].imbalance += sent
+        imbalance[v] -= sent
+        imbalance[above] += sent
 
 
 @inner_njit
 def load_trees(problem: Problem, trees: Trees, part: Part, lam: Lambda, flow_scale: float) -> None:
     """Set supplies and capacities for lambda, scale the flow, and hand what does not fit to the roots."""
     parent, gain, split_cost, cost = problem.parent, problem.gain, problem.split_cost, problem.cost
-    vertices, next_triple, n = trees.vertices, trees.next_triple, problem.parent.size
+    vertices, imbalance, next_triple = trees.vertices, trees.imbalance, trees.next_triple
+    n = problem.parent.size
     nodes, acquisitions = part
     for i in range(nodes.size):
         h = nodes[i]
-        vertices[h].imbalance = lam.q * gain[h] - lam.p * split_cost[h]
+        imbalance[h] = lam.q * gain[h] - lam.p * split_cost[h]
         next_triple[h] = problem.row_start[h]
     for i in range(acquisitions.size):
-        vertices[n + acquisitions[i]].imbalance = -lam.p * cost[acquisitions[i]]
+        imbalance[n + acquisitions[i]] = -lam.p * cost[acquisitions[i]]
     for i in range(nodes.size):
-        _rescale(parent, vertices, nodes[i], flow_scale)
+        _rescale(parent, vertices, imbalance, nodes[i], flow_scale)
     for i in range(acquisitions.size):
-        _rescale(parent, vertices, n + acquisitions[i], flow_scale)
+        _rescale(parent, vertices, imbalance, n + acquisitions[i], flow_scale)
     for i in range(nodes.size):
         if vertices[nodes[i]].above < 0:
-            _hand_to_root(parent, vertices, nodes[i])
+            _hand_to_root(parent, vertices, imbalance, nodes[i])
     for i in range(acquisitions.size):
         if vertices[n + acquisitions[i]].above < 0:
-            _hand_to_root(parent, vertices, n + acquisitions[i])
+            _hand_to_root(parent, vertices, imbalance, n + acquisitions[i])
 
 
 @inner_njit
 def fill_rows(problem: Problem, trees: Trees, nodes: Array) -> None:
     """Let each root with excess, children of the forest first, pay for acquisitions that nobody pays for yet."""
     row_start, row_end, indices = problem.row_start, problem.row_end, problem.indices
-    vertices, n = trees.vertices, problem.parent.size
+    vertices, imbalance, n = trees.vertices, trees.imbalance, problem.parent.size
     for i in range(nodes.size - 1, -1, -1):
         h = nodes[i]
-        excess = vertices[h].imbalance
+        excess = imbalance[h]
         if excess <= 0 or vertices[h].above >= 0:
             continue
         for x in range(row_start[h], row_end[h]):
             v = n + indices[x]
-            room = -vertices[v].imbalance
+            room = -imbalance[v]
             if room <= 0 or vertices[v].above >= 0 or vertices[v].first_child >= 0:
                 continue
             if excess < room:
-                vertices[v].imbalance += excess
+                imbalance[v] += excess
                 _hang(vertices, h, v, excess)
                 excess = 0
                 break
             excess -= room
-            vertices[v].imbalance = 0
+            imbalance[v] = 0
             _hang(vertices, v, h, room)
-        vertices[h].imbalance = excess
+        imbalance[h] = excess
 
 
 @inlined
@@ -197,10 +203,11 @@ def _note_root(vertices: Array, roots: Array, v: int, label: int) -> None:
 
 
 @inlined
-def _label_first(vertices: Array, labels: Array, v: int, roots: Array, count: Array) -> None:
+def _label_first(trees: Trees, v: int, roots: Array, count: Array) -> None:
     """Label a vertex 0 at the root of a weak tree and 1 elsewhere; note strong trees."""
+    vertices, labels = trees.vertices, trees.labels
     is_root = vertices[v].above < 0
-    label = 0 if is_root and vertices[v].imbalance <= 0 else 1
+    label = 0 if is_root and trees.imbalance[v] <= 0 else 1
     labels[v] = label
     count[label] += 1
     if is_root and label == 1:
@@ -223,6 +230,16 @@ def _stop_following(vertices: Array, labels: Array, guide: Array, n: int, v: int
         count[label] += 1
         guide[v - n] = v
         _link(vertices, v, vertices[v].above)
+
+
+@inlined
+def _has_label(labels: Array, guide: Array, n: int, j: int, wanted: int) -> bool:
+    """Return whether an acquisition has a label, at least which it has; bring its own up to date where that decides."""
+    if labels[n + j] > wanted:
+        return False
+    label = labels[guide[j]]
+    labels[n + j] = label
+    return bool(label == wanted)
 
 
 @inlined
@@ -266,7 +283,7 @@ def _search(problem: Problem, trees: Trees, root: int, count: Array) -> tuple[in
             if above >= 0 and labels[above] == wanted:
                 return v, int(above)
             x, end = next_triple[v], row_end[v]
-            while x < end and labels[guide[indices[x]]] != wanted:
+            while x < end and not _has_label(labels, guide, n, indices[x], wanted):
                 x += 1
             next_triple[v] = x
             if x < end:
@@ -284,7 +301,7 @@ def _search(problem: Problem, trees: Trees, root: int, count: Array) -> tuple[in
 
 
 @inner_njit
-def _send_excess(parent: Array, vertices: Array, labels: Array, start: int, roots: Array, count: Array) -> int:
+def _send_excess(parent: Array, trees: Trees, start: int, roots: Array, count: Array) -> int:
     """Send the excess of a vertex up to the root of its tree; what an arc cannot take back splits off.
 
     Returns
@@ -292,41 +309,55 @@ def _send_excess(parent: Array, vertices: Array, labels: Array, start: int, root
     int
         The least label of the strong trees that came of it.
     """
-    v, least, was_strong = int(start), KEPT, False
-    while vertices[v].above >= 0 and vertices[v].imbalance > 0:
-        above = vertices[v].above
-        was_strong = vertices[above].imbalance > 0
-        _hand_up(parent, vertices, v)
-        if vertices[v].above < 0:
+    vertices, labels, imbalance = trees.vertices, trees.labels, trees.imbalance
+    v, least, excess = int(start), KEPT, imbalance[start]
+    imbalance[start] = 0
+    while vertices[v].above >= 0 and excess > 0:
+        above = int(vertices[v].above)
+        sent = _send_up(parent, vertices, v, excess)
+        if sent < excess:
+            imbalance[v] = excess - sent
             least = min(least, int(labels[v]))
             _note_root(vertices, roots, v, labels[v])
-        v = int(above)
-    if vertices[v].above < 0 and vertices[v].imbalance > 0 and not was_strong:
-        if labels[v] == 0:
-            count[0] -= 1
-            count[1] += 1
-            labels[v] = 1
-        least = min(least, int(labels[v]))
-        _note_root(vertices, roots, v, labels[v])
+        v, excess = above, sent
+    if excess > 0:
+        was_strong = imbalance[v] > 0
+        imbalance[v] += excess
+        if imbalance[v] > 0 and not was_strong:
+            if labels[v] == 0:
+                count[0] -= 1
+                count[1] += 1
+                labels[v] = 1
+            least = min(least, int(labels[v]))
+            _note_root(vertices, roots, v, labels[v])
     return least
 
 
 @inner_njit
-def merge_trees(problem: Problem, trees: Trees, part: Part, signals: Array) -> tuple[int, bool]:
-    """Merge strong trees with others until none reaches a weak one; return how often, and whether that was the end."""
+def merge_trees(
+    problem: Problem, trees: Trees, part: Part, signals: Array, roots: Array, count: Array
+) -> tuple[int, bool]:
+    """Merge strong trees with others until none reaches a weak one; return how often, and whether that was the end.
+
+    Scratch, int32, one longer than the part has vertices plus one: ``roots`` lists strong trees by label, and ``count``
+    counts vertices by label.
+    """
     parent, vertices, labels, guide = problem.parent, trees.vertices, trees.labels, trees.guide
     nodes, acquisitions = part
     n, size = parent.size, nodes.size + acquisitions.size
-    roots, count = np.full(size + 2, NO_VERTEX, np.int32), np.zeros(size + 2, np.int32)
+    for label in range(size + 2):
+        roots[label] = NO_VERTEX
+        count[label] = 0
     for i in range(nodes.size):
-        _label_first(vertices, labels, nodes[i], roots, count)
+        _label_first(trees, nodes[i], roots, count)
     for i in range(acquisitions.size):
         v = n + acquisitions[i]
         guide[v - n] = v
         if vertices[v].above >= 0 and vertices[v].first_child < 0:
+            labels[v] = 0
             _follow(vertices, guide, n, v)
         else:
-            _label_first(vertices, labels, v, roots, count)
+            _label_first(trees, v, roots, count)
     n_mergers, label = 0, 1
     is_whole = False
     while signals[STOP] == 0 and not is_whole:
@@ -342,7 +373,7 @@ def merge_trees(problem: Problem, trees: Trees, part: Part, signals: Array) -> t
                 _hang_head_first(vertices, v, lower, 0)
                 n_mergers += 1
                 signals[MERGERS] += 1
-                label = min(label, _send_excess(parent, vertices, labels, root, roots, count))
+                label = min(label, _send_excess(parent, trees, root, roots, count))
             else:
                 _note_root(vertices, roots, root, labels[root])
     for i in range(acquisitions.size):
@@ -353,11 +384,11 @@ def merge_trees(problem: Problem, trees: Trees, part: Part, signals: Array) -> t
 
 
 @inlined
-def _return_from(problem: Problem, vertices: Array, root: int, lam: Lambda) -> None:
+def _return_from(problem: Problem, vertices: Array, imbalance: Array, root: int, lam: Lambda) -> None:
     """Send the excess of a root back to the supplies it came from, or its deficit to the capacities it came from."""
     parent, gain, split_cost, cost = problem.parent, problem.gain, problem.split_cost, problem.cost
     n = parent.size
-    excess = vertices[root].imbalance > 0
+    excess = imbalance[root] > 0
     sign = 1 if excess else -1
     pending = int(root)
     vertices[root].next_root = NO_VERTEX
@@ -365,15 +396,15 @@ def _return_from(problem: Problem, vertices: Array, root: int, lam: Lambda) -> N
         v = pending
         pending = int(vertices[v].next_root)
         own = lam.q * gain[v] - lam.p * split_cost[v] if v < n else -lam.p * cost[v - n]
-        over = sign * vertices[v].imbalance - max(sign * own, 0)
+        over = sign * imbalance[v] - max(sign * own, 0)
         child = vertices[v].first_child
         while child >= 0 and over > 0:
             if _points_up(parent, child, v) == excess and vertices[child].flow > 0:
                 taken = min(over, vertices[child].flow)
                 over -= taken
-                vertices[v].imbalance -= sign * taken
+                imbalance[v] -= sign * taken
                 vertices[child].flow -= taken
-                vertices[child].imbalance += sign * taken
+                imbalance[child] += sign * taken
                 vertices[child].next_root = pending
                 pending = int(child)
             child = vertices[child].next_child
@@ -386,28 +417,40 @@ def return_imbalances(problem: Problem, trees: Trees, part: Part, lam: Lambda) -
     After it the imbalance of a node is what its arc from the source does not carry, or, if negative, what its arcs to
     the sink can still take; that of an acquisition is what it can still take, negative.
     """
-    vertices, n = trees.vertices, problem.parent.size
+    vertices, imbalance, n = trees.vertices, trees.imbalance, problem.parent.size
     nodes, acquisitions = part
     for i in range(nodes.size):
         if vertices[nodes[i]].above < 0:
-            _return_from(problem, vertices, nodes[i], lam)
+            _return_from(problem, vertices, imbalance, nodes[i], lam)
     for i in range(acquisitions.size):
         if vertices[n + acquisitions[i]].above < 0:
-            _return_from(problem, vertices, n + acquisitions[i], lam)
+            _return_from(problem, vertices, imbalance, n + acquisitions[i], lam)
 
 
 @inlined
-def _reach(labels: Array, v: int, stack: Array, depth: int) -> int:
-    if labels[v] != KEPT:
-        labels[v] = KEPT
-        stack[depth] = v
-        depth += 1
+def _reach_node(labels: Array, h: int, turn: int, stack: Array, depth: int) -> int:
+    """Keep a node; it is put on the stack unless its turn is yet to come."""
+    if labels[h] != KEPT:
+        labels[h] = KEPT
+        if h < turn:
+            stack[depth] = h
+            depth += 1
     return depth
 
 
 @inner_njit
-def mark_kept(problem: Problem, trees: Trees, part: Part) -> int:
+def mark_kept(problem: Problem, trees: Trees, part: Part, stack: Array) -> int:
     """Give the label `KEPT` to the smallest source side of the minimum cut: all that is reachable from what is unused.
+
+    Nodes are searched from in their order, as far as possible: rows that lie side by side meet the same acquisitions.
+
+    Parameters
+    ----------
+    problem : Problem
+    trees : Trees
+    part : Part
+    stack : int32
+        Scratch, of at least as many entries as the part has vertices.
 
     Returns
     -------
@@ -417,31 +460,36 @@ def mark_kept(problem: Problem, trees: Trees, part: Part) -> int:
     parent, row_start, row_end, indices = problem.parent, problem.row_start, problem.row_end, problem.indices
     vertices, labels, n = trees.vertices, trees.labels, problem.parent.size
     nodes, acquisitions = part
-    stack, depth, n_kept = np.empty(nodes.size + acquisitions.size, np.int32), 0, 0
+    n_kept = 0
     for i in range(acquisitions.size):
         labels[n + acquisitions[i]] = 0
     for i in range(nodes.size):
-        labels[nodes[i]] = 0
+        labels[nodes[i]] = KEPT if trees.imbalance[nodes[i]] > 0 else 0
     for i in range(nodes.size):
-        if vertices[nodes[i]].imbalance > 0:
-            depth = _reach(labels, nodes[i], stack, depth)
-    while depth > 0:
-        depth -= 1
-        v = stack[depth]
-        if v < n:
-            n_kept += 1
-            if parent[v] >= 0:
-                depth = _reach(labels, parent[v], stack, depth)
-            for x in range(row_start[v], row_end[v]):
-                depth = _reach(labels, n + indices[x], stack, depth)
-        above = vertices[v].above
-        if above >= 0 and vertices[v].flow > 0 and not _points_up(parent, v, above):
-            depth = _reach(labels, above, stack, depth)
-        child = vertices[v].first_child
-        while child >= 0:
-            if vertices[child].flow > 0 and _points_up(parent, child, v):
-                depth = _reach(labels, child, stack, depth)
-            child = vertices[child].next_child
+        turn = nodes[i]
+        stack[0] = turn
+        depth = 1 if labels[turn] == KEPT else 0
+        while depth > 0:
+            depth -= 1
+            v = stack[depth]
+            if v < n:
+                n_kept += 1
+                if parent[v] >= 0:
+                    depth = _reach_node(labels, parent[v], turn, stack, depth)
+                for x in range(row_start[v], row_end[v]):
+                    j = n + indices[x]
+                    if labels[j] != KEPT:
+                        labels[j] = KEPT
+                        stack[depth] = j
+                        depth += 1
+            above = vertices[v].above
+            if 0 <= above < n and vertices[v].flow > 0 and not _points_up(parent, v, above):
+                depth = _reach_node(labels, above, turn, stack, depth)
+            child = vertices[v].first_child
+            while child >= 0:
+                if child < n and vertices[child].flow > 0 and _points_up(parent, child, v):
+                    depth = _reach_node(labels, child, turn, stack, depth)
+                child = vertices[child].next_child
     return n_kept
 
 
@@ -458,13 +506,15 @@ def cut(network: Network, part: Part, lam: Lambda, flow_scale: float) -> tuple[i
         False when a signal stopped it; then nothing is kept, and the trees carry what flow was found.
     """
     problem, trees = network.problem, network.trees
+    size = part.nodes.size + part.acquisitions.size + 2
+    roots, count = np.empty(size, np.int32), np.empty(size, np.int32)
     load_trees(problem, trees, part, lam, flow_scale)
     fill_rows(problem, trees, part.nodes)
-    n_mergers, is_whole = merge_trees(problem, trees, part, network.signals)
+    n_mergers, is_whole = merge_trees(problem, trees, part, network.signals, roots, count)
     n_kept = 0
     if is_whole:
         return_imbalances(problem, trees, part, lam)
-        n_kept = mark_kept(problem, trees, part)
+        n_kept = mark_kept(problem, trees, part, roots)
     return n_kept, n_mergers, is_whole
 
 

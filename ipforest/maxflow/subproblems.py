@@ -78,8 +78,10 @@ def _cut_ties(vertices: Array, labels: Array, v: int) -> None:
 
 
 @inner_njit
-def split(problem: Problem, trees: Trees, part: Part) -> tuple[int, int]:
+def split(problem: Problem, trees: Trees, part: Part, lower: Array) -> tuple[int, int]:
     """Order a subproblem that was cut: kept nodes and their acquisitions first; cut all ties between the two parts.
+
+    ``lower`` is scratch, int32, of at least as many entries as the part has nodes, or acquisitions.
 
     Returns
     -------
@@ -89,7 +91,6 @@ def split(problem: Problem, trees: Trees, part: Part) -> tuple[int, int]:
     parent, row_start, row_end, indices = problem.parent, problem.row_start, problem.row_end, problem.indices
     vertices, labels, n = trees.vertices, trees.labels, problem.parent.size
     nodes, acquisitions = part
-    lower = np.empty(max(nodes.size, acquisitions.size), np.int32)
     n_paid, rest = 0, 0
     for i in range(acquisitions.size):
         j = acquisitions[i]
@@ -150,8 +151,8 @@ def _write_rows(problem: Problem, trees: Trees, flow: Flow, nodes: Array, payer:
             up[h] = vertices[h].flow
         elif above >= 0 and vertices[above].above == h:
             up[h] = vertices[above].flow
-        excess[h] = max(vertices[h].imbalance, 0)
-        own_room[h] = max(-vertices[h].imbalance, 0)
+        excess[h] = max(trees.imbalance[h], 0)
+        own_room[h] = max(-trees.imbalance[h], 0)
         for x in range(row_start[h], row_end[h]):
             j = indices[x]
             if payer[j] == h:
@@ -229,7 +230,8 @@ def solve(network: Network, part: Part, task: Task, found: Array) -> Report:
             _write(found, n_trivial, (a, b), (c, d), lam.p, lam.q)
             n_trivial += 1
         else:
-            n_kept, n_paid = split(problem, trees, own)
+            lower = np.empty(max(b - a, d - c), np.int32)
+            n_kept, n_paid = split(problem, trees, own, lower)
             if a + n_kept < b:
                 n_open += 1
                 _write(found, size - n_open, (a + n_kept, b), (c + n_paid, d), 0, lam.q)

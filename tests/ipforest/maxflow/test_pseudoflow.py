@@ -20,6 +20,10 @@ def scaled(instance, lam):
     return Lambda(*instance.scaled_lambda(Fraction(lam)))
 
 
+def scratch(trees):
+    return np.zeros(trees.labels.size + 2, dtype=np.int32)
+
+
 def assert_is_forest(vertices):
     """Lists of children and vertices above agree, and whoever goes up comes to a root."""
     for v, vertex in enumerate(vertices):
@@ -51,11 +55,11 @@ def assert_is_pseudoflow(instance, network, lam):
         assert amount >= 0
         imbalance[tail] -= amount
         imbalance[head] += amount
-    assert np.array_equal(vertices["imbalance"], imbalance)
+    assert np.array_equal(network.trees.imbalance, imbalance)
 
 
-def assert_is_normalised(vertices):
-    assert not vertices["imbalance"][vertices["above"] >= 0].any()
+def assert_is_normalised(trees):
+    assert not trees.imbalance[trees.vertices["above"] >= 0].any()
 
 
 def assert_labels_are_bounds(instance, network):
@@ -68,7 +72,7 @@ def assert_labels_are_bounds(instance, network):
     assert np.all(labels[instance.triple_node] <= labels[n + instance.indices] + 1)
     below = instance.parent >= 0
     assert np.all(labels[:n][below] <= labels[instance.parent[below]] + 1)
-    assert not labels[~hung & (vertices["imbalance"] <= 0)].any()
+    assert not labels[~hung & (network.trees.imbalance <= 0)].any()
 
 
 def random_flow(instance, lam, seed, share=0.4):
@@ -106,7 +110,7 @@ def test_a_start_is_handed_to_the_roots_and_nothing_is_lost(instance, lam, seed,
     plant(network.problem, network.trees, *random_flow(instance, lam, seed), lam, 1.0)
     callable_kernel(load_trees)(network.problem, network.trees, network.whole, lam, scale)
     assert_is_pseudoflow(instance, network, lam)
-    assert_is_normalised(network.trees.vertices)
+    assert_is_normalised(network.trees)
 
 
 @settings(max_examples=100)
@@ -116,26 +120,27 @@ def test_when_mergers_end_trees_are_normalised_and_no_strong_tree_has_an_arc_to_
     problem, trees, part, n = network.problem, network.trees, network.whole, instance.n_internal
     plant(problem, trees, *random_flow(instance, lam, seed), lam, 1.0)
     callable_kernel(load_trees)(problem, trees, part, lam, 1.0)
-    _, is_whole = callable_kernel(merge_trees)(problem, trees, part, network.signals)
+    roots, count = scratch(trees), scratch(trees)
+    _, is_whole = callable_kernel(merge_trees)(problem, trees, part, network.signals, roots, count)
     assert is_whole
     assert_is_pseudoflow(instance, network, lam)
-    assert_is_normalised(trees.vertices)
+    assert_is_normalised(trees)
     assert_labels_are_bounds(instance, network)
     root = np.arange(trees.vertices.size)
     for _ in range(root.size):
         root = np.where(trees.vertices["above"][root] >= 0, trees.vertices["above"][root], root)
-    strong = trees.vertices["imbalance"][root] > 0
+    strong = trees.imbalance[root] > 0
     assert not np.any(strong[instance.triple_node] & ~strong[n + instance.indices])
     below = instance.parent >= 0
     assert not np.any(strong[:n][below] & ~strong[instance.parent[below]])
     callable_kernel(return_imbalances)(problem, trees, part, lam)
     assert_is_pseudoflow(instance, network, lam)
-    imbalance = trees.vertices["imbalance"]
+    imbalance = trees.imbalance
     own = np.concatenate([lam.q * instance.gain - lam.p * instance.split_cost, -lam.p * instance.acquisition_cost])
     assert np.all(imbalance <= np.maximum(own, 0))
     assert np.all(imbalance >= np.minimum(own, 0))
     assert np.all(np.where(strong, imbalance >= 0, imbalance <= 0))
-    kept = callable_kernel(mark_kept)(problem, trees, part)
+    kept = callable_kernel(mark_kept)(problem, trees, part, scratch(trees))
     assert kept == np.count_nonzero(trees.labels[:n] == KEPT)
     assert not np.any(strong < (trees.labels == KEPT))
 
