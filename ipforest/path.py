@@ -36,11 +36,11 @@ from ipforest._numba import clock
 from ipforest._records import records_to_csv
 from ipforest.instance import PruningInstance, require_instance
 from ipforest.maxflow.checkpoint import pack, read_subproblems, unpack, write_subproblems
-from ipforest.maxflow.network import Lambda, Part
+from ipforest.maxflow.flows import Capacities, restore_flow
+from ipforest.maxflow.network import Lambda
 from ipforest.maxflow.parametric_cut import SMALL, Halves, ParametricCut, Subproblem, resolve
-from ipforest.maxflow.presolve import presolve, restore_flow, restore_row_order
+from ipforest.maxflow.presolve import presolve
 from ipforest.maxflow.single_cut import dual_bound, minimum_cut, require_range
-from ipforest.maxflow.subproblems import write_flow
 from ipforest.progress import ProgressCallback, silent
 from ipforest.rational import exact_sum, nonnegative_fraction
 from ipforest.results import BudgetResult, DualFlow, Mixture, Pruning, PruningResult, Status
@@ -700,9 +700,7 @@ def _path_flow(
     for piece, (p, q) in zip(pieces, lambdas, strict=True):
         nodes, acquisitions = cut.part(piece)
         node_p[nodes], node_q[nodes], price[acquisitions] = p, q, p
-    write_flow(network.problem, network.trees, network.flow, Part(cut.node_order, cut.acquisition_order))
-    restore_row_order(reduced.rows, network.problem.indices, network.flow.triple, reduced.cost.size)
-    flow = restore_flow(instance, reduced, network.flow, node_p, node_q, price)
+    flow = restore_flow(instance, reduced, network, cut.node_order, Capacities(node_p, node_q, price))
     return PathFlow(
         tuple(lam.p for lam in lambdas),
         tuple(lam.q for lam in lambdas),

@@ -56,12 +56,10 @@ class Problem(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """A maximum flow on the arcs of the problem, as the trees of the last cuts carry it.
+    """A maximum flow on the arcs of nodes, of those that were in no cut as long as the search goes on.
 
     Attributes
     ----------
-    triple : int64 (n_triples,)
-        Flow from node to acquisition.
     up : int64 (n,)
         Flow to the parent.
     excess : int64 (n,)
@@ -70,7 +68,6 @@ class Flow(NamedTuple):
         What the node's own arcs to the sink can still take.
     """
 
-    triple: Array
     up: Array
     excess: Array
     own_room: Array
@@ -167,7 +164,7 @@ def build_network(parent: Array, gain: Array, split_cost: Array, indptr: Array, 
     )
     return Network(
         problem,
-        Flow(zeros(indices.size), zeros(n), zeros(n), zeros(n)),
+        Flow(zeros(n), zeros(n), zeros(n)),
         Trees(vertices, zeros(n + m), np.zeros(n + m, dtype=np.int32), np.zeros(m, dtype=np.int32), zeros(n)),
         signals=zeros(2),
     )

@@ -7,16 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ipforest.maxflow.network import KEPT, Lambda, Network, build_network
-from ipforest.maxflow.presolve import (
-    TWIN_SHARE_OF_ONE_CUT,
-    ReducedProblem,
-    presolve,
-    reduce_flow,
-    restore_flow,
-)
+from ipforest.maxflow.flows import Capacities, reduce_flow, restore_flow
+from ipforest.maxflow.network import KEPT, Lambda, build_network
+from ipforest.maxflow.presolve import TWIN_SHARE_OF_ONE_CUT, presolve
 from ipforest.maxflow.pseudoflow import maximum_flow, plant
-from ipforest.maxflow.subproblems import write_flow
 from ipforest.rational import INT64_SAFE, exact_sum
 from ipforest.results import DualFlow, Pruning
 
@@ -60,9 +54,11 @@ def minimum_cut(instance: PruningInstance, lam: Lambda, start: DualFlow | None =
         given = reduce_flow(instance, reduced, start)
         plant(network.problem, network.trees, *given, lam, lam.q / start.q)
     n_mergers = maximum_flow(network, network.whole, lam)
-    write_flow(network.problem, network.trees, network.flow, network.whole)
-    kept = network.trees.labels[: reduced.gain.size] == KEPT
-    return Pruning(np.append(kept, True)[reduced.node]), _dual_flow(instance, reduced, network, lam), n_mergers
+    n, m = reduced.gain.size, reduced.cost.size
+    kept = network.trees.labels[:n] == KEPT
+    capacities = Capacities(*(np.full(*number) for number in ((n, lam.p), (n, lam.q), (m, lam.p))))
+    flow = restore_flow(instance, reduced, network, network.whole.nodes, capacities)
+    return Pruning(np.append(kept, True)[reduced.node]), DualFlow(lam.p, lam.q, *flow), n_mergers
 
 
 def dual_bound(instance: PruningInstance, flow: DualFlow) -> Fraction:
@@ -88,9 +84,3 @@ def require_range(instance: PruningInstance, lam: Lambda) -> None:
             f"lam: expected gains and costs below 2^62 in integer units, got 2^{gains.bit_length()} and "
             f"2^{costs.bit_length()} at this lambda; use a lambda, prices or a resolution of fewer digits"
         )
-
-
-def _dual_flow(instance: PruningInstance, reduced: ReducedProblem, network: Network, lam: Lambda) -> DualFlow:
-    n, m = reduced.gain.size, reduced.cost.size
-    p, q, price = (np.full(size, value, dtype=np.int64) for size, value in ((n, lam.p), (n, lam.q), (m, lam.p)))
-    return DualFlow(lam.p, lam.q, *restore_flow(instance, reduced, network.flow, p, q, price))

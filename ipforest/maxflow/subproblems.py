@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ipforest._arrays import Array
-from ipforest._numba import inlined, inner_njit, njit, run_in_slices
+from ipforest._numba import inlined, inner_njit, njit
 from ipforest.maxflow.network import KEPT, Flow, Lambda, Network, Part, Problem, Trees
 from ipforest.maxflow.pseudoflow import cut, detach
 
@@ -127,40 +127,6 @@ def split(problem: Problem, trees: Trees, part: Part, lower: Array) -> tuple[int
     for i in range(rest):
         nodes[n_kept + i] = lower[i]
     return n_kept, n_paid
-
-
-def write_flow(problem: Problem, trees: Trees, flow: Flow, part: Part) -> None:
-    """Write the flow that trees carry to the arcs of the problem, rows in their order, on all cores."""
-    n, n_nodes = problem.parent.size, part.nodes.size
-    payer = trees.vertices["above"][n:].copy()
-    run_in_slices(
-        lambda some: _write_rows(problem, trees, flow, part.nodes[some], payer), n_nodes, problem.indices.size
-    )
-
-
-@njit
-def _write_rows(problem: Problem, trees: Trees, flow: Flow, nodes: Array, payer: Array) -> None:
-    parent, row_start, row_end, indices = problem.parent, problem.row_start, problem.row_end, problem.indices
-    triple, up, excess, own_room = flow.triple, flow.up, flow.excess, flow.own_room
-    vertices, n = trees.vertices, problem.parent.size
-    for i in range(nodes.size):
-        h = nodes[i]
-        above, in_tree = parent[h], vertices[h].above
-        up[h] = 0
-        if above >= 0 and in_tree == above:
-            up[h] = vertices[h].flow
-        elif above >= 0 and vertices[above].above == h:
-            up[h] = vertices[above].flow
-        excess[h] = max(trees.imbalance[h], 0)
-        own_room[h] = max(-trees.imbalance[h], 0)
-        for x in range(row_start[h], row_end[h]):
-            j = indices[x]
-            if payer[j] == h:
-                triple[x] = vertices[n + j].flow
-            elif n + j == in_tree:
-                triple[x] = vertices[h].flow
-            else:
-                triple[x] = 0
 
 
 @inlined

@@ -17,10 +17,10 @@ from ipforest._numba import clock, run_in_slices
 
 PROGRAM = """
 import numpy as np
-from ipforest.maxflow.presolve import Rows, restore_row_order
-rows, triple = Rows(np.array([0, 3]), np.array([2, 0, 1])), np.array([5, 6, 7])
-restore_row_order(rows, np.array([0, 1, 2]), triple, 3)
-print(triple, restore_row_order.stats.cache_path)
+from ipforest.ensemble.routing import extremes_below
+lowest, highest = np.array([[9], [2], [5]]), np.array([[0], [2], [5]])
+extremes_below(np.array([1, -1, -1]), np.array([2, -1, -1]), lowest, highest)
+print(lowest.ravel(), highest.ravel(), extremes_below.stats.cache_path)
 """
 
 
@@ -42,7 +42,7 @@ def test_kernels_work_uncached_where_nothing_can_be_written(tmp_path):
         cwd=tmp_path,
     )
     assert finished.stderr == ""
-    assert finished.stdout == "[7 5 6] None\n"
+    assert finished.stdout == "[2 2 5] [5 2 5] None\n"
 
 
 def test_the_clock_stands_still_while_a_kernel_is_compiled():

@@ -8,7 +8,8 @@ from strategies import instances, lambdas
 
 from ipforest import PruningInstance, prune_path, solve
 from ipforest.experiments.synthetic import synthetic_instance
-from ipforest.maxflow.presolve import ALWAYS_KEPT, FREE, presolve, reduce_flow
+from ipforest.maxflow.flows import reduce_flow
+from ipforest.maxflow.presolve import ALWAYS_KEPT, FREE, presolve
 from proofs.crosschecks.brute_force import brute_force
 
 

@@ -13,7 +13,6 @@ from ipforest import solve
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.maxflow.network import KEPT, STOP, Lambda
 from ipforest.maxflow.pseudoflow import load_trees, mark_kept, maximum_flow, merge_trees, plant, return_imbalances
-from ipforest.maxflow.subproblems import write_flow
 
 
 def scaled(instance, lam):
@@ -155,16 +154,3 @@ def test_a_signal_stops_the_mergers_and_what_they_found_is_a_pseudoflow():
     network.signals[STOP] = 0
     assert maximum_flow(network, network.whole, lam) > 0
     assert network.trees.vertices["flow"].sum() != before
-
-
-def test_flow_is_written_to_the_arcs_it_is_on():
-    instance = synthetic_instance(4, 60, 8, seed=1)
-    lam, network = Lambda(int(instance.gain.sum()), int(instance.acquisition_cost.sum())), network_of(instance)
-    maximum_flow(network, network.whole, lam)
-    write_flow(network.problem, network.trees, network.flow, network.whole)
-    flow, below = network.flow, instance.parent >= 0
-    assert flow.up.any()
-    arriving, leaving = lam.q * instance.gain - flow.excess, flow.up + lam.p * instance.split_cost - flow.own_room
-    np.add.at(arriving, instance.parent[below], flow.up[below])
-    np.add.at(leaving, instance.triple_node, flow.triple)
-    assert np.array_equal(arriving, leaving)

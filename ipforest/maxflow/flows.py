@@ -1,0 +1,223 @@
+"""Flows between an instance and its reduced problem: from the trees of the last cuts to the arcs, and back again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ipforest._arrays import Array
+from ipforest._numba import njit, run_in_slices
+from ipforest.maxflow.network import Flow, Network, Problem, Trees
+from ipforest.maxflow.presolve import FREE, ReducedProblem, Rows, rows_of
+
+if TYPE_CHECKING:
+    from ipforest.instance import PruningInstance
+    from ipforest.results import DualFlow
+
+NOBODY = -1
+
+
+class Capacities(NamedTuple):
+    """What flows are measured against.
+
+    Attributes
+    ----------
+    p, q : int64 (n,)
+        Lambda of each reduced node's flow, p / q; q is the scale of its gain.
+    price : int64 (m,)
+        Capacity of each reduced acquisition over its cost.
+    """
+
+    p: Array
+    q: Array
+    price: Array
+
+
+class Shares(NamedTuple):
+    """Who pays how much of what a reduced acquisition costs.
+
+    What its members cost is laid out one after another, and so is what its payers pay: first the node above it, then
+    those below. A triple carries what its node pays of its member: where the two intervals meet.
+
+    Attributes
+    ----------
+    group : int32 (n_acquisitions,)
+        Reduced acquisition of each member, `FREE` for cost zero.
+    payer : int32 (n_acquisitions,)
+        The node above the reduced acquisition of each member.
+    begin, end : int64 (n_acquisitions,)
+        Interval of each member.
+    paid_from : int64 (n,)
+        Where the interval of each node begins that is below an acquisition.
+    """
+
+    group: Array
+    payer: Array
+    begin: Array
+    end: Array
+    paid_from: Array
+
+
+class NodeFlow(NamedTuple):
+    """What reduced nodes send, int64 (n_reduced_nodes,) each.
+
+    The scale of their gains, what the source arc does not carry, flow on the fixed sink arc, flow to the parent.
+    """
+
+    q: Array
+    unused: Array
+    sunk: Array
+    up: Array
+
+
+class ArcFlow(NamedTuple):
+    """The flow on the arcs of an instance, as in `DualFlow`: int64 (n_triples,), then (n_internal,) each."""
+
+    triple: Array
+    up: Array
+    gain: Array
+    split: Array
+
+
+def restore_flow(
+    instance: PruningInstance, reduced: ReducedProblem, network: Network, nodes: Array, capacities: Capacities
+) -> ArcFlow:
+    """Carry the flow in the trees of a reduced problem to the arcs of the instance, on all cores.
+
+    Parameters
+    ----------
+    instance : PruningInstance
+    reduced : ReducedProblem
+    network : Network
+        Its flow on the arcs of `nodes` is overwritten.
+    nodes : ndarray of int32
+        The nodes that were in a cut.
+    capacities : Capacities
+
+    Returns
+    -------
+    ArcFlow
+    """
+    trees, flow, (p, q, price) = network.trees, network.flow, capacities
+    _write_node_flow(network.problem, trees, flow, nodes)
+    own_flow = p * reduced.split_cost + q * np.maximum(-reduced.gain, 0) - flow.own_room
+    split_flow = np.minimum(own_flow, p * reduced.split_cost)
+    split, gain, up = (np.zeros(instance.n_internal, dtype=np.int64) for _ in range(3))
+    split[reduced.first] = split_flow
+    sent = NodeFlow(q, flow.excess, own_flow - split_flow, flow.up)
+    _unmerge(instance.parent, instance.gain, reduced.node, reduced.first, sent, gain, up)
+    room = instance.acquisition_cost * np.append(price, 0)[reduced.acquisition]
+    shares = _share(trees, reduced.acquisition, room)
+    rows, triple = rows_of(instance), np.zeros(instance.n_triples, dtype=np.int64)
+    run_in_slices(
+        lambda some: _pay_rows(rows, reduced.first, some.start, some.stop, trees, shares, triple),
+        reduced.first.size,
+        instance.n_triples,
+    )
+    return ArcFlow(triple, up, gain, split)
+
+
+@njit
+def _write_node_flow(problem: Problem, trees: Trees, flow: Flow, nodes: Array) -> None:
+    parent, vertices, imbalance = problem.parent, trees.vertices, trees.imbalance
+    up, excess, own_room = flow
+    for i in range(nodes.size):
+        h = nodes[i]
+        above = parent[h]
+        up[h] = 0
+        if above >= 0 and vertices[h].above == above:
+            up[h] = vertices[h].flow
+        elif above >= 0 and vertices[above].above == h:
+            up[h] = vertices[above].flow
+        excess[h] = max(imbalance[h], 0)
+        own_room[h] = max(-imbalance[h], 0)
+
+
+@njit
+def _share(trees: Trees, group: Array, room: Array) -> Shares:
+    vertices, n = trees.vertices, trees.next_triple.size
+    begin, end = np.empty(group.size, np.int64), np.empty(group.size, np.int64)
+    payer, paid_from = np.full(group.size, NOBODY, np.int32), np.zeros(n, np.int64)
+    laid_out = np.zeros(vertices.size - n, np.int64)
+    for j in range(group.size):
+        g = group[j]
+        if g != FREE:
+            begin[j] = laid_out[g]
+            laid_out[g] += room[j]
+            end[j] = laid_out[g]
+            payer[j] = vertices[n + g].above
+    for g in range(laid_out.size):
+        laid_out[g] = vertices[n + g].flow
+    for r in range(n):
+        g = vertices[r].above - n
+        if g >= 0:
+            paid_from[r] = laid_out[g]
+            laid_out[g] += vertices[r].flow
+    return Shares(group, payer, begin, end, paid_from)
+
+
+@njit
+def _pay_rows(rows: Rows, first: Array, start: int, stop: int, trees: Trees, shares: Shares, triple: Array) -> None:
+    indptr, indices = rows
+    vertices, n = trees.vertices, first.size
+    group, payer, begin, end, paid_from = shares
+    for r in range(start, stop):
+        target = vertices[r].above - n if vertices[r].above >= n else group.size
+        for x in range(indptr[first[r]], indptr[first[r] + 1]):
+            j = indices[x]
+            if payer[j] == r:
+                triple[x] = max(min(vertices[n + group[j]].flow, end[j]) - begin[j], 0)
+            elif group[j] == target:
+                paid_to = paid_from[r] + vertices[r].flow
+                triple[x] = max(min(paid_to, end[j]) - max(paid_from[r], begin[j]), 0)
+
+
+@njit
+def _unmerge(
+    parent: Array, gain: Array, node: Array, first: Array, flow: NodeFlow, gain_flow: Array, up_flow: Array
+) -> None:
+    q, up = flow.q, flow.up
+    unused, absorbed = flow.unused.copy(), flow.sunk.copy()
+    for h in range(gain.size):
+        r = node[h]
+        if r >= 0 and gain[h] > 0 and gain[first[r]] < 0:
+            absorbed[r] += q[r] * gain[h]
+    for h in range(gain.size - 1, -1, -1):
+        r = node[h]
+        if r < 0:
+            up_flow[h] = 0
+            continue
+        if gain[h] > 0:
+            held_back = min(unused[r], q[r] * gain[h])
+            unused[r] -= held_back
+            gain_flow[h] = q[r] * gain[h] - held_back
+        elif gain[h] < 0:
+            gain_flow[h] = min(absorbed[r], -q[r] * gain[h])
+        up_flow[h] = up[r] if first[r] == h else up_flow[h] + gain_flow[h]
+        if parent[h] >= 0:
+            up_flow[parent[h]] += up_flow[h]
+
+
+def reduce_flow(instance: PruningInstance, reduced: ReducedProblem, flow: DualFlow) -> tuple[Array, Array]:
+    """Carry a flow on the arcs of the instance over to the reduced problem: triples and flow to parents."""
+    if reduced.indices is instance.indices:
+        return flow.triple, flow.up[reduced.first]
+    triple = np.empty(reduced.indices.size, dtype=np.int64)
+    _collect(rows_of(instance), reduced.rows, reduced.first, reduced.acquisition, flow.triple, triple)
+    return triple, flow.up[reduced.first]
+
+
+@njit
+def _collect(rows: Rows, reduced_rows: Rows, first: Array, group: Array, flow: Array, collected: Array) -> None:
+    indptr, indices = rows
+    reduced_indptr, reduced_indices = reduced_rows
+    pending = np.zeros(group.size, np.int64)
+    for r in range(first.size):
+        h = first[r]
+        for x in range(indptr[h], indptr[h + 1]):
+            if group[indices[x]] >= 0:
+                pending[group[indices[x]]] += flow[x]
+        for x in range(reduced_indptr[r], reduced_indptr[r + 1]):
+            collected[x] = pending[reduced_indices[x]]
+            pending[reduced_indices[x]] = 0
