@@ -52,11 +52,18 @@ def njit(function: Callable[..., R]) -> Callable[..., R]:
 
 
 def inner_njit(function: Callable[..., R]) -> Callable[..., R]:
-    """Compile a kernel that only kernels call, that makes no arrays and returns none.
+    """Compile a kernel that only kernels call, without the wrappers that make it callable from Python.
 
-    It has no wrappers to be callable from Python: those of a kernel that takes a network take as long to compile as the
-    kernel. Nor does it count references to arrays, which its caller holds: in kernels that take tuples of arrays numba
-    leaves the counting, atomic, in the inner loops, where it took a third of the time.
+    Those of a kernel that takes a network take as long to compile as the kernel.
+    """
+    return _compiled(function, no_cpython_wrapper=True)
+
+
+def uncounted_njit(function: Callable[..., R]) -> Callable[..., R]:
+    """Compile, as `inner_njit` does, a kernel that makes no arrays and calls none that does, without reference counts.
+
+    Its caller holds the arrays. In kernels that take tuples of arrays numba leaves the counting, which is atomic, in
+    the inner loops; there it took a third of the time.
     """
     return _compiled(function, no_cpython_wrapper=True, _nrt=False)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ipforest._arrays import Array
-from ipforest._numba import inner_njit
+from ipforest._numba import uncounted_njit
 
 
-@inner_njit
+@uncounted_njit
 def find_root(leads_to: Array, element: int) -> int:
     """Return the root of an element's set, and halve the way there."""
     while leads_to[element] != element:

@@ -46,7 +46,7 @@ from ipforest.rational import exact_sum, nonnegative_fraction
 from ipforest.results import BudgetResult, DualFlow, Mixture, Pruning, PruningResult, Status
 
 NEVER_KEPT = -1
-SEARCH_VERSION = 2
+SEARCH_VERSION = 3
 """Of the files of unfinished searches."""
 SAVE_EVERY_S = 30.0
 """Seconds between two copies of a search on disk."""

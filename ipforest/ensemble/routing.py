@@ -303,7 +303,7 @@ def _fill_first_uses(
                 node = needs.above[node]
 
 
-@njit
+@inner_njit
 def _depth_first_ranges(parent: Array) -> tuple[Array, Array]:
     """Give each node a range ``begin[h]:end[h]`` that holds its own number, ``begin[h]``, and those of all below it."""
     size = np.ones(parent.size, np.int32)

@@ -363,7 +363,7 @@ def best_gradient_cut(
     return best
 
 
-@njit
+@inner_njit
 def runs_of_categories(table: npt.NDArray[np.float64], column: int, whole: int, scratch: Scratch) -> int:
     """Gather the categories that occur into runs by the ratio of two sums; return their number.
 

@@ -34,7 +34,7 @@ from __future__ import annotations
 import numpy as np
 
 from ipforest._arrays import Array
-from ipforest._numba import inlined, inner_njit, njit
+from ipforest._numba import inlined, njit, uncounted_njit
 from ipforest._union_find import find_root
 from ipforest.maxflow.network import KEPT, MERGERS, STOP, Lambda, Network, Part, Problem, Trees
 
@@ -144,7 +144,7 @@ def _rescale(parent: Array, vertices: Array, imbalance: Array, v: int, flow_scal
         imbalance[above] += sent
 
 
-@inner_njit
+@uncounted_njit
 def load_trees(problem: Problem, trees: Trees, part: Part, lam: Lambda, flow_scale: float) -> None:
     """Set supplies and capacities for lambda, scale the flow, and hand what does not fit to the roots."""
     parent, gain, split_cost, cost = problem.parent, problem.gain, problem.split_cost, problem.cost
@@ -169,7 +169,7 @@ def load_trees(problem: Problem, trees: Trees, part: Part, lam: Lambda, flow_sca
             _hand_to_root(parent, vertices, imbalance, n + acquisitions[i])
 
 
-@inner_njit
+@uncounted_njit
 def fill_rows(problem: Problem, trees: Trees, nodes: Array) -> None:
     """Let each root with excess, children of the forest first, pay for acquisitions that nobody pays for yet."""
     row_start, row_end, indices = problem.row_start, problem.row_end, problem.indices
@@ -262,7 +262,7 @@ def _lift_if_alone(vertices: Array, labels: Array, guide: Array, n: int, v: int,
     return bool(child < 0)
 
 
-@inner_njit
+@uncounted_njit
 def _search(problem: Problem, trees: Trees, root: int, count: Array) -> tuple[int, int]:
     """Search a tree for an arc to a label below the root's, and lift what was searched in vain.
 
@@ -300,7 +300,7 @@ def _search(problem: Problem, trees: Trees, root: int, count: Array) -> tuple[in
     return NO_VERTEX, NO_VERTEX
 
 
-@inner_njit
+@uncounted_njit
 def _send_excess(parent: Array, trees: Trees, start: int, roots: Array, count: Array) -> int:
     """Send the excess of a vertex up to the root of its tree; what an arc cannot take back splits off.
 
@@ -333,7 +333,7 @@ def _send_excess(parent: Array, trees: Trees, start: int, roots: Array, count: A
     return least
 
 
-@inner_njit
+@uncounted_njit
 def merge_trees(
     problem: Problem, trees: Trees, part: Part, signals: Array, roots: Array, count: Array
 ) -> tuple[int, bool]:
@@ -410,7 +410,7 @@ def _return_from(problem: Problem, vertices: Array, imbalance: Array, root: int,
             child = vertices[child].next_child
 
 
-@inner_njit
+@uncounted_njit
 def return_imbalances(problem: Problem, trees: Trees, part: Part, lam: Lambda) -> None:
     """Turn the pseudoflow into a maximum flow.
 
@@ -438,7 +438,7 @@ def _reach_node(labels: Array, h: int, turn: int, stack: Array, depth: int) -> i
     return depth
 
 
-@inner_njit
+@uncounted_njit
 def mark_kept(problem: Problem, trees: Trees, part: Part, stack: Array) -> int:
     """Give the label `KEPT` to the smallest source side of the minimum cut: all that is reachable from what is unused.
 

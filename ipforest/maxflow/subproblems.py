@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ipforest._arrays import Array
-from ipforest._numba import inlined, inner_njit, njit
+from ipforest._numba import inlined, njit, uncounted_njit
 from ipforest.maxflow.network import KEPT, Flow, Lambda, Network, Part, Problem, Trees
 from ipforest.maxflow.pseudoflow import cut, detach
 
@@ -77,7 +77,7 @@ def _cut_ties(vertices: Array, labels: Array, v: int) -> None:
         detach(vertices, v)
 
 
-@inner_njit
+@uncounted_njit
 def split(problem: Problem, trees: Trees, part: Part, lower: Array) -> tuple[int, int]:
     """Order a subproblem that was cut: kept nodes and their acquisitions first; cut all ties between the two parts.
 

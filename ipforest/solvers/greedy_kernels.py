@@ -207,7 +207,7 @@ def _is_overdrawn(forest: Structure, state: Purchase, root: int) -> bool:
     return False
 
 
-@njit
+@inner_njit
 def _room_for_additions(n: int) -> Additions:
     whole = np.zeros(n, np.int64)
     real = np.zeros(n)
@@ -284,7 +284,7 @@ def _measure_chains(forest: Structure, state: Purchase, banned: BoolArray, spare
             found.rate[top] = max(found.rate[top], _ratio(found.chain_gain[h], found.chain_cost[h]))
 
 
-@njit
+@inner_njit
 def _close_over_cap(forest: Structure, state: Purchase, found: Additions) -> None:
     """Close nodes with which, and with their ancestors, an example would pay more than its cap.
 
@@ -444,7 +444,7 @@ def promises(forest: Structure, state: Purchase, found: Additions, spare: int) -
     return promise
 
 
-@njit
+@inner_njit
 def _own_costs(forest: Structure, state: Purchase) -> FloatArray:
     """Sum up what only this node needs of all that is kept, and its split cost."""
     own = np.zeros(state.kept.size)

@@ -258,7 +258,7 @@ def _realise(s: _State, indptr: Array, indices: Array, keys: Array) -> bool:
     return True
 
 
-@njit
+@inner_njit
 def _add_column(s: _State, edge: int, path: Array, part: Array, roots: Array) -> bool:
     """Add a column: one edge in each block that it meets; several blocks, or new rows, join in a polygon."""
     n_new = 0
