@@ -99,9 +99,9 @@ def _hang_head_first(vertices: Array, v: int, target: int, amount: int) -> None:
 
 @inlined
 def _send_up(parent: Array, vertices: Array, v: int, amount: int) -> int:
-    """Send an amount, or less than nothing, from a vertex to the one above as far as their arc allows.
+    """Send an amount (negative: take it) to the vertex above as far as their arc allows; return what was sent.
 
-    Where the arc does not carry all of it, the vertex is detached. Returns what was sent.
+    Where the arc does not allow all of it, the vertex is detached.
     """
     above, flow = vertices[v].above, vertices[v].flow
     sign = 1 if _points_up(parent, v, above) else -1
@@ -234,7 +234,7 @@ def _stop_following(vertices: Array, labels: Array, guide: Array, n: int, v: int
 
 @inlined
 def _has_label(labels: Array, guide: Array, n: int, j: int, wanted: int) -> bool:
-    """Return whether an acquisition has a label, at least which it has; bring its own up to date where that decides."""
+    """Return whether an acquisition has the wanted label, the least it can have; update its bound where that decides."""
     if labels[n + j] > wanted:
         return False
     label = labels[guide[j]]
