@@ -1,6 +1,6 @@
 """The state of a parametric cut between two steps, as arrays: to be written to disk and taken up again.
 
-What follows from the problem alone (the reduced problem, an empty network) is made again and not stored.
+The reduced problem follows from the instance and is not stored.
 """
 
 from __future__ import annotations
@@ -34,16 +34,10 @@ def pack(cut: ParametricCut) -> Arrays:
     Returns
     -------
     dict of str to ndarray
-        Those arrays of the network that are not as at the start, the permutations, and the subproblems as JSON.
+        The arrays of the network, the permutations, and the subproblems as JSON.
     """
-    start = dict(_leaves(ParametricCut(cut.reduced, cut.small).network, NETWORK))
-    changed = {
-        name: np.asarray(value)
-        for name, value in _leaves(cut.network, NETWORK)
-        if not np.array_equal(value, start[name]) or np.asarray(value).dtype != np.asarray(start[name]).dtype
-    }
     return {
-        **changed,
+        **dict(_leaves(cut.network, NETWORK)),
         "node_order": cut.node_order,
         "acquisition_order": cut.acquisition_order,
         "done": np.array(write_subproblems(cut.done)),
@@ -68,14 +62,14 @@ def unpack(cut: ParametricCut, state: Mapping[str, npt.NDArray[Any]]) -> None:
     cut.done, cut.open = read_subproblems(state["done"]), read_subproblems(state["open"])
 
 
-def _leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:
+def _leaves(value: Any, name: str) -> Iterator[tuple[str, npt.NDArray[Any]]]:
     """List what a named tuple of arrays, numbers and such tuples holds, by dotted names."""
     for field in value._fields:
         inner, inner_name = getattr(value, field), f"{name}.{field}"
         if hasattr(inner, "_fields"):
             yield from _leaves(inner, inner_name)
         else:
-            yield inner_name, inner
+            yield inner_name, np.asarray(inner)
 
 
 def _with_leaves(value: Any, name: str, stored: Mapping[str, npt.NDArray[Any]]) -> Any:

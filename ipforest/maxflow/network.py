@@ -144,7 +144,7 @@ class Network(NamedTuple):
 
 
 def build_network(parent: Array, gain: Array, split_cost: Array, indptr: Array, indices: Array, cost: Array) -> Network:
-    """Allocate a network without flow."""
+    """Allocate a network without flow; it takes over the memory of `indices` where that can be written to."""
     n, m = gain.size, cost.size
 
     def zeros(size: int) -> Array:
@@ -157,7 +157,7 @@ def build_network(parent: Array, gain: Array, split_cost: Array, indptr: Array, 
         parent=parent.astype(np.int32),
         row_start=indptr[:-1].astype(np.int64),
         row_end=indptr[1:].astype(np.int64),
-        indices=indices.astype(np.int32),
+        indices=np.require(indices, np.int32, "W"),
         gain=gain.astype(np.int64),
         split_cost=split_cost.astype(np.int64),
         cost=cost.astype(np.int64),

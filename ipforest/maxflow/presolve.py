@@ -47,7 +47,8 @@ class ReducedProblem:
     Parameters
     ----------
     parent, gain, split_cost, indptr, indices, cost : ndarray
-        As in `PruningInstance`, over reduced nodes and acquisitions; all costs > 0.
+        As in `PruningInstance`, over reduced nodes and acquisitions; all costs > 0. Rows may be reordered by a network
+        that is built of them.
     node : ndarray of int32, shape (n_internal,)
         Reduced node of each internal node, `ALWAYS_KEPT` for nodes that are kept at every lambda.
     acquisition : ndarray of int32, shape (n_acquisitions,)
@@ -115,8 +116,6 @@ def presolve(instance: PruningInstance, twin_share: int = TWIN_SHARE_OF_PATHS) -
     above = instance.parent[first]
     parent = np.where(above >= 0, node[above], -1).astype(np.int32)
     indptr = np.concatenate([[0], np.cumsum(row_size[first])])
-    if not unchanged:
-        indices = indices[: indptr[-1]]
     return ReducedProblem(parent, gain, instance.split_cost[first], indptr, indices, cost, node, acquisition, first)
 
 
@@ -171,14 +170,22 @@ def _merge_rows(rows: Rows, number: Array, n_numbers: int) -> tuple[Array, int, 
     n_numbers : int
     row_size : ndarray of int64, shape (n_internal,)
     indices : ndarray of int32
-        The rows one after another, at the front.
+        The rows one after another.
     """
     size = np.bincount(number[number != FREE], minlength=n_numbers)
     row_size = np.zeros(rows.indptr.size - 1, dtype=np.int64)
-    indices = np.empty(rows.indices.size, dtype=np.int32)
-    counts = np.zeros((n_numbers, 3), dtype=np.int32)
-    _write_rows(rows, number, row_size, indices, counts)
-    alone = np.append(counts[:, N_MET] != size * counts[:, N_ROWS], False)[number]
+    written = np.empty(rows.indices.size, dtype=np.int32)
+    slices: list[tuple[int, int, Array]] = []
+
+    def write(some: slice) -> None:
+        counts = np.zeros((n_numbers, 3), dtype=np.int32)
+        end = _write_rows(rows, some.start, some.stop, number, row_size, written, counts)
+        slices.append((int(rows.indptr[some.start]), end, counts[:, N_ROWS:]))
+
+    run_in_slices(write, row_size.size, rows.indices.size)
+    indices = _closed_up(written, sorted((start, end) for start, end, _ in slices))
+    n_rows, n_met = functools.reduce(np.add, (counts for *_, counts in slices)).T
+    alone = np.append(n_met != size * n_rows, False)[number]
     if not alone.any():
         return number, n_numbers, row_size, indices
     apart = number.astype(np.int64)
@@ -186,6 +193,15 @@ def _merge_rows(rows: Rows, number: Array, n_numbers: int) -> tuple[Array, int, 
     distinct, inverse = np.unique(apart[apart != FREE], return_inverse=True)
     number[number != FREE] = inverse
     return _merge_rows(rows, number, distinct.size)
+
+
+def _closed_up(values: Array, segments: list[tuple[int, int]]) -> Array:
+    """Move segments of an array, in their order, one after another to its front, and return the front."""
+    at = 0
+    for start, end in segments:
+        values[at : at + end - start] = values[start:end]
+        at += end - start
+    return values[:at]
 
 
 @njit
@@ -227,14 +243,17 @@ def _number_signatures(signature: Array, costly: Array, number: Array) -> int:
 
 
 @njit
-def _write_rows(rows: Rows, number: Array, row_size: Array, written: Array, counts: Array) -> None:
-    """Write the numbers in each row, each once; count how many members and how many rows of each number there are.
+def _write_rows(
+    rows: Rows, start: int, stop: int, number: Array, row_size: Array, written: Array, counts: Array
+) -> int:
+    """Write the numbers in some rows, each once in a row; count how many members and how many rows each number has.
 
-    ``counts``, zeros of shape (n_numbers, 3), has columns for the last row plus one, for rows and for members.
+    ``counts``, zeros of shape (n_numbers, 3), has columns for the last row plus one, for rows and for members. Rows are
+    written one after another from where the first one begins; where they end is returned.
     """
     indptr, indices = rows
-    at = 0
-    for h in range(indptr.size - 1):
+    at = int(indptr[start])
+    for h in range(start, stop):
         for x in range(indptr[h], indptr[h + 1]):
             g = number[indices[x]]
             if g >= 0:
@@ -245,6 +264,7 @@ def _write_rows(rows: Rows, number: Array, row_size: Array, written: Array, coun
                     written[at] = g
                     at += 1
                     row_size[h] += 1
+    return at
 
 
 @njit

@@ -12,7 +12,8 @@ below how many arcs outside of the forest lead to a weak tree. They never fall w
 children.
 
 1. `load_trees` scales the flow in the forest, if there is any, and hands imbalances to the roots; an arc that would
-   carry less than nothing leaves the forest. `fill_rows` pays for acquisitions that nobody pays for.
+   carry less than nothing leaves the forest. `fill_rows` pays for acquisitions that nobody pays for, and hands what is
+   left to parents.
 2. `merge_trees` takes a strong tree of least label. Depth-first search from its root, among vertices of the root's
    label, looks for a row that meets a label one lower. There the tree is turned around and hung into the other one, and
    its excess is sent to the new root; where an arc cannot take it back, the rest splits off as a strong tree. A tree
@@ -171,9 +172,13 @@ def load_trees(problem: Problem, trees: Trees, part: Part, lam: Lambda, flow_sca
 
 @uncounted_njit
 def fill_rows(problem: Problem, trees: Trees, nodes: Array) -> None:
-    """Let each root with excess, children of the forest first, pay for acquisitions that nobody pays for yet."""
-    row_start, row_end, indices = problem.row_start, problem.row_end, problem.indices
-    vertices, imbalance, n = trees.vertices, trees.imbalance, problem.parent.size
+    """Let each root with excess pay for acquisitions that nobody pays for yet, and hand the rest to its parent.
+
+    Children come before their parents, so what a node cannot use reaches the acquisitions of all nodes above it. A cut
+    without flow to start from then needs about half as many mergers.
+    """
+    parent, row_start, row_end, indices = problem.parent, problem.row_start, problem.row_end, problem.indices
+    vertices, imbalance, n = trees.vertices, trees.imbalance, parent.size
     for i in range(nodes.size - 1, -1, -1):
         h = nodes[i]
         excess = imbalance[h]
@@ -192,6 +197,11 @@ def fill_rows(problem: Problem, trees: Trees, nodes: Array) -> None:
             excess -= room
             imbalance[v] = 0
             _hang(vertices, v, h, room)
+        above = parent[h]
+        if excess > 0 and above >= 0 and vertices[above].above < 0:
+            imbalance[above] += excess
+            _hang(vertices, h, above, excess)
+            excess = 0
         imbalance[h] = excess
 
 
@@ -234,7 +244,7 @@ def _stop_following(vertices: Array, labels: Array, guide: Array, n: int, v: int
 
 @inlined
 def _has_label(labels: Array, guide: Array, n: int, j: int, wanted: int) -> bool:
-    """Return whether an acquisition has the wanted label, the least it can have; update its bound where that decides."""
+    """Return whether an acquisition has the wanted label, the least possible; update its bound where that decides."""
     if labels[n + j] > wanted:
         return False
     label = labels[guide[j]]

@@ -12,7 +12,15 @@ from strategies import instances, lambdas
 from ipforest import solve
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.maxflow.network import KEPT, STOP, Lambda
-from ipforest.maxflow.pseudoflow import load_trees, mark_kept, maximum_flow, merge_trees, plant, return_imbalances
+from ipforest.maxflow.pseudoflow import (
+    fill_rows,
+    load_trees,
+    mark_kept,
+    maximum_flow,
+    merge_trees,
+    plant,
+    return_imbalances,
+)
 
 
 def scaled(instance, lam):
@@ -110,6 +118,25 @@ def test_a_start_is_handed_to_the_roots_and_nothing_is_lost(instance, lam, seed,
     callable_kernel(load_trees)(network.problem, network.trees, network.whole, lam, scale)
     assert_is_pseudoflow(instance, network, lam)
     assert_is_normalised(network.trees)
+
+
+@settings(max_examples=100)
+@given(instances(), lambdas, st.integers(0, 2**32), st.sampled_from([0.0, 1.0]))
+def test_rows_are_filled_until_excess_has_nowhere_to_go_but_through_the_forest(instance, lam, seed, scale):
+    lam, network = scaled(instance, lam), network_of(instance)
+    trees, n = network.trees, instance.n_internal
+    plant(network.problem, trees, *random_flow(instance, lam, seed), lam, 1.0)
+    callable_kernel(load_trees)(network.problem, trees, network.whole, lam, scale)
+    callable_kernel(fill_rows)(network.problem, trees, network.whole.nodes)
+    assert_is_pseudoflow(instance, network, lam)
+    assert_is_normalised(trees)
+    alone = (trees.vertices["above"] < 0) & (trees.vertices["first_child"] < 0)
+    unpaid = alone[n:] & (trees.imbalance[n:] < 0)
+    is_root = trees.vertices["above"][:n] < 0
+    strong = is_root & (trees.imbalance[:n] > 0)
+    assert not np.any(strong[instance.triple_node] & unpaid[instance.indices])
+    below = instance.parent >= 0
+    assert not np.any(strong[below] & is_root[instance.parent[below]])
 
 
 @settings(max_examples=100)
