@@ -82,7 +82,7 @@ def _compiled(function: Callable[..., R], **options: Any) -> Callable[..., R]:
     return cast("Callable[..., R]", dispatcher)
 
 
-def run_in_slices(kernel: Callable[[slice], None], n: int, n_steps: int) -> None:
+def run_in_slices(kernel: Callable[[slice], R], n: int, n_steps: int) -> list[R]:
     """Run a kernel, which releases the GIL, on slices of n things that together are all of them, one per thread.
 
     numba's own parallel loops would take twice as long to compile. ``NUMBA_NUM_THREADS`` says how many threads.
@@ -94,11 +94,15 @@ def run_in_slices(kernel: Callable[[slice], None], n: int, n_steps: int) -> None
     n : int
     n_steps : int
         How much work there is, about; below `LEAST_WORK` one thread does it.
+
+    Returns
+    -------
+    list
+        What the kernel returned, in the order of the slices.
     """
     n_slices = min(n, numba.config.NUMBA_NUM_THREADS)
     if n_slices <= 1 or n_steps < LEAST_WORK:
-        kernel(slice(0, n))
-        return
+        return [kernel(slice(0, n))]
     bounds = [n * i // n_slices for i in range(n_slices + 1)]
     with ThreadPoolExecutor(n_slices) as pool:
-        list(pool.map(kernel, [slice(*ends) for ends in pairwise(bounds)]))
+        return list(pool.map(kernel, [slice(*ends) for ends in pairwise(bounds)]))

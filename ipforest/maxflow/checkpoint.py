@@ -63,27 +63,27 @@ def unpack(cut: ParametricCut, state: Mapping[str, npt.NDArray[Any]]) -> None:
 
 
 def _leaves(value: Any, name: str) -> Iterator[tuple[str, npt.NDArray[Any]]]:
-    """List what a named tuple of arrays, numbers and such tuples holds, by dotted names."""
+    """List what a named tuple of arrays and such tuples holds, by dotted names."""
     for field in value._fields:
         inner, inner_name = getattr(value, field), f"{name}.{field}"
         if hasattr(inner, "_fields"):
             yield from _leaves(inner, inner_name)
         else:
-            yield inner_name, np.asarray(inner)
+            yield inner_name, inner
 
 
 def _with_leaves(value: Any, name: str, stored: Mapping[str, npt.NDArray[Any]]) -> Any:
-    """Replace what is stored by another array of the same shape, or another number."""
+    """Replace every array by the stored one, of the same shape."""
     changed = {}
     for field in value._fields:
         inner, inner_name = getattr(value, field), f"{name}.{field}"
         if hasattr(inner, "_fields"):
             changed[field] = _with_leaves(inner, inner_name, stored)
-        elif inner_name in stored:
+        else:
             array = stored[inner_name]
-            if array.shape != np.shape(inner):
-                raise ValueError(f"{inner_name}: expected shape {np.shape(inner)}, got {array.shape}")
-            changed[field] = array if array.ndim else int(array)
+            if array.shape != inner.shape:
+                raise ValueError(f"{inner_name}: expected shape {inner.shape}, got {array.shape}")
+            changed[field] = array
     return value._replace(**changed)
 
 

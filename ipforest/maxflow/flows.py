@@ -10,12 +10,11 @@ from ipforest._arrays import Array
 from ipforest._numba import njit, run_in_slices
 from ipforest.maxflow.network import Flow, Network, Problem, Trees
 from ipforest.maxflow.presolve import FREE, ReducedProblem, Rows, rows_of
+from ipforest.maxflow.pseudoflow import NO_VERTEX
 
 if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
     from ipforest.results import DualFlow
-
-NOBODY = -1
 
 
 class Capacities(NamedTuple):
@@ -138,7 +137,7 @@ def _write_node_flow(problem: Problem, trees: Trees, flow: Flow, nodes: Array) -
 def _share(trees: Trees, group: Array, room: Array) -> Shares:
     vertices, n = trees.vertices, trees.next_triple.size
     begin, end = np.empty(group.size, np.int64), np.empty(group.size, np.int64)
-    payer, paid_from = np.full(group.size, NOBODY, np.int32), np.zeros(n, np.int64)
+    payer, paid_from = np.full(group.size, NO_VERTEX, np.int32), np.zeros(n, np.int64)
     laid_out = np.zeros(vertices.size - n, np.int64)
     for j in range(group.size):
         g = group[j]

@@ -14,6 +14,7 @@ Three reductions, none of which changes an optimum at any lambda > 0, nor the sm
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -146,15 +147,13 @@ def _number_acquisitions(instance: PruningInstance, twin_share: int) -> tuple[Ar
 def _signatures(instance: PruningInstance) -> Array:
     """Sum the random keys of the nodes that meet each acquisition, on all cores."""
     keys, rows = _random_keys(instance.n_internal), rows_of(instance)
-    sums: list[Array] = []
 
-    def sign(some: slice) -> None:
+    def sign(some: slice) -> Array:
         signature = np.zeros(instance.n_acquisitions, dtype=np.uint64)
         _sign(rows, some.start, some.stop, keys, signature)
-        sums.append(signature)
+        return signature
 
-    run_in_slices(sign, instance.n_internal, instance.n_triples)
-    return functools.reduce(np.add, sums)
+    return functools.reduce(np.add, run_in_slices(sign, instance.n_internal, instance.n_triples))
 
 
 def _random_keys(size: int) -> Array:
@@ -175,16 +174,15 @@ def _merge_rows(rows: Rows, number: Array, n_numbers: int) -> tuple[Array, int, 
     size = np.bincount(number[number != FREE], minlength=n_numbers)
     row_size = np.zeros(rows.indptr.size - 1, dtype=np.int64)
     written = np.empty(rows.indices.size, dtype=np.int32)
-    slices: list[tuple[int, int, Array]] = []
 
-    def write(some: slice) -> None:
+    def write(some: slice) -> tuple[slice, Array]:
         counts = np.zeros((n_numbers, 3), dtype=np.int32)
         end = _write_rows(rows, some.start, some.stop, number, row_size, written, counts)
-        slices.append((int(rows.indptr[some.start]), end, counts[:, N_ROWS:]))
+        return slice(int(rows.indptr[some.start]), end), counts[:, N_ROWS:]
 
-    run_in_slices(write, row_size.size, rows.indices.size)
-    indices = _closed_up(written, sorted((start, end) for start, end, _ in slices))
-    n_rows, n_met = functools.reduce(np.add, (counts for *_, counts in slices)).T
+    segments, counts = zip(*run_in_slices(write, row_size.size, rows.indices.size), strict=True)
+    indices = _closed_up(written, segments)
+    n_rows, n_met = functools.reduce(np.add, counts).T
     alone = np.append(n_met != size * n_rows, False)[number]
     if not alone.any():
         return number, n_numbers, row_size, indices
@@ -195,12 +193,13 @@ def _merge_rows(rows: Rows, number: Array, n_numbers: int) -> tuple[Array, int, 
     return _merge_rows(rows, number, distinct.size)
 
 
-def _closed_up(values: Array, segments: list[tuple[int, int]]) -> Array:
+def _closed_up(values: Array, segments: Sequence[slice]) -> Array:
     """Move segments of an array, in their order, one after another to its front, and return the front."""
     at = 0
-    for start, end in segments:
-        values[at : at + end - start] = values[start:end]
-        at += end - start
+    for segment in segments:
+        size = segment.stop - segment.start
+        values[at : at + size] = values[segment]
+        at += size
     return values[:at]
 
 

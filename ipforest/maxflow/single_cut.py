@@ -53,11 +53,12 @@ def minimum_cut(instance: PruningInstance, lam: Lambda, start: DualFlow | None =
             )
         given = reduce_flow(instance, reduced, start)
         plant(network.problem, network.trees, *given, lam, lam.q / start.q)
-    n_mergers = maximum_flow(network, network.whole, lam)
+    whole = network.whole
+    n_mergers = maximum_flow(network, whole, lam)
     n, m = reduced.gain.size, reduced.cost.size
     kept = network.trees.labels[:n] == KEPT
     capacities = Capacities(*(np.full(*number) for number in ((n, lam.p), (n, lam.q), (m, lam.p))))
-    flow = restore_flow(instance, reduced, network, network.whole.nodes, capacities)
+    flow = restore_flow(instance, reduced, network, whole.nodes, capacities)
     return Pruning(np.append(kept, True)[reduced.node]), DualFlow(lam.p, lam.q, *flow), n_mergers
 
 

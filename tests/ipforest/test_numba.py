@@ -95,6 +95,13 @@ def test_slices_are_all_things_once(n, n_threads, n_steps, monkeypatch):
     assert len(slices) == (max(min(n, n_threads), 1) if n_steps else 1)
 
 
+def test_what_slices_return_comes_in_their_order(monkeypatch):
+    monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", 3)
+    for n_steps in (0, _numba.LEAST_WORK):
+        parts = run_in_slices(lambda part: np.arange(part.start, part.stop), 10, n_steps)
+        assert np.concatenate(parts).tolist() == list(range(10))
+
+
 def test_an_error_in_a_slice_is_raised(monkeypatch):
     monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", 2)
 
