@@ -87,9 +87,9 @@ VERTEX = np.dtype(
 """A vertex of `Trees`; for the numbers of other vertices, -1 stands for none.
 
 ``above`` is the vertex above it in its tree, and ``flow`` what goes between the two on the arc of the problem that
-joins them, whichever way it leads. ``first_child``, ``next_child`` and ``previous_child`` list who hangs below, and
-``scan`` is the child that a search looks at next. ``next_root`` lists roots of the same label, and at the end of a cut
-who has yet to return an imbalance.
+joins them, whichever way it leads. ``first_child``, ``next_child`` and ``previous_child`` list who hangs below while a
+cut is under way, and ``scan`` is the child that a search looks at next. ``next_root`` lists roots of the same label,
+and at the end of a cut who has yet to return an imbalance.
 """
 
 

@@ -11,9 +11,9 @@ of its members at its root: it is *strong* when there is excess at its root, and
 below how many arcs outside of the forest lead to a weak tree. They never fall within a cut, nor from a vertex to its
 children.
 
-1. `load_trees` scales the flow in the forest, if there is any, and hands imbalances to the roots; an arc that would
-   carry less than nothing leaves the forest. `fill_rows` pays for acquisitions that nobody pays for, and hands what is
-   left to parents.
+1. `load_trees` lists the children of each vertex, scales the flow in the forest, if there is any, and hands imbalances
+   to the roots; an arc that would carry less than nothing leaves the forest. `fill_rows` pays for acquisitions that
+   nobody pays for, and hands what is left to parents.
 2. `merge_trees` takes a strong tree of least label. Depth-first search from its root, among vertices of the root's
    label, looks for a row that meets a label one lower. There the tree is turned around and hung into the other one, and
    its excess is sent to the new root; where an arc cannot take it back, the rest splits off as a strong tree. A tree
@@ -80,7 +80,7 @@ def _hang(vertices: Array, v: int, above: int, amount: int) -> None:
 
 
 @inlined
-def detach(vertices: Array, v: int) -> None:
+def _detach(vertices: Array, v: int) -> None:
     """Make a vertex with its subtree a tree of its own; the flow between it and the one above is forgotten."""
     _unlink(vertices, v)
     vertices[v].above = NO_VERTEX
@@ -93,7 +93,7 @@ def _hang_head_first(vertices: Array, v: int, target: int, amount: int) -> None:
     while v >= 0:
         above, flow_above = vertices[v].above, vertices[v].flow
         if above >= 0:
-            detach(vertices, v)
+            _detach(vertices, v)
         _hang(vertices, v, target, amount)
         v, target, amount = int(above), v, flow_above
 
@@ -110,7 +110,7 @@ def _send_up(parent: Array, vertices: Array, v: int, amount: int) -> int:
     if sent == amount:
         vertices[v].flow = flow + sign * sent
     else:
-        detach(vertices, v)
+        _detach(vertices, v)
     return int(sent)
 
 
@@ -135,7 +135,18 @@ def _hand_to_root(parent: Array, vertices: Array, imbalance: Array, root: int) -
 
 
 @inlined
+def _pay(trees: Trees, n: int, v: int, h: int, price: int) -> None:
+    """Let a node pay for an acquisition without children, which shares its label and stays out of its list."""
+    trees.vertices[v].above = h
+    trees.vertices[v].flow = price
+    trees.imbalance[v] = 0
+    trees.imbalance[h] -= price
+    trees.guide[v - n] = h
+
+
+@inlined
 def _rescale(parent: Array, vertices: Array, imbalance: Array, v: int, flow_scale: float) -> None:
+    """Scale the flow between a vertex and the one above it, if there is one, and list the vertex among its children."""
     above = vertices[v].above
     if above >= 0:
         amount = int(vertices[v].flow * flow_scale)
@@ -143,11 +154,15 @@ def _rescale(parent: Array, vertices: Array, imbalance: Array, v: int, flow_scal
         sent = amount if _points_up(parent, v, above) else -amount
         imbalance[v] -= sent
         imbalance[above] += sent
+        _link(vertices, v, above)
 
 
 @uncounted_njit
 def load_trees(problem: Problem, trees: Trees, part: Part, lam: Lambda, flow_scale: float) -> None:
-    """Set supplies and capacities for lambda, scale the flow, and hand what does not fit to the roots."""
+    """Set supplies and capacities for lambda, scale the flow, and hand what does not fit to the roots.
+
+    Lists of children are made anew. Whoever pays for an acquisition without children pays all that it costs now.
+    """
     parent, gain, split_cost, cost = problem.parent, problem.gain, problem.split_cost, problem.cost
     vertices, imbalance, next_triple = trees.vertices, trees.imbalance, trees.next_triple
     n = problem.parent.size
@@ -156,12 +171,20 @@ def load_trees(problem: Problem, trees: Trees, part: Part, lam: Lambda, flow_sca
         h = nodes[i]
         imbalance[h] = lam.q * gain[h] - lam.p * split_cost[h]
         next_triple[h] = problem.row_start[h]
+        vertices[h].first_child = NO_VERTEX
     for i in range(acquisitions.size):
-        imbalance[n + acquisitions[i]] = -lam.p * cost[acquisitions[i]]
+        v = n + acquisitions[i]
+        imbalance[v] = -lam.p * cost[v - n]
+        vertices[v].first_child = NO_VERTEX
+        trees.guide[v - n] = v
     for i in range(nodes.size):
         _rescale(parent, vertices, imbalance, nodes[i], flow_scale)
     for i in range(acquisitions.size):
-        _rescale(parent, vertices, imbalance, n + acquisitions[i], flow_scale)
+        v = n + acquisitions[i]
+        if vertices[v].above >= 0 and vertices[v].first_child < 0:
+            _pay(trees, n, v, vertices[v].above, -imbalance[v])
+        else:
+            _rescale(parent, vertices, imbalance, v, flow_scale)
     for i in range(nodes.size):
         if vertices[nodes[i]].above < 0:
             _hand_to_root(parent, vertices, imbalance, nodes[i])
@@ -195,8 +218,7 @@ def fill_rows(problem: Problem, trees: Trees, nodes: Array) -> None:
                 excess = 0
                 break
             excess -= room
-            imbalance[v] = 0
-            _hang(vertices, v, h, room)
+            _pay(trees, n, v, h, room)
         above = parent[h]
         if excess > 0 and above >= 0 and vertices[above].above < 0:
             imbalance[above] += excess
@@ -362,10 +384,10 @@ def merge_trees(
         _label_first(trees, nodes[i], roots, count)
     for i in range(acquisitions.size):
         v = n + acquisitions[i]
-        guide[v - n] = v
-        if vertices[v].above >= 0 and vertices[v].first_child < 0:
-            labels[v] = 0
+        if guide[v - n] == v and vertices[v].above >= 0 and vertices[v].first_child < 0:
             _follow(vertices, guide, n, v)
+        if guide[v - n] != v:
+            labels[v] = 0
         else:
             _label_first(trees, v, roots, count)
     n_mergers, label = 0, 1

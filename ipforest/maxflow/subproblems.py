@@ -24,7 +24,7 @@ import numpy as np
 from ipforest._arrays import Array
 from ipforest._numba import inlined, njit, uncounted_njit
 from ipforest.maxflow.network import KEPT, Flow, Lambda, Network, Part, Problem, Trees
-from ipforest.maxflow.pseudoflow import cut, detach
+from ipforest.maxflow.pseudoflow import NO_VERTEX, cut
 
 SAFE = 2.0**62
 
@@ -71,10 +71,11 @@ class Report(NamedTuple):
 
 @inlined
 def _cut_ties(vertices: Array, labels: Array, v: int) -> None:
-    """Detach a vertex from one of the other part; between the parts there is no flow."""
+    """Detach a vertex from one of the other part, lists of children apart; between the parts there is no flow."""
     above = vertices[v].above
     if above >= 0 and (labels[v] == KEPT) != (labels[above] == KEPT):
-        detach(vertices, v)
+        vertices[v].above = NO_VERTEX
+        vertices[v].flow = 0
 
 
 @uncounted_njit

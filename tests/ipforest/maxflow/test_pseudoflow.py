@@ -31,7 +31,13 @@ def scratch(trees):
     return np.zeros(trees.labels.size + 2, dtype=np.int32)
 
 
-def assert_is_forest(vertices):
+def followers(trees):
+    """Acquisitions without children, which share the label of the node above them."""
+    own = np.arange(trees.next_triple.size, trees.vertices.size)
+    return own[trees.guide != own]
+
+
+def assert_is_forest(vertices, unlisted=()):
     """Lists of children and vertices above agree, and whoever goes up comes to a root."""
     for v, vertex in enumerate(vertices):
         child, before = vertex["first_child"], -1
@@ -39,18 +45,20 @@ def assert_is_forest(vertices):
             assert (vertices[child]["above"], vertices[child]["previous_child"]) == (v, before)
             child, before = vertices[child]["next_child"], child
     above = vertices["above"]
-    listed = np.concatenate([vertices["first_child"], vertices["next_child"][above >= 0]])
-    assert np.array_equal(np.sort(listed[listed >= 0]), np.flatnonzero(above >= 0))
+    in_a_list = above >= 0
+    in_a_list[list(unlisted)] = False
+    listed = np.concatenate([vertices["first_child"], vertices["next_child"][in_a_list]])
+    assert np.array_equal(np.sort(listed[listed >= 0]), np.flatnonzero(in_a_list))
     top = np.arange(above.size)
     for _ in range(above.size):
         top = np.where(above[top] >= 0, above[top], top)
     assert np.all(above[top] < 0)
 
 
-def assert_is_pseudoflow(instance, network, lam):
+def assert_is_pseudoflow(instance, network, lam, unlisted=()):
     """Every arc of the forest is one of the problem, carries nothing negative, and imbalances are what is left."""
     vertices, n = network.trees.vertices, instance.n_internal
-    assert_is_forest(vertices)
+    assert_is_forest(vertices, unlisted)
     imbalance = np.concatenate(
         [lam.q * instance.gain - lam.p * instance.split_cost, -lam.p * instance.acquisition_cost]
     )
@@ -67,6 +75,13 @@ def assert_is_pseudoflow(instance, network, lam):
 
 def assert_is_normalised(trees):
     assert not trees.imbalance[trees.vertices["above"] >= 0].any()
+
+
+def assert_followers_are_paid_for(instance, trees, lam):
+    followed, n = followers(trees), instance.n_internal
+    assert np.array_equal(trees.guide[followed - n], trees.vertices["above"][followed])
+    assert np.array_equal(trees.vertices["flow"][followed], lam.p * instance.acquisition_cost[followed - n])
+    assert np.all(trees.vertices["first_child"][followed] < 0)
 
 
 def assert_labels_are_bounds(instance, network):
@@ -116,8 +131,9 @@ def test_a_start_is_handed_to_the_roots_and_nothing_is_lost(instance, lam, seed,
     lam, network = scaled(instance, lam), network_of(instance)
     plant(network.problem, network.trees, *random_flow(instance, lam, seed), lam, 1.0)
     callable_kernel(load_trees)(network.problem, network.trees, network.whole, lam, scale)
-    assert_is_pseudoflow(instance, network, lam)
+    assert_is_pseudoflow(instance, network, lam, followers(network.trees))
     assert_is_normalised(network.trees)
+    assert_followers_are_paid_for(instance, network.trees, lam)
 
 
 @settings(max_examples=100)
@@ -128,8 +144,9 @@ def test_rows_are_filled_until_excess_has_nowhere_to_go_but_through_the_forest(i
     plant(network.problem, trees, *random_flow(instance, lam, seed), lam, 1.0)
     callable_kernel(load_trees)(network.problem, trees, network.whole, lam, scale)
     callable_kernel(fill_rows)(network.problem, trees, network.whole.nodes)
-    assert_is_pseudoflow(instance, network, lam)
+    assert_is_pseudoflow(instance, network, lam, followers(trees))
     assert_is_normalised(trees)
+    assert_followers_are_paid_for(instance, trees, lam)
     alone = (trees.vertices["above"] < 0) & (trees.vertices["first_child"] < 0)
     unpaid = alone[n:] & (trees.imbalance[n:] < 0)
     is_root = trees.vertices["above"][:n] < 0
