@@ -389,6 +389,10 @@ class PruningInstance:
         """Internal node of each triple, shape (n_triples,)."""
         return np.repeat(np.arange(self.n_internal, dtype=np.int32), np.diff(self.indptr))
 
+    def node_of_triples(self, triples: IntArray) -> IntArray:
+        """Find the internal node of some triples, given by their positions in ``indices``."""
+        return np.searchsorted(self.indptr, triples, side="right") - 1
+
     @property
     def triple_tree(self) -> npt.NDArray[np.int32]:
         """Tree of each triple, shape (n_triples,)."""

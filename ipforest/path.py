@@ -43,7 +43,7 @@ from ipforest.maxflow.presolve import presolve
 from ipforest.maxflow.single_cut import dual_bound, minimum_cut, require_range
 from ipforest.progress import ProgressCallback, silent
 from ipforest.rational import exact_sum, nonnegative_fraction
-from ipforest.results import BudgetResult, DualFlow, Mixture, Pruning, PruningResult, Status
+from ipforest.results import BudgetResult, DualFlow, Mixture, Pruning, PruningResult, Status, check_flow_arrays
 
 NEVER_KEPT = -1
 SEARCH_VERSION = 3
@@ -66,7 +66,7 @@ class PathFlow:
     1. lambdas: ``breakpoints[b] == p[b] / q[b] * error_unit / cost_unit``, strictly ascending in b, p, q > 0;
     2. order: ``node_breakpoint[h] <= node_breakpoint[parent(h)]``; acquisitions of cost > 0 that are met in piece k do
        not exist, nor do nodes of split cost > 0 in it;
-    3. flow stays in its piece: ``triple[x] > 0`` only if node and acquisition are of the same piece b in 0..k-1,
+    3. flow stays in its piece: ``triple[i] > 0`` only if node and acquisition are of the same piece b in 0..k-1,
        ``up[h] > 0`` only if h and its parent are of the same piece; all flow >= 0;
     4. conservation at every node: source + ups of its children = triples + up + split + fixed sink;
     5. in a piece b of 0..k-1 everything is saturated: source arcs carry q[b] gain_h, fixed sinks q[b] (-gain_h), split
@@ -84,13 +84,14 @@ class PathFlow:
     p, q : tuple of int, length k
         Lambda of the breakpoints in integer units.
     node_breakpoint : ndarray of int32, shape (n_internal,)
-    triple : ndarray of int64, shape (n_triples,)
+    used, triple : ndarray of int64, shape (n_used,)
     up, gain, split : ndarray of int64, shape (n_internal,)
     """
 
     p: tuple[int, ...]
     q: tuple[int, ...]
     node_breakpoint: npt.NDArray[np.int32]
+    used: IntArray
     triple: IntArray
     up: IntArray
     gain: IntArray
@@ -105,17 +106,14 @@ class PathFlow:
             "node_breakpoint",
             checked_array(self.node_breakpoint, "node_breakpoint", np.int32, (n_internal,)),
         )
-        for name in ("up", "gain", "split"):
-            object.__setattr__(self, name, checked_array(getattr(self, name), name, np.int64, (n_internal,)))
-        object.__setattr__(
-            self, "triple", checked_array(self.triple, "triple", np.int64, (np.asarray(self.triple).size,))
-        )
+        check_flow_arrays(self, n_internal)
 
     def at(self, instance: PruningInstance, lam: Lambda) -> DualFlow:
         """Return the flow in the units of one lambda, rounded; it is nearly maximum, but need not be feasible."""
         scale = lam.q / np.array([*self.q, 1, 1])[self.node_breakpoint]
-        triple = (self.triple * np.repeat(scale, np.diff(instance.indptr))).astype(np.int64)
-        return DualFlow(*lam, triple, *((flow * scale).astype(np.int64) for flow in (self.up, self.gain, self.split)))
+        triple = (self.triple * scale[instance.node_of_triples(self.used)]).astype(np.int64)
+        at_nodes = ((flow * scale).astype(np.int64) for flow in (self.up, self.gain, self.split))
+        return DualFlow(*lam, self.used, triple, *at_nodes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -705,8 +703,5 @@ def _path_flow(
         tuple(lam.p for lam in lambdas),
         tuple(lam.q for lam in lambdas),
         node_breakpoint,
-        flow.triple,
-        flow.up,
-        flow.gain,
-        flow.split,
+        *flow,
     )

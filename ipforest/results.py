@@ -90,6 +90,20 @@ Mixture: TypeAlias = tuple[tuple[Fraction, Pruning], ...]
 """Weights > 0, of sum 1, and prunings, the cheaper one first."""
 
 
+def check_flow_arrays(flow: Any, n_internal: int) -> None:
+    """Check the arrays of a flow that is being made, `used`, `triple`, `up`, `gain` and `split`, and freeze them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An array is not one of integers, or not of the right length.
+    """
+    n_used = np.asarray(flow.used).size
+    sizes = {"used": n_used, "triple": n_used, "up": n_internal, "gain": n_internal, "split": n_internal}
+    for name, size in sizes.items():
+        object.__setattr__(flow, name, checked_array(getattr(flow, name), name, np.int64, (size,)))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class DualFlow:
     """An integer flow in the closure network at scaled lambda p/q; its value bounds every pruning's objective.
@@ -102,8 +116,10 @@ class DualFlow:
     ----------
     p, q : int
         p / q = ``lam * cost_unit / error_unit``.
-    triple : ndarray of int64, shape (n_triples,)
-        Flow from node to acquisition, aligned with ``instance.indices``.
+    used : ndarray of int64, shape (n_used,)
+        The triples that carry flow, ascending: positions in ``instance.indices``. Most carry none.
+    triple : ndarray of int64, shape (n_used,)
+        Flow from node to acquisition on these.
     up : ndarray of int64, shape (n_internal,)
         Flow from node to parent, 0 at roots.
     gain : ndarray of int64, shape (n_internal,)
@@ -114,6 +130,7 @@ class DualFlow:
 
     p: int
     q: int
+    used: IntArray
     triple: IntArray
     up: IntArray
     gain: IntArray
@@ -122,14 +139,7 @@ class DualFlow:
     def __post_init__(self) -> None:
         for name in ("p", "q"):
             object.__setattr__(self, name, checked_integer(getattr(self, name), name))
-        n_internal, n_triples = np.asarray(self.up).size, np.asarray(self.triple).size
-        for name, size in (
-            ("triple", n_triples),
-            ("up", n_internal),
-            ("gain", n_internal),
-            ("split", n_internal),
-        ):
-            object.__setattr__(self, name, checked_array(getattr(self, name), name, np.int64, (size,)))
+        check_flow_arrays(self, np.asarray(self.up).size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proofs.certificates.instance import InternalNodes, instance_fault
+from proofs.certificates.optimality import used_fault
 from proofs.claims.machine_checked import BrokenProofError, CoqMissingError
 
 if TYPE_CHECKING:
@@ -135,9 +136,14 @@ def _data(
     if fault:
         raise NoForestError(fault)
     internal = InternalNodes(instance).number
-    sizes = {"triple": instance.indices.size, "up": internal.size, "gain": internal.size, "split": internal.size}
+    sizes = {"triple": flow.used.size, "up": internal.size, "gain": internal.size, "split": internal.size}
     if any(getattr(flow, name).size != size for name, size in sizes.items()) or kept.size != internal.size:
         raise NoForestError("the flow or the pruning has the wrong length")
+    fault = used_fault(instance, flow.used)
+    if fault:
+        raise NoForestError(fault)
+    triple = np.zeros(instance.indices.size, dtype=np.int64)
+    triple[flow.used] = flow.triple
     yield from _fraction(instance.error_unit)
     yield from _fraction(instance.cost_unit)
     yield from _counted(map(_hex, instance.acquisition_cost.tolist()), instance.acquisition_cost.size)
@@ -163,7 +169,7 @@ def _data(
             yield _hex(len(uses))
             for use in uses:
                 yield _hex(int(instance.indices[use]) + 1)
-                yield _hex(int(flow.triple[use]))
+                yield _hex(int(triple[use]))
         yield _hex(len(children[node]))
         todo += children[node][::-1]
 

@@ -32,15 +32,16 @@ def _assert_conserved(instance: PruningInstance, flow) -> None:
     negative, below = instance.gain < 0, instance.parent >= 0
     arriving, leaving = np.where(negative, 0, flow.gain), flow.up + flow.split + np.where(negative, flow.gain, 0)
     np.add.at(arriving, instance.parent[below], flow.up[below])
-    np.add.at(leaving, instance.triple_node, flow.triple)
+    assert np.all(np.diff(flow.used) > 0)
+    np.add.at(leaving, instance.triple_node[flow.used], flow.triple)
     assert np.array_equal(arriving, leaving)
     assert min(array.min(initial=0) for array in (flow.triple, flow.up, flow.gain, flow.split)) == 0
     assert not flow.up[~below].any()
 
 
-def _loads(instance: PruningInstance, triple) -> np.ndarray:
+def _loads(instance: PruningInstance, flow) -> np.ndarray:
     loads = np.zeros(instance.n_acquisitions, dtype=np.int64)
-    np.add.at(loads, instance.indices, triple)
+    np.add.at(loads, instance.indices[flow.used], flow.triple)
     return loads
 
 
@@ -49,7 +50,7 @@ def assert_feasible(instance: PruningInstance, flow: DualFlow) -> None:
     _assert_conserved(instance, flow)
     assert np.all(flow.gain <= flow.q * np.abs(instance.gain))
     assert np.all(flow.split <= flow.p * instance.split_cost)
-    assert np.all(_loads(instance, flow.triple) <= flow.p * instance.acquisition_cost)
+    assert np.all(_loads(instance, flow) <= flow.p * instance.acquisition_cost)
 
 
 def assert_proves(instance: PruningInstance, path: PruningPath) -> None:
@@ -67,7 +68,7 @@ def assert_proves(instance: PruningInstance, path: PruningPath) -> None:
     middle, bought = (piece >= 0) & (piece < k), (bought_in >= 0) & (bought_in < k)
     assert not instance.acquisition_cost[bought_in == k].any()
     assert not instance.split_cost[piece == k].any()
-    used = flow.triple > 0
+    used = flow.used[flow.triple > 0]
     assert np.array_equal(piece[instance.triple_node][used], bought_in[instance.indices][used])
     up = flow.up > 0
     assert np.array_equal(piece[up], piece[instance.parent[up]])
@@ -76,6 +77,6 @@ def assert_proves(instance: PruningInstance, path: PruningPath) -> None:
     assert np.all(flow.gain <= q[piece] * np.abs(instance.gain))
     assert np.array_equal(flow.gain[middle], (q[piece] * np.abs(instance.gain))[middle])
     assert np.array_equal(flow.split, np.where(middle, p[piece] * instance.split_cost, 0))
-    assert np.array_equal(_loads(instance, flow.triple), np.where(bought, p[bought_in] * instance.acquisition_cost, 0))
+    assert np.array_equal(_loads(instance, flow), np.where(bought, p[bought_in] * instance.acquisition_cost, 0))
     saturated = ((piece == -1) & (instance.gain > 0)) | ((piece == k) & (instance.gain < 0))
     assert np.array_equal(flow.gain[saturated], np.abs(instance.gain[saturated]))

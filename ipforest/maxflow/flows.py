@@ -8,7 +8,7 @@ import numpy as np
 
 from ipforest._arrays import Array
 from ipforest._numba import njit, run_in_slices
-from ipforest.maxflow.network import Flow, Network, Problem, Trees
+from ipforest.maxflow.network import Flow, Network, Payments, Problem, Trees
 from ipforest.maxflow.presolve import FREE, ReducedProblem, Rows, rows_of
 from ipforest.maxflow.pseudoflow import NO_VERTEX
 
@@ -71,8 +71,9 @@ class NodeFlow(NamedTuple):
 
 
 class ArcFlow(NamedTuple):
-    """The flow on the arcs of an instance, as in `DualFlow`: int64 (n_triples,), then (n_internal,) each."""
+    """The flow on the arcs of an instance, as in `DualFlow`: int64 (n_used,) twice, then (n_internal,) each."""
 
+    used: Array
     triple: Array
     up: Array
     gain: Array
@@ -108,13 +109,16 @@ def restore_flow(
     _unmerge(instance.parent, instance.gain, reduced.node, reduced.first, sent, gain, up)
     room = instance.acquisition_cost * np.append(price, 0)[reduced.acquisition]
     shares = _share(trees, reduced.acquisition, room)
-    rows, triple = rows_of(instance), np.zeros(instance.n_triples, dtype=np.int64)
-    run_in_slices(
-        lambda some: _pay_rows(rows, reduced.first, some.start, some.stop, trees, shares, triple),
-        reduced.first.size,
-        instance.n_triples,
-    )
-    return ArcFlow(triple, up, gain, split)
+    rows, most = rows_of(instance), min(instance.n_triples, instance.n_acquisitions + reduced.first.size)
+
+    def pay(some: slice) -> tuple[Array, Array]:
+        used, triple = np.empty((2, most), dtype=np.int64)
+        n_used = _pay_rows(rows, reduced.first, some.start, some.stop, trees, shares, used, triple)
+        return used[:n_used], triple[:n_used]
+
+    paid = run_in_slices(pay, reduced.first.size, instance.n_triples)
+    used, triple = (np.concatenate(parts) for parts in zip(*paid, strict=True))
+    return ArcFlow(used, triple, up, gain, split)
 
 
 @njit
@@ -157,19 +161,31 @@ def _share(trees: Trees, group: Array, room: Array) -> Shares:
 
 
 @njit
-def _pay_rows(rows: Rows, first: Array, start: int, stop: int, trees: Trees, shares: Shares, triple: Array) -> None:
+def _pay_rows(
+    rows: Rows, first: Array, start: int, stop: int, trees: Trees, shares: Shares, used: Array, triple: Array
+) -> int:
+    """Write the triples of some rows that carry flow, and their flow; return their number.
+
+    Intervals of members and of payers meet in fewer pairs than there are members and payers: no more triples are used
+    than there are acquisitions and reduced nodes.
+    """
     indptr, indices = rows
     vertices, n = trees.vertices, first.size
     group, payer, begin, end, paid_from = shares
+    n_used = 0
     for r in range(start, stop):
         target = vertices[r].above - n if vertices[r].above >= n else group.size
         for x in range(indptr[first[r]], indptr[first[r] + 1]):
             j = indices[x]
+            amount = 0
             if payer[j] == r:
-                triple[x] = max(min(vertices[n + group[j]].flow, end[j]) - begin[j], 0)
+                amount = min(vertices[n + group[j]].flow, end[j]) - begin[j]
             elif group[j] == target:
-                paid_to = paid_from[r] + vertices[r].flow
-                triple[x] = max(min(paid_to, end[j]) - max(paid_from[r], begin[j]), 0)
+                amount = min(paid_from[r] + vertices[r].flow, end[j]) - max(paid_from[r], begin[j])
+            if amount > 0:
+                used[n_used], triple[n_used] = x, amount
+                n_used += 1
+    return n_used
 
 
 @njit
@@ -198,25 +214,13 @@ def _unmerge(
             up_flow[parent[h]] += up_flow[h]
 
 
-def reduce_flow(instance: PruningInstance, reduced: ReducedProblem, flow: DualFlow) -> tuple[Array, Array]:
-    """Carry a flow on the arcs of the instance over to the reduced problem: triples and flow to parents."""
-    if reduced.indices is instance.indices:
-        return flow.triple, flow.up[reduced.first]
-    triple = np.empty(reduced.indices.size, dtype=np.int64)
-    _collect(rows_of(instance), reduced.rows, reduced.first, reduced.acquisition, flow.triple, triple)
-    return triple, flow.up[reduced.first]
-
-
-@njit
-def _collect(rows: Rows, reduced_rows: Rows, first: Array, group: Array, flow: Array, collected: Array) -> None:
-    indptr, indices = rows
-    reduced_indptr, reduced_indices = reduced_rows
-    pending = np.zeros(group.size, np.int64)
-    for r in range(first.size):
-        h = first[r]
-        for x in range(indptr[h], indptr[h + 1]):
-            if group[indices[x]] >= 0:
-                pending[group[indices[x]]] += flow[x]
-        for x in range(reduced_indptr[r], reduced_indptr[r + 1]):
-            collected[x] = pending[reduced_indices[x]]
-            pending[reduced_indices[x]] = 0
+def reduce_flow(instance: PruningInstance, reduced: ReducedProblem, flow: DualFlow) -> tuple[Payments, Array]:
+    """Carry a flow on the arcs of the instance over to the reduced problem: payments and flow to parents."""
+    group = reduced.acquisition[instance.indices[flow.used]].astype(np.int64)
+    costly = group != FREE
+    pair = reduced.node[instance.node_of_triples(flow.used[costly])] * np.int64(reduced.cost.size) + group[costly]
+    pairs, place = np.unique(pair, return_inverse=True)
+    amount = np.zeros(pairs.size, dtype=np.int64)
+    np.add.at(amount, place, flow.triple[costly])
+    node, acquisition = (part.astype(np.int32) for part in np.divmod(pairs, max(reduced.cost.size, 1)))
+    return Payments(node, acquisition, amount), flow.up[reduced.first]

@@ -73,6 +73,14 @@ class Flow(NamedTuple):
     own_room: Array
 
 
+class Payments(NamedTuple):
+    """What nodes pay for acquisitions, by ascending nodes, each pair once: int32, int32 and int64, of one length."""
+
+    node: Array
+    acquisition: Array
+    amount: Array
+
+
 VERTEX = np.dtype(
     [
         ("above", np.int32),

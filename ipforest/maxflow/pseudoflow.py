@@ -37,7 +37,7 @@ import numpy as np
 from ipforest._arrays import Array
 from ipforest._numba import inlined, njit, uncounted_njit
 from ipforest._union_find import find_root
-from ipforest.maxflow.network import KEPT, MERGERS, STOP, Lambda, Network, Part, Problem, Trees
+from ipforest.maxflow.network import KEPT, MERGERS, STOP, Lambda, Network, Part, Payments, Problem, Trees
 
 NO_VERTEX = -1
 
@@ -569,7 +569,7 @@ def _join(vertices: Array, tree: Array, size: Array, a: int, b: int, amount: int
 
 
 @njit
-def plant(problem: Problem, trees: Trees, triple: Array, up: Array, lam: Lambda, flow_scale: float) -> None:
+def plant(problem: Problem, trees: Trees, payments: Payments, up: Array, lam: Lambda, flow_scale: float) -> None:
     """Make trees of any flow on the arcs of the problem, times `flow_scale`: what closes a cycle is left out.
 
     Parameters
@@ -577,7 +577,7 @@ def plant(problem: Problem, trees: Trees, triple: Array, up: Array, lam: Lambda,
     problem : Problem
     trees : Trees
         Without arcs.
-    triple : int64 (n_triples,)
+    payments : Payments
     up : int64 (n,)
         Flow to the parent.
     lam : Lambda
@@ -587,12 +587,14 @@ def plant(problem: Problem, trees: Trees, triple: Array, up: Array, lam: Lambda,
     n, vertices = problem.parent.size, trees.vertices
     tree, size = np.arange(vertices.size), np.ones(vertices.size, np.int64)
     supply = np.zeros(n, np.int64)
+    last = payments.node.size - 1
     for h in range(n - 1, -1, -1):
         supply[h] += lam.q * max(problem.gain[h], 0)
-        for x in range(problem.row_start[h], problem.row_end[h]):
-            j = problem.indices[x]
-            amount = int(min(triple[x] * flow_scale, float(lam.p * problem.cost[j])))
+        while last >= 0 and payments.node[last] == h:
+            j = payments.acquisition[last]
+            amount = int(min(payments.amount[last] * flow_scale, float(lam.p * problem.cost[j])))
             _join(vertices, tree, size, int(h), int(n + j), amount)
+            last -= 1
         above = problem.parent[h]
         if above >= 0:
             supply[above] += supply[h]

@@ -46,10 +46,11 @@ def minimum_cut(instance: PruningInstance, lam: Lambda, start: DualFlow | None =
         reduced.parent, reduced.gain, reduced.split_cost, reduced.indptr, reduced.indices, reduced.cost
     )
     if start is not None:
-        if (start.up.size, start.triple.size) != (instance.n_internal, instance.n_triples):
+        least, largest = int(start.used.min(initial=0)), int(start.used.max(initial=-1))
+        if start.up.size != instance.n_internal or least < 0 or largest >= instance.n_triples:
             raise ValueError(
-                f"start: expected a flow over {instance.n_internal} internal nodes and {instance.n_triples} triples, "
-                f"got {start.up.size} and {start.triple.size}"
+                f"start: expected a flow over {instance.n_internal} internal nodes and triples "
+                f"0..{instance.n_triples - 1}, got one over {start.up.size} nodes and triples {least}..{largest}"
             )
         given = reduce_flow(instance, reduced, start)
         plant(network.problem, network.trees, *given, lam, lam.q / start.q)

@@ -64,7 +64,7 @@ def losses(instance: PruningInstance, flow: DualFlow) -> Losses:
     unsent = np.where(gains, q * instance.gain - flow.gain, 0)
     own = np.where(gains, 0, -q * instance.gain - flow.gain) + p * instance.split_cost - flow.split
     room = p * instance.acquisition_cost
-    np.subtract.at(room, instance.indices, flow.triple)
+    np.subtract.at(room, instance.indices[flow.used], flow.triple)
     np.add.at(own, instance.triple_node, room[instance.indices])
     accumulate_to_descendants(instance.parent, own)
     optimum = q * instance.integer_error(instance.roots_only) - exact_sum(unsent)

@@ -300,5 +300,6 @@ def _dual_flow(instance: PruningInstance, p: int, q: int, residual: nx.DiGraph) 
     ]
     if max([p, q, *gain_flow, *split, *up, *triple]) >= 2**63:
         return None
-    arrays = {"triple": triple, "up": up, "gain": gain_flow, "split": split}
+    used = np.flatnonzero(triple).tolist()
+    arrays = {"used": used, "triple": [triple[x] for x in used], "up": up, "gain": gain_flow, "split": split}
     return DualFlow(p=p, q=q, **{name: np.array(values, dtype=np.int64) for name, values in arrays.items()})

@@ -1,6 +1,6 @@
 r"""The container of certificate files: a sealed ZIP archive of a JSON header and arrays.
 
-Format, version 2
+Format, version 3
 -----------------
 A ZIP archive without comment, its members stored without compression, each name once. All of them together are no
 larger than the file, so that reading takes no more memory than the file has bytes.
@@ -14,7 +14,7 @@ larger than the file, so that reading takes no more memory than the file has byt
     key                meaning
     ================== ===========================================================================
     format             which kind of certificate: see `pruning_file`, `path_file`
-    version            2
+    version            3
     instance_sha256    SHA-256 of the instance as `PruningInstance.fingerprint` defines it
     content_sha256     SHA-256 over the other header entries and all arrays, see `_content_digest`
     error_unit         value of one integer error
@@ -26,7 +26,7 @@ larger than the file, so that reading takes no more memory than the file has byt
     The stored arrays of `PruningInstance` without the routing: tree_offsets, node_parent, errors, indptr, indices,
     acquisition_unit, acquisition_example, acquisition_cost, split_cost.
 ``flow/NAME.npy``
-    int64: triple, up, gain, split, see `ipforest.results.DualFlow` and `ipforest.path.PathFlow`.
+    int64: used, triple, up, gain, split, see `ipforest.results.DualFlow` and `ipforest.path.PathFlow`.
 
 All arrays are one-dimensional NumPy files, version 1.0, of little-endian int64, int32 or bool. Whoever writes such a
 file can seal anything: the digest finds damage, the checkers find lies. Nothing here imports a solver, numba or
@@ -55,8 +55,8 @@ from proofs.certificates.records import INSTANCE_DTYPES, InstanceRecord
 if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
 
-VERSION = 2
-FLOW_ARRAYS = ("triple", "up", "gain", "split")
+VERSION = 3
+FLOW_ARRAYS = ("used", "triple", "up", "gain", "split")
 LARGEST_HEADER = 1 << 16
 LARGEST_DIRECTORY = 1 << 14
 LONGEST_TEXT = 2001

@@ -176,7 +176,7 @@ def _flow_fault(nodes: InternalNodes, instance: Instance, flow: Flow) -> str | N
     over = flow.split > scaled(instance.split_cost, flow.p)
     if over.any():
         return f"flow.split exceeds p * split_cost at node {nodes.number[over][0]}"
-    inflow = sum_at(instance.indices, flow.triple, instance.acquisition_cost.size)
+    inflow = sum_at(instance.indices[flow.used], flow.triple, instance.acquisition_cost.size)
     over = inflow > scaled(instance.acquisition_cost, flow.p)
     if over.any():
         return f"the flow into acquisition {int(np.argmax(over))} exceeds p * its cost"
@@ -185,8 +185,11 @@ def _flow_fault(nodes: InternalNodes, instance: Instance, flow: Flow) -> str | N
 
 def sign_fault(nodes: InternalNodes, instance: Instance, flow: Flow | PathFlow) -> str | None:
     """Name an array of the flow of the wrong kind or length, or with a negative entry; return None if all are right."""
+    fault = used_fault(instance, flow.used)
+    if fault:
+        return fault
     n_internal = nodes.parent.size
-    sizes = {"triple": instance.indices.size, "up": n_internal, "gain": n_internal, "split": n_internal}
+    sizes = {"triple": flow.used.size, "up": n_internal, "gain": n_internal, "split": n_internal}
     for name, size in sizes.items():
         values: NDArray[np.int64] = getattr(flow, name)
         fault = array_fault(f"flow.{name}", values, np.int64, size)
@@ -195,6 +198,24 @@ def sign_fault(nodes: InternalNodes, instance: Instance, flow: Flow | PathFlow) 
         if (values < 0).any():
             return f"flow.{name} is negative at position {int(np.argmax(values < 0))}"
     return None
+
+
+def used_fault(instance: Instance, used: NDArray[np.int64]) -> str | None:
+    """Describe how the triples of a flow differ from ascending ones of the instance; return None if they do not."""
+    fault = array_fault("flow.used", used, np.int64)
+    if fault:
+        return fault
+    if (used[1:] <= used[:-1]).any():
+        return f"flow.used does not ascend at position {int(np.argmax(used[1:] <= used[:-1])) + 1}"
+    outside = (used < 0) | (used >= instance.indices.size)
+    if outside.any():
+        return f"flow.used: expected triples 0..{instance.indices.size - 1}, got {used[outside][0]}"
+    return None
+
+
+def used_rows(instance: Instance, flow: Flow | PathFlow) -> NDArray[np.int64]:
+    """Return where the row of each node begins among the triples that the flow uses, and where the last one ends."""
+    return np.searchsorted(flow.used, instance.indptr)
 
 
 def conservation_fault(
@@ -210,7 +231,7 @@ def conservation_fault(
     from_source = np.where(nodes.gain > 0, flow.gain, 0)
     from_children = sum_at(nodes.parent[has_parent], flow.up[has_parent], nodes.parent.size)
     entering = add(from_source, from_children)
-    leaving = add(sum_rows(instance.indptr, flow.triple), flow.up, flow.split, flow.gain - from_source)
+    leaving = add(sum_rows(used_rows(instance, flow), flow.triple), flow.up, flow.split, flow.gain - from_source)
     wrong = entering != leaving
     if wrong.any():
         node = int(np.argmax(wrong))

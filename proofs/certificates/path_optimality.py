@@ -35,7 +35,7 @@ from proofs.certificates.exact_arrays import (
     total,
 )
 from proofs.certificates.instance import InternalNodes, instance_fault
-from proofs.certificates.optimality import conservation_fault, sign_fault
+from proofs.certificates.optimality import conservation_fault, sign_fault, used_rows
 from proofs.verdict import Verdict, accept, refuse
 
 if TYPE_CHECKING:
@@ -71,11 +71,10 @@ def verify_path(instance: Instance, path: AnyPath) -> Verdict:
         return refuse("the path and its flow put nodes into different pieces")
     piece = flow.node_breakpoint
     owner = np.full(instance.acquisition_cost.size, -1, dtype=np.int32)
-    triple_piece = np.repeat(piece, np.diff(instance.indptr))
-    np.maximum.at(owner, instance.indices, triple_piece)
+    np.maximum.at(owner, instance.indices, np.repeat(piece, np.diff(instance.indptr)))
     fault = (
         sign_fault(nodes, instance, flow)
-        or _crossing_fault(nodes, instance, flow, piece, owner, triple_piece)
+        or _crossing_fault(nodes, instance, flow, piece, owner)
         or conservation_fault(nodes, instance, flow)
         or _saturation_fault(nodes, instance, flow, piece, owner)
         or _curve_fault(nodes, instance, path, piece, owner)
@@ -127,14 +126,13 @@ def _crossing_fault(
     flow: PathFlow,
     piece: NDArray[np.int32],
     owner: NDArray[np.int32],
-    triple_piece: NDArray[np.int32],
 ) -> str | None:
     """Name an arc that carries flow out of its piece; return None if there is none."""
     crossing = (nodes.parent >= 0) & (flow.up > 0) & (piece != piece[nodes.parent])
     if crossing.any():
         return f"flow.up leaves the piece of node {nodes.number[crossing][0]}"
-    used = flow.triple > 0
-    if (owner[instance.indices[used]] != triple_piece[used]).any():
+    payer = np.repeat(piece, np.diff(used_rows(instance, flow)))
+    if ((flow.triple > 0) & (owner[instance.indices[flow.used]] != payer)).any():
         return "a triple carries flow out of its piece"
     return None
 
@@ -164,7 +162,7 @@ def _saturation_fault(
     wrong = flow.split != scaled_by_group(instance.split_cost, prices, piece)
     if wrong.any():
         return f"the split arc of node {nodes.number[wrong][0]} is not saturated at its breakpoint"
-    inflow = sum_at(instance.indices, flow.triple, owner.size)
+    inflow = sum_at(instance.indices[flow.used], flow.triple, owner.size)
     wrong = inflow != scaled_by_group(instance.acquisition_cost, prices, owner)
     if wrong.any():
         return f"acquisition {int(np.argmax(wrong))} is not saturated at its breakpoint"

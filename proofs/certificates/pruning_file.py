@@ -135,7 +135,7 @@ def read_certificate(path: str | Path) -> OptimalityCertificate | path_file.Path
     Raises
     ------
     CertificateFileError
-        If the file is no complete certificate of version 2.
+        If the file is no complete certificate of version 3.
     FileNotFoundError
         If there is no such file.
     """

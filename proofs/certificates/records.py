@@ -73,6 +73,7 @@ class FlowRecord:
 
     p: int
     q: int
+    used: NDArray[np.int64]
     triple: NDArray[np.int64]
     up: NDArray[np.int64]
     gain: NDArray[np.int64]
@@ -86,6 +87,7 @@ class PathFlowRecord:
     p: tuple[int, ...]
     q: tuple[int, ...]
     node_breakpoint: NDArray[np.int32]
+    used: NDArray[np.int64]
     triple: NDArray[np.int64]
     up: NDArray[np.int64]
     gain: NDArray[np.int64]

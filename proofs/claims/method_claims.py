@@ -158,7 +158,7 @@ def multipliers_close_the_gap(rng: np.random.Generator) -> tuple[Ruling, str]:
         p, q = result.flow.p, result.flow.q
         optimum = result.objective * q / instance.error_unit
         drawn = [Fraction(int(rng.integers(0, 5)) * p, 2) for _ in range(instance.n_triples)]
-        for beta, is_optimal in ((drawn, False), (_flow_multipliers(result.flow), True)):
+        for beta, is_optimal in ((drawn, False), (_flow_multipliers(instance, result.flow), True)):
             bound = _lagrangian_bound(instance, p, q, beta)
             if bound > optimum or (is_optimal and bound != optimum):
                 return Ruling.FALSE, f"the bound is {bound}, the optimum {optimum}"
@@ -169,8 +169,11 @@ def multipliers_close_the_gap(rng: np.random.Generator) -> tuple[Ruling, str]:
     )
 
 
-def _flow_multipliers(flow: DualFlow) -> list[Fraction]:
-    return [Fraction(int(number)) for number in flow.triple]
+def _flow_multipliers(instance: PruningInstance, flow: DualFlow) -> list[Fraction]:
+    multipliers = [Fraction(0)] * instance.n_triples
+    for use, number in zip(flow.used.tolist(), flow.triple.tolist(), strict=True):
+        multipliers[use] = Fraction(number)
+    return multipliers
 
 
 def _lagrangian_bound(instance: PruningInstance, p: int, q: int, beta: list[Fraction]) -> Fraction:

@@ -135,7 +135,7 @@ def test_budget_results_that_contradict_themselves_are_refused(changes, text: st
 
 
 def flow(**changes) -> DualFlow:
-    fields = {"p": 1, "q": 2, "triple": [3, 0], "up": [0, 1, 0], "gain": [2, 1, 0], "split": [0, 0, 0]}
+    fields = {"p": 1, "q": 2, "used": [1, 4], "triple": [3, 0], "up": [0, 1, 0], "gain": [2, 1, 0], "split": [0, 0, 0]}
     return DualFlow(**{**fields, **changes})
 
 
@@ -145,6 +145,8 @@ def test_flows_are_read_only_integers() -> None:
         flow().up[0] = 1
     with pytest.raises(ValueError, match=r"gain: expected shape \(3,\), got \(2,\)"):
         flow(gain=[1, 2])
+    with pytest.raises(ValueError, match=r"triple: expected shape \(2,\), got \(1,\)"):
+        flow(triple=[1])
     with pytest.raises(TypeError, match="split: expected integers, got dtype float64"):
         flow(split=[0.5, 0.0, 0.0])
 
@@ -165,7 +167,7 @@ def test_a_flow_holds_lambda_in_python_integers() -> None:
 
 def test_a_path_flow_holds_lambdas_in_python_integers() -> None:
     empty = np.zeros(0, dtype=np.int64)
-    wide = PathFlow((np.int64(2**62),), np.array([3]), empty, empty, empty, empty, empty)
+    wide = PathFlow((np.int64(2**62),), np.array([3]), *[empty] * 6)
     assert (wide.p[0] * 4, type(wide.q[0])) == (2**64, int)
     with pytest.raises(TypeError, match="q: expected an integer, got '3'"):
-        PathFlow((1,), ("3",), empty, empty, empty, empty, empty)
+        PathFlow((1,), ("3",), *[empty] * 6)

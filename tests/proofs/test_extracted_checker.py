@@ -68,7 +68,7 @@ def changed_pruning(rng, instance, lam, kept, flow, claims):
         kept = kept.copy()
         kept[int(rng.integers(kept.size))] ^= True
     elif kind == 4:
-        flow = bumped_record(rng, flow, ("triple", "up", "gain", "split"))
+        flow = bumped_record(rng, flow, ("used", "triple", "up", "gain", "split"))
     elif kind == 5:
         name = str(rng.choice(["p", "q"]))
         flow = replace(flow, **{name: getattr(flow, name) + int(rng.choice(STEPS))})
@@ -86,7 +86,7 @@ def changed_path(rng, instance, path):
     if kind == 1:
         instance = bumped_record(rng, instance, INSTANCE_ARRAYS)
     elif kind == 2:
-        flow = bumped_record(rng, flow, ("triple", "up", "gain", "split"))
+        flow = bumped_record(rng, flow, ("used", "triple", "up", "gain", "split"))
     elif kind == 3:
         pieces = path.node_breakpoint.copy()
         pieces[int(rng.integers(pieces.size))] = rng.integers(-1, len(flow.p) + 1)

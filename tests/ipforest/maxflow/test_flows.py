@@ -37,6 +37,7 @@ def flow_through(instance, lam, twin_share):
 def test_what_comes_back_is_a_flow_of_the_optimal_value(instance, lam, twin_share):
     flow, _, _ = flow_through(instance, lam, twin_share)
     assert_feasible(instance, flow)
+    assert flow.triple.all()
     assert dual_bound(instance, flow) == brute_force(instance, lam).objective
 
 
@@ -45,12 +46,16 @@ def test_reduced_again_it_is_the_flow_of_the_trees(twin_share):
     instance = synthetic_instance(12, 40, 6, n_training=200, max_price=3, seed=0)
     flow, reduced, network = flow_through(instance, Fraction(1, 500), twin_share)
     assert (reduced.cost.size < instance.n_acquisitions) == (twin_share > 1)
-    triple, up = reduce_flow(instance, reduced, flow)
+    payments, up = reduce_flow(instance, reduced, flow)
     vertices, n = network.trees.vertices, reduced.gain.size
     node = np.repeat(np.arange(n), np.diff(reduced.indptr))
     paid_from_above = np.where(vertices["above"][n + reduced.indices] == node, vertices["flow"][n + reduced.indices], 0)
     paid_from_below = np.where(vertices["above"][node] == n + reduced.indices, vertices["flow"][node], 0)
     assert paid_from_above.any()
     assert paid_from_below.any()
-    assert np.array_equal(triple, paid_from_above + paid_from_below)
+    paid = paid_from_above + paid_from_below
+    used = np.lexsort((reduced.indices, node))[np.flatnonzero(paid[np.lexsort((reduced.indices, node))])]
+    assert np.array_equal(payments.node, node[used])
+    assert np.array_equal(payments.acquisition, reduced.indices[used])
+    assert np.array_equal(payments.amount, paid[used])
     assert np.array_equal(up, network.flow.up)

@@ -70,8 +70,8 @@ def test_rewriting_the_rows_or_not_gives_the_same_answer(instance, lam, twin_sha
     result = solve(instance, lam)
     assert result.objective == result.bound == brute_force(instance, lam).objective
     assert_feasible(instance, result.flow)
-    triple, up = reduce_flow(instance, reduced, result.flow)
-    assert triple.sum() == result.flow.triple.sum()
+    payments, up = reduce_flow(instance, reduced, result.flow)
+    assert payments.amount.sum() == result.flow.triple.sum()
     assert up.size == reduced.parent.size
 
 

@@ -11,7 +11,7 @@ from strategies import instances, lambdas
 
 from ipforest import solve
 from ipforest.experiments.synthetic import synthetic_instance
-from ipforest.maxflow.network import KEPT, STOP, Lambda
+from ipforest.maxflow.network import KEPT, STOP, Lambda, Payments
 from ipforest.maxflow.pseudoflow import (
     fill_rows,
     load_trees,
@@ -105,7 +105,8 @@ def random_flow(instance, lam, seed, share=0.4):
     up = np.where(
         instance.parent >= 0, generator.integers(0, lam.q * np.abs(instance.gain).sum() + 1, instance.parent.size), 0
     )
-    return triple, up
+    used = np.flatnonzero(triple)
+    return Payments(instance.triple_node[used], instance.indices[used], triple[used]), up
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -113,8 +114,7 @@ def test_what_is_planted_is_a_forest_of_what_could_flow_and_ends_at_the_same_cut
     instance = synthetic_instance(4, 60, 8, max_price=1 + 9 * (seed % 2), seed=seed)
     lam = Lambda(int(instance.gain.sum()), int(instance.acquisition_cost.sum()))
     network = network_of(instance)
-    triple, up = random_flow(instance, lam, seed)
-    plant(network.problem, network.trees, triple, up, lam, 1.0)
+    plant(network.problem, network.trees, *random_flow(instance, lam, seed), lam, 1.0)
     vertices, n = network.trees.vertices, instance.n_internal
     assert_is_forest(vertices)
     assert np.count_nonzero(vertices["above"] >= 0) > n / 2

@@ -35,8 +35,13 @@ def test_a_start_from_any_other_lambda_changes_nothing_but_the_work(instance, la
 
 
 def test_a_start_of_another_size_is_refused():
-    with pytest.raises(ValueError, match="start: expected a flow over 4 internal nodes and 8 triples, got 3 and 6"):
+    expected = r"start: expected a flow over 4 internal nodes and triples 0\.\.7, got one over "
+    with pytest.raises(ValueError, match=expected + r"3 nodes and triples 0\.\.4"):
         solve(chain(4), 1, start=solve(chain(3), 1).flow)
+    flow = solve(chain(4), 1).flow
+    for used in (np.append(flow.used[:-1], 8), np.append(-1, flow.used[1:])):
+        with pytest.raises(ValueError, match=expected + rf"4 nodes and triples {min(used[0], 0)}\.\.{used[-1]}"):
+            solve(chain(4), 1, start=replace(flow, used=used))
 
 
 def chain(n_trees: int) -> PruningInstance:

@@ -76,8 +76,9 @@ def make(
 def flow(
     triple: Sequence[int], up: Sequence[int], gain: Sequence[int], split: Sequence[int], p: int = 1, q: int = 1
 ) -> FlowRecord:
-    """Write a flow down."""
-    return FlowRecord(p, q, *(np.array(values, dtype=np.int64) for values in (triple, up, gain, split)))
+    """Write a flow down, with an amount for every triple."""
+    arrays = (np.array(values, dtype=np.int64) for values in (range(len(triple)), triple, up, gain, split))
+    return FlowRecord(p, q, *arrays)
 
 
 def kept(*values: int) -> np.ndarray:
@@ -125,7 +126,7 @@ def path(
 ) -> PathRecord:
     """Write a path down, with the errors and costs that its pieces have."""
     piece = np.array(pieces, dtype=np.int32)
-    arrays = (np.array(values, dtype=np.int64) for values in (triple, up, gain, split))
+    arrays = (np.array(values, dtype=np.int64) for values in (range(len(triple)), triple, up, gain, split))
     unit = instance.error_unit / instance.cost_unit
     curve = [evaluate(instance, piece >= number) for number in range(len(p) + 1)]
     return PathRecord(

@@ -245,8 +245,8 @@ def test_headers_are_flat_and_exact(tmp_path, text, expected):
     [
         ({"format": "something else"}, "not an ipforest certificate"),
         ({"format": "ipforest shopping list"}, "'ipforest shopping list' is no kind of certificate known here"),
-        ({"version": 1}, "version 1, this checker knows 2"),
-        ({"version": "2"}, "version '2', this checker knows 2"),
+        ({"version": 1}, "version 1, this checker knows 3"),
+        ({"version": "2"}, "version '2', this checker knows 3"),
         ({"extra": 1}, "header entries ['extra'] missing or unknown"),
         ({"lam": 1}, "lam: expected str, got int"),
         ({"n_units": "2"}, "n_units: expected int, got str"),
@@ -405,7 +405,7 @@ def test_the_format_is_what_is_documented(pruning_certificate, path_certificate)
     with zipfile.ZipFile(pruning_certificate) as archive:
         assert all(member.compress_type == zipfile.ZIP_STORED for member in archive.infolist())
         assert {f"flow/{name}.npy" for name in FLOW_ARRAYS} < set(archive.namelist())
-        assert json.loads(archive.read("header.json"))["version"] == 2
+        assert json.loads(archive.read("header.json"))["version"] == 3
     with np.load(path_certificate) as arrays:
         assert arrays["p"].tolist() == [1, 5]
         assert arrays["node_breakpoint"].dtype == np.int32

@@ -199,6 +199,26 @@ MALFORMED_PRUNINGS = {
         PruningClaim(STANDARD, FIRST, replace(STANDARD_FLOW, triple=np.array([3.0, 1.0]))),
         "flow.triple: expected a one-dimensional int64 array, got ndarray of float64",
     ),
+    "triples of another type": (
+        PruningClaim(STANDARD, FIRST, replace(STANDARD_FLOW, used=np.array([0, 1], dtype=np.int32))),
+        "flow.used: expected a one-dimensional int64 array, got ndarray of int32",
+    ),
+    "triples that fall": (
+        PruningClaim(STANDARD, FIRST, replace(STANDARD_FLOW, used=np.array([1, 0]), triple=np.array([1, 3]))),
+        "flow.used does not ascend at position 1",
+    ),
+    "a triple twice": (
+        PruningClaim(STANDARD, FIRST, replace(STANDARD_FLOW, used=np.array([0, 0, 1]), triple=np.array([1, 2, 1]))),
+        "flow.used does not ascend at position 1",
+    ),
+    "a triple that does not exist": (
+        PruningClaim(STANDARD, FIRST, replace(STANDARD_FLOW, used=np.array([0, 1, 2]), triple=np.array([3, 1, 0]))),
+        "flow.used: expected triples 0..1, got 2",
+    ),
+    "a triple before the first": (
+        PruningClaim(STANDARD, FIRST, replace(STANDARD_FLOW, used=np.array([-1, 0, 1]), triple=np.array([0, 3, 1]))),
+        "flow.used: expected triples 0..1, got -1",
+    ),
     "a flow of another length": (
         PruningClaim(STANDARD, FIRST, replace(STANDARD_FLOW, triple=np.array([3, 1, 0]))),
         "flow.triple: expected 2 entries, got 3",

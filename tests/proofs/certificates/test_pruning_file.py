@@ -140,7 +140,15 @@ def test_forgeries_are_refused_even_when_sealed_anew(tmp_path):
         assert not verdict, what
         assert verdict.reason
         seen.add(what)
-    assert {"lam", "p", "instance_sha256", "instance/node_parent", "instance/indices", "flow/triple", "flow/up"} <= seen
+    assert {
+        "lam",
+        "p",
+        "instance_sha256",
+        "instance/node_parent",
+        "instance/indices",
+        "flow/used",
+        "flow/triple",
+    } <= seen
 
 
 def test_a_forged_instance_with_a_new_hash_is_refused_unless_the_claim_is_true_of_it(tmp_path):
