@@ -43,18 +43,20 @@ class Shares(NamedTuple):
     ----------
     group : int32 (n_acquisitions,)
         Reduced acquisition of each member, `FREE` for cost zero.
-    payer : int32 (n_acquisitions,)
-        The node above the reduced acquisition of each member.
-    begin, end : int64 (n_acquisitions,)
-        Interval of each member.
+    cost, begin : int64 (n_acquisitions,)
+        Where the interval of each member begins; it is as long as its cost times the price of its group.
+    price : int64 (m,)
+    payer : int32 (m,)
+        The node above each reduced acquisition.
     paid_from : int64 (n,)
         Where the interval of each node begins that is below an acquisition.
     """
 
     group: Array
-    payer: Array
+    cost: Array
     begin: Array
-    end: Array
+    price: Array
+    payer: Array
     paid_from: Array
 
 
@@ -107,8 +109,7 @@ def restore_flow(
     split[reduced.first] = split_flow
     sent = NodeFlow(q, flow.excess, own_flow - split_flow, flow.up)
     _unmerge(instance.parent, instance.gain, reduced.node, reduced.first, sent, gain, up)
-    room = instance.acquisition_cost * np.append(price, 0)[reduced.acquisition]
-    shares = _share(trees, reduced.acquisition, room)
+    shares = _share(trees, reduced.acquisition, instance.acquisition_cost, price)
     rows, most = rows_of(instance), min(instance.n_triples, instance.n_acquisitions + reduced.first.size)
 
     def pay(some: slice) -> tuple[Array, Array]:
@@ -138,26 +139,24 @@ def _write_node_flow(problem: Problem, trees: Trees, flow: Flow, nodes: Array) -
 
 
 @njit
-def _share(trees: Trees, group: Array, room: Array) -> Shares:
+def _share(trees: Trees, group: Array, cost: Array, price: Array) -> Shares:
     vertices, n = trees.vertices, trees.next_triple.size
-    begin, end = np.empty(group.size, np.int64), np.empty(group.size, np.int64)
-    payer, paid_from = np.full(group.size, NO_VERTEX, np.int32), np.zeros(n, np.int64)
-    laid_out = np.zeros(vertices.size - n, np.int64)
+    begin, paid_from = np.empty(group.size, np.int64), np.zeros(n, np.int64)
+    payer, laid_out = np.empty(price.size, np.int32), np.zeros(price.size, np.int64)
     for j in range(group.size):
         g = group[j]
         if g != FREE:
             begin[j] = laid_out[g]
-            laid_out[g] += room[j]
-            end[j] = laid_out[g]
-            payer[j] = vertices[n + g].above
-    for g in range(laid_out.size):
+            laid_out[g] += cost[j] * price[g]
+    for g in range(price.size):
+        payer[g] = vertices[n + g].above
         laid_out[g] = vertices[n + g].flow
     for r in range(n):
         g = vertices[r].above - n
         if g >= 0:
             paid_from[r] = laid_out[g]
             laid_out[g] += vertices[r].flow
-    return Shares(group, payer, begin, end, paid_from)
+    return Shares(group, cost, begin, price, payer, paid_from)
 
 
 @njit
@@ -171,17 +170,18 @@ def _pay_rows(
     """
     indptr, indices = rows
     vertices, n = trees.vertices, first.size
-    group, payer, begin, end, paid_from = shares
+    group, cost, begin, price, payer, paid_from = shares
     n_used = 0
     for r in range(start, stop):
-        target = vertices[r].above - n if vertices[r].above >= n else group.size
+        target = vertices[r].above - n
         for x in range(indptr[first[r]], indptr[first[r] + 1]):
             j = indices[x]
-            amount = 0
-            if payer[j] == r:
-                amount = min(vertices[n + group[j]].flow, end[j]) - begin[j]
-            elif group[j] == target:
-                amount = min(paid_from[r] + vertices[r].flow, end[j]) - max(paid_from[r], begin[j])
+            g = group[j]
+            if g == FREE or (payer[g] != r and g != target):
+                continue
+            paid = paid_from[r] if g == target else 0
+            amount = min(paid + vertices[r if g == target else n + g].flow, begin[j] + cost[j] * price[g])
+            amount -= max(paid, begin[j])
             if amount > 0:
                 used[n_used], triple[n_used] = x, amount
                 n_used += 1

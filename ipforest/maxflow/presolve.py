@@ -14,6 +14,7 @@ Three reductions, none of which changes an optimum at any lambda > 0, nor the sm
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -153,7 +154,7 @@ def _signatures(instance: PruningInstance) -> Array:
         _sign(rows, some.start, some.stop, keys, signature)
         return signature
 
-    return functools.reduce(np.add, run_in_slices(sign, instance.n_internal, instance.n_triples))
+    return functools.reduce(operator.iadd, run_in_slices(sign, instance.n_internal, instance.n_triples))
 
 
 def _random_keys(size: int) -> Array:

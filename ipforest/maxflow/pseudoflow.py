@@ -186,10 +186,10 @@ def load_trees(problem: Problem, trees: Trees, part: Part, lam: Lambda, flow_sca
         else:
             _rescale(parent, vertices, imbalance, v, flow_scale)
     for i in range(nodes.size):
-        if vertices[nodes[i]].above < 0:
+        if vertices[nodes[i]].above < 0 and vertices[nodes[i]].first_child >= 0:
             _hand_to_root(parent, vertices, imbalance, nodes[i])
     for i in range(acquisitions.size):
-        if vertices[n + acquisitions[i]].above < 0:
+        if vertices[n + acquisitions[i]].above < 0 and vertices[n + acquisitions[i]].first_child >= 0:
             _hand_to_root(parent, vertices, imbalance, n + acquisitions[i])
 
 
