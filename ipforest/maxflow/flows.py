@@ -10,7 +10,6 @@ from ipforest._arrays import Array
 from ipforest._numba import njit, run_in_slices
 from ipforest.maxflow.network import Flow, Network, Payments, Problem, Trees
 from ipforest.maxflow.presolve import FREE, ReducedProblem, Rows, rows_of
-from ipforest.maxflow.pseudoflow import NO_VERTEX
 
 if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
