@@ -161,7 +161,8 @@ def _rescale(parent: Array, vertices: Array, imbalance: Array, v: int, flow_scal
 def load_trees(problem: Problem, trees: Trees, part: Part, lam: Lambda, flow_scale: float) -> None:
     """Set supplies and capacities for lambda, scale the flow, and hand what does not fit to the roots.
 
-    Lists of children are made anew. Whoever pays for an acquisition without children pays all that it costs now.
+    Lists of children are made anew, ascending, as rows lie in memory. Whoever pays for an acquisition without children
+    pays all that it costs now.
     """
     parent, gain, split_cost, cost = problem.parent, problem.gain, problem.split_cost, problem.cost
     vertices, imbalance, next_triple = trees.vertices, trees.imbalance, trees.next_triple
@@ -177,9 +178,9 @@ def load_trees(problem: Problem, trees: Trees, part: Part, lam: Lambda, flow_sca
         imbalance[v] = -lam.p * cost[v - n]
         vertices[v].first_child = NO_VERTEX
         trees.guide[v - n] = v
-    for i in range(nodes.size):
+    for i in range(nodes.size - 1, -1, -1):
         _rescale(parent, vertices, imbalance, nodes[i], flow_scale)
-    for i in range(acquisitions.size):
+    for i in range(acquisitions.size - 1, -1, -1):
         v = n + acquisitions[i]
         if vertices[v].above >= 0 and vertices[v].first_child < 0:
             _pay(trees, n, v, vertices[v].above, -imbalance[v])
