@@ -31,6 +31,7 @@ TWIN_SHARE_OF_ONE_CUT, TWIN_SHARE_OF_PATHS = 2, 16
 """Twins are merged when at least one acquisition in so many disappears by it; a path visits the rows more often."""
 ALWAYS_KEPT = -1
 FREE = -1
+ALONE = -1
 LAST_ROW, N_ROWS, N_MET = 0, 1, 2
 """Columns of the counts of `_write_rows`."""
 
@@ -172,21 +173,25 @@ def _merge_rows(rows: Rows, number: Array, n_numbers: int) -> tuple[Array, int, 
     indices : ndarray of int32
         The rows one after another.
     """
-    size = np.bincount(number[number != FREE], minlength=n_numbers)
+    size = _count_members(number, n_numbers)
+    shared = np.flatnonzero(size > 1)
+    place = np.full(n_numbers, ALONE, dtype=np.int32)
+    place[shared] = np.arange(shared.size)
     row_size = np.zeros(rows.indptr.size - 1, dtype=np.int64)
     written = np.empty(rows.indices.size, dtype=np.int32)
 
     def write(some: slice) -> tuple[slice, Array]:
-        counts = np.zeros((n_numbers, 3), dtype=np.int32)
-        end = _write_rows(rows, some.start, some.stop, number, row_size, written, counts)
+        counts = np.zeros((shared.size, 3), dtype=np.int32)
+        end = _write_rows(rows, some.start, some.stop, number, place, row_size, written, counts)
         return slice(int(rows.indptr[some.start]), end), counts[:, N_ROWS:]
 
     segments, counts = zip(*run_in_slices(write, row_size.size, rows.indices.size), strict=True)
     indices = _closed_up(written, segments)
     n_rows, n_met = functools.reduce(np.add, counts).T
-    alone = np.append(n_met != size * n_rows, False)[number]
-    if not alone.any():
+    differ = shared[n_met != size[shared] * n_rows]
+    if differ.size == 0:
         return number, n_numbers, row_size, indices
+    alone = np.isin(number, differ)
     apart = number.astype(np.int64)
     apart[alone] = n_numbers + np.arange(np.count_nonzero(alone))
     distinct, inverse = np.unique(apart[apart != FREE], return_inverse=True)
@@ -243,27 +248,42 @@ def _number_signatures(signature: Array, costly: Array, number: Array) -> int:
 
 
 @njit
+def _count_members(number: Array, n_numbers: int) -> Array:
+    size = np.zeros(n_numbers, np.int32)
+    for j in range(number.size):
+        if number[j] != FREE:
+            size[number[j]] += 1
+    return size
+
+
+@njit
 def _write_rows(
-    rows: Rows, start: int, stop: int, number: Array, row_size: Array, written: Array, counts: Array
+    rows: Rows, start: int, stop: int, number: Array, place: Array, row_size: Array, written: Array, counts: Array
 ) -> int:
     """Write the numbers in some rows, each once in a row; count how many members and how many rows each number has.
 
-    ``counts``, zeros of shape (n_numbers, 3), has columns for the last row plus one, for rows and for members. Rows are
-    written one after another from where the first one begins; where they end is returned.
+    Numbers that several acquisitions share have a place in ``counts``, zeros with columns for the last row plus one,
+    for rows and for members. Rows are written one after another from where the first one begins; where they end is
+    returned.
     """
     indptr, indices = rows
     at = int(indptr[start])
     for h in range(start, stop):
+        begin = at
         for x in range(indptr[h], indptr[h + 1]):
             g = number[indices[x]]
-            if g >= 0:
-                counts[g, N_MET] += 1
-                if counts[g, LAST_ROW] != h + 1:
-                    counts[g, LAST_ROW] = h + 1
-                    counts[g, N_ROWS] += 1
-                    written[at] = g
-                    at += 1
-                    row_size[h] += 1
+            if g == FREE:
+                continue
+            k = place[g]
+            if k != ALONE:
+                counts[k, N_MET] += 1
+                if counts[k, LAST_ROW] == h + 1:
+                    continue
+                counts[k, LAST_ROW] = h + 1
+                counts[k, N_ROWS] += 1
+            written[at] = g
+            at += 1
+        row_size[h] = at - begin
     return at
 
 
