@@ -20,8 +20,8 @@ children.
    that finds nothing is lifted by one label. When no vertex has the label below, no strong tree reaches a weak one.
    Most acquisitions hang below a node and have nothing below them, nor a row to search: they share the node's label and
    stay out of its list of children as long as this lasts.
-3. `return_imbalances` sends what excess is left back to the supplies that it came from, and deficits to the capacities.
-   Then the flow is maximum, and `mark_kept` finds the smallest source side.
+3. `return_excess` sends what excess is left back to the supplies that it came from, and `mark_kept` finds the smallest
+   source side. `return_deficits` sends deficits back to the capacities. Then the flow is maximum.
 
 Vertex ``h`` is node ``h``, vertex ``n + j`` acquisition ``j``.
 
@@ -409,11 +409,13 @@ def merge_trees(
                 label = min(label, _send_excess(parent, trees, root, roots, count))
             else:
                 _note_root(vertices, roots, root, labels[root])
-    for i in range(acquisitions.size):
-        v = n + acquisitions[i]
-        if guide[v - n] != v:
-            _link(vertices, v, vertices[v].above)
     return n_mergers, is_whole
+
+
+@inlined
+def _is_overdrawn(problem: Problem, imbalance: Array, h: int, lam: Lambda) -> bool:
+    """Return whether a node has a greater deficit than its own arcs to the sink have capacity."""
+    return bool(imbalance[h] < min(lam.q * problem.gain[h] - lam.p * problem.split_cost[h], 0))
 
 
 @inlined
@@ -444,20 +446,43 @@ def _return_from(problem: Problem, vertices: Array, imbalance: Array, root: int,
 
 
 @uncounted_njit
-def return_imbalances(problem: Problem, trees: Trees, part: Part, lam: Lambda) -> None:
-    """Turn the pseudoflow into a maximum flow.
+def return_excess(problem: Problem, trees: Trees, part: Part, lam: Lambda) -> None:
+    """Send excess back to the supplies that it came from.
 
-    After it the imbalance of a node is what its arc from the source does not carry, or, if negative, what its arcs to
-    the sink can still take; that of an acquisition is what it can still take, negative.
+    After it the imbalance of a node of a strong tree is what its arc from the source does not carry, or, if negative,
+    what its arcs to the sink can still take.
     """
     vertices, imbalance, n = trees.vertices, trees.imbalance, problem.parent.size
     nodes, acquisitions = part
     for i in range(nodes.size):
-        if vertices[nodes[i]].above < 0:
+        if vertices[nodes[i]].above < 0 and imbalance[nodes[i]] > 0:
             _return_from(problem, vertices, imbalance, nodes[i], lam)
     for i in range(acquisitions.size):
-        if vertices[n + acquisitions[i]].above < 0:
+        if vertices[n + acquisitions[i]].above < 0 and imbalance[n + acquisitions[i]] > 0:
             _return_from(problem, vertices, imbalance, n + acquisitions[i], lam)
+
+
+@uncounted_njit
+def return_deficits(problem: Problem, trees: Trees, part: Part, lam: Lambda) -> None:
+    """Give up flow to the sink where weak trees have more deficit than capacities that are not used: a flow is left.
+
+    After it the imbalance of any node is as `return_excess` says, and that of an acquisition is what it can still take,
+    negative.
+    """
+    vertices, imbalance, guide, n = trees.vertices, trees.imbalance, trees.guide, problem.parent.size
+    nodes, acquisitions = part
+    first = 0
+    while first < nodes.size and not _is_overdrawn(problem, imbalance, nodes[first], lam):
+        first += 1
+    if first == nodes.size:
+        return
+    for i in range(acquisitions.size):
+        v = n + acquisitions[i]
+        if guide[v - n] != v:
+            _link(vertices, v, vertices[v].above)
+    for i in range(first, nodes.size):
+        if _is_overdrawn(problem, imbalance, nodes[i], lam):
+            _return_from(problem, vertices, imbalance, nodes[i], lam)
 
 
 @inlined
@@ -546,8 +571,9 @@ def cut(network: Network, part: Part, lam: Lambda, flow_scale: float) -> tuple[i
     n_mergers, is_whole = merge_trees(problem, trees, part, network.signals, roots, count)
     n_kept = 0
     if is_whole:
-        return_imbalances(problem, trees, part, lam)
+        return_excess(problem, trees, part, lam)
         n_kept = mark_kept(problem, trees, part, roots)
+        return_deficits(problem, trees, part, lam)
     return n_kept, n_mergers, is_whole
 
 

@@ -19,7 +19,8 @@ from ipforest.maxflow.pseudoflow import (
     maximum_flow,
     merge_trees,
     plant,
-    return_imbalances,
+    return_deficits,
+    return_excess,
 )
 
 
@@ -31,31 +32,44 @@ def scratch(trees):
     return np.zeros(trees.labels.size + 2, dtype=np.int32)
 
 
+NOBODY = np.array([], dtype=np.int64)
+
+
 def followers(trees):
     """Acquisitions without children, which share the label of the node above them."""
     own = np.arange(trees.next_triple.size, trees.vertices.size)
     return own[trees.guide != own]
 
 
-def assert_is_forest(vertices, unlisted=()):
-    """Lists of children and vertices above agree, and whoever goes up comes to a root."""
+def listed(vertices):
+    """Who is in a list of children, each time; vertices above and before agree with the lists."""
+    found = []
     for v, vertex in enumerate(vertices):
         child, before = vertex["first_child"], -1
         while child >= 0:
             assert (vertices[child]["above"], vertices[child]["previous_child"]) == (v, before)
+            found.append(child)
             child, before = vertices[child]["next_child"], child
+    return found
+
+
+def unlisted(trees):
+    """After a cut: all followers, unless there were deficits to return, which need them in the lists."""
+    followed = followers(trees)
+    return NOBODY if np.isin(followed, listed(trees.vertices)).all() else followed
+
+
+def assert_is_forest(vertices, unlisted=NOBODY):
+    """Lists of children and vertices above agree, and whoever goes up comes to a root."""
     above = vertices["above"]
-    in_a_list = above >= 0
-    in_a_list[list(unlisted)] = False
-    listed = np.concatenate([vertices["first_child"], vertices["next_child"][in_a_list]])
-    assert np.array_equal(np.sort(listed[listed >= 0]), np.flatnonzero(in_a_list))
+    assert np.array_equal(np.sort(listed(vertices)), np.setdiff1d(np.flatnonzero(above >= 0), unlisted))
     top = np.arange(above.size)
     for _ in range(above.size):
         top = np.where(above[top] >= 0, above[top], top)
     assert np.all(above[top] < 0)
 
 
-def assert_is_pseudoflow(instance, network, lam, unlisted=()):
+def assert_is_pseudoflow(instance, network, lam, unlisted=NOBODY):
     """Every arc of the forest is one of the problem, carries nothing negative, and imbalances are what is left."""
     vertices, n = network.trees.vertices, instance.n_internal
     assert_is_forest(vertices, unlisted)
@@ -122,7 +136,7 @@ def test_what_is_planted_is_a_forest_of_what_could_flow_and_ends_at_the_same_cut
     maximum_flow(network, network.whole, lam)
     result = solve(instance, lam.p * instance.error_unit / lam.q / instance.cost_unit)
     assert np.array_equal(network.trees.labels[:n] == KEPT, result.pruning.kept)
-    assert_is_pseudoflow(instance, network, lam)
+    assert_is_pseudoflow(instance, network, lam, unlisted(network.trees))
 
 
 @settings(max_examples=100)
@@ -166,7 +180,7 @@ def test_when_mergers_end_trees_are_normalised_and_no_strong_tree_has_an_arc_to_
     roots, count = scratch(trees), scratch(trees)
     _, is_whole = callable_kernel(merge_trees)(problem, trees, part, network.signals, roots, count)
     assert is_whole
-    assert_is_pseudoflow(instance, network, lam)
+    assert_is_pseudoflow(instance, network, lam, followers(trees))
     assert_is_normalised(trees)
     assert_labels_are_bounds(instance, network)
     root = np.arange(trees.vertices.size)
@@ -176,16 +190,17 @@ def test_when_mergers_end_trees_are_normalised_and_no_strong_tree_has_an_arc_to_
     assert not np.any(strong[instance.triple_node] & ~strong[n + instance.indices])
     below = instance.parent >= 0
     assert not np.any(strong[:n][below] & ~strong[instance.parent[below]])
-    callable_kernel(return_imbalances)(problem, trees, part, lam)
-    assert_is_pseudoflow(instance, network, lam)
+    callable_kernel(return_excess)(problem, trees, part, lam)
+    kept = callable_kernel(mark_kept)(problem, trees, part, scratch(trees))
+    assert kept == np.count_nonzero(trees.labels[:n] == KEPT)
+    assert not np.any(strong < (trees.labels == KEPT))
+    callable_kernel(return_deficits)(problem, trees, part, lam)
+    assert_is_pseudoflow(instance, network, lam, unlisted(trees))
     imbalance = trees.imbalance
     own = np.concatenate([lam.q * instance.gain - lam.p * instance.split_cost, -lam.p * instance.acquisition_cost])
     assert np.all(imbalance <= np.maximum(own, 0))
     assert np.all(imbalance >= np.minimum(own, 0))
     assert np.all(np.where(strong, imbalance >= 0, imbalance <= 0))
-    kept = callable_kernel(mark_kept)(problem, trees, part, scratch(trees))
-    assert kept == np.count_nonzero(trees.labels[:n] == KEPT)
-    assert not np.any(strong < (trees.labels == KEPT))
 
 
 def test_a_signal_stops_the_mergers_and_what_they_found_is_a_pseudoflow():
@@ -193,7 +208,7 @@ def test_a_signal_stops_the_mergers_and_what_they_found_is_a_pseudoflow():
     lam, network = Lambda(int(instance.gain.sum()), int(instance.acquisition_cost.sum())), network_of(instance)
     network.signals[STOP] = 1
     maximum_flow(network, network.whole, lam)
-    assert_is_pseudoflow(instance, network, lam)
+    assert_is_pseudoflow(instance, network, lam, followers(network.trees))
     before = network.trees.vertices["flow"].sum()
     network.signals[STOP] = 0
     assert maximum_flow(network, network.whole, lam) > 0
