@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ipforest.results import BudgetResult, PruningResult
 
 LARGE = 2_000_000
-"""Triples from which on a certificate, 40 bytes per triple, is written only when it is asked for."""
+"""Triples from which on a certificate, 8 bytes or more per triple, is written only when it is asked for."""
 
 
 def add(commands: Subparsers) -> None:
@@ -42,7 +42,7 @@ def add(commands: Subparsers) -> None:
     goal.add_argument("--lam", metavar="L", help="lambda: the error rate that a unit of cost is worth")
     add_search_options(command)
     command.add_argument(
-        "--certificate", action="store_true", help="write the certificate of a large problem, too (more than 80 MB)"
+        "--certificate", action="store_true", help="write the certificate of a large problem, too (more than 16 MB)"
     )
     add_out_option(
         command,
