@@ -32,6 +32,7 @@ TWIN_SHARE_OF_ONE_CUT, TWIN_SHARE_OF_PATHS = 2, 16
 ALWAYS_KEPT = -1
 FREE = -1
 ALONE = -1
+"""In place of a place in the counts of `_write_rows`: the number of one acquisition only."""
 LAST_ROW, N_ROWS, N_MET = 0, 1, 2
 """Columns of the counts of `_write_rows`."""
 
@@ -69,11 +70,6 @@ class ReducedProblem:
     node: Array
     acquisition: Array
     first: Array
-
-    @property
-    def rows(self) -> Rows:
-        """Reduced acquisitions of each reduced node."""
-        return Rows(self.indptr, self.indices)
 
 
 def presolve(instance: PruningInstance, twin_share: int = TWIN_SHARE_OF_PATHS) -> ReducedProblem:

@@ -205,8 +205,9 @@ def used_fault(instance: Instance, used: NDArray[np.int64]) -> str | None:
     fault = array_fault("flow.used", used, np.int64)
     if fault:
         return fault
-    if (used[1:] <= used[:-1]).any():
-        return f"flow.used does not ascend at position {int(np.argmax(used[1:] <= used[:-1])) + 1}"
+    falls = used[1:] <= used[:-1]
+    if falls.any():
+        return f"flow.used does not ascend at position {int(np.argmax(falls)) + 1}"
     outside = (used < 0) | (used >= instance.indices.size)
     if outside.any():
         return f"flow.used: expected triples 0..{instance.indices.size - 1}, got {used[outside][0]}"

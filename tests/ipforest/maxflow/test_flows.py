@@ -54,7 +54,8 @@ def test_reduced_again_it_is_the_flow_of_the_trees(twin_share):
     assert paid_from_above.any()
     assert paid_from_below.any()
     paid = paid_from_above + paid_from_below
-    used = np.lexsort((reduced.indices, node))[np.flatnonzero(paid[np.lexsort((reduced.indices, node))])]
+    order = np.lexsort((reduced.indices, node))
+    used = order[paid[order] > 0]
     assert np.array_equal(payments.node, node[used])
     assert np.array_equal(payments.acquisition, reduced.indices[used])
     assert np.array_equal(payments.amount, paid[used])

@@ -148,6 +148,7 @@ def test_forgeries_are_refused_even_when_sealed_anew(tmp_path):
         "instance/indices",
         "flow/used",
         "flow/triple",
+        "flow/up",
     } <= seen
 
 
