@@ -17,13 +17,16 @@ from typing import TypeAlias
 import numpy as np
 
 from ipforest.maxflow.network import MERGERS, STOP, Lambda, Part, build_network
+from ipforest.maxflow.peeling import NOTHING, peel
 from ipforest.maxflow.presolve import ReducedProblem
-from ipforest.maxflow.subproblems import Report, Task, settle_ends, solve
+from ipforest.maxflow.subproblems import Report, Task, halve, settle_ends, solve
 from ipforest.progress import ProgressCallback
 from ipforest.rational import INT64_SAFE
 
 SMALL = 200_000
 """Subproblems of at most so many triples are split to the end in one call."""
+LEAST_REST = 0.9
+"""Peeling is of use where this share of the nodes remains; elsewhere small pieces have the largest breakpoints."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,12 +183,35 @@ class ParametricCut:
         return parts[: report.n_trivial], parts[report.n_trivial :]
 
     def split_once(self, problem: Subproblem) -> Outcome:
-        """Cut a subproblem where it breaks even: with nothing kept, it is one breakpoint."""
-        lam = self.break_even(problem)
-        upper, lower = self.cut_at(problem, lam)
-        if lower is None:
-            raise AssertionError("a subproblem that breaks even is never kept as a whole")
-        return ([replace(lower, resolved=lam)], []) if upper is None else ([], [upper, lower])
+        """Cut the dense part of a subproblem where it breaks even: with nothing kept, that is one breakpoint."""
+        lam, dense = self._dense(problem)
+        halves = halve(self.network, self.part(problem), dense, lam, problem.flow_q)
+        if not halves.is_whole:
+            raise CutStopped(replace(problem, flow_q=lam.q))
+        upper, lower = self._halves(problem, halves.n_kept, halves.n_paid, lam)
+        still_open = [lower] if lower.n_nodes else []
+        return ([replace(upper, resolved=lam)], still_open) if halves.is_single else ([], [upper, *still_open])
+
+    def _dense(self, problem: Subproblem) -> tuple[Lambda, Part]:
+        """Return where to cut a subproblem, and which part: before its first cut, without what is surely dropped."""
+        part, lam = self.part(problem), self.break_even(problem)
+        least = int(LEAST_REST * problem.n_nodes)
+        peeled = NOTHING if problem.flow_q else peel(self.network, part, *self.totals(problem), least)
+        if peeled == NOTHING:
+            return lam, part
+        left = self.network.trees.labels > 0
+        n = self.network.problem.gain.size
+        return peeled, Part(part.nodes[left[part.nodes]], part.acquisitions[left[n + part.acquisitions]])
+
+    def _halves(self, problem: Subproblem, n_kept: int, n_paid: int, lam: Lambda) -> tuple[Subproblem, Subproblem]:
+        """Return the subproblems that a cut at lambda made of one: so many nodes and acquisitions, and the rest."""
+        node, acquisition, at = problem.nodes.start + n_kept, problem.acquisitions.start + n_paid, Fraction(*lam)
+        upper = slice(problem.nodes.start, node), slice(problem.acquisitions.start, acquisition)
+        lower = slice(node, problem.nodes.stop), slice(acquisition, problem.acquisitions.stop)
+        return (
+            Subproblem(*upper, lam.q, max(at, problem.lam_low), problem.lam_high),
+            Subproblem(*lower, lam.q, problem.lam_low, min(at, problem.lam_high)),
+        )
 
     def _solve(self, problem: Subproblem, task: Task) -> tuple[Report, list[Subproblem]]:
         """Run the kernel; return its report, and the trivial cuts and open parts as subproblems."""

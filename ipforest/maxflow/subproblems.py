@@ -69,6 +69,25 @@ class Report(NamedTuple):
     is_whole: bool
 
 
+class Halves(NamedTuple):
+    """What `halve` did.
+
+    Attributes
+    ----------
+    n_kept, n_paid : int
+        Size of the upper half.
+    is_single : bool
+        Whether the upper half is one breakpoint.
+    is_whole : bool
+        False when a signal stopped the cut; then nothing was split.
+    """
+
+    n_kept: int
+    n_paid: int
+    is_single: bool
+    is_whole: bool
+
+
 @inlined
 def _cut_ties(vertices: Array, labels: Array, v: int) -> None:
     """Detach a vertex from one of the other part, lists of children apart; between the parts there is no flow."""
@@ -131,8 +150,19 @@ def split(problem: Problem, trees: Trees, part: Part, lower: Array) -> tuple[int
 
 
 @inlined
+def break_even_at(gain: int, cost: int, positive: int) -> tuple[Lambda, bool]:
+    """Reduce gain / cost of a subproblem to p / q, and tell whether flows at this scale fit 64 bits.
+
+    ``positive`` is the sum of its positive gains.
+    """
+    divisor = gcd(gain, cost)
+    lam = Lambda(gain // divisor, cost // divisor)
+    return lam, 2.0 * max(float(lam.p) * float(cost), float(lam.q) * float(positive)) < SAFE
+
+
+@inlined
 def _break_even(gain: Array, split_cost: Array, cost: Array, part: Part) -> tuple[Lambda, bool]:
-    """Reduce gain / cost of a subproblem to p / q, and tell whether flows at this scale fit 64 bits."""
+    """Find the lambda at which a subproblem breaks even, and tell whether flows at this scale fit 64 bits."""
     nodes, acquisitions = part
     gains, costs, positive = 0, 0, 0
     for i in range(nodes.size):
@@ -141,9 +171,7 @@ def _break_even(gain: Array, split_cost: Array, cost: Array, part: Part) -> tupl
         costs += split_cost[nodes[i]]
     for i in range(acquisitions.size):
         costs += cost[acquisitions[i]]
-    divisor = gcd(gains, costs)
-    lam = Lambda(gains // divisor, costs // divisor)
-    return lam, 2.0 * max(float(lam.p) * float(costs), float(lam.q) * float(positive)) < SAFE
+    return break_even_at(gains, costs, positive)
 
 
 @inlined
@@ -205,6 +233,43 @@ def solve(network: Network, part: Part, task: Task, found: Array) -> Report:
             n_open += 1
             _write(found, size - n_open, (a, a + n_kept), (c, c + n_paid), 0, lam.q)
     return Report(n_trivial, n_open, n_kept, n_mergers, is_whole)
+
+
+@njit
+def halve(network: Network, part: Part, dense: Part, lam: Lambda, flow_q: int) -> Halves:
+    """Cut the dense part of a subproblem where it breaks even; what is kept, if anything, comes first, or all of it.
+
+    Parameters
+    ----------
+    network : Network
+    part : Part
+        Its arrays are ordered in place.
+    dense : Part
+        What `ipforest.maxflow.peeling.peel` left of the part, or the part.
+    lam : Lambda
+        Where the dense part breaks even.
+    flow_q : int
+        As for `Task`.
+
+    Returns
+    -------
+    Halves
+    """
+    problem, trees = network.problem, network.trees
+    labels, n = trees.labels, problem.parent.size
+    scale = float(lam.q) / float(flow_q) if flow_q > 0 else 0.0
+    n_kept, _, is_whole = cut(network, dense, lam, scale)
+    is_single = is_whole and n_kept == 0
+    if not is_whole:
+        return Halves(0, 0, is_single, is_whole)
+    if is_single:
+        for i in range(dense.nodes.size):
+            labels[dense.nodes[i]] = KEPT
+        for i in range(dense.acquisitions.size):
+            labels[n + dense.acquisitions[i]] = KEPT
+    lower = np.empty(max(part.nodes.size, part.acquisitions.size), np.int32)
+    n_kept, n_paid = split(problem, trees, part, lower)
+    return Halves(n_kept, n_paid, is_single, is_whole)
 
 
 @inlined
