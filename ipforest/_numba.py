@@ -82,10 +82,15 @@ def _compiled(function: Callable[..., R], **options: Any) -> Callable[..., R]:
     return cast("Callable[..., R]", dispatcher)
 
 
+def n_threads() -> int:
+    """Return how many threads may work at the same time; ``NUMBA_NUM_THREADS`` says it."""
+    return int(numba.config.NUMBA_NUM_THREADS)
+
+
 def run_in_slices(kernel: Callable[[slice], R], n: int, n_steps: int) -> list[R]:
     """Run a kernel, which releases the GIL, on slices of n things that together are all of them, one per thread.
 
-    numba's own parallel loops would take twice as long to compile. ``NUMBA_NUM_THREADS`` says how many threads.
+    numba's own parallel loops would take twice as long to compile.
 
     Parameters
     ----------
@@ -100,7 +105,7 @@ def run_in_slices(kernel: Callable[[slice], R], n: int, n_steps: int) -> list[R]
     list
         What the kernel returned, in the order of the slices.
     """
-    n_slices = min(n, numba.config.NUMBA_NUM_THREADS)
+    n_slices = min(n, n_threads())
     if n_slices <= 1 or n_steps < LEAST_WORK:
         return [kernel(slice(0, n))]
     bounds = [n * i // n_slices for i in range(n_slices + 1)]

@@ -8,6 +8,9 @@ from sklearn.tree import DecisionTreeClassifier
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.instance import PruningInstance
+from ipforest.maxflow.helpers import LEAST_TRIPLES, team_for
+from ipforest.maxflow.parametric_cut import ParametricCut, resolve
+from ipforest.maxflow.presolve import presolve
 from ipforest.path import prune_path
 from ipforest.progress import ProgressCallback, silent
 from ipforest.solvers import solve, solve_budget
@@ -31,9 +34,14 @@ def warm_up(progress: ProgressCallback = silent) -> None:
     instance = PruningInstance.from_forest(forest, examples, FeatureCosts([1, 0]))  # what is free is presolved
     progress(0.1, "compiling: minimum cut")
     solve(instance, 0)
-    progress(0.7, "compiling: path")
+    progress(0.6, "compiling: path")
     path = prune_path(instance)
     path.result(0)
+    progress(0.7, "compiling: large cuts")
+    cut = ParametricCut(presolve(instance), small=0)
+    with team_for(cut.network, cut.network.whole, LEAST_TRIPLES):
+        pass
+    resolve(cut, None, silent, 0, 1.0)
     progress(0.8, "compiling: budget")
     solve_budget(instance, path.costs[0] / 2, "mip", path=path)
     progress(1.0, "")

@@ -7,6 +7,7 @@ import numpy as np
 
 from ipforest import DualFlow, PruningInstance
 from ipforest.maxflow.network import Network, build_network
+from ipforest.maxflow.team import Team, new_team
 from ipforest.path import PruningPath
 
 
@@ -20,6 +21,11 @@ def network_of(instance: PruningInstance) -> Network:
         instance.indices,
         instance.acquisition_cost,
     )
+
+
+def team(network: Network, n_helpers: int = 0) -> Team:
+    """The team of a cut of a whole network; helpers are yet to begin."""
+    return new_team(network.trees.labels.size, n_helpers)
 
 
 @cache

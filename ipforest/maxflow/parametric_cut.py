@@ -16,10 +16,12 @@ from typing import TypeAlias
 
 import numpy as np
 
+from ipforest.maxflow.helpers import team_for
 from ipforest.maxflow.network import MERGERS, STOP, Lambda, Part, build_network
 from ipforest.maxflow.peeling import NOTHING, peel
 from ipforest.maxflow.presolve import ReducedProblem
-from ipforest.maxflow.subproblems import Report, Task, halve, settle_ends, solve
+from ipforest.maxflow.pseudoflow import maximum_flow
+from ipforest.maxflow.subproblems import Report, Task, divide, settle_ends, solve
 from ipforest.progress import ProgressCallback
 from ipforest.rational import INT64_SAFE
 
@@ -173,24 +175,30 @@ class ParametricCut:
             )
         return self.cut_at(problem, lam)
 
-    def resolve_or_split(self, problem: Subproblem) -> Outcome:
+    def resolve_or_split(self, problem: Subproblem, is_alone: bool = False) -> Outcome:
         """Split a small subproblem to the end in one call, a larger one once."""
         if self.n_triples(problem) > self.small:
-            return self.split_once(problem)
+            return self.split_once(problem, is_alone)
         report, parts = self._solve(problem, Task(self.break_even(problem), problem.flow_q, problem.n_nodes * 2))
         if report.n_open and report.is_whole:
             self.break_even(parts[report.n_trivial])
         return parts[: report.n_trivial], parts[report.n_trivial :]
 
-    def split_once(self, problem: Subproblem) -> Outcome:
-        """Cut the dense part of a subproblem where it breaks even: with nothing kept, that is one breakpoint."""
+    def split_once(self, problem: Subproblem, is_alone: bool = False) -> Outcome:
+        """Cut the dense part of a subproblem where it breaks even: with nothing kept, that is one breakpoint.
+
+        A subproblem that no other one waits for, nor is under way, is cut on all cores.
+        """
+        part = self.part(problem)
         lam, dense = self._dense(problem)
-        halves = halve(self.network, self.part(problem), dense, lam, problem.flow_q)
-        if not halves.is_whole:
+        scale = lam.q / problem.flow_q if problem.flow_q else 0.0
+        with team_for(self.network, dense, self.n_triples(problem) if is_alone else 0) as team:
+            n_kept, _, is_whole = maximum_flow(self.network, dense, team, lam, scale)
+        if not is_whole:
             raise CutStopped(replace(problem, flow_q=lam.q))
-        upper, lower = self._halves(problem, halves.n_kept, halves.n_paid, lam)
+        upper, lower = self._halves(problem, *divide(self.network, part, dense, n_kept), lam)
         still_open = [lower] if lower.n_nodes else []
-        return ([replace(upper, resolved=lam)], still_open) if halves.is_single else ([], [upper, *still_open])
+        return ([], [upper, *still_open]) if n_kept else ([replace(upper, resolved=lam)], still_open)
 
     def _dense(self, problem: Subproblem) -> tuple[Lambda, Part]:
         """Return where to cut a subproblem, and which part: before its first cut, without what is surely dropped."""
@@ -267,7 +275,8 @@ def resolve(
                         break
                     estimate = cut.work_on(cut.open[-1])
                     problem = cut.open.pop()
-                    running[pool.submit(step, problem)] = problem, estimate
+                    is_alone = not running and not cut.open
+                    running[pool.submit(step, problem, is_alone)] = problem, estimate
                 if running:
                     collect(wait(running, REPORT_EVERY_S, return_when=FIRST_COMPLETED).done)
                 else:

@@ -21,40 +21,46 @@ from ipforest.maxflow.network import Lambda, Network, Part, Problem
 from ipforest.maxflow.subproblems import break_even_at
 
 MOST_ROUNDS = 50
+ONE_NODE = 2**32
+"""In the sums of who meets an acquisition."""
 NOTHING = Lambda(0, 0)
 
 
 @inlined
-def _count_meetings(problem: Problem, part: Part, met: Array, total: Array) -> None:
-    """Count the nodes that meet each acquisition, sum their numbers, and sum for each node what only it meets."""
+def _count_meetings(problem: Problem, part: Part, total: Array) -> None:
+    """Note who meets each acquisition, and for each node what only it meets costs.
+
+    The upper half of an acquisition's entry counts nodes, the lower half is the exclusive or of their numbers: where
+    there is one node, its number. So a triple takes one look at memory, and who goes is taken out as it was put in.
+    """
     row_start, row_end, indices, cost = problem.row_start, problem.row_end, problem.indices, problem.cost
     nodes, acquisitions = part
     n = row_start.size
     for i in range(acquisitions.size):
-        v = n + acquisitions[i]
-        met[v], total[v] = 0, 0
+        total[n + acquisitions[i]] = 0
     for i in range(nodes.size):
         h = nodes[i]
-        met[h], total[h] = 1, 0
+        total[h] = 0
         for x in range(row_start[h], row_end[h]):
             v = n + indices[x]
-            met[v] += 1
-            total[v] += h
+            total[v] = (total[v] + ONE_NODE) ^ h
     for i in range(acquisitions.size):
         v = n + acquisitions[i]
-        if met[v] == 1:
-            total[total[v]] += cost[v - n]
+        if total[v] // ONE_NODE == 1:
+            total[total[v] - ONE_NODE] += cost[v - n]
 
 
 @inlined
-def _weigh(problem: Problem, nodes: Array, met: Array, total: Array, worth: Array, saved: Array, lam: Lambda) -> None:
+def _weigh(
+    problem: Problem, nodes: Array, labels: Array, total: Array, worth: Array, saved: Array, lam: Lambda
+) -> None:
     """Find for each node that remains what the best choice among it and those below is worth, and what it saves."""
     parent, gain, split_cost = problem.parent, problem.gain, problem.split_cost
     for i in range(nodes.size):
         worth[nodes[i]], saved[nodes[i]] = 0, 0
     for i in range(nodes.size - 1, -1, -1):
         h = nodes[i]
-        if met[h] > 0:
+        if labels[h] > 0:
             saved[h] += split_cost[h] + total[h]
             worth[h] += lam.q * gain[h] - lam.p * (split_cost[h] + total[h])
             if parent[h] >= 0 and not _goes(worth, saved, h):
@@ -69,18 +75,16 @@ def _goes(worth: Array, saved: Array, h: int) -> bool:
 
 
 @inlined
-def _drop(problem: Problem, h: int, met: Array, total: Array) -> int:
+def _drop(problem: Problem, h: int, total: Array) -> int:
     """Drop a node; return what the acquisitions cost that nobody needs any more."""
     n, unneeded = problem.parent.size, 0
-    met[h] = 0
     for x in range(problem.row_start[h], problem.row_end[h]):
         j = problem.indices[x]
         v = n + j
-        met[v] -= 1
-        total[v] -= h
-        if met[v] == 1:
-            total[total[v]] += problem.cost[j]
-        elif met[v] == 0:
+        total[v] = (total[v] - ONE_NODE) ^ h
+        if total[v] // ONE_NODE == 1:
+            total[total[v] - ONE_NODE] += problem.cost[j]
+        elif total[v] == 0:
             unneeded += problem.cost[j]
     return unneeded
 
@@ -92,8 +96,7 @@ def peel(network: Network, part: Part, gain: int, cost: int, positive: int, leas
     Parameters
     ----------
     network : Network
-        Without flow. Its labels receive 0 for each node and acquisition of the part that goes, more than 0 for those
-        that remain.
+        Without flow. Its labels receive 1 for each node and acquisition of the part that remains, 0 for the others.
     part : Part
     gain, cost, positive : int
         Sums of the part's gains, costs and positive gains.
@@ -106,26 +109,31 @@ def peel(network: Network, part: Part, gain: int, cost: int, positive: int, leas
         Where what remains breaks even; no other node can be peeled there. `NOTHING` when all nodes remain, or fewer
         than `least`, when there is no end after `MOST_ROUNDS`, or when flows at that lambda may not fit 64 bits.
     """
-    problem, trees = network.problem, network.trees
-    met, total = trees.labels, trees.imbalance
-    parent, nodes = problem.parent, part.nodes
+    problem = network.problem
+    labels, total = network.trees.labels, network.trees.imbalance
+    parent, (nodes, acquisitions) = problem.parent, part
     worth, saved = np.zeros(parent.size, np.int64), np.zeros(parent.size, np.int64)
-    _count_meetings(problem, part, met, total)
-    n_left = nodes.size
-    lam, fits = break_even_at(gain, cost, positive)
+    _count_meetings(problem, part, total)
+    for i in range(nodes.size):
+        labels[nodes[i]] = 1
+    n_left, n_dropped, fits = nodes.size, nodes.size, True
     for _ in range(MOST_ROUNDS):
-        _weigh(problem, nodes, met, total, worth, saved, lam)
+        lam, fits = break_even_at(gain, cost, positive)
+        if n_dropped == 0 or n_left < least or not fits:
+            break
+        _weigh(problem, nodes, labels, total, worth, saved, lam)
         n_dropped = 0
         for i in range(nodes.size):
             h = nodes[i]
-            if met[h] > 0 and (_goes(worth, saved, h) or (parent[h] >= 0 and met[parent[h]] == 0)):
+            if labels[h] > 0 and (_goes(worth, saved, h) or (parent[h] >= 0 and labels[parent[h]] == 0)):
+                labels[h] = 0
                 n_dropped += 1
                 gain -= problem.gain[h]
-                cost -= problem.split_cost[h] + _drop(problem, h, met, total)
-        if n_dropped == 0:
-            return lam if n_left < nodes.size else NOTHING
+                cost -= problem.split_cost[h] + _drop(problem, h, total)
         n_left -= n_dropped
-        lam, fits = break_even_at(gain, cost, positive)
-        if n_left < least or not fits:
-            return NOTHING
-    return NOTHING
+    if n_dropped > 0 or n_left < least or n_left == nodes.size or not fits:
+        return NOTHING
+    for i in range(acquisitions.size):
+        v = parent.size + acquisitions[i]
+        labels[v] = 1 if total[v] > 0 else 0
+    return lam

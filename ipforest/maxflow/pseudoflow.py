@@ -35,9 +35,11 @@ from __future__ import annotations
 import numpy as np
 
 from ipforest._arrays import Array
+from ipforest._atomics import fetch_add, load
 from ipforest._numba import inlined, njit, uncounted_njit
 from ipforest._union_find import find_root
 from ipforest.maxflow.network import KEPT, MERGERS, STOP, Lambda, Network, Part, Payments, Problem, Trees
+from ipforest.maxflow.team import ENDED, FINISHED, HELPERS, LIMIT, NO_TICKET, Team, hand_out, take_ticket
 
 NO_VERTEX = -1
 
@@ -334,6 +336,77 @@ def _search(problem: Problem, trees: Trees, root: int, count: Array) -> tuple[in
 
 
 @uncounted_njit
+def _search_one(problem: Problem, trees: Trees, team: Team, i: int, signals: Array, count: Array) -> None:
+    """Search a tree of a round, unless all cuts are to stop, and note what was found."""
+    v, lower = NO_VERTEX, NO_VERTEX
+    if signals[STOP] == 0:
+        v, lower = _search(problem, trees, team.ways[i, 0], count)
+    team.ways[i, 1], team.ways[i, 2] = v, lower
+
+
+@uncounted_njit
+def _search_some(problem: Problem, trees: Trees, team: Team, signals: Array, count: Array) -> None:
+    """Search one tree of a round after another until all are taken."""
+    i = take_ticket(team.board)
+    while i != NO_TICKET:
+        _search_one(problem, trees, team, i, signals, count)
+        fetch_add(team.board, FINISHED, 1)
+        i = take_ticket(team.board)
+
+
+@uncounted_njit
+def _search_all(
+    problem: Problem, trees: Trees, team: Team, signals: Array, roots: Array, label: int, count: Array
+) -> int:
+    """Search all strong trees of the least label, with the helpers of the team, if any; return their number.
+
+    Whatever the order, each search finds the same: it lifts vertices of its own tree, which have that label, and looks
+    for the label below, which no strong tree has. Where a label is read while it is lifted, neither value is the one
+    looked for. ``team.ways`` receives root and both ends of the arc for each tree, `NO_VERTEX` for those that found
+    none.
+    """
+    board, size = team.board, 0
+    root = roots[label]
+    roots[label] = NO_VERTEX
+    while root >= 0:
+        team.ways[size, 0] = root
+        root = trees.vertices[root].next_root
+        size += 1
+    if board[HELPERS] == 0 or size == 1:
+        for i in range(size):
+            _search_one(problem, trees, team, i, signals, count)
+        return size
+    hand_out(board, size)
+    _search_some(problem, trees, team, signals, count)
+    while load(board, FINISHED) < size:
+        pass
+    for helper in range(board[HELPERS]):
+        for changed in range(label, label + 2):
+            count[changed] += team.changes[helper, changed]
+            team.changes[helper, changed] = 0
+    return size
+
+
+@njit
+def help_searching(network: Network, team: Team, number: int) -> None:
+    """Search trees of each round, beside the thread that merges them, until the cut has come to its end.
+
+    Parameters
+    ----------
+    network : Network
+    team : Team
+    number : int
+        Which of the helpers this one is, from 0.
+    """
+    board, seen = team.board, 0
+    while load(board, ENDED) == 0:
+        limit = load(board, LIMIT)
+        if limit > seen:
+            seen = limit
+            _search_some(network.problem, network.trees, team, network.signals, team.changes[number])
+
+
+@uncounted_njit
 def _send_excess(parent: Array, trees: Trees, start: int, roots: Array, count: Array) -> int:
     """Send the excess of a vertex up to the root of its tree; what an arc cannot take back splits off.
 
@@ -368,12 +441,12 @@ def _send_excess(parent: Array, trees: Trees, start: int, roots: Array, count: A
 
 @uncounted_njit
 def merge_trees(
-    problem: Problem, trees: Trees, part: Part, signals: Array, roots: Array, count: Array
+    problem: Problem, trees: Trees, part: Part, team: Team, signals: Array, roots: Array, count: Array
 ) -> tuple[int, bool]:
     """Merge strong trees with others until none reaches a weak one; return how often, and whether that was the end.
 
-    Scratch, int32, one longer than the part has vertices plus one: ``roots`` lists strong trees by label, and ``count``
-    counts vertices by label.
+    Scratch, int32, two longer than the part has vertices: ``roots`` lists strong trees by label, and ``count`` counts
+    vertices by label.
     """
     parent, vertices, labels, guide = problem.parent, trees.vertices, trees.labels, trees.guide
     nodes, acquisitions = part
@@ -398,17 +471,17 @@ def merge_trees(
             label += 1
         is_whole = label == size + 2 or count[label - 1] == 0
         if not is_whole:
-            root = roots[label]
-            roots[label] = vertices[root].next_root
-            v, lower = _search(problem, trees, root, count)
-            if v >= 0:
+            n_searched = _search_all(problem, trees, team, signals, roots, label, count)
+            for i in range(n_searched):
+                root, v, lower = team.ways[i, 0], team.ways[i, 1], team.ways[i, 2]
+                if v < 0:
+                    _note_root(vertices, roots, root, labels[root])
+                    continue
                 _stop_following(vertices, labels, guide, n, lower, count)
                 _hang_head_first(vertices, v, lower, 0)
                 n_mergers += 1
                 signals[MERGERS] += 1
                 label = min(label, _send_excess(parent, trees, root, roots, count))
-            else:
-                _note_root(vertices, roots, root, labels[root])
     return n_mergers, is_whole
 
 
@@ -552,7 +625,7 @@ def mark_kept(problem: Problem, trees: Trees, part: Part, stack: Array) -> int:
 
 
 @inlined
-def cut(network: Network, part: Part, lam: Lambda, flow_scale: float) -> tuple[int, int, bool]:
+def cut(network: Network, part: Part, team: Team, lam: Lambda, flow_scale: float) -> tuple[int, int, bool]:
     """Find a maximum flow of a subproblem at lambda and its smallest minimum cut, from its flow times `flow_scale`.
 
     Returns
@@ -568,7 +641,7 @@ def cut(network: Network, part: Part, lam: Lambda, flow_scale: float) -> tuple[i
     roots, count = np.empty(size, np.int32), np.empty(size, np.int32)
     load_trees(problem, trees, part, lam, flow_scale)
     fill_rows(problem, trees, part.nodes)
-    n_mergers, is_whole = merge_trees(problem, trees, part, network.signals, roots, count)
+    n_mergers, is_whole = merge_trees(problem, trees, part, team, network.signals, roots, count)
     n_kept = 0
     if is_whole:
         return_excess(problem, trees, part, lam)
@@ -578,9 +651,9 @@ def cut(network: Network, part: Part, lam: Lambda, flow_scale: float) -> tuple[i
 
 
 @njit
-def maximum_flow(network: Network, part: Part, lam: Lambda) -> int:
-    """As `cut`, from the flow as it is, of a network that nobody stops; return the number of mergers."""
-    return cut(network, part, lam, 1.0)[1]
+def maximum_flow(network: Network, part: Part, team: Team, lam: Lambda, flow_scale: float) -> tuple[int, int, bool]:
+    """Run `cut` by itself."""
+    return cut(network, part, team, lam, flow_scale)
 
 
 @inlined

@@ -25,6 +25,7 @@ from ipforest._arrays import Array
 from ipforest._numba import inlined, njit, uncounted_njit
 from ipforest.maxflow.network import KEPT, Flow, Lambda, Network, Part, Problem, Trees
 from ipforest.maxflow.pseudoflow import NO_VERTEX, cut
+from ipforest.maxflow.team import new_team
 
 SAFE = 2.0**62
 
@@ -66,25 +67,6 @@ class Report(NamedTuple):
     n_open: int
     n_kept: int
     n_mergers: int
-    is_whole: bool
-
-
-class Halves(NamedTuple):
-    """What `halve` did.
-
-    Attributes
-    ----------
-    n_kept, n_paid : int
-        Size of the upper half.
-    is_single : bool
-        Whether the upper half is one breakpoint.
-    is_whole : bool
-        False when a signal stopped the cut; then nothing was split.
-    """
-
-    n_kept: int
-    n_paid: int
-    is_single: bool
     is_whole: bool
 
 
@@ -214,7 +196,8 @@ def solve(network: Network, part: Part, task: Task, found: Array) -> Report:
         if not fits:
             break
         scale = float(lam.q) / float(flow_q) if flow_q > 0 else 0.0
-        n_kept, more, is_whole = cut(network, own, lam, scale)
+        team = new_team(own.nodes.size + own.acquisitions.size, 0)
+        n_kept, more, is_whole = cut(network, own, team, lam, scale)
         n_cuts += 1
         n_mergers += more
         if not is_whole:
@@ -236,8 +219,8 @@ def solve(network: Network, part: Part, task: Task, found: Array) -> Report:
 
 
 @njit
-def halve(network: Network, part: Part, dense: Part, lam: Lambda, flow_q: int) -> Halves:
-    """Cut the dense part of a subproblem where it breaks even; what is kept, if anything, comes first, or all of it.
+def divide(network: Network, part: Part, dense: Part, n_kept: int) -> tuple[int, int]:
+    """Order a subproblem whose dense part was cut: what is kept comes first or, where nothing is, the dense part.
 
     Parameters
     ----------
@@ -246,30 +229,22 @@ def halve(network: Network, part: Part, dense: Part, lam: Lambda, flow_q: int) -
         Its arrays are ordered in place.
     dense : Part
         What `ipforest.maxflow.peeling.peel` left of the part, or the part.
-    lam : Lambda
-        Where the dense part breaks even.
-    flow_q : int
-        As for `Task`.
+    n_kept : int
+        How many nodes the cut kept.
 
     Returns
     -------
-    Halves
+    n_first, n_paid : int
+        Number of nodes and of acquisitions that come first.
     """
-    problem, trees = network.problem, network.trees
-    labels, n = trees.labels, problem.parent.size
-    scale = float(lam.q) / float(flow_q) if flow_q > 0 else 0.0
-    n_kept, _, is_whole = cut(network, dense, lam, scale)
-    is_single = is_whole and n_kept == 0
-    if not is_whole:
-        return Halves(0, 0, is_single, is_whole)
-    if is_single:
+    labels, n = network.trees.labels, network.problem.parent.size
+    if n_kept == 0:
         for i in range(dense.nodes.size):
             labels[dense.nodes[i]] = KEPT
         for i in range(dense.acquisitions.size):
             labels[n + dense.acquisitions[i]] = KEPT
     lower = np.empty(max(part.nodes.size, part.acquisitions.size), np.int32)
-    n_kept, n_paid = split(problem, trees, part, lower)
-    return Halves(n_kept, n_paid, is_single, is_whole)
+    return split(network.problem, network.trees, part, lower)
 
 
 @inlined

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from closure_checks import assert_feasible
+from closure_checks import assert_feasible, team
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import instances, lambdas
@@ -25,7 +25,7 @@ def flow_through(instance, lam, twin_share):
     network = build_network(
         reduced.parent, reduced.gain, reduced.split_cost, reduced.indptr, reduced.indices, reduced.cost
     )
-    maximum_flow(network, network.whole, lam)
+    maximum_flow(network, network.whole, team(network), lam, 1.0)
     n, m = reduced.gain.size, reduced.cost.size
     capacities = Capacities(np.full(n, lam.p), np.full(n, lam.q), np.full(m, lam.p))
     flow = restore_flow(instance, reduced, network, network.whole.nodes, capacities)

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from closure_checks import callable_kernel, network_of
+from closure_checks import callable_kernel, network_of, team
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import instances, lambdas
@@ -133,7 +133,7 @@ def test_what_is_planted_is_a_forest_of_what_could_flow_and_ends_at_the_same_cut
     assert_is_forest(vertices)
     assert np.count_nonzero(vertices["above"] >= 0) > n / 2
     assert np.all(vertices["flow"][n:] <= lam.p * instance.acquisition_cost)
-    maximum_flow(network, network.whole, lam)
+    maximum_flow(network, network.whole, team(network), lam, 1.0)
     result = solve(instance, lam.p * instance.error_unit / lam.q / instance.cost_unit)
     assert np.array_equal(network.trees.labels[:n] == KEPT, result.pruning.kept)
     assert_is_pseudoflow(instance, network, lam, unlisted(network.trees))
@@ -178,7 +178,7 @@ def test_when_mergers_end_trees_are_normalised_and_no_strong_tree_has_an_arc_to_
     plant(problem, trees, *random_flow(instance, lam, seed), lam, 1.0)
     callable_kernel(load_trees)(problem, trees, part, lam, 1.0)
     roots, count = scratch(trees), scratch(trees)
-    _, is_whole = callable_kernel(merge_trees)(problem, trees, part, network.signals, roots, count)
+    _, is_whole = callable_kernel(merge_trees)(problem, trees, part, team(network), network.signals, roots, count)
     assert is_whole
     assert_is_pseudoflow(instance, network, lam, followers(trees))
     assert_is_normalised(trees)
@@ -207,9 +207,9 @@ def test_a_signal_stops_the_mergers_and_what_they_found_is_a_pseudoflow():
     instance = synthetic_instance(4, 60, 8, seed=0)
     lam, network = Lambda(int(instance.gain.sum()), int(instance.acquisition_cost.sum())), network_of(instance)
     network.signals[STOP] = 1
-    maximum_flow(network, network.whole, lam)
+    maximum_flow(network, network.whole, team(network), lam, 1.0)
     assert_is_pseudoflow(instance, network, lam, followers(network.trees))
     before = network.trees.vertices["flow"].sum()
     network.signals[STOP] = 0
-    assert maximum_flow(network, network.whole, lam) > 0
+    assert maximum_flow(network, network.whole, team(network), lam, 1.0)[1] > 0
     assert network.trees.vertices["flow"].sum() != before

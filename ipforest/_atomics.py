@@ -1,0 +1,73 @@
+"""Atomic access to an array of int64 that several kernels share; numba itself has it for GPUs only."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias, cast
+
+import numba
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
+
+from ipforest._arrays import Array
+
+Lowering: TypeAlias = tuple[Any, Callable[[Any, ir.IRBuilder, Any, Any], Any]]
+
+
+def _pointer(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+    """Return the address of the entry that the first two arguments, an array and an index, name."""
+    fields = make_array(signature.args[0])(context, builder, arguments[0])
+    return cgutils.get_item_pointer(context, builder, signature.args[0], fields, [arguments[1]], wraparound=False)
+
+
+def _lower_fetch_add(typing_context: Any, array: Any, index: Any, amount: Any) -> Lowering:
+    def lower(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        return builder.atomic_rmw("add", _pointer(context, builder, signature, arguments), arguments[2], "seq_cst")
+
+    return types.int64(array, types.intp, types.int64), lower
+
+
+def _lower_load(typing_context: Any, array: Any, index: Any) -> Lowering:
+    def lower(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        return builder.load_atomic(_pointer(context, builder, signature, arguments), "acquire", 8)
+
+    return types.int64(array, types.intp), lower
+
+
+def _lower_compare_and_swap(typing_context: Any, array: Any, index: Any, expected: Any, new: Any) -> Lowering:
+    def lower(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        pointer = _pointer(context, builder, signature, arguments)
+        return builder.extract_value(builder.cmpxchg(pointer, arguments[2], arguments[3], "seq_cst", "seq_cst"), 1)
+
+    return types.boolean(array, types.intp, types.int64, types.int64), lower
+
+
+def _fetch_add(array: Array, index: int, amount: int) -> int:
+    before = int(array[index])
+    array[index] += amount
+    return before
+
+
+def _load(array: Array, index: int) -> int:
+    return int(array[index])
+
+
+def _compare_and_swap(array: Array, index: int, expected: int, new: int) -> bool:
+    found = array[index] == expected
+    if found:
+        array[index] = new
+    return bool(found)
+
+
+def _compiled(lower: Callable[..., Lowering], plain: Callable[..., Any]) -> Callable[..., Any]:
+    return plain if numba.config.DISABLE_JIT else cast("Callable[..., Any]", intrinsic(lower))
+
+
+fetch_add: Callable[[Array, int, int], int] = _compiled(_lower_fetch_add, _fetch_add)
+"""Add to an entry and return what it was; whoever reads the sum sees what was written before."""
+
+load: Callable[[Array, int], int] = _compiled(_lower_load, _load)
+"""Read an entry, anew each time, and with it what was written before it."""
+
+compare_and_swap: Callable[[Array, int, int, int], bool] = _compiled(_lower_compare_and_swap, _compare_and_swap)
+"""Replace an entry if it is what is expected, and return whether it was."""

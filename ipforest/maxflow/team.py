@@ -1,0 +1,65 @@
+"""Who works on one cut: the thread that merges trees, and helpers that search some of them meanwhile."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ipforest._arrays import CACHE_LINE, Array
+from ipforest._atomics import compare_and_swap, fetch_add, load
+from ipforest._numba import inlined, njit, uncounted_njit
+
+HELPERS, FIRST, NEXT, LIMIT, FINISHED, ENDED = (i * (CACHE_LINE // 8) for i in range(6))
+"""Places of `Team.board`, each in a line of the cache of its own.
+
+How many helpers there are. Tickets for the trees of this round: the first one, the next one, and the first one that is
+not valid yet. How many trees of this round are finished. Not 0 when the cut has come to its end.
+"""
+NO_TICKET = -1
+
+
+class Team(NamedTuple):
+    """What the threads of one cut share.
+
+    Nobody waits for a helper that has not begun with a tree, so a helper that gets no processor does no harm.
+
+    Attributes
+    ----------
+    board : int64
+        See `HELPERS`.
+    ways : int32 (number of vertices of the part, 3)
+        The root of each tree of this round, and the ends of the arc that was found.
+    changes : int32 (number of helpers, number of vertices of the part + 2)
+        By how much each helper has changed the number of vertices of each label in this round.
+    """
+
+    board: Array
+    ways: Array
+    changes: Array
+
+
+@njit
+def new_team(size: int, n_helpers: int) -> Team:
+    """Allocate for a cut of so many vertices, with helpers yet to begin."""
+    board = np.zeros(ENDED + 1, np.int64)
+    board[HELPERS] = n_helpers
+    return Team(board, np.empty((size, 3), np.int32), np.zeros((n_helpers, size + 2), np.int32))
+
+
+@inlined
+def hand_out(board: Array, size: int) -> None:
+    """Begin a round of so many trees; all tickets of the last one are taken, and its trees finished."""
+    board[FIRST], board[FINISHED] = board[LIMIT], 0
+    fetch_add(board, LIMIT, size)
+
+
+@uncounted_njit
+def take_ticket(board: Array) -> int:
+    """Take the next tree; return its number in this round, or `NO_TICKET` when all are taken."""
+    ticket = load(board, NEXT)
+    while ticket < load(board, LIMIT):
+        if compare_and_swap(board, NEXT, ticket, ticket + 1):
+            return int(ticket - board[FIRST])
+        ticket = load(board, NEXT)
+    return NO_TICKET

@@ -1,0 +1,52 @@
+"""Atomic access as compiled, and as the interpreter does it where nothing is compiled."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from ipforest import _atomics
+from ipforest._numba import njit
+
+
+@njit
+def add_and_see(board, amount):
+    before = _atomics.fetch_add(board, 1, amount)
+    return before, _atomics.load(board, 1)
+
+
+@njit
+def swap(board, expected, new):
+    return _atomics.compare_and_swap(board, 2, expected, new)
+
+
+@njit
+def count_to(board, n):
+    for _ in range(n):
+        _atomics.fetch_add(board, 0, 1)
+
+
+def add_and_see_plainly(board, amount):
+    return _atomics._fetch_add(board, 1, amount), _atomics._load(board, 1)
+
+
+def swap_plainly(board, expected, new):
+    return _atomics._compare_and_swap(board, 2, expected, new)
+
+
+@pytest.mark.parametrize(
+    ("add", "exchange"), [(add_and_see, swap), (add_and_see_plainly, swap_plainly)], ids=["compiled", "plain"]
+)
+def test_each_does_what_its_name_says(add, exchange):
+    board = np.array([7, 5, 9])
+    assert add(board, -2) == (5, 3)
+    assert not exchange(board, 8, 1)
+    assert exchange(board, 9, 1)
+    assert board.tolist() == [7, 3, 1]
+
+
+def test_nothing_is_lost_between_threads():
+    board = np.zeros(1, dtype=np.int64)
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(count_to, [board] * 3, [300_000] * 3))
+    assert board[0] == 900_000
