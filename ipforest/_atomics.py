@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias, cast
 
-import numba
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
@@ -42,32 +41,11 @@ def _lower_compare_and_swap(typing_context: Any, array: Any, index: Any, expecte
     return types.boolean(array, types.intp, types.int64, types.int64), lower
 
 
-def _fetch_add(array: Array, index: int, amount: int) -> int:
-    before = int(array[index])
-    array[index] += amount
-    return before
-
-
-def _load(array: Array, index: int) -> int:
-    return int(array[index])
-
-
-def _compare_and_swap(array: Array, index: int, expected: int, new: int) -> bool:
-    found = array[index] == expected
-    if found:
-        array[index] = new
-    return bool(found)
-
-
-def _compiled(lower: Callable[..., Lowering], plain: Callable[..., Any]) -> Callable[..., Any]:
-    return plain if numba.config.DISABLE_JIT else cast("Callable[..., Any]", intrinsic(lower))
-
-
-fetch_add: Callable[[Array, int, int], int] = _compiled(_lower_fetch_add, _fetch_add)
+fetch_add = cast("Callable[[Array, int, int], int]", intrinsic(_lower_fetch_add))
 """Add to an entry and return what it was; whoever reads the sum sees what was written before."""
 
-load: Callable[[Array, int], int] = _compiled(_lower_load, _load)
+load = cast("Callable[[Array, int], int]", intrinsic(_lower_load))
 """Read an entry, anew each time, and with it what was written before it."""
 
-compare_and_swap: Callable[[Array, int, int, int], bool] = _compiled(_lower_compare_and_swap, _compare_and_swap)
+compare_and_swap = cast("Callable[[Array, int, int, int], bool]", intrinsic(_lower_compare_and_swap))
 """Replace an entry if it is what is expected, and return whether it was."""

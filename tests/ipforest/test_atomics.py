@@ -1,9 +1,8 @@
-"""Atomic access as compiled, and as the interpreter does it where nothing is compiled."""
+"""Atomic access from kernels, by one thread and by several."""
 
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import pytest
 
 from ipforest import _atomics
 from ipforest._numba import njit
@@ -26,22 +25,11 @@ def count_to(board, n):
         _atomics.fetch_add(board, 0, 1)
 
 
-def add_and_see_plainly(board, amount):
-    return _atomics._fetch_add(board, 1, amount), _atomics._load(board, 1)
-
-
-def swap_plainly(board, expected, new):
-    return _atomics._compare_and_swap(board, 2, expected, new)
-
-
-@pytest.mark.parametrize(
-    ("add", "exchange"), [(add_and_see, swap), (add_and_see_plainly, swap_plainly)], ids=["compiled", "plain"]
-)
-def test_each_does_what_its_name_says(add, exchange):
+def test_each_does_what_its_name_says():
     board = np.array([7, 5, 9])
-    assert add(board, -2) == (5, 3)
-    assert not exchange(board, 8, 1)
-    assert exchange(board, 9, 1)
+    assert add_and_see(board, -2) == (5, 3)
+    assert not swap(board, 8, 1)
+    assert swap(board, 9, 1)
     assert board.tolist() == [7, 3, 1]
 
 
