@@ -1,6 +1,7 @@
 """Atomic access to an array of int64 that several kernels share; numba itself has it for GPUs only."""
 
 from collections.abc import Callable
+from platform import machine
 from typing import Any, TypeAlias, cast
 
 from llvmlite import ir
@@ -9,6 +10,8 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from ipforest._arrays import Array
+
+X86 = ("x86_64", "AMD64")
 
 Lowering: TypeAlias = tuple[Any, Callable[[Any, ir.IRBuilder, Any, Any], Any]]
 
@@ -41,6 +44,16 @@ def _lower_compare_and_swap(typing_context: Any, array: Any, index: Any, expecte
     return types.boolean(array, types.intp, types.int64, types.int64), lower
 
 
+def _lower_pause(typing_context: Any) -> Lowering:
+    def lower(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        if machine() in X86:
+            instruction = ir.FunctionType(ir.VoidType(), [])
+            builder.call(builder.module.declare_intrinsic("llvm.x86.sse2.pause", (), instruction), [])
+        return context.get_dummy_value()
+
+    return types.void(), lower
+
+
 fetch_add = cast("Callable[[Array, int, int], int]", intrinsic(_lower_fetch_add))
 """Add to an entry and return what it was; whoever reads the sum sees what was written before."""
 
@@ -49,3 +62,6 @@ load = cast("Callable[[Array, int], int]", intrinsic(_lower_load))
 
 compare_and_swap = cast("Callable[[Array, int, int, int], bool]", intrinsic(_lower_compare_and_swap))
 """Replace an entry if it is what is expected, and return whether it was."""
+
+pause = cast("Callable[[], None]", intrinsic(_lower_pause))
+"""Leave the core to its other thread for a moment, in a loop that waits; processors other than x86 do without."""

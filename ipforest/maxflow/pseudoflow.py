@@ -35,7 +35,7 @@ from __future__ import annotations
 import numpy as np
 
 from ipforest._arrays import Array
-from ipforest._atomics import fetch_add, load
+from ipforest._atomics import fetch_add, load, pause
 from ipforest._numba import inlined, njit, uncounted_njit
 from ipforest._union_find import find_root
 from ipforest.maxflow.network import KEPT, MERGERS, STOP, Lambda, Network, Part, Payments, Problem, Trees
@@ -379,7 +379,7 @@ def _search_all(
     hand_out(board, size)
     _search_some(problem, trees, team, signals, count)
     while load(board, FINISHED) < size:
-        pass
+        pause()
     for helper in range(board[HELPERS]):
         for changed in range(label, label + 2):
             count[changed] += team.changes[helper, changed]
@@ -400,6 +400,7 @@ def help_searching(network: Network, team: Team, number: int) -> None:
     """
     board, seen = team.board, 0
     while load(board, ENDED) == 0:
+        pause()
         limit = load(board, LIMIT)
         if limit > seen:
             seen = limit
