@@ -39,8 +39,7 @@ def warm_up(progress: ProgressCallback = silent) -> None:
     path.result(0)
     progress(0.7, "compiling: large cuts")
     cut = ParametricCut(presolve(instance), small=0)
-    with team_for(cut.network, cut.network.whole, LEAST_TRIPLES):
-        pass
+    team_for(cut.network, cut.network.whole, LEAST_TRIPLES)
     resolve(cut, None, silent, 0, 1.0)
     progress(0.8, "compiling: budget")
     solve_budget(instance, path.costs[0] / 2, "mip", path=path)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from ipforest._numba import n_threads
 from ipforest.maxflow.network import Network, Part
 from ipforest.maxflow.pseudoflow import help_searching
-from ipforest.maxflow.team import ENDED, Team, new_team
+from ipforest.maxflow.team import DISMISSED, Team, new_team
 
 LEAST_TRIPLES = 1_000_000
 """Smaller cuts have no helpers."""
@@ -17,22 +17,36 @@ MOST_HELPERS = 3
 """Merging takes about a quarter of the time, and one thread does it."""
 
 
-@contextmanager
-def team_for(network: Network, part: Part, n_triples: int) -> Iterator[Team]:
-    """Gather the threads for a cut of a subproblem of so many triples, of which no other one is under way."""
+def team_for(network: Network, part: Part, n_triples: int) -> Team:
+    """Make a team for a cut of a subproblem of so many triples; helpers may come and go while it is under way."""
     n_helpers = min(n_threads() - 1, MOST_HELPERS) if n_triples >= LEAST_TRIPLES else 0
     team = new_team(part.nodes.size + part.acquisitions.size, n_helpers)
-    if n_helpers == 0:
-        yield team
-        return
-    team.board[ENDED] = 1
-    help_searching(network, team, 0)  # it is compiled before anyone waits for it
-    team.board[ENDED] = 0
-    with ThreadPoolExecutor(n_helpers) as pool:
-        helping = [pool.submit(help_searching, network, team, number) for number in range(n_helpers)]
+    if n_helpers > 0:
+        dismiss(team)
+        help_searching(network, team, 0)  # it is compiled before anyone is asked to help
+        team.board[DISMISSED] = 0
+    return team
+
+
+def size_of(team: Team) -> int:
+    """Return how many helpers a team has room for."""
+    return len(team.changes)
+
+
+def dismiss(team: Team) -> None:
+    """Let all helpers of a team leave after the tree that they search."""
+    team.board[DISMISSED] = 1
+
+
+@contextmanager
+def helped(network: Network, part: Part, n_triples: int) -> Iterator[Team]:
+    """Make a team for the only cut that is under way, and have all its helpers work until it has come to its end."""
+    team = team_for(network, part, n_triples)
+    with ThreadPoolExecutor(max(size_of(team), 1)) as pool:
+        helping = [pool.submit(help_searching, network, team, number) for number in range(size_of(team))]
         try:
             yield team
         finally:
-            team.board[ENDED] = 1
+            dismiss(team)
     for helper in helping:
         helper.result()

@@ -6,22 +6,23 @@ units of gain over integer units of cost.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd, inf, log2
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from ipforest.maxflow.helpers import team_for
+from ipforest._numba import n_threads
+from ipforest.maxflow.helpers import dismiss, size_of, team_for
 from ipforest.maxflow.network import MERGERS, STOP, Lambda, Part, build_network
 from ipforest.maxflow.peeling import NOTHING, peel
 from ipforest.maxflow.presolve import ReducedProblem
-from ipforest.maxflow.pseudoflow import maximum_flow
+from ipforest.maxflow.pseudoflow import help_searching, maximum_flow
 from ipforest.maxflow.subproblems import Report, Task, divide, settle_ends, solve
+from ipforest.maxflow.team import DISMISSED, Team
 from ipforest.progress import ProgressCallback
 from ipforest.rational import INT64_SAFE
 
@@ -175,25 +176,25 @@ class ParametricCut:
             )
         return self.cut_at(problem, lam)
 
-    def resolve_or_split(self, problem: Subproblem, is_alone: bool = False) -> Outcome:
+    def team(self, problem: Subproblem) -> Team:
+        """Make a team to cut a subproblem once."""
+        return team_for(self.network, self.part(problem), self.n_triples(problem))
+
+    def resolve_or_split(self, problem: Subproblem, team: Team) -> Outcome:
         """Split a small subproblem to the end in one call, a larger one once."""
         if self.n_triples(problem) > self.small:
-            return self.split_once(problem, is_alone)
+            return self.split_once(problem, team)
         report, parts = self._solve(problem, Task(self.break_even(problem), problem.flow_q, problem.n_nodes * 2))
         if report.n_open and report.is_whole:
             self.break_even(parts[report.n_trivial])
         return parts[: report.n_trivial], parts[report.n_trivial :]
 
-    def split_once(self, problem: Subproblem, is_alone: bool = False) -> Outcome:
-        """Cut the dense part of a subproblem where it breaks even: with nothing kept, that is one breakpoint.
-
-        A subproblem that no other one waits for, nor is under way, is cut on all cores.
-        """
+    def split_once(self, problem: Subproblem, team: Team) -> Outcome:
+        """Cut the dense part of a subproblem where it breaks even: with nothing kept, that is one breakpoint."""
         part = self.part(problem)
         lam, dense = self._dense(problem)
         scale = lam.q / problem.flow_q if problem.flow_q else 0.0
-        with team_for(self.network, dense, self.n_triples(problem) if is_alone else 0) as team:
-            n_kept, _, is_whole = maximum_flow(self.network, dense, team, lam, scale)
+        n_kept, _, is_whole = maximum_flow(self.network, dense, team, lam, scale)
         if not is_whole:
             raise CutStopped(replace(problem, flow_q=lam.q))
         upper, lower = self._halves(problem, *divide(self.network, part, dense, n_kept), lam)
@@ -240,6 +241,75 @@ class ParametricCut:
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A subproblem that is worked on: an estimate of the work, and the team."""
+
+    problem: Subproblem
+    work: float
+    team: Team
+
+
+class Crew:
+    """Threads, each of which works on a subproblem or helps another one.
+
+    Attributes
+    ----------
+    running : dict of Future to Step
+    helping : dict of Future to tuple
+        The team, and which of its helpers it is.
+    """
+
+    def __init__(
+        self, cut: ParametricCut, step: Callable[[Subproblem, Team], Outcome], pool: ThreadPoolExecutor
+    ) -> None:
+        self.cut, self.step, self.pool = cut, step, pool
+        self.running: dict[Future[Outcome], Step] = {}
+        self.helping: dict[Future[None], tuple[Team, int]] = {}
+
+    def begin(self, problem: Subproblem) -> None:
+        """Work on a subproblem; helpers leave to make room."""
+        for team, _ in self.helping.values():
+            dismiss(team)
+        work, team = self.cut.work_on(problem), self.cut.team(problem)
+        self.running[self.pool.submit(self.step, problem, team)] = Step(problem, work, team)
+
+    def help(self) -> None:
+        """Let idle threads help where a team has room, with the largest subproblem first."""
+        n_idle = n_threads() - len(self.under_way)
+        for step in sorted(self.running.values(), key=lambda step: -step.work):
+            taken = [number for team, number in self.helping.values() if team is step.team]
+            free = [number for number in range(size_of(step.team)) if number not in taken]
+            for number in free[: max(n_idle, 0)]:
+                step.team.board[DISMISSED] = 0
+                helper = self.pool.submit(help_searching, self.cut.network, step.team, number)
+                self.helping[helper] = step.team, number
+                n_idle -= 1
+
+    @property
+    def under_way(self) -> list[Future[Any]]:
+        """What threads work on."""
+        return [*self.running, *self.helping]
+
+    def collect(self, finished: Iterable[Future[Any]]) -> None:
+        """Take over what was found and what is still open; a cut that failed or was stopped leaves its problem open."""
+        for future in finished:
+            if future in self.helping:
+                del self.helping[future]
+                future.result()
+                continue
+            step, error = self.running.pop(future), future.exception()
+            dismiss(step.team)
+            if isinstance(error, CutStopped):
+                self.cut.open.append(error.problem)
+                continue
+            if error is not None:
+                self.cut.open.append(step.problem)
+            resolved, still_open = future.result()
+            self.cut.done += resolved
+            self.cut.open += still_open
+
+
 def resolve(
     cut: ParametricCut, max_points: int | None, report: ProgressCallback, n_skipped: int, lambda_unit: float
 ) -> None:
@@ -247,49 +317,33 @@ def resolve(
 
     An interrupt ends the cuts under way after their merger; what they found so far is where they go on.
     """
-    n_threads = os.cpu_count() or 1
-    step = cut.resolve_or_split if max_points is None else cut.split_once
-    running: dict[Future[Outcome], tuple[Subproblem, float]] = {}
     signals, work = cut.network.signals, sum(map(cut.work_on, [*cut.done, *cut.open]))
     shown = 0.0
-
-    def collect(finished: Iterable[Future[Outcome]]) -> None:
-        for future in finished:
-            (problem, _), error = running.pop(future), future.exception()
-            if isinstance(error, CutStopped):
-                cut.open.append(error.problem)
-                continue
-            if error is not None:
-                cut.open.append(problem)
-            resolved, still_open = future.result()
-            cut.done += resolved
-            cut.open += still_open
-
-    with ThreadPoolExecutor(n_threads) as pool:
+    with ThreadPoolExecutor(n_threads()) as pool:
+        crew = Crew(cut, cut.resolve_or_split if max_points is None else cut.split_once, pool)
         try:
             while True:
                 cut.open.sort(key=cut.n_triples if max_points is None else cut.importance)
-                while cut.open and len(running) < n_threads:
-                    n_problems = len(cut.done) + len(cut.open) + len(running) + n_skipped
-                    if max_points is not None and n_problems + len(running) >= max_points:
+                while cut.open and len(crew.running) < n_threads():
+                    n_problems = len(cut.done) + len(cut.open) + len(crew.running) + n_skipped
+                    if max_points is not None and n_problems + len(crew.running) >= max_points:
                         break
-                    estimate = cut.work_on(cut.open[-1])
-                    problem = cut.open.pop()
-                    is_alone = not running and not cut.open
-                    running[pool.submit(step, problem, is_alone)] = problem, estimate
-                if running:
-                    collect(wait(running, REPORT_EVERY_S, return_when=FIRST_COMPLETED).done)
-                else:
+                    crew.begin(cut.open.pop())
+                if not crew.running:
                     break
-                work_left = sum(map(cut.work_on, cut.open)) + sum(work_on_it for _, work_on_it in running.values())
-                shown = max(shown, 1.0 - work_left / work)
-                left = _remaining([*cut.open, *(problem for problem, _ in running.values())], lambda_unit)
+                crew.help()
+                crew.collect(wait(crew.under_way, REPORT_EVERY_S, return_when=FIRST_COMPLETED).done)
+                steps = crew.running.values()
+                shown = max(shown, 1.0 - (sum(map(cut.work_on, cut.open)) + sum(step.work for step in steps)) / work)
+                left = _remaining([*cut.open, *(step.problem for step in steps)], lambda_unit)
                 report(shown, f"{signals[MERGERS]} mergers, {len(cut.done)} breakpoints{left}")
         except KeyboardInterrupt:
             signals[STOP] = 1
             raise
         finally:
-            collect(wait(running).done)
+            for step in crew.running.values():
+                dismiss(step.team)
+            crew.collect(wait(crew.under_way).done)
             signals[STOP] = 0
 
 

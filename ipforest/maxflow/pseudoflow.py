@@ -39,7 +39,7 @@ from ipforest._atomics import fetch_add, load, pause
 from ipforest._numba import inlined, njit, uncounted_njit
 from ipforest._union_find import find_root
 from ipforest.maxflow.network import KEPT, MERGERS, STOP, Lambda, Network, Part, Payments, Problem, Trees
-from ipforest.maxflow.team import ENDED, FINISHED, HELPERS, LIMIT, NO_TICKET, Team, hand_out, take_ticket
+from ipforest.maxflow.team import DISMISSED, FINISHED, HELPERS, LIMIT, NO_TICKET, Team, hand_out, take_ticket
 
 NO_VERTEX = -1
 
@@ -389,7 +389,7 @@ def _search_all(
 
 @njit
 def help_searching(network: Network, team: Team, number: int) -> None:
-    """Search trees of each round, beside the thread that merges them, until the cut has come to its end.
+    """Search trees of each round, beside the thread that merges them, until helpers are to leave.
 
     Parameters
     ----------
@@ -399,7 +399,7 @@ def help_searching(network: Network, team: Team, number: int) -> None:
         Which of the helpers this one is, from 0.
     """
     board, seen = team.board, 0
-    while load(board, ENDED) == 0:
+    while load(board, DISMISSED) == 0:
         pause()
         limit = load(board, LIMIT)
         if limit > seen:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ipforest.maxflow.flows import Capacities, reduce_flow, restore_flow
-from ipforest.maxflow.helpers import team_for
+from ipforest.maxflow.helpers import helped
 from ipforest.maxflow.network import KEPT, Lambda, build_network
 from ipforest.maxflow.presolve import TWIN_SHARE_OF_ONE_CUT, presolve
 from ipforest.maxflow.pseudoflow import maximum_flow, plant
@@ -56,7 +56,7 @@ def minimum_cut(instance: PruningInstance, lam: Lambda, start: DualFlow | None =
         given = reduce_flow(instance, reduced, start)
         plant(network.problem, network.trees, *given, lam, lam.q / start.q)
     whole = network.whole
-    with team_for(network, whole, reduced.indices.size) as team:
+    with helped(network, whole, reduced.indices.size) as team:
         _, n_mergers, _ = maximum_flow(network, whole, team, lam, 1.0)
     n, m = reduced.gain.size, reduced.cost.size
     kept = network.trees.labels[:n] == KEPT

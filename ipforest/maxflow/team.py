@@ -10,11 +10,11 @@ from ipforest._arrays import CACHE_LINE, Array
 from ipforest._atomics import compare_and_swap, fetch_add, load
 from ipforest._numba import inlined, njit, uncounted_njit
 
-HELPERS, FIRST, NEXT, LIMIT, FINISHED, ENDED = (i * (CACHE_LINE // 8) for i in range(6))
+HELPERS, FIRST, NEXT, LIMIT, FINISHED, DISMISSED = (i * (CACHE_LINE // 8) for i in range(6))
 """Places of `Team.board`, each in a line of the cache of its own.
 
-How many helpers there are. Tickets for the trees of this round: the first one, the next one, and the first one that is
-not valid yet. How many trees of this round are finished. Not 0 when the cut has come to its end.
+How many helpers there may be. Tickets for the trees of this round: the first one, the next one, and the first one that
+is not valid yet. How many trees of this round are finished. Not 0 when helpers are to leave.
 """
 NO_TICKET = -1
 
@@ -22,7 +22,8 @@ NO_TICKET = -1
 class Team(NamedTuple):
     """What the threads of one cut share.
 
-    Nobody waits for a helper that has not begun with a tree, so a helper that gets no processor does no harm.
+    Nobody waits for a helper that has not begun with a tree. So helpers may come late and leave early, and one that
+    gets no processor does no harm.
 
     Attributes
     ----------
@@ -41,8 +42,8 @@ class Team(NamedTuple):
 
 @njit
 def new_team(size: int, n_helpers: int) -> Team:
-    """Allocate for a cut of so many vertices, with helpers yet to begin."""
-    board = np.zeros(ENDED + 1, np.int64)
+    """Allocate for a cut of so many vertices, with room for so many helpers."""
+    board = np.zeros(DISMISSED + 1, np.int64)
     board[HELPERS] = n_helpers
     return Team(board, np.empty((size, 3), np.int32), np.zeros((n_helpers, size + 2), np.int32))
 

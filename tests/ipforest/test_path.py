@@ -303,7 +303,8 @@ def test_a_cut_that_is_stopped_goes_on_later(middle_sized, small):
     cut = ParametricCut(presolve(middle_sized), small)
     cut.network.signals[STOP] = 1
     try:
-        done, still_open = cut.resolve_or_split(cut.open.pop())
+        problem = cut.open.pop()
+        done, still_open = cut.resolve_or_split(problem, cut.team(problem))
     except CutStopped as stopped:
         done, still_open = [], [stopped.problem]
     assert not done

@@ -12,8 +12,8 @@ from strategies import instances, lambdas
 from ipforest import prune_path, solve
 from ipforest._numba import njit
 from ipforest.experiments.synthetic import synthetic_instance
-from ipforest.maxflow import helpers
-from ipforest.maxflow.helpers import LEAST_TRIPLES, team_for
+from ipforest.maxflow import helpers, parametric_cut
+from ipforest.maxflow.helpers import LEAST_TRIPLES, helped
 from ipforest.maxflow.network import STOP, Lambda
 from ipforest.maxflow.pseudoflow import maximum_flow
 from ipforest.maxflow.team import HELPERS, LIMIT, NEXT, NO_TICKET, hand_out, new_team, take_ticket
@@ -27,7 +27,8 @@ def forest_instance():
 
 def with_threads(patch, n_threads):
     patch.setattr(helpers, "LEAST_TRIPLES", 0)
-    patch.setattr(helpers, "n_threads", lambda: n_threads)
+    for module in (helpers, parametric_cut):
+        patch.setattr(module, "n_threads", lambda: n_threads)
 
 
 def cut_of(instance, lam, n_threads, stop=0):
@@ -35,7 +36,7 @@ def cut_of(instance, lam, n_threads, stop=0):
     network.signals[STOP] = stop
     with pytest.MonkeyPatch.context() as patch:
         with_threads(patch, n_threads)
-        with team_for(network, network.whole, instance.n_triples) as team:
+        with helped(network, network.whole, instance.n_triples) as team:
             assert team.board[HELPERS] == n_threads - 1
             done = maximum_flow(network, network.whole, team, Lambda(*instance.scaled_lambda(lam)), 1.0)
     assert not team.changes.any()
@@ -68,10 +69,11 @@ def test_helpers_change_nothing_on_a_forest(forest_instance, n_threads, share):
         assert_same_cut(cut_of(forest_instance, lam, n_threads), alone)
 
 
-def test_paths_and_prunings_are_the_same(forest_instance, monkeypatch):
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_paths_and_prunings_are_the_same(forest_instance, n_threads, monkeypatch):
     path, lam = prune_path(forest_instance), "0.001"
     alone = solve(forest_instance, lam)
-    with_threads(monkeypatch, 3)
+    with_threads(monkeypatch, n_threads)
     search = PathSearch(forest_instance, small=-1)
     search.run()
     assert search.path().breakpoints == path.breakpoints
@@ -89,19 +91,19 @@ def test_a_signal_stops_a_cut_with_helpers(forest_instance):
 def test_helpers_end_when_the_cut_fails(forest_instance, monkeypatch):
     with_threads(monkeypatch, 3)
     network = network_of(forest_instance)
-    with pytest.raises(KeyError), team_for(network, network.whole, forest_instance.n_triples):
+    with pytest.raises(KeyError), helped(network, network.whole, forest_instance.n_triples):
         raise KeyError
 
 
 def test_small_cuts_and_single_threads_have_no_helpers(forest_instance, monkeypatch):
     network = network_of(forest_instance)
     monkeypatch.setattr(helpers, "n_threads", lambda: 4)
-    with team_for(network, network.whole, LEAST_TRIPLES - 1) as team:
+    with helped(network, network.whole, LEAST_TRIPLES - 1) as team:
         assert team.board[HELPERS] == 0
-    with team_for(network, network.whole, LEAST_TRIPLES) as team:
+    with helped(network, network.whole, LEAST_TRIPLES) as team:
         assert team.board[HELPERS] == 3
     monkeypatch.setattr(helpers, "n_threads", lambda: 1)
-    with team_for(network, network.whole, LEAST_TRIPLES) as team:
+    with helped(network, network.whole, LEAST_TRIPLES) as team:
         assert team.board[HELPERS] == 0
 
 
