@@ -3,7 +3,8 @@
 Optimal prunings are nested: a node once dropped, as lambda rises, stays dropped. So one number per node, lam_h, is the
 whole tradeoff. The method is to split and contract (`ipforest.maxflow.subproblems`), in integers: every subproblem
 starts from the flow of the one it came from, subproblems live in place, large ones are handed to threads one cut at a
-time, small ones whole (`ipforest.maxflow.parametric_cut`). Cuts are found by the pseudoflow algorithm
+time, small ones whole (`ipforest.maxflow.parametric_cut`). Before the first cut, nodes that are surely dropped go
+(`ipforest.maxflow.peeling`). Cuts are found by the pseudoflow algorithm
 (`ipforest.maxflow.pseudoflow`), whose flow lives on a forest of trees: each half of a subproblem goes on from its part
 of the forest.
 """

@@ -14,10 +14,11 @@ children.
 1. `load_trees` lists the children of each vertex, scales the flow in the forest, if there is any, and hands imbalances
    to the roots; an arc that would carry less than nothing leaves the forest. `fill_rows` pays for acquisitions that
    nobody pays for, and hands what is left to parents.
-2. `merge_trees` takes a strong tree of least label. Depth-first search from its root, among vertices of the root's
-   label, looks for a row that meets a label one lower. There the tree is turned around and hung into the other one, and
-   its excess is sent to the new root; where an arc cannot take it back, the rest splits off as a strong tree. A tree
-   that finds nothing is lifted by one label. When no vertex has the label below, no strong tree reaches a weak one.
+2. `merge_trees` takes all strong trees of least label. In each, depth-first search from its root, among vertices of the
+   root's label, looks for a row that meets a label one lower; helpers (`ipforest.maxflow.team`) search some of them
+   meanwhile. There the tree is turned around and hung into the other one, and its excess is sent to the new root;
+   where an arc cannot take it back, the rest splits off as a strong tree. A tree that finds nothing is lifted by one
+   label. When no vertex has the label below, no strong tree reaches a weak one.
    Most acquisitions hang below a node and have nothing below them, nor a row to search: they share the node's label and
    stay out of its list of children as long as this lasts.
 3. `return_excess` sends what excess is left back to the supplies that it came from, and `mark_kept` finds the smallest
