@@ -3,7 +3,7 @@
 Optimal prunings are nested: a node once dropped, as lambda rises, stays dropped. So one number per node, lam_h, is the
 whole tradeoff. The method is to split and contract (`ipforest.maxflow.subproblems`), in integers: every subproblem
 starts from the flow of the one it came from, subproblems live in place, large ones are handed to threads one cut at a
-time, small ones whole (`ipforest.maxflow.parametric_cut`). Before the first cut, nodes that are surely dropped go
+time, small ones whole (`ipforest.maxflow.crew`). Before the first cut, nodes that are surely dropped go
 (`ipforest.maxflow.peeling`). Cuts are found by the pseudoflow algorithm
 (`ipforest.maxflow.pseudoflow`), whose flow lives on a forest of trees: each half of a subproblem goes on from its part
 of the forest.
@@ -37,9 +37,10 @@ from ipforest._numba import clock
 from ipforest._records import records_to_csv
 from ipforest.instance import PruningInstance, require_instance
 from ipforest.maxflow.checkpoint import pack, read_subproblems, unpack, write_subproblems
+from ipforest.maxflow.crew import resolve
 from ipforest.maxflow.flows import Capacities, restore_flow
 from ipforest.maxflow.network import Lambda
-from ipforest.maxflow.parametric_cut import SMALL, Halves, ParametricCut, Subproblem, resolve
+from ipforest.maxflow.parametric_cut import SMALL, Halves, ParametricCut, Subproblem
 from ipforest.maxflow.presolve import presolve
 from ipforest.maxflow.single_cut import dual_bound, minimum_cut, require_range
 from ipforest.progress import ProgressCallback, silent

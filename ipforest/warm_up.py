@@ -8,8 +8,9 @@ from sklearn.tree import DecisionTreeClassifier
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.instance import PruningInstance
+from ipforest.maxflow.crew import resolve
 from ipforest.maxflow.helpers import LEAST_TRIPLES, team_for
-from ipforest.maxflow.parametric_cut import ParametricCut, resolve
+from ipforest.maxflow.parametric_cut import ParametricCut
 from ipforest.maxflow.presolve import presolve
 from ipforest.path import prune_path
 from ipforest.progress import ProgressCallback, silent

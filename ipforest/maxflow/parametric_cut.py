@@ -1,29 +1,25 @@
-"""The parametric minimum cut: split a reduced problem until each subproblem is one breakpoint, on all cores.
+"""The parametric minimum cut: a reduced problem, and the steps that split it until each subproblem is one breakpoint.
 
-See `ipforest.path` for the method and `ipforest.maxflow.subproblems` for one step of it. Lambdas in here are in integer
-units of gain over integer units of cost.
+Threads take the steps in `ipforest.maxflow.crew`. See `ipforest.path` for the method and `ipforest.maxflow.subproblems`
+for one step of it. Lambdas in here are in integer units of gain over integer units of cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd, inf, log2
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from ipforest._numba import n_threads
-from ipforest.maxflow.helpers import dismiss, size_of, team_for
-from ipforest.maxflow.network import MERGERS, STOP, Lambda, Part, build_network
+from ipforest.maxflow.helpers import team_for
+from ipforest.maxflow.network import Lambda, Part, build_network
 from ipforest.maxflow.peeling import NOTHING, peel
 from ipforest.maxflow.presolve import ReducedProblem
-from ipforest.maxflow.pseudoflow import help_searching, maximum_flow
+from ipforest.maxflow.pseudoflow import maximum_flow
 from ipforest.maxflow.subproblems import Report, Task, divide, settle_ends, solve
-from ipforest.maxflow.team import DISMISSED, Team
-from ipforest.progress import ProgressCallback
+from ipforest.maxflow.team import Team
 from ipforest.rational import INT64_SAFE
 
 SMALL = 200_000
@@ -53,9 +49,6 @@ Halves: TypeAlias = tuple[Subproblem | None, Subproblem | None]
 """What a cut keeps and the rest; None for an empty one."""
 Outcome: TypeAlias = tuple[list[Subproblem], list[Subproblem]]
 """Resolved subproblems and open ones."""
-
-REPORT_EVERY_S = 0.5
-"""Seconds between two reports while a cut takes its time."""
 
 
 class CutStopped(Exception):
@@ -239,117 +232,3 @@ class ParametricCut:
             )
             for a, b, c, d, p, q in rows
         ]
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A subproblem that is worked on: an estimate of the work, and the team."""
-
-    problem: Subproblem
-    work: float
-    team: Team
-
-
-class Crew:
-    """Threads, each of which works on a subproblem or helps another one.
-
-    Attributes
-    ----------
-    running : dict of Future to Step
-    helping : dict of Future to tuple
-        The team, and which of its helpers it is.
-    """
-
-    def __init__(
-        self, cut: ParametricCut, step: Callable[[Subproblem, Team], Outcome], pool: ThreadPoolExecutor
-    ) -> None:
-        self.cut, self.step, self.pool = cut, step, pool
-        self.running: dict[Future[Outcome], Step] = {}
-        self.helping: dict[Future[None], tuple[Team, int]] = {}
-
-    def begin(self, problem: Subproblem) -> None:
-        """Work on a subproblem; helpers leave to make room."""
-        for team, _ in self.helping.values():
-            dismiss(team)
-        work, team = self.cut.work_on(problem), self.cut.team(problem)
-        self.running[self.pool.submit(self.step, problem, team)] = Step(problem, work, team)
-
-    def help(self) -> None:
-        """Let idle threads help where a team has room, with the largest subproblem first."""
-        n_idle = n_threads() - len(self.under_way)
-        for step in sorted(self.running.values(), key=lambda step: -step.work):
-            taken = [number for team, number in self.helping.values() if team is step.team]
-            free = [number for number in range(size_of(step.team)) if number not in taken]
-            for number in free[: max(n_idle, 0)]:
-                step.team.board[DISMISSED] = 0
-                helper = self.pool.submit(help_searching, self.cut.network, step.team, number)
-                self.helping[helper] = step.team, number
-                n_idle -= 1
-
-    @property
-    def under_way(self) -> list[Future[Any]]:
-        """What threads work on."""
-        return [*self.running, *self.helping]
-
-    def collect(self, finished: Iterable[Future[Any]]) -> None:
-        """Take over what was found and what is still open; a cut that failed or was stopped leaves its problem open."""
-        for future in finished:
-            if future in self.helping:
-                del self.helping[future]
-                future.result()
-                continue
-            step, error = self.running.pop(future), future.exception()
-            dismiss(step.team)
-            if isinstance(error, CutStopped):
-                self.cut.open.append(error.problem)
-                continue
-            if error is not None:
-                self.cut.open.append(step.problem)
-            resolved, still_open = future.result()
-            self.cut.done += resolved
-            self.cut.open += still_open
-
-
-def resolve(
-    cut: ParametricCut, max_points: int | None, report: ProgressCallback, n_skipped: int, lambda_unit: float
-) -> None:
-    """Split open subproblems, largest first, on all cores, until none is left or there are `max_points`.
-
-    An interrupt ends the cuts under way after their merger; what they found so far is where they go on.
-    """
-    signals, work = cut.network.signals, sum(map(cut.work_on, [*cut.done, *cut.open]))
-    shown = 0.0
-    with ThreadPoolExecutor(n_threads()) as pool:
-        crew = Crew(cut, cut.resolve_or_split if max_points is None else cut.split_once, pool)
-        try:
-            while True:
-                cut.open.sort(key=cut.n_triples if max_points is None else cut.importance)
-                while cut.open and len(crew.running) < n_threads():
-                    n_problems = len(cut.done) + len(cut.open) + len(crew.running) + n_skipped
-                    if max_points is not None and n_problems + len(crew.running) >= max_points:
-                        break
-                    crew.begin(cut.open.pop())
-                if not crew.running:
-                    break
-                crew.help()
-                crew.collect(wait(crew.under_way, REPORT_EVERY_S, return_when=FIRST_COMPLETED).done)
-                steps = crew.running.values()
-                shown = max(shown, 1.0 - (sum(map(cut.work_on, cut.open)) + sum(step.work for step in steps)) / work)
-                left = _remaining([*cut.open, *(step.problem for step in steps)], lambda_unit)
-                report(shown, f"{signals[MERGERS]} mergers, {len(cut.done)} breakpoints{left}")
-        except KeyboardInterrupt:
-            signals[STOP] = 1
-            raise
-        finally:
-            for step in crew.running.values():
-                dismiss(step.team)
-            crew.collect(wait(crew.under_way).done)
-            signals[STOP] = 0
-
-
-def _remaining(problems: Sequence[Subproblem], lambda_unit: float) -> str:
-    """Say between which lambdas breakpoints may still be missing."""
-    if not problems:
-        return ""
-    low, high = min(problem.lam_low for problem in problems), max(problem.lam_high for problem in problems)
-    return f", lambda {float(low) * lambda_unit:.3g}..{float(high) * lambda_unit:.3g} open"

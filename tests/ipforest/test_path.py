@@ -13,8 +13,9 @@ from strategies import instances, lambdas
 
 from ipforest import PruningInstance, Status, solve, solve_budget
 from ipforest.experiments.synthetic import synthetic_instance
+from ipforest.maxflow.crew import resolve
 from ipforest.maxflow.network import STOP
-from ipforest.maxflow.parametric_cut import SMALL, CutStopped, ParametricCut, resolve
+from ipforest.maxflow.parametric_cut import SMALL, CutStopped, ParametricCut
 from ipforest.maxflow.presolve import presolve
 from ipforest.path import PathSearch, PruningPath, prune_path
 from ipforest.progress import silent

@@ -12,7 +12,7 @@ from strategies import instances, lambdas
 from ipforest import prune_path, solve
 from ipforest._numba import njit
 from ipforest.experiments.synthetic import synthetic_instance
-from ipforest.maxflow import helpers, parametric_cut
+from ipforest.maxflow import crew, helpers
 from ipforest.maxflow.helpers import LEAST_TRIPLES, helped
 from ipforest.maxflow.network import STOP, Lambda
 from ipforest.maxflow.pseudoflow import maximum_flow
@@ -27,7 +27,7 @@ def forest_instance():
 
 def with_threads(patch, n_threads):
     patch.setattr(helpers, "LEAST_TRIPLES", 0)
-    for module in (helpers, parametric_cut):
+    for module in (helpers, crew):
         patch.setattr(module, "n_threads", lambda: n_threads)
 
 
