@@ -1,7 +1,7 @@
 """The whole path: every lambda at which the optimal pruning changes, exactly, with one flow that proves all of them.
 
 Optimal prunings are nested: a node once dropped, as lambda rises, stays dropped. So one number per node, lam_h, is the
-whole tradeoff. The method is to split and contract (`ipforest.maxflow.subproblems`), in integers: every subproblem
+whole tradeoff. The method is to split and contract (`ipforest.maxflow.splitting`), in integers: every subproblem
 starts from the flow of the one it came from, subproblems live in place, large ones are handed to threads one cut at a
 time, small ones whole (`ipforest.maxflow.crew`). Before the first cut, nodes that are surely dropped go
 (`ipforest.maxflow.peeling`). Cuts are found by the pseudoflow algorithm
@@ -40,9 +40,10 @@ from ipforest.maxflow.checkpoint import pack, read_subproblems, unpack, write_su
 from ipforest.maxflow.crew import resolve
 from ipforest.maxflow.flows import Capacities, restore_flow
 from ipforest.maxflow.network import Lambda
-from ipforest.maxflow.parametric_cut import SMALL, Halves, ParametricCut, Subproblem
+from ipforest.maxflow.parametric_cut import SMALL, Halves, ParametricCut
 from ipforest.maxflow.presolve import presolve
 from ipforest.maxflow.single_cut import dual_bound, minimum_cut, require_range
+from ipforest.maxflow.subproblems import Subproblem
 from ipforest.progress import ProgressCallback, silent
 from ipforest.rational import exact_sum, nonnegative_fraction
 from ipforest.results import BudgetResult, DualFlow, Mixture, Pruning, PruningResult, Status, check_flow_arrays
@@ -530,6 +531,7 @@ class PathSearch:
         if self._whole is not None:
             return self._whole
         started = clock()
+        self._cut.gather()
         still_open = [*self._cut.open, *self._outside]
         status = Status.INTERRUPTED if not self._ended else Status.FEASIBLE if still_open else Status.OPTIMAL
         path = _assemble(self._instance, self._cut, [*self._cut.done, *still_open], status)
@@ -621,7 +623,7 @@ class PathSearch:
                 raise ValueError("the path of another problem")
             search = cls(instance, about["max_points"], small=about["small"])
             unpack(search._cut, stored)
-            search._outside = read_subproblems(about["outside"])
+            search._outside = read_subproblems(about["outside"], search._cut.host)
             search._ended, search._seconds = bool(about["ended"]), float(about["seconds"])
         except (KeyError, TypeError, ValueError) as problem:
             raise ValueError(
@@ -656,10 +658,10 @@ def _assemble(
     pieces = sorted(problems, key=lambda problem: -problem.nodes.start)
     k = len(pieces)
     unit = instance.error_unit / instance.cost_unit
-    totals = [cut.totals(piece)[:2] for piece in pieces]
+    totals = [piece.totals()[:2] for piece in pieces]
     reduced_breakpoint = np.where(cut.never, NEVER_KEPT, k).astype(np.int32)
     for index, piece in enumerate(pieces):
-        reduced_breakpoint[cut.node_order[piece.nodes]] = index
+        reduced_breakpoint[piece.part.nodes] = index
     node_breakpoint = np.append(reduced_breakpoint, np.int32(k))[cut.reduced.node]
     error = exact_sum(instance.errors[instance.tree_offsets[:-1]]) - exact_sum(instance.gain[node_breakpoint == k])
     cost = 0
@@ -698,9 +700,9 @@ def _path_flow(
     node_p, node_q = np.zeros(reduced.gain.size, dtype=np.int64), np.ones(reduced.gain.size, dtype=np.int64)
     price = np.zeros(reduced.cost.size, dtype=np.int64)
     for piece, (p, q) in zip(pieces, lambdas, strict=True):
-        nodes, acquisitions = cut.part(piece)
+        nodes, acquisitions = piece.part
         node_p[nodes], node_q[nodes], price[acquisitions] = p, q, p
-    flow = restore_flow(instance, reduced, network, cut.node_order, Capacities(node_p, node_q, price))
+    flow = restore_flow(instance, reduced, network, cut.host.nodes, Capacities(node_p, node_q, price))
     return PathFlow(
         tuple(lam.p for lam in lambdas),
         tuple(lam.q for lam in lambdas),

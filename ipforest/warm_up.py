@@ -12,6 +12,7 @@ from ipforest.maxflow.crew import resolve
 from ipforest.maxflow.helpers import LEAST_TRIPLES, team_for
 from ipforest.maxflow.parametric_cut import ParametricCut
 from ipforest.maxflow.presolve import presolve
+from ipforest.maxflow.subproblems import moved
 from ipforest.path import prune_path
 from ipforest.progress import ProgressCallback, silent
 from ipforest.solvers import solve, solve_budget
@@ -42,6 +43,8 @@ def warm_up(progress: ProgressCallback = silent) -> None:
     cut = ParametricCut(presolve(instance), small=0)
     team_for(cut.network, cut.network.whole, LEAST_TRIPLES)
     resolve(cut, None, silent, 0, 1.0)
+    cut.done.append(moved(cut.done.pop()))
+    cut.gather()
     progress(0.8, "compiling: budget")
     solve_budget(instance, path.costs[0] / 2, "mip", path=path)
     progress(1.0, "")

@@ -15,17 +15,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest.maxflow.network import Lambda
-from ipforest.maxflow.parametric_cut import ParametricCut, Subproblem
+from ipforest.maxflow.parametric_cut import ParametricCut
+from ipforest.maxflow.subproblems import Host, Subproblem
 
 __all__ = ["pack", "read_subproblems", "unpack", "write_subproblems"]
 
 Arrays = dict[str, npt.NDArray[Any]]
 
-NETWORK = "network"
+NETWORK, NODES, ACQUISITIONS = "network", "node_order", "acquisition_order"
 
 
 def pack(cut: ParametricCut) -> Arrays:
-    """Return the state of a parametric cut while no step of it runs.
+    """Gather the state of a parametric cut while no step of it runs.
 
     Parameters
     ----------
@@ -36,10 +37,11 @@ def pack(cut: ParametricCut) -> Arrays:
     dict of str to ndarray
         The arrays of the network, the permutations, and the subproblems as JSON.
     """
+    cut.gather()
     return {
         **dict(_leaves(cut.network, NETWORK)),
-        "node_order": cut.node_order,
-        "acquisition_order": cut.acquisition_order,
+        NODES: cut.host.nodes,
+        ACQUISITIONS: cut.host.acquisitions,
         "done": np.array(write_subproblems(cut.done)),
         "open": np.array(write_subproblems(cut.open)),
     }
@@ -53,13 +55,12 @@ def unpack(cut: ParametricCut, state: Mapping[str, npt.NDArray[Any]]) -> None:
     KeyError, TypeError, ValueError
         The state is not one that `pack` gave, or that of another problem.
     """
-    for name in ("node_order", "acquisition_order"):
-        ordered = getattr(cut, name)
+    for name, ordered in ((NODES, cut.host.nodes), (ACQUISITIONS, cut.host.acquisitions)):
         if not np.array_equal(np.sort(state[name]), ordered):
             raise ValueError(f"{name}: expected a permutation of {ordered.size} numbers of this problem, got another")
-        setattr(cut, name, state[name].astype(np.int32))
-    cut.network = _with_leaves(cut.network, NETWORK, state)
-    cut.done, cut.open = read_subproblems(state["done"]), read_subproblems(state["open"])
+    nodes, acquisitions = (state[name].astype(np.int32) for name in (NODES, ACQUISITIONS))
+    cut.host = Host(_with_leaves(cut.network, NETWORK, state), nodes, acquisitions)
+    cut.done, cut.open = (read_subproblems(state[name], cut.host) for name in ("done", "open"))
 
 
 def _leaves(value: Any, name: str) -> Iterator[tuple[str, npt.NDArray[Any]]]:
@@ -103,10 +104,11 @@ def write_subproblems(problems: Sequence[Subproblem]) -> str:
     )
 
 
-def read_subproblems(text: object) -> list[Subproblem]:
-    """Read what `write_subproblems` wrote."""
+def read_subproblems(text: object, host: Host) -> list[Subproblem]:
+    """Read what `write_subproblems` wrote of subproblems of one host."""
     return [
         Subproblem(
+            host,
             slice(a, b),
             slice(c, d),
             flow_q,

@@ -10,8 +10,9 @@ from typing import Any
 from ipforest._numba import n_threads
 from ipforest.maxflow.helpers import dismiss, size_of
 from ipforest.maxflow.network import MERGERS, STOP
-from ipforest.maxflow.parametric_cut import CutStopped, Outcome, ParametricCut, Subproblem
+from ipforest.maxflow.parametric_cut import CutStopped, Outcome, ParametricCut
 from ipforest.maxflow.pseudoflow import help_searching
+from ipforest.maxflow.subproblems import Subproblem
 from ipforest.maxflow.team import DISMISSED, Team
 from ipforest.progress import ProgressCallback
 
@@ -49,8 +50,8 @@ class Crew:
         """Work on a subproblem; helpers leave to make room."""
         for team, _ in self.helping.values():
             dismiss(team)
-        work, team = self.cut.work_on(problem), self.cut.team(problem)
-        self.running[self.pool.submit(self.step, problem, team)] = Step(problem, work, team)
+        team = self.cut.team(problem)
+        self.running[self.pool.submit(self.step, problem, team)] = Step(problem, problem.work, team)
 
     def help(self) -> None:
         """Let idle threads help where a team has room, with the largest subproblem first."""
@@ -60,7 +61,7 @@ class Crew:
             free = [number for number in range(size_of(step.team)) if number not in taken]
             for number in free[: max(n_idle, 0)]:
                 step.team.board[DISMISSED] = 0
-                helper = self.pool.submit(help_searching, self.cut.network, step.team, number)
+                helper = self.pool.submit(help_searching, step.problem.host.network, step.team, number)
                 self.helping[helper] = step.team, number
                 n_idle -= 1
 
@@ -95,13 +96,13 @@ def resolve(
 
     An interrupt ends the cuts under way after their merger; what they found so far is where they go on.
     """
-    signals, work = cut.network.signals, sum(map(cut.work_on, [*cut.done, *cut.open]))
+    signals, work = cut.network.signals, sum(problem.work for problem in [*cut.done, *cut.open])
     shown = 0.0
     with ThreadPoolExecutor(n_threads()) as pool:
         crew = Crew(cut, cut.resolve_or_split if max_points is None else cut.split_once, pool)
         try:
             while True:
-                cut.open.sort(key=cut.n_triples if max_points is None else cut.importance)
+                cut.open.sort(key=_size if max_points is None else Subproblem.importance)
                 while cut.open and len(crew.running) < n_threads():
                     n_problems = len(cut.done) + len(cut.open) + len(crew.running) + n_skipped
                     if max_points is not None and n_problems + len(crew.running) >= max_points:
@@ -112,7 +113,8 @@ def resolve(
                 crew.help()
                 crew.collect(wait(crew.under_way, REPORT_EVERY_S, return_when=FIRST_COMPLETED).done)
                 steps = crew.running.values()
-                shown = max(shown, 1.0 - (sum(map(cut.work_on, cut.open)) + sum(step.work for step in steps)) / work)
+                work_left = sum(problem.work for problem in cut.open) + sum(step.work for step in steps)
+                shown = max(shown, 1.0 - work_left / work)
                 left = _remaining([*cut.open, *(step.problem for step in steps)], lambda_unit)
                 report(shown, f"{signals[MERGERS]} mergers, {len(cut.done)} breakpoints{left}")
         except KeyboardInterrupt:
@@ -123,6 +125,10 @@ def resolve(
                 dismiss(step.team)
             crew.collect(wait(crew.under_way).done)
             signals[STOP] = 0
+
+
+def _size(problem: Subproblem) -> int:
+    return problem.n_triples
 
 
 def _remaining(problems: Sequence[Subproblem], lambda_unit: float) -> str:

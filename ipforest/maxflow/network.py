@@ -32,7 +32,7 @@ class Part(NamedTuple):
 class Problem(NamedTuple):
     """A closure problem with n nodes and m acquisitions.
 
-    Only `split` and `settle_ends` (`ipforest.maxflow.subproblems`) write here, between cuts.
+    Only `split` and `settle_ends` (`ipforest.maxflow.splitting`) write here, between cuts.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ def build_network(parent: Array, gain: Array, split_cost: Array, indptr: Array, 
         return np.zeros(size, dtype=np.int64)
 
     vertices = aligned_empty(n + m, VERTEX)
-    vertices[:] = -1
+    vertices.view(np.int64)[:] = -1  # as records they would be written a field at a time
     vertices["flow"] = 0
     problem = Problem(
         parent=parent.astype(np.int32),

@@ -13,12 +13,14 @@ Source: Dinkelbach, "On nonlinear fractional programming" (1967), with a bound i
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from ipforest._arrays import Array
-from ipforest._numba import inlined, njit
+from ipforest._numba import inlined, njit, run_in_slices
 from ipforest.maxflow.network import Lambda, Network, Part, Problem
-from ipforest.maxflow.subproblems import break_even_at
+from ipforest.maxflow.splitting import break_even_at
 
 MOST_ROUNDS = 50
 ONE_NODE = 2**32
@@ -26,34 +28,46 @@ ONE_NODE = 2**32
 NOTHING = Lambda(0, 0)
 
 
-@inlined
-def _count_meetings(problem: Problem, part: Part, total: Array) -> None:
-    """Note who meets each acquisition, and for each node what only it meets costs.
+def count_meetings(network: Network, part: Part) -> Array:
+    """Note who meets each acquisition, on all cores.
 
-    The upper half of an acquisition's entry counts nodes, the lower half is the exclusive or of their numbers: where
-    there is one node, its number. So a triple takes one look at memory, and who goes is taken out as it was put in.
+    The upper half of an entry counts nodes, the lower half is the exclusive or of their numbers: where there is one
+    node, its number. So a triple takes one look at memory, and who goes is taken out as it was put in.
+
+    Returns
+    -------
+    ndarray of int64, shape (m,)
     """
-    row_start, row_end, indices, cost = problem.row_start, problem.row_end, problem.indices, problem.cost
-    nodes, acquisitions = part
-    n = row_start.size
-    for i in range(acquisitions.size):
-        total[n + acquisitions[i]] = 0
+    problem, (nodes, _) = network.problem, part
+
+    def count(some: slice) -> Array:
+        meetings = np.zeros(problem.cost.size, dtype=np.int64)
+        _count_in_rows(problem, nodes[some], meetings)
+        return meetings
+
+    n_triples = int(np.sum(problem.row_end[nodes] - problem.row_start[nodes]))
+    return functools.reduce(_add_meetings, run_in_slices(count, nodes.size, n_triples))
+
+
+@njit
+def _count_in_rows(problem: Problem, nodes: Array, meetings: Array) -> None:
+    row_start, row_end, indices = problem.row_start, problem.row_end, problem.indices
     for i in range(nodes.size):
         h = nodes[i]
-        total[h] = 0
         for x in range(row_start[h], row_end[h]):
-            v = n + indices[x]
-            total[v] = (total[v] + ONE_NODE) ^ h
-    for i in range(acquisitions.size):
-        v = n + acquisitions[i]
-        if total[v] // ONE_NODE == 1:
-            total[total[v] - ONE_NODE] += cost[v - n]
+            meetings[indices[x]] = (meetings[indices[x]] + ONE_NODE) ^ h
+
+
+@njit
+def _add_meetings(first: Array, second: Array) -> Array:
+    for j in range(first.size):
+        nodes = first[j] // ONE_NODE + second[j] // ONE_NODE
+        first[j] = nodes * ONE_NODE + ((first[j] ^ second[j]) & (ONE_NODE - 1))
+    return first
 
 
 @inlined
-def _weigh(
-    problem: Problem, nodes: Array, labels: Array, total: Array, worth: Array, saved: Array, lam: Lambda
-) -> None:
+def _weigh(problem: Problem, nodes: Array, labels: Array, own: Array, worth: Array, saved: Array, lam: Lambda) -> None:
     """Find for each node that remains what the best choice among it and those below is worth, and what it saves."""
     parent, gain, split_cost = problem.parent, problem.gain, problem.split_cost
     for i in range(nodes.size):
@@ -61,8 +75,8 @@ def _weigh(
     for i in range(nodes.size - 1, -1, -1):
         h = nodes[i]
         if labels[h] > 0:
-            saved[h] += split_cost[h] + total[h]
-            worth[h] += lam.q * gain[h] - lam.p * (split_cost[h] + total[h])
+            saved[h] += split_cost[h] + own[h]
+            worth[h] += lam.q * gain[h] - lam.p * (split_cost[h] + own[h])
             if parent[h] >= 0 and not _goes(worth, saved, h):
                 worth[parent[h]] += worth[h]
                 saved[parent[h]] += saved[h]
@@ -75,21 +89,19 @@ def _goes(worth: Array, saved: Array, h: int) -> bool:
 
 
 @inlined
-def _drop(problem: Problem, h: int, total: Array) -> int:
+def _drop(problem: Problem, h: int, meetings: Array, own: Array) -> int:
     """Drop a node; return what the acquisitions cost that nobody needs any more."""
-    n, unneeded = problem.parent.size, 0
+    unneeded = 0
     for x in range(problem.row_start[h], problem.row_end[h]):
         j = problem.indices[x]
-        v = n + j
-        total[v] = (total[v] - ONE_NODE) ^ h
-        if total[v] // ONE_NODE == 1:
-            total[total[v] - ONE_NODE] += problem.cost[j]
-        elif total[v] == 0:
+        meetings[j] = (meetings[j] - ONE_NODE) ^ h
+        if meetings[j] // ONE_NODE == 1:
+            own[meetings[j] - ONE_NODE] += problem.cost[j]
+        elif meetings[j] == 0:
             unneeded += problem.cost[j]
     return unneeded
 
 
-@njit
 def peel(network: Network, part: Part, gain: int, cost: int, positive: int, least: int) -> Lambda:
     """Take nodes out of a subproblem that have a smaller breakpoint than what remains has where it breaks even.
 
@@ -109,19 +121,26 @@ def peel(network: Network, part: Part, gain: int, cost: int, positive: int, leas
         Where what remains breaks even; no other node can be peeled there. `NOTHING` when all nodes remain, or fewer
         than `least`, when there is no end after `MOST_ROUNDS`, or when flows at that lambda may not fit 64 bits.
     """
-    problem = network.problem
-    labels, total = network.trees.labels, network.trees.imbalance
+    return _peel(network, part, count_meetings(network, part), gain, cost, positive, least)
+
+
+@njit
+def _peel(network: Network, part: Part, meetings: Array, gain: int, cost: int, positive: int, least: int) -> Lambda:
+    problem, labels = network.problem, network.trees.labels
     parent, (nodes, acquisitions) = problem.parent, part
-    worth, saved = np.zeros(parent.size, np.int64), np.zeros(parent.size, np.int64)
-    _count_meetings(problem, part, total)
+    worth, saved, own = np.zeros((3, parent.size), np.int64)
     for i in range(nodes.size):
         labels[nodes[i]] = 1
+    for i in range(acquisitions.size):
+        j = acquisitions[i]
+        if meetings[j] // ONE_NODE == 1:
+            own[meetings[j] - ONE_NODE] += problem.cost[j]
     n_left, n_dropped, fits = nodes.size, nodes.size, True
     for _ in range(MOST_ROUNDS):
         lam, fits = break_even_at(gain, cost, positive)
         if n_dropped == 0 or n_left < least or not fits:
             break
-        _weigh(problem, nodes, labels, total, worth, saved, lam)
+        _weigh(problem, nodes, labels, own, worth, saved, lam)
         n_dropped = 0
         for i in range(nodes.size):
             h = nodes[i]
@@ -129,11 +148,10 @@ def peel(network: Network, part: Part, gain: int, cost: int, positive: int, leas
                 labels[h] = 0
                 n_dropped += 1
                 gain -= problem.gain[h]
-                cost -= problem.split_cost[h] + _drop(problem, h, total)
+                cost -= problem.split_cost[h] + _drop(problem, h, meetings, own)
         n_left -= n_dropped
     if n_dropped > 0 or n_left < least or n_left == nodes.size or not fits:
         return NOTHING
     for i in range(acquisitions.size):
-        v = parent.size + acquisitions[i]
-        labels[v] = 1 if total[v] > 0 else 0
+        labels[parent.size + acquisitions[i]] = 1 if meetings[acquisitions[i]] > 0 else 0
     return lam

@@ -1,329 +1,266 @@
-"""Split and contract: every breakpoint of the path, exactly.
+"""Subproblems, and the networks that they live in: that of the whole problem, or a smaller one of their own.
 
-A subproblem is what lies between two known optimal sets: nodes, and the acquisitions that they make necessary. At the
-lambda at which it breaks even as a whole, gain(S) / cost(S), its minimum cut is either trivial, then the subproblem is
-one breakpoint and its maximum flow saturates every arc from the source and into the sink; or the kept part has larger
-breakpoints and the rest smaller ones. Both parts are subproblems again. They start from the flow of the parent,
-rescaled.
-
-Subproblems live in place: they own disjoint segments of one permutation of the nodes and one of the acquisitions, and
-rows of the lower part drop what the upper part has paid for. So nothing is copied, and several threads can work.
-
-Sources: Eisner and Severance, "Mathematical techniques for efficient record segmentation in large shared databases"
-(1976), for cutting where two solutions meet; Gallo, Grigoriadis and Tarjan, "A fast parametric maximum flow algorithm
-and applications" (1989), for contracting.
+Subproblems of one network own segments of two permutations, of its nodes and of its acquisitions. As they shrink, their
+vertices lie further and further apart in memory, until every look at one is a line of the cache. So a subproblem that
+owns a small part of its network moves to one where its vertices lie side by side. That takes a pass over its triples;
+when the search has ended, or is saved, its flow, its rows and its permutations go back to where they came from.
 """
 
 from __future__ import annotations
 
-from math import gcd
-from typing import NamedTuple
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import gcd, inf, log2
 
 import numpy as np
 
-from ipforest._arrays import Array
-from ipforest._numba import inlined, njit, uncounted_njit
-from ipforest.maxflow.network import KEPT, Flow, Lambda, Network, Part, Problem, Trees
-from ipforest.maxflow.pseudoflow import NO_VERTEX, cut
-from ipforest.maxflow.team import new_team
+from ipforest._arrays import Array, aligned_empty
+from ipforest._numba import njit
+from ipforest.maxflow.network import VERTEX, Flow, Lambda, Network, Part, Problem, Trees
+from ipforest.rational import INT64_SAFE
 
-SAFE = 2.0**62
+LEAST_TRIPLES = 20_000
+"""Subproblems of fewer triples stay where they are."""
+MOST_OF_A_HOST = 0.25
+"""So do those that own a larger share of the vertices of their host."""
 
 
-class Task(NamedTuple):
-    """What `solve` does with a subproblem.
+@dataclass(frozen=True, slots=True, eq=False)
+class Host:
+    """A network, and the order of its nodes and acquisitions, in which subproblems own segments.
 
     Attributes
     ----------
-    lam : Lambda
-        Where to cut first; what comes out of a cut is cut where it breaks even.
-    flow_q : int
-        The flow in the trees is counted in units of 1 / flow_q; 0 where there is none.
-    max_cuts : int
+    network : Network
+    nodes, acquisitions : ndarray of int32
+        The permutations.
+    origin : Origin, optional
+        None for the network of the whole problem.
     """
 
-    lam: Lambda
+    network: Network
+    nodes: Array
+    acquisitions: Array
+    origin: Origin | None = None
+
+    @property
+    def depth(self) -> int:
+        """How often its subproblems moved."""
+        return 0 if self.origin is None else self.origin.problem.host.depth + 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subproblem:
+    """A host and segments of its permutations, scale of the flow in them, and bounds of the breakpoints.
+
+    The bounds are lam_low < breakpoints <= lam_high.
+    """
+
+    host: Host
+    nodes: slice
+    acquisitions: slice
     flow_q: int
-    max_cuts: int = 1
+    lam_low: Fraction
+    lam_high: Fraction | float
+    resolved: Lambda | None = None
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return int(self.nodes.stop - self.nodes.start)
+
+    @property
+    def n_vertices(self) -> int:
+        """Number of nodes and acquisitions."""
+        return int(self.n_nodes + self.acquisitions.stop - self.acquisitions.start)
+
+    @property
+    def part(self) -> Part:
+        """The nodes and the acquisitions, views of the permutations."""
+        return Part(self.host.nodes[self.nodes], self.host.acquisitions[self.acquisitions])
+
+    @property
+    def n_triples(self) -> int:
+        """Number of live triples."""
+        nodes, problem = self.host.nodes[self.nodes], self.host.network.problem
+        return int(np.sum(problem.row_end[nodes] - problem.row_start[nodes]))
+
+    @property
+    def work(self) -> float:
+        """An estimate of the work on it: each halving visits its triples once."""
+        return (self.n_triples + 1) * log2(self.n_triples + 2)
+
+    def totals(self) -> tuple[int, int, int]:
+        """Sum gain, cost and positive gains."""
+        (nodes, acquisitions), problem = self.part, self.host.network.problem
+        gain = problem.gain[nodes]
+        cost = np.sum(problem.split_cost[nodes]) + np.sum(problem.cost[acquisitions])
+        return int(np.sum(gain)), int(cost), int(np.sum(np.maximum(gain, 0)))
+
+    def importance(self) -> float:
+        """Area between its known chord and its known tangents: how far the curve may lie below."""
+        gain, cost, _ = self.totals()
+        chord, low, high = gain / cost, float(self.lam_low), float(self.lam_high)
+        upper = (high - chord) / (high - low) if high < inf else 1.0
+        return cost * cost * (chord - low) * upper
+
+    def break_even(self) -> Lambda:
+        """Return the lambda at which it is worth its price as a whole.
+
+        Raises
+        ------
+        OverflowError
+            Flows at this lambda may not fit 64 bits.
+        """
+        gain, cost, positive = self.totals()
+        divisor = gcd(gain, cost)
+        lam = Lambda(gain // divisor, cost // divisor)
+        if 2 * max(lam.p * cost, lam.q * positive) >= INT64_SAFE:
+            raise OverflowError(
+                f"instance: expected gain x cost of every piece of the path below 2^62 in integer units, got "
+                f"{gain} x {cost}; use prices or a resolution of fewer digits"
+            )
+        return lam
 
 
-class Report(NamedTuple):
-    """What `solve` did.
+@dataclass(frozen=True, slots=True, eq=False)
+class Origin:
+    """The subproblem that a host was made for, and a copy of what its part was then."""
 
-    Attributes
+    problem: Subproblem
+    part: Part
+
+
+def housed(problem: Subproblem) -> Subproblem:
+    """Move a subproblem to a network of its own where that pays off; see `moved`."""
+    share = problem.n_vertices / problem.host.network.trees.vertices.size
+    return moved(problem) if share <= MOST_OF_A_HOST and problem.n_triples >= LEAST_TRIPLES else problem
+
+
+def moved(problem: Subproblem) -> Subproblem:
+    """Move a subproblem to a network of its own; nothing may use it where it was until that returns home.
+
+    Parameters
     ----------
-    n_trivial : int
-        Number of trivial cuts: nothing was kept.
-    n_open : int
-        Number of parts that are still to be cut.
-    n_kept : int
-        Number of nodes that the last cut kept.
-    n_mergers : int
-    is_whole : bool
-        False when a signal stopped the last cut.
-    """
-
-    n_trivial: int
-    n_open: int
-    n_kept: int
-    n_mergers: int
-    is_whole: bool
-
-
-@inlined
-def _cut_ties(vertices: Array, labels: Array, v: int) -> None:
-    """Detach a vertex from one of the other part, lists of children apart; between the parts there is no flow."""
-    above = vertices[v].above
-    if above >= 0 and (labels[v] == KEPT) != (labels[above] == KEPT):
-        vertices[v].above = NO_VERTEX
-        vertices[v].flow = 0
-
-
-@uncounted_njit
-def split(problem: Problem, trees: Trees, part: Part, lower: Array) -> tuple[int, int]:
-    """Order a subproblem that was cut: kept nodes and their acquisitions first; cut all ties between the two parts.
-
-    ``lower`` is scratch, int32, of at least as many entries as the part has nodes, or acquisitions.
+    problem : Subproblem
+        No cut of it is under way: its labels are written over.
 
     Returns
     -------
-    n_kept, n_paid : int
-        Sizes of the kept part.
+    Subproblem
+        The whole of a new host.
     """
-    parent, row_start, row_end, indices = problem.parent, problem.row_start, problem.row_end, problem.indices
-    vertices, labels, n = trees.vertices, trees.labels, problem.parent.size
+    network = problem.host.network
+    part = Part(*(numbers.copy() for numbers in problem.part))
+    n, m = part.nodes.size, part.acquisitions.size
+    own = _allocate(n, m, problem.n_triples, network.signals)
+    _move(network, part, own)
+    host = Host(own, np.arange(n, dtype=np.int32), np.arange(m, dtype=np.int32), Origin(problem, part))
+    return replace(problem, host=host, nodes=slice(0, n), acquisitions=slice(0, m))
+
+
+def _allocate(n: int, m: int, n_triples: int, signals: Array) -> Network:
+    """Allocate a network for a subproblem, which settles no ends."""
+    row_start, row_end, gain, split_cost, next_triple = np.empty((5, n), dtype=np.int64)
+    parent, indices = np.empty(n, dtype=np.int32), np.empty(n_triples, dtype=np.int32)
+    nothing = np.empty(0, dtype=np.int64)
+    return Network(
+        Problem(parent, row_start, row_end, indices, gain, split_cost, np.empty(m, dtype=np.int64)),
+        Flow(nothing, nothing, nothing),
+        Trees(
+            aligned_empty(n + m, VERTEX),
+            np.empty(n + m, dtype=np.int64),
+            np.empty(n + m, dtype=np.int32),
+            np.empty(m, dtype=np.int32),
+            next_triple,
+        ),
+        signals,
+    )
+
+
+@njit
+def _move(network: Network, part: Part, own: Network) -> None:
+    """Write a subproblem and its flow into a network of its own; labels tell meanwhile which vertex becomes which."""
+    problem, trees, labels = network.problem, network.trees, network.trees.labels
     nodes, acquisitions = part
-    n_paid, rest = 0, 0
+    n, n_own = problem.parent.size, nodes.size
+    for i in range(n_own):
+        labels[nodes[i]] = i
     for i in range(acquisitions.size):
-        j = acquisitions[i]
-        _cut_ties(vertices, labels, n + j)
-        if labels[n + j] == KEPT:
-            acquisitions[n_paid] = j
-            n_paid += 1
-        else:
-            lower[rest] = j
-            rest += 1
-    for i in range(rest):
-        acquisitions[n_paid + i] = lower[i]
-    n_kept, rest = 0, 0
-    for i in range(nodes.size):
+        labels[n + acquisitions[i]] = n_own + i
+        own.problem.cost[i] = problem.cost[acquisitions[i]]
+    at = 0
+    for i in range(n_own):
         h = nodes[i]
-        _cut_ties(vertices, labels, h)
-        if labels[h] == KEPT:
-            nodes[n_kept] = h
-            n_kept += 1
-            continue
-        lower[rest] = h
-        rest += 1
-        above = parent[h]
-        if above >= 0 and labels[above] == KEPT:
-            parent[h] = -1
-        end = row_start[h]
-        for x in range(row_start[h], row_end[h]):
-            j = indices[x]
-            if labels[n + j] != KEPT:
-                indices[x] = indices[end]
-                indices[end] = j
-                end += 1
-        row_end[h] = end
-    for i in range(rest):
-        nodes[n_kept + i] = lower[i]
-    return n_kept, n_paid
+        above = problem.parent[h]
+        own.problem.parent[i] = labels[above] if above >= 0 else -1
+        own.problem.gain[i], own.problem.split_cost[i] = problem.gain[h], problem.split_cost[h]
+        own.problem.row_start[i] = at
+        for x in range(problem.row_start[h], problem.row_end[h]):
+            own.problem.indices[at] = labels[n + problem.indices[x]] - n_own
+            at += 1
+        own.problem.row_end[i] = at
+    for u in range(own.trees.vertices.size):
+        v = nodes[u] if u < n_own else n + acquisitions[u - n_own]
+        above = trees.vertices[v].above
+        own.trees.vertices[u].above = labels[above] if above >= 0 else -1
+        own.trees.vertices[u].flow = trees.vertices[v].flow
 
 
-@inlined
-def break_even_at(gain: int, cost: int, positive: int) -> tuple[Lambda, bool]:
-    """Reduce gain / cost of a subproblem to p / q, and tell whether flows at this scale fit 64 bits.
-
-    ``positive`` is the sum of its positive gains.
-    """
-    divisor = gcd(gain, cost)
-    lam = Lambda(gain // divisor, cost // divisor)
-    return lam, 2.0 * max(float(lam.p) * float(cost), float(lam.q) * float(positive)) < SAFE
-
-
-@inlined
-def _break_even(gain: Array, split_cost: Array, cost: Array, part: Part) -> tuple[Lambda, bool]:
-    """Find the lambda at which a subproblem breaks even, and tell whether flows at this scale fit 64 bits."""
-    nodes, acquisitions = part
-    gains, costs, positive = 0, 0, 0
-    for i in range(nodes.size):
-        gains += gain[nodes[i]]
-        positive += max(gain[nodes[i]], 0)
-        costs += split_cost[nodes[i]]
-    for i in range(acquisitions.size):
-        costs += cost[acquisitions[i]]
-    return break_even_at(gains, costs, positive)
-
-
-@inlined
-def _write(found: Array, row: int, nodes: tuple[int, int], acquisitions: tuple[int, int], p: int, q: int) -> None:
-    found[row, 0], found[row, 1] = nodes
-    found[row, 2], found[row, 3] = acquisitions
-    found[row, 4], found[row, 5] = p, q
+def return_home(host: Host) -> None:
+    """Bring what a host holds back to where it came from; once more does no harm, as long as no cut was made there."""
+    if host.origin is None:
+        raise ValueError("host: expected that of a subproblem that moved, got that of the whole problem")
+    outer, part = host.origin.problem, host.origin.part
+    _move_back(host.network, part, outer.host.network)
+    outer.part.nodes[:] = part.nodes[host.nodes]
+    outer.part.acquisitions[:] = part.acquisitions[host.acquisitions]
 
 
 @njit
-def solve(network: Network, part: Part, task: Task, found: Array) -> Report:
-    """Cut a subproblem, and what comes out of the cuts, as often as a task says.
-
-    Parameters
-    ----------
-    network : Network
-    part : Part
-    task : Task
-    found : int64 (nodes.size, 6)
-        Receives node begin and end, acquisition begin and end, p, q: at its front what was cut trivially, with the
-        lambda, at its end what is open, with p = 0 and the scale of its flow as q; both by falling lambda. Work stops
-        before `max_cuts` at a signal, or at a part that does not fit 64 bits; it is the first of the open ones.
-
-    Returns
-    -------
-    Report
-    """
-    problem, trees = network.problem, network.trees
+def _move_back(own: Network, part: Part, network: Network) -> None:
+    """Write flow, imbalances, and what is left of rows and parents into the network that a subproblem came from."""
+    problem, trees, inner = network.problem, network.trees, own.problem
     nodes, acquisitions = part
-    size = nodes.size
-    _write(found, size - 1, (0, size), (0, acquisitions.size), 0, task.flow_q)
-    n_open, n_trivial, n_cuts, n_mergers = 1, 0, 0, 0
-    n_kept, is_whole, lam, fits = 0, True, task.lam, True
-    while n_open > 0 and n_cuts < task.max_cuts:
-        top = size - n_open
-        a, b, c, d, flow_q = found[top, 0], found[top, 1], found[top, 2], found[top, 3], found[top, 5]
-        own = Part(nodes[a:b], acquisitions[c:d])
-        if n_cuts > 0:
-            lam, fits = _break_even(problem.gain, problem.split_cost, problem.cost, own)
-        if not fits:
-            break
-        scale = float(lam.q) / float(flow_q) if flow_q > 0 else 0.0
-        team = new_team(own.nodes.size + own.acquisitions.size, 0)
-        n_kept, more, is_whole = cut(network, own, team, lam, scale)
-        n_cuts += 1
-        n_mergers += more
-        if not is_whole:
-            found[top, 5] = lam.q
-            break
-        n_open -= 1
-        if n_kept == 0:
-            _write(found, n_trivial, (a, b), (c, d), lam.p, lam.q)
-            n_trivial += 1
-        else:
-            lower = np.empty(max(b - a, d - c), np.int32)
-            n_kept, n_paid = split(problem, trees, own, lower)
-            if a + n_kept < b:
-                n_open += 1
-                _write(found, size - n_open, (a + n_kept, b), (c + n_paid, d), 0, lam.q)
-            n_open += 1
-            _write(found, size - n_open, (a, a + n_kept), (c, c + n_paid), 0, lam.q)
-    return Report(n_trivial, n_open, n_kept, n_mergers, is_whole)
-
-
-@njit
-def divide(network: Network, part: Part, dense: Part, n_kept: int) -> tuple[int, int]:
-    """Order a subproblem whose dense part was cut: what is kept comes first or, where nothing is, the dense part.
-
-    Parameters
-    ----------
-    network : Network
-    part : Part
-        Its arrays are ordered in place.
-    dense : Part
-        What `ipforest.maxflow.peeling.peel` left of the part, or the part.
-    n_kept : int
-        How many nodes the cut kept.
-
-    Returns
-    -------
-    n_first, n_paid : int
-        Number of nodes and of acquisitions that come first.
-    """
-    labels, n = network.trees.labels, network.problem.parent.size
-    if n_kept == 0:
-        for i in range(dense.nodes.size):
-            labels[dense.nodes[i]] = KEPT
-        for i in range(dense.acquisitions.size):
-            labels[n + dense.acquisitions[i]] = KEPT
-    lower = np.empty(max(part.nodes.size, part.acquisitions.size), np.int32)
-    return split(network.problem, network.trees, part, lower)
-
-
-@inlined
-def _classify_ends(problem: Problem, never: Array, always: Array) -> None:
-    """Mark nodes that are kept for no lambda > 0, and nodes that are kept for every lambda.
-
-    As lambda falls to 0, gain decides: a node stays when it and what is best below it gain something. As lambda rises,
-    only what costs nothing can stay.
-    """
-    parent, gain, row_start, row_end = problem.parent, problem.gain, problem.row_start, problem.row_end
-    n = parent.size
-    best = np.zeros(n, np.int64)
-    best_free = np.zeros(n, np.int64)
-    free = np.empty(n, np.bool_)
-    for h in range(n):
-        above = parent[h]
-        free[h] = row_start[h] == row_end[h] and problem.split_cost[h] == 0
-        if above >= 0 and not free[above]:
-            free[h] = False
-    for h in range(n - 1, -1, -1):
-        best[h] = max(best[h] + gain[h], 0)
-        best_free[h] = max(best_free[h] + gain[h], 0) if free[h] else 0
-        above = parent[h]
+    n, n_own = problem.parent.size, nodes.size
+    for i in range(n_own):
+        h = nodes[i]
+        problem.parent[h] = nodes[inner.parent[i]] if inner.parent[i] >= 0 else -1
+        end = problem.row_start[h]
+        for x in range(inner.row_start[i], inner.row_end[i]):
+            problem.indices[end] = acquisitions[inner.indices[x]]
+            end += 1
+        problem.row_end[h] = end
+    for u in range(own.trees.vertices.size):
+        v = nodes[u] if u < n_own else n + acquisitions[u - n_own]
+        above = own.trees.vertices[u].above
         if above >= 0:
-            best[above] += best[h]
-            best_free[above] += best_free[h]
-    for h in range(n):
-        above = parent[h]
-        never[h] = best[h] == 0 or (above >= 0 and never[above])
-        always[h] = best_free[h] > 0 and (above < 0 or always[above])
+            above = nodes[above] if above < n_own else n + acquisitions[above - n_own]
+        trees.vertices[v].above = above
+        trees.vertices[v].flow = own.trees.vertices[u].flow
+        trees.imbalance[v] = own.trees.imbalance[u]
 
 
-@njit
-def settle_ends(problem: Problem, flow: Flow, never: Array, always: Array, needed: Array) -> None:
-    """Take the two ends of the path out of the problem, with the flow that proves them.
+def in_outer_host(problem: Subproblem) -> Subproblem:
+    """Describe a subproblem where its host came from, once that has returned home."""
+    if problem.host.origin is None:
+        return problem
+    outer = problem.host.origin.problem
+    return replace(
+        problem,
+        host=outer.host,
+        nodes=_shifted(problem.nodes, outer.nodes.start),
+        acquisitions=_shifted(problem.acquisitions, outer.acquisitions.start),
+    )
 
-    Where nothing is ever kept, positive gains flow up until negative ones absorb them. Where all is always kept,
-    negative gains are filled from the gains below them; ``excess`` is what the source arcs do not carry.
 
-    Parameters
-    ----------
-    problem : Problem
-    flow : Flow
-    never, always : bool (n,)
-        Receive which nodes are kept for no lambda > 0, and which for every lambda.
-    needed : bool (m,)
-        Receives which acquisitions the others meet.
-    """
-    parent, gain, row_start, row_end = problem.parent, problem.gain, problem.row_start, problem.row_end
-    up, excess, own_room = flow.up, flow.excess, flow.own_room
-    _classify_ends(problem, never, always)
-    n = parent.size
-    required = np.zeros(n, np.int64)
-    offered = np.zeros(n, np.int64)
-    for h in range(n - 1, -1, -1):
-        own_room[h] = max(-gain[h], 0)
-        if never[h] or always[h]:
-            arriving = offered[h] + gain[h]
-            offered[h] = max(arriving, 0)
-            if never[h]:
-                own_room[h] = max(-arriving, 0)
-                up[h] = offered[h]
-            if parent[h] >= 0 and (never[parent[h]] or always[parent[h]]):
-                offered[parent[h]] += offered[h]
-        else:
-            for x in range(row_start[h], row_end[h]):
-                needed[problem.indices[x]] = True
-    for h in range(n):
-        above = parent[h]
-        if always[h]:
-            own_room[h] = 0
-            if above >= 0:
-                up[h] = min(offered[h], required[above])
-                required[above] -= up[h]
-            required[h] += up[h] + max(-gain[h], 0)
-            own = min(max(gain[h], 0), required[h])
-            required[h] -= own
-            excess[h] = max(gain[h], 0) - own
-        elif above >= 0 and (always[above] or never[h] != never[above]):
-            parent[h] = -1
-        if never[h] or always[h]:
-            row_end[h] = row_start[h]
+def _shifted(segment: slice, by: int) -> slice:
+    return slice(segment.start + by, segment.stop + by)
+
+
+def deepest(problems: Iterable[Subproblem]) -> set[Host]:
+    """Find the hosts whose subproblems moved most often; none when none moved."""
+    hosts = {problem.host for problem in problems}
+    depth = max((host.depth for host in hosts), default=0)
+    return {host for host in hosts if host.depth == depth > 0}

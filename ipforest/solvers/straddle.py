@@ -62,16 +62,16 @@ def straddle(instance: PruningInstance, limit: int, enough: int | None = None) -
     if not cut.open:
         return _ends(instance, cut, kept)
     part = cut.open.pop()
-    if cut.totals(part)[1] <= limit:
-        kept[cut.part(part).nodes] = True
+    if part.totals()[1] <= limit:
+        kept[part.part.nodes] = True
         return _ends(instance, cut, kept)
     spare = limit
     error = instance.integer_error(Pruning(_restored(cut, kept)))
     best: Fraction | None = None
     while True:
-        lam = cut.break_even(part)
+        lam = part.break_even()
         upper, lower = cut.cut_at(part, lam)
-        gain, cost, _ = (0, 0, 0) if upper is None else cut.totals(upper)
+        gain, cost, _ = (0, 0, 0) if upper is None else upper.totals()
         bound = error - gain - Fraction(*lam) * (spare - cost)
         if best is None or bound >= best:
             best, slope = bound, Fraction(*lam)
@@ -80,10 +80,10 @@ def straddle(instance: PruningInstance, limit: int, enough: int | None = None) -
         if cost > spare:
             part = upper
         else:
-            kept[cut.part(upper).nodes] = True
+            kept[upper.part.nodes] = True
             error, spare, part = error - gain, spare - cost, lower
     smaller = _restored(cut, kept)
-    kept[cut.part(part).nodes] = True
+    kept[part.part.nodes] = True
     return Straddle(smaller, _restored(cut, kept), slope * instance.error_unit / instance.cost_unit, best)
 
 

@@ -4,8 +4,10 @@ import sys
 PROGRAM = """
 import sys
 from numba.core.dispatcher import Dispatcher
-from ipforest import prune_path, solve, solve_budget
+from ipforest import solve, solve_budget
 from ipforest.experiments.synthetic import synthetic_instance
+from ipforest.maxflow import subproblems
+from ipforest.path import PathSearch
 from ipforest.warm_up import warm_up
 
 rooms = ("ipforest.maxflow", "ipforest.ensemble", "ipforest.solvers.greedy")
@@ -15,8 +17,11 @@ warm_up(lambda share, message: shares.append(share))
 assert shares[0] == 0 and shares == sorted(shares) and shares[-1] == 1, shares
 kernels = {kernel for name, module in sys.modules.items() if name.startswith(rooms)
            for kernel in vars(module).values() if isinstance(kernel, Dispatcher)}
+subproblems.LEAST_TRIPLES, subproblems.MOST_OF_A_HOST = 0, 1
 before = {kernel: list(kernel.overloads) for kernel in kernels}
-path = prune_path(instance)
+search = PathSearch(instance, small=0)
+search.run()
+path = search.path()
 lam = path.breakpoints[len(path.breakpoints) // 2]
 assert path.result(lam).objective == solve(instance, lam, start=path.result(lam).flow).objective
 solve_budget(instance, path.costs[0] / 3, "mip", path=path)

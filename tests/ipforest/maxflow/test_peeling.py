@@ -1,5 +1,7 @@
 """What peeling drops, against breakpoints found without it; that paths stay the same with it."""
 
+import functools
+import operator
 from fractions import Fraction
 
 import numpy as np
@@ -8,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from strategies import instances
 
-from ipforest import prune_path, solve
+from ipforest import _numba, prune_path, solve
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.maxflow import parametric_cut, peeling
 from ipforest.maxflow.parametric_cut import ParametricCut
-from ipforest.maxflow.peeling import NOTHING, peel
+from ipforest.maxflow.peeling import NOTHING, ONE_NODE, count_meetings, peel
 from ipforest.maxflow.presolve import presolve
 from ipforest.path import PathSearch
 
@@ -28,8 +30,8 @@ def peeled(instance, least):
     """The cut, its only subproblem, where what remains breaks even, and who remains."""
     cut = ParametricCut(presolve(instance))
     problem = cut.open[0]
-    part = cut.part(problem)
-    lam = peel(cut.network, part, *cut.totals(problem), least)
+    part = problem.part
+    lam = peel(cut.network, part, *problem.totals(), least)
     left = cut.network.trees.labels > 0
     return cut, part, lam, left[part.nodes], left[cut.network.problem.gain.size + part.acquisitions]
 
@@ -76,9 +78,26 @@ def test_nothing_is_peeled_where_too_few_nodes_would_remain(forest_instance):
 
 def test_nothing_is_peeled_where_there_is_no_end_soon(forest_instance, monkeypatch):
     monkeypatch.setattr(peeling, "MOST_ROUNDS", 1)
+    monkeypatch.setattr(peeling, "_peel", peeling._peel.py_func)
     cut = ParametricCut(presolve(forest_instance))
     problem = cut.open[0]
-    assert peel.py_func(cut.network, cut.part(problem), *cut.totals(problem), 0) == NOTHING
+    assert peel(cut.network, problem.part, *problem.totals(), 0) == NOTHING
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_meetings_are_counted_in_slices(forest_instance, n_threads, monkeypatch):
+    monkeypatch.setattr(_numba, "LEAST_WORK", 0)
+    monkeypatch.setattr(_numba, "n_threads", lambda: n_threads)
+    cut = ParametricCut(presolve(forest_instance))
+    problem = cut.network.problem
+    meetings = count_meetings(cut.network, cut.open[0].part)
+    met_by = [[] for _ in meetings]
+    for h in cut.open[0].part.nodes:
+        for j in problem.indices[problem.row_start[h] : problem.row_end[h]]:
+            met_by[j].append(int(h))
+    assert max(map(len, met_by)) > 2
+    expected = [ONE_NODE * len(nodes) + functools.reduce(operator.xor, nodes, 0) for nodes in met_by]
+    assert np.array_equal(meetings, expected)
 
 
 @pytest.mark.parametrize("least_rest", [0.0, 1.0], ids=["peeled", "not peeled"])

@@ -1,0 +1,329 @@
+"""Split and contract: every breakpoint of the path, exactly.
+
+A subproblem is what lies between two known optimal sets: nodes, and the acquisitions that they make necessary. At the
+lambda at which it breaks even as a whole, gain(S) / cost(S), its minimum cut is either trivial, then the subproblem is
+one breakpoint and its maximum flow saturates every arc from the source and into the sink; or the kept part has larger
+breakpoints and the rest smaller ones. Both parts are subproblems again. They start from the flow of the parent,
+rescaled.
+
+Subproblems live in place: they own disjoint segments of one permutation of the nodes and one of the acquisitions, and
+rows of the lower part drop what the upper part has paid for. So nothing is copied, and several threads can work.
+
+Sources: Eisner and Severance, "Mathematical techniques for efficient record segmentation in large shared databases"
+(1976), for cutting where two solutions meet; Gallo, Grigoriadis and Tarjan, "A fast parametric maximum flow algorithm
+and applications" (1989), for contracting.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import NamedTuple
+
+import numpy as np
+
+from ipforest._arrays import Array
+from ipforest._numba import inlined, njit, uncounted_njit
+from ipforest.maxflow.network import KEPT, Flow, Lambda, Network, Part, Problem, Trees
+from ipforest.maxflow.pseudoflow import NO_VERTEX, cut
+from ipforest.maxflow.team import new_team
+
+SAFE = 2.0**62
+
+
+class Task(NamedTuple):
+    """What `solve` does with a subproblem.
+
+    Attributes
+    ----------
+    lam : Lambda
+        Where to cut first; what comes out of a cut is cut where it breaks even.
+    flow_q : int
+        The flow in the trees is counted in units of 1 / flow_q; 0 where there is none.
+    max_cuts : int
+    """
+
+    lam: Lambda
+    flow_q: int
+    max_cuts: int = 1
+
+
+class Report(NamedTuple):
+    """What `solve` did.
+
+    Attributes
+    ----------
+    n_trivial : int
+        Number of trivial cuts: nothing was kept.
+    n_open : int
+        Number of parts that are still to be cut.
+    n_kept : int
+        Number of nodes that the last cut kept.
+    n_mergers : int
+    is_whole : bool
+        False when a signal stopped the last cut.
+    """
+
+    n_trivial: int
+    n_open: int
+    n_kept: int
+    n_mergers: int
+    is_whole: bool
+
+
+@inlined
+def _cut_ties(vertices: Array, labels: Array, v: int) -> None:
+    """Detach a vertex from one of the other part, lists of children apart; between the parts there is no flow."""
+    above = vertices[v].above
+    if above >= 0 and (labels[v] == KEPT) != (labels[above] == KEPT):
+        vertices[v].above = NO_VERTEX
+        vertices[v].flow = 0
+
+
+@uncounted_njit
+def split(problem: Problem, trees: Trees, part: Part, lower: Array) -> tuple[int, int]:
+    """Order a subproblem that was cut: kept nodes and their acquisitions first; cut all ties between the two parts.
+
+    ``lower`` is scratch, int32, of at least as many entries as the part has nodes, or acquisitions.
+
+    Returns
+    -------
+    n_kept, n_paid : int
+        Sizes of the kept part.
+    """
+    parent, row_start, row_end, indices = problem.parent, problem.row_start, problem.row_end, problem.indices
+    vertices, labels, n = trees.vertices, trees.labels, problem.parent.size
+    nodes, acquisitions = part
+    n_paid, rest = 0, 0
+    for i in range(acquisitions.size):
+        j = acquisitions[i]
+        _cut_ties(vertices, labels, n + j)
+        if labels[n + j] == KEPT:
+            acquisitions[n_paid] = j
+            n_paid += 1
+        else:
+            lower[rest] = j
+            rest += 1
+    for i in range(rest):
+        acquisitions[n_paid + i] = lower[i]
+    n_kept, rest = 0, 0
+    for i in range(nodes.size):
+        h = nodes[i]
+        _cut_ties(vertices, labels, h)
+        if labels[h] == KEPT:
+            nodes[n_kept] = h
+            n_kept += 1
+            continue
+        lower[rest] = h
+        rest += 1
+        above = parent[h]
+        if above >= 0 and labels[above] == KEPT:
+            parent[h] = -1
+        end = row_start[h]
+        for x in range(row_start[h], row_end[h]):
+            j = indices[x]
+            if labels[n + j] != KEPT:
+                indices[x] = indices[end]
+                indices[end] = j
+                end += 1
+        row_end[h] = end
+    for i in range(rest):
+        nodes[n_kept + i] = lower[i]
+    return n_kept, n_paid
+
+
+@inlined
+def break_even_at(gain: int, cost: int, positive: int) -> tuple[Lambda, bool]:
+    """Reduce gain / cost of a subproblem to p / q, and tell whether flows at this scale fit 64 bits.
+
+    ``positive`` is the sum of its positive gains.
+    """
+    divisor = gcd(gain, cost)
+    lam = Lambda(gain // divisor, cost // divisor)
+    return lam, 2.0 * max(float(lam.p) * float(cost), float(lam.q) * float(positive)) < SAFE
+
+
+@inlined
+def _break_even(gain: Array, split_cost: Array, cost: Array, part: Part) -> tuple[Lambda, bool]:
+    """Find the lambda at which a subproblem breaks even, and tell whether flows at this scale fit 64 bits."""
+    nodes, acquisitions = part
+    gains, costs, positive = 0, 0, 0
+    for i in range(nodes.size):
+        gains += gain[nodes[i]]
+        positive += max(gain[nodes[i]], 0)
+        costs += split_cost[nodes[i]]
+    for i in range(acquisitions.size):
+        costs += cost[acquisitions[i]]
+    return break_even_at(gains, costs, positive)
+
+
+@inlined
+def _write(found: Array, row: int, nodes: tuple[int, int], acquisitions: tuple[int, int], p: int, q: int) -> None:
+    found[row, 0], found[row, 1] = nodes
+    found[row, 2], found[row, 3] = acquisitions
+    found[row, 4], found[row, 5] = p, q
+
+
+@njit
+def solve(network: Network, part: Part, task: Task, found: Array) -> Report:
+    """Cut a subproblem, and what comes out of the cuts, as often as a task says.
+
+    Parameters
+    ----------
+    network : Network
+    part : Part
+    task : Task
+    found : int64 (nodes.size, 6)
+        Receives node begin and end, acquisition begin and end, p, q: at its front what was cut trivially, with the
+        lambda, at its end what is open, with p = 0 and the scale of its flow as q; both by falling lambda. Work stops
+        before `max_cuts` at a signal, or at a part that does not fit 64 bits; it is the first of the open ones.
+
+    Returns
+    -------
+    Report
+    """
+    problem, trees = network.problem, network.trees
+    nodes, acquisitions = part
+    size = nodes.size
+    _write(found, size - 1, (0, size), (0, acquisitions.size), 0, task.flow_q)
+    n_open, n_trivial, n_cuts, n_mergers = 1, 0, 0, 0
+    n_kept, is_whole, lam, fits = 0, True, task.lam, True
+    while n_open > 0 and n_cuts < task.max_cuts:
+        top = size - n_open
+        a, b, c, d, flow_q = found[top, 0], found[top, 1], found[top, 2], found[top, 3], found[top, 5]
+        own = Part(nodes[a:b], acquisitions[c:d])
+        if n_cuts > 0:
+            lam, fits = _break_even(problem.gain, problem.split_cost, problem.cost, own)
+        if not fits:
+            break
+        scale = float(lam.q) / float(flow_q) if flow_q > 0 else 0.0
+        team = new_team(own.nodes.size + own.acquisitions.size, 0)
+        n_kept, more, is_whole = cut(network, own, team, lam, scale)
+        n_cuts += 1
+        n_mergers += more
+        if not is_whole:
+            found[top, 5] = lam.q
+            break
+        n_open -= 1
+        if n_kept == 0:
+            _write(found, n_trivial, (a, b), (c, d), lam.p, lam.q)
+            n_trivial += 1
+        else:
+            lower = np.empty(max(b - a, d - c), np.int32)
+            n_kept, n_paid = split(problem, trees, own, lower)
+            if a + n_kept < b:
+                n_open += 1
+                _write(found, size - n_open, (a + n_kept, b), (c + n_paid, d), 0, lam.q)
+            n_open += 1
+            _write(found, size - n_open, (a, a + n_kept), (c, c + n_paid), 0, lam.q)
+    return Report(n_trivial, n_open, n_kept, n_mergers, is_whole)
+
+
+@njit
+def divide(network: Network, part: Part, dense: Part, n_kept: int) -> tuple[int, int]:
+    """Order a subproblem whose dense part was cut: what is kept comes first or, where nothing is, the dense part.
+
+    Parameters
+    ----------
+    network : Network
+    part : Part
+        Its arrays are ordered in place.
+    dense : Part
+        What `ipforest.maxflow.peeling.peel` left of the part, or the part.
+    n_kept : int
+        How many nodes the cut kept.
+
+    Returns
+    -------
+    n_first, n_paid : int
+        Number of nodes and of acquisitions that come first.
+    """
+    labels, n = network.trees.labels, network.problem.parent.size
+    if n_kept == 0:
+        for i in range(dense.nodes.size):
+            labels[dense.nodes[i]] = KEPT
+        for i in range(dense.acquisitions.size):
+            labels[n + dense.acquisitions[i]] = KEPT
+    lower = np.empty(max(part.nodes.size, part.acquisitions.size), np.int32)
+    return split(network.problem, network.trees, part, lower)
+
+
+@inlined
+def _classify_ends(problem: Problem, never: Array, always: Array) -> None:
+    """Mark nodes that are kept for no lambda > 0, and nodes that are kept for every lambda.
+
+    As lambda falls to 0, gain decides: a node stays when it and what is best below it gain something. As lambda rises,
+    only what costs nothing can stay.
+    """
+    parent, gain, row_start, row_end = problem.parent, problem.gain, problem.row_start, problem.row_end
+    n = parent.size
+    best = np.zeros(n, np.int64)
+    best_free = np.zeros(n, np.int64)
+    free = np.empty(n, np.bool_)
+    for h in range(n):
+        above = parent[h]
+        free[h] = row_start[h] == row_end[h] and problem.split_cost[h] == 0
+        if above >= 0 and not free[above]:
+            free[h] = False
+    for h in range(n - 1, -1, -1):
+        best[h] = max(best[h] + gain[h], 0)
+        best_free[h] = max(best_free[h] + gain[h], 0) if free[h] else 0
+        above = parent[h]
+        if above >= 0:
+            best[above] += best[h]
+            best_free[above] += best_free[h]
+    for h in range(n):
+        above = parent[h]
+        never[h] = best[h] == 0 or (above >= 0 and never[above])
+        always[h] = best_free[h] > 0 and (above < 0 or always[above])
+
+
+@njit
+def settle_ends(problem: Problem, flow: Flow, never: Array, always: Array, needed: Array) -> None:
+    """Take the two ends of the path out of the problem, with the flow that proves them.
+
+    Where nothing is ever kept, positive gains flow up until negative ones absorb them. Where all is always kept,
+    negative gains are filled from the gains below them; ``excess`` is what the source arcs do not carry.
+
+    Parameters
+    ----------
+    problem : Problem
+    flow : Flow
+    never, always : bool (n,)
+        Receive which nodes are kept for no lambda > 0, and which for every lambda.
+    needed : bool (m,)
+        Receives which acquisitions the others meet.
+    """
+    parent, gain, row_start, row_end = problem.parent, problem.gain, problem.row_start, problem.row_end
+    up, excess, own_room = flow.up, flow.excess, flow.own_room
+    _classify_ends(problem, never, always)
+    n = parent.size
+    required = np.zeros(n, np.int64)
+    offered = np.zeros(n, np.int64)
+    for h in range(n - 1, -1, -1):
+        own_room[h] = max(-gain[h], 0)
+        if never[h] or always[h]:
+            arriving = offered[h] + gain[h]
+            offered[h] = max(arriving, 0)
+            if never[h]:
+                own_room[h] = max(-arriving, 0)
+                up[h] = offered[h]
+            if parent[h] >= 0 and (never[parent[h]] or always[parent[h]]):
+                offered[parent[h]] += offered[h]
+        else:
+            for x in range(row_start[h], row_end[h]):
+                needed[problem.indices[x]] = True
+    for h in range(n):
+        above = parent[h]
+        if always[h]:
+            own_room[h] = 0
+            if above >= 0:
+                up[h] = min(offered[h], required[above])
+                required[above] -= up[h]
+            required[h] += up[h] + max(-gain[h], 0)
+            own = min(max(gain[h], 0), required[h])
+            required[h] -= own
+            excess[h] = max(gain[h], 0) - own
+        elif above >= 0 and (always[above] or never[h] != never[above]):
+            parent[h] = -1
+        if never[h] or always[h]:
+            row_end[h] = row_start[h]
