@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ipforest._arrays import Array, aligned_empty
+from ipforest._numba import run_in_slices
 
 KEPT = 2**30
 """Label of the vertices on the source side of the minimum cut."""
@@ -165,7 +166,7 @@ def build_network(parent: Array, gain: Array, split_cost: Array, indptr: Array, 
         parent=parent.astype(np.int32),
         row_start=indptr[:-1].astype(np.int64),
         row_end=indptr[1:].astype(np.int64),
-        indices=np.require(indices, np.int32, "W"),
+        indices=indices if indices.flags.writeable else _copied(indices),
         gain=gain.astype(np.int64),
         split_cost=split_cost.astype(np.int64),
         cost=cost.astype(np.int64),
@@ -176,3 +177,14 @@ def build_network(parent: Array, gain: Array, split_cost: Array, indptr: Array, 
         Trees(vertices, zeros(n + m), np.zeros(n + m, dtype=np.int32), np.zeros(m, dtype=np.int32), zeros(n)),
         signals=zeros(2),
     )
+
+
+def _copied(indices: Array) -> Array:
+    """Copy on all cores, as memory that nobody has touched yet takes longer to get than to fill."""
+    copied = np.empty(indices.size, dtype=np.int32)
+
+    def copy(some: slice) -> None:
+        copied[some] = indices[some]
+
+    run_in_slices(copy, indices.size, indices.size)
+    return copied
