@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")  # for the workers, which inherit it: their threads would wait for each other
 os.environ.setdefault("MPLBACKEND", "Agg")
 plt.switch_backend("Agg")
 settings.register_profile("ipforest", deadline=None, derandomize=True)

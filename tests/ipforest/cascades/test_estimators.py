@@ -48,7 +48,10 @@ X, Y = X[:300, :12], Y[:300]
 COSTS = FeatureCosts(["1/2", 1, 2, 3, 1, 1, 2, 2, 1, 1, 0, 4], [0, 0, 0, -1, -1, 1, 1, -1, -1, -1, -1, -1], ["1/2", 1])
 
 
-@parametrize_with_checks([LEARNERS[name] for name in ("CSTC", "CSTC for regression", "AND-OR", "AdaBoostRS")])
+TWO_STAGES = AndOrCascade(limits=[1, 1], lambdas=1, random_state=0)
+
+
+@parametrize_with_checks([*(LEARNERS[name] for name in ("CSTC", "CSTC for regression", "AdaBoostRS")), TWO_STAGES])
 def test_checks_of_scikit_learn(estimator, check) -> None:
     check(estimator)
 

@@ -21,7 +21,7 @@ ONE_CUT_A_CALL = -1
 
 @pytest.fixture(scope="module")
 def instance():
-    return synthetic_instance(8, 300, 20, n_training=900, max_price=10, seed=1)
+    return synthetic_instance(7, 200, 20, n_training=600, max_price=10, seed=1)
 
 
 @pytest.fixture
