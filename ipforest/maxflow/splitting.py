@@ -6,8 +6,9 @@ one breakpoint and its maximum flow saturates every arc from the source and into
 breakpoints and the rest smaller ones. Both parts are subproblems again. They start from the flow of the parent,
 rescaled.
 
-Subproblems live in place: they own disjoint segments of one permutation of the nodes and one of the acquisitions, and
-rows of the lower part drop what the upper part has paid for. So nothing is copied, and several threads can work.
+Subproblems own disjoint segments of one permutation of the nodes and one of the acquisitions, and rows of the lower part
+drop what the upper part has paid for. So a split copies nothing, and several threads can work. See
+`ipforest.maxflow.subproblems` for those that move.
 
 Sources: Eisner and Severance, "Mathematical techniques for efficient record segmentation in large shared databases"
 (1976), for cutting where two solutions meet; Gallo, Grigoriadis and Tarjan, "A fast parametric maximum flow algorithm
