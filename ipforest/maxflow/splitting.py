@@ -6,8 +6,8 @@ one breakpoint and its maximum flow saturates every arc from the source and into
 breakpoints and the rest smaller ones. Both parts are subproblems again. They start from the flow of the parent,
 rescaled.
 
-Subproblems own disjoint segments of one permutation of the nodes and one of the acquisitions, and rows of the lower part
-drop what the upper part has paid for. So a split copies nothing, and several threads can work. See
+Subproblems own disjoint segments of one permutation of the nodes and one of the acquisitions, and rows of the lower
+part drop what the upper part has paid for. So a split copies nothing, and several threads can work. See
 `ipforest.maxflow.subproblems` for those that move.
 
 Sources: Eisner and Severance, "Mathematical techniques for efficient record segmentation in large shared databases"
