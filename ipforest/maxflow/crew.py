@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ipforest._numba import n_threads
-from ipforest.maxflow.helpers import dismiss, size_of
+from ipforest.maxflow.helpers import admit, dismiss, size_of
 from ipforest.maxflow.network import MERGERS, STOP
 from ipforest.maxflow.parametric_cut import CutStopped, Outcome, ParametricCut
 from ipforest.maxflow.pseudoflow import help_searching
 from ipforest.maxflow.subproblems import Subproblem
-from ipforest.maxflow.team import DISMISSED, Team
+from ipforest.maxflow.team import Team
 from ipforest.progress import ProgressCallback
 
 REPORT_EVERY_S = 0.5
@@ -60,7 +60,7 @@ class Crew:
             taken = [number for team, number in self.helping.values() if team is step.team]
             free = [number for number in range(size_of(step.team)) if number not in taken]
             for number in free[: max(n_idle, 0)]:
-                step.team.board[DISMISSED] = 0
+                admit(step.team)
                 helper = self.pool.submit(help_searching, step.problem.host.network, step.team, number)
                 self.helping[helper] = step.team, number
                 n_idle -= 1

@@ -24,13 +24,18 @@ def team_for(network: Network, part: Part, n_triples: int) -> Team:
     if n_helpers > 0:
         dismiss(team)
         help_searching(network, team, 0)  # it is compiled before anyone is asked to help
-        team.board[DISMISSED] = 0
+        admit(team)
     return team
 
 
 def size_of(team: Team) -> int:
     """Return how many helpers a team has room for."""
     return len(team.changes)
+
+
+def admit(team: Team) -> None:
+    """Let helpers of a team begin."""
+    team.board[DISMISSED] = 0
 
 
 def dismiss(team: Team) -> None:
