@@ -33,7 +33,8 @@ class Part(NamedTuple):
 class Problem(NamedTuple):
     """A closure problem with n nodes and m acquisitions.
 
-    Only `split` and `settle_ends` (`ipforest.maxflow.splitting`) write here, between cuts.
+    Written between cuts only: by `split` and `settle_ends` (`ipforest.maxflow.splitting`), and where a subproblem moves
+    back (`ipforest.maxflow.subproblems`).
 
     Attributes
     ----------
