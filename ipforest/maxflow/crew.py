@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from ipforest._numba import n_threads
@@ -102,7 +103,7 @@ def resolve(
         crew = Crew(cut, cut.resolve_or_split if max_points is None else cut.split_once, pool)
         try:
             while True:
-                cut.open.sort(key=_size if max_points is None else Subproblem.importance)
+                cut.open.sort(key=attrgetter("n_triples") if max_points is None else Subproblem.importance)
                 while cut.open and len(crew.running) < n_threads():
                     n_problems = len(cut.done) + len(cut.open) + len(crew.running) + n_skipped
                     if max_points is not None and n_problems + len(crew.running) >= max_points:
@@ -125,10 +126,6 @@ def resolve(
                 dismiss(step.team)
             crew.collect(wait(crew.under_way).done)
             signals[STOP] = 0
-
-
-def _size(problem: Subproblem) -> int:
-    return problem.n_triples
 
 
 def _remaining(problems: Sequence[Subproblem], lambda_unit: float) -> str:

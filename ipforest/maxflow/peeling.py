@@ -58,11 +58,10 @@ def _count_in_rows(problem: Problem, nodes: Array, meetings: Array) -> None:
             meetings[indices[x]] = (meetings[indices[x]] + ONE_NODE) ^ h
 
 
-@njit
 def _add_meetings(first: Array, second: Array) -> Array:
-    for j in range(first.size):
-        nodes = first[j] // ONE_NODE + second[j] // ONE_NODE
-        first[j] = nodes * ONE_NODE + ((first[j] ^ second[j]) & (ONE_NODE - 1))
+    numbers = second & (ONE_NODE - 1)
+    first += second - numbers
+    first ^= numbers
     return first
 
 

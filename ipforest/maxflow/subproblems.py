@@ -89,7 +89,8 @@ class Subproblem:
     @property
     def work(self) -> float:
         """An estimate of the work on it: each halving visits its triples once."""
-        return (self.n_triples + 1) * log2(self.n_triples + 2)
+        n = self.n_triples
+        return (n + 1) * log2(n + 2)
 
     def totals(self) -> tuple[int, int, int]:
         """Sum gain, cost and positive gains."""
