@@ -9,7 +9,10 @@ from time import perf_counter
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 from numba.core.event import Event, Listener, TimingListener, register
+
+from ipforest._arrays import Array
 
 R = TypeVar("R")
 
@@ -71,6 +74,11 @@ def uncounted_njit(function: Callable[..., R]) -> Callable[..., R]:
 def inlined(function: Callable[..., R]) -> Callable[..., R]:
     """Write a short kernel into those that call it, which saves compiling it by itself."""
     return cast("Callable[..., R]", numba.njit(inline="always")(function))
+
+
+def with_fields(records: Array) -> Array:
+    """Return an array of records of which ``array[i].field`` can be read and written, as kernels do, uncompiled too."""
+    return records.view(np.recarray) if numba.config.DISABLE_JIT else records
 
 
 def _compiled(function: Callable[..., R], **options: Any) -> Callable[..., R]:

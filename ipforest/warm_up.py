@@ -9,7 +9,7 @@ from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.instance import PruningInstance
 from ipforest.maxflow.crew import resolve
-from ipforest.maxflow.helpers import LEAST_TRIPLES, team_for
+from ipforest.maxflow.helpers import LEAST_ENTRIES, team_for
 from ipforest.maxflow.parametric_cut import ParametricCut
 from ipforest.maxflow.presolve import presolve
 from ipforest.maxflow.subproblems import moved
@@ -41,7 +41,7 @@ def warm_up(progress: ProgressCallback = silent) -> None:
     path.result(0)
     progress(0.7, "compiling: large cuts")
     cut = ParametricCut(presolve(instance), small=0)
-    team_for(cut.network, cut.network.whole, LEAST_TRIPLES)
+    team_for(cut.network, cut.network.whole, LEAST_ENTRIES)
     resolve(cut, None, silent, 0, 1.0)
     cut.done.append(moved(cut.done.pop()))
     cut.gather()

@@ -6,6 +6,7 @@ import numba
 import numpy as np
 
 from ipforest import DualFlow, PruningInstance
+from ipforest.maxflow.bit_rows import BitRows, bit_rows, rows_of
 from ipforest.maxflow.network import Network, build_network
 from ipforest.maxflow.team import Team, new_team
 from ipforest.path import PruningPath
@@ -17,15 +18,29 @@ def network_of(instance: PruningInstance) -> Network:
         instance.parent,
         instance.gain,
         instance.split_cost,
-        instance.indptr,
-        instance.indices,
+        bit_rows(rows_of(instance)),
         instance.acquisition_cost,
     )
 
 
+def row_of(rows: BitRows, h: int) -> list[int]:
+    """The acquisitions that a node meets, read bit by bit."""
+    return [
+        64 * int(rows.block[x]) + i
+        for x in range(rows.start[h], rows.end[h])
+        for i in range(64)
+        if int(rows.bits[x]) >> i & 1
+    ]
+
+
+def marks(network: Network) -> np.ndarray:
+    """Scratch with an entry for each block, full of what must not matter."""
+    return np.full(-(-network.problem.cost.size // 64), 0x5555555555555555)
+
+
 def team(network: Network, n_helpers: int = 0) -> Team:
     """The team of a cut of a whole network; helpers are yet to begin."""
-    return new_team(network.trees.labels.size, n_helpers)
+    return new_team(network.trees.labels.size, network.problem.cost.size, n_helpers)
 
 
 @cache

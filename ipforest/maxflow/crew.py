@@ -103,7 +103,7 @@ def resolve(
         crew = Crew(cut, cut.resolve_or_split if max_points is None else cut.split_once, pool)
         try:
             while True:
-                cut.open.sort(key=attrgetter("n_triples") if max_points is None else Subproblem.importance)
+                cut.open.sort(key=attrgetter("n_entries") if max_points is None else Subproblem.importance)
                 while cut.open and len(crew.running) < n_threads():
                     n_problems = len(cut.done) + len(cut.open) + len(crew.running) + n_skipped
                     if max_points is not None and n_problems + len(crew.running) >= max_points:

@@ -8,8 +8,9 @@ import numpy as np
 
 from ipforest._arrays import Array
 from ipforest._numba import njit, run_in_slices
+from ipforest.maxflow.bit_rows import Rows, rows_of
 from ipforest.maxflow.network import Flow, Network, Payments, Problem, Trees
-from ipforest.maxflow.presolve import FREE, ReducedProblem, Rows, rows_of
+from ipforest.maxflow.presolve import FREE, ReducedProblem
 
 if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
@@ -139,7 +140,7 @@ def _write_node_flow(problem: Problem, trees: Trees, flow: Flow, nodes: Array) -
 
 @njit
 def _share(trees: Trees, group: Array, cost: Array, price: Array) -> Shares:
-    vertices, n = trees.vertices, trees.next_triple.size
+    vertices, n = trees.vertices, trees.next_entry.size
     begin, paid_from = np.empty(group.size, np.int64), np.zeros(n, np.int64)
     payer, laid_out = np.empty(price.size, np.int32), np.zeros(price.size, np.int64)
     for j in range(group.size):

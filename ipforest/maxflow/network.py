@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ipforest._arrays import Array, aligned_empty
-from ipforest._numba import run_in_slices
+from ipforest._numba import with_fields
+from ipforest.maxflow.bit_rows import BitRows
 
 KEPT = 2**30
 """Label of the vertices on the source side of the minimum cut."""
@@ -40,18 +41,14 @@ class Problem(NamedTuple):
     ----------
     parent : int32 (n,)
         -1 at roots and where the parent is in another subproblem.
-    row_start, row_end : int64 (n,)
-        The live triples of node h are ``row_start[h]:row_end[h]``; `split` shortens rows.
-    indices : int32 (n_triples,)
-        Acquisition of each triple. `split` moves the live triples of a row to its front.
+    rows : BitRows
+        What the nodes meet; `split` shortens rows, and moves what is left of one to its front.
     gain, split_cost : int64 (n,)
     cost : int64 (m,)
     """
 
     parent: Array
-    row_start: Array
-    row_end: Array
-    indices: Array
+    rows: BitRows
     gain: Array
     split_cost: Array
     cost: Array
@@ -103,6 +100,11 @@ and at the end of a cut who has yet to return an imbalance.
 """
 
 
+def new_vertices(size: int) -> Array:
+    """Allocate vertices, no field of which is written."""
+    return with_fields(aligned_empty(size, VERTEX))
+
+
 class Trees(NamedTuple):
     """Rooted trees over nodes and acquisitions, which carry all flow; every cut starts from it, rescaled.
 
@@ -117,17 +119,16 @@ class Trees(NamedTuple):
     labels : int32 (n + m,)
         In a cut a lower bound of the arcs to a weak tree; after it `KEPT` on the source side, 0 elsewhere.
     guide : int32 (m,)
-        Scratch of a cut: the vertex whose label counts for an acquisition, itself or the node above it. Where it is the
-        latter, the acquisition's own label is a lower bound of it.
-    next_triple : int64 (n,)
-        Which triple of a node a search looks at next.
+        Scratch of a cut: the vertex whose label counts for an acquisition, itself or the node above it.
+    next_entry : int64 (n,)
+        Which entry of a node's row a search looks at next.
     """
 
     vertices: Array
     imbalance: Array
     labels: Array
     guide: Array
-    next_triple: Array
+    next_entry: Array
 
 
 STOP, MERGERS = 0, 1
@@ -153,21 +154,19 @@ class Network(NamedTuple):
         return Part(np.arange(n, dtype=np.int32), np.arange(m, dtype=np.int32))
 
 
-def build_network(parent: Array, gain: Array, split_cost: Array, indptr: Array, indices: Array, cost: Array) -> Network:
-    """Allocate a network without flow; it takes over the memory of `indices` where that can be written to."""
+def build_network(parent: Array, gain: Array, split_cost: Array, rows: BitRows, cost: Array) -> Network:
+    """Allocate a network without flow; it takes over the rows."""
     n, m = gain.size, cost.size
 
     def zeros(size: int) -> Array:
         return np.zeros(size, dtype=np.int64)
 
-    vertices = aligned_empty(n + m, VERTEX)
+    vertices = new_vertices(n + m)
     vertices.view(np.int64)[:] = -1  # as records they would be written a field at a time
     vertices["flow"] = 0
     problem = Problem(
         parent=parent.astype(np.int32),
-        row_start=indptr[:-1].astype(np.int64),
-        row_end=indptr[1:].astype(np.int64),
-        indices=indices if indices.flags.writeable else _copied(indices),
+        rows=rows,
         gain=gain.astype(np.int64),
         split_cost=split_cost.astype(np.int64),
         cost=cost.astype(np.int64),
@@ -178,14 +177,3 @@ def build_network(parent: Array, gain: Array, split_cost: Array, indptr: Array, 
         Trees(vertices, zeros(n + m), np.zeros(n + m, dtype=np.int32), np.zeros(m, dtype=np.int32), zeros(n)),
         signals=zeros(2),
     )
-
-
-def _copied(indices: Array) -> Array:
-    """Copy on all cores, as memory that nobody has touched yet takes longer to get than to fill."""
-    copied = np.empty(indices.size, dtype=np.int32)
-
-    def copy(some: slice) -> None:
-        copied[some] = indices[some]
-
-    run_in_slices(copy, indices.size, indices.size)
-    return copied

@@ -19,13 +19,13 @@ from ipforest.maxflow.peeling import NOTHING, peel
 from ipforest.maxflow.presolve import ReducedProblem
 from ipforest.maxflow.pseudoflow import maximum_flow
 from ipforest.maxflow.splitting import Report, Task, divide, settle_ends, solve
-from ipforest.maxflow.subproblems import Host, Subproblem, deepest, housed, in_outer_host, return_home
+from ipforest.maxflow.subproblems import Host, Subproblem, deepest, housed, in_outer_host, return_home, return_rows
 from ipforest.maxflow.team import Team
 from ipforest.rational import INT64_SAFE
 
-SMALL = 200_000
-"""Subproblems of at most so many triples are split to the end in one call."""
-LEAST_REST = 0.9
+SMALL = 50_000
+"""Subproblems of at most so many entries are split to the end in one call."""
+LEAST_REST = 0.93
 """Peeling is of use where this share of the nodes remains; elsewhere small pieces have the largest breakpoints."""
 
 
@@ -50,7 +50,7 @@ class ParametricCut:
     ----------
     reduced : ReducedProblem
     small : int
-        Subproblems of at most so many triples are split to the end in one call; it changes the time, never the answer.
+        Subproblems of at most so many entries are split to the end in one call; it changes the time, never the answer.
 
     Attributes
     ----------
@@ -64,9 +64,7 @@ class ParametricCut:
     def __init__(self, reduced: ReducedProblem, small: int = SMALL) -> None:
         n, m = reduced.parent.size, reduced.cost.size
         self.reduced, self.small = reduced, small
-        network = build_network(
-            reduced.parent, reduced.gain, reduced.split_cost, reduced.indptr, reduced.indices, reduced.cost
-        )
+        network = build_network(reduced.parent, reduced.gain, reduced.split_cost, reduced.rows, reduced.cost)
         self.never, self.always = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
         needed = np.zeros(m, dtype=bool)
         settle_ends(network.problem, network.flow, self.never, self.always, needed)
@@ -88,6 +86,8 @@ class ParametricCut:
         while hosts := deepest([*self.done, *self.open]):
             for host in hosts:
                 return_home(host)
+            for host in hosts & {problem.host for problem in self.open}:
+                return_rows(host)
             self.done, self.open = (
                 [in_outer_host(problem) if problem.host in hosts else problem for problem in problems]
                 for problems in (self.done, self.open)
@@ -124,11 +124,11 @@ class ParametricCut:
 
     def team(self, problem: Subproblem) -> Team:
         """Make a team to cut a subproblem once."""
-        return team_for(problem.host.network, problem.part, problem.n_triples)
+        return team_for(problem.host.network, problem.part, problem.n_entries)
 
     def resolve_or_split(self, problem: Subproblem, team: Team) -> Outcome:
         """Split a small subproblem to the end in one call, a larger one once."""
-        if problem.n_triples > self.small:
+        if problem.n_entries > self.small:
             return self.split_once(problem, team)
         report, parts = self._solve(problem, Task(problem.break_even(), problem.flow_q, problem.n_nodes * 2))
         if report.n_open and report.is_whole:
@@ -153,7 +153,7 @@ class ParametricCut:
         least = int(LEAST_REST * problem.n_nodes)
         if problem.flow_q:
             return lam, part
-        peeled = peel(network, part, *problem.totals(), least)
+        peeled = peel(network, part, least)
         if peeled == NOTHING:
             return lam, part
         left, n = network.trees.labels > 0, network.problem.gain.size

@@ -17,12 +17,13 @@ import functools
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ipforest._arrays import Array
 from ipforest._numba import njit, run_in_slices
+from ipforest.maxflow.bit_rows import BitRows, Rows, bit_rows, rows_of
 
 if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
@@ -37,22 +38,16 @@ LAST_ROW, N_ROWS, N_MET = 0, 1, 2
 """Columns of the counts of `_write_rows`."""
 
 
-class Rows(NamedTuple):
-    """Rows of acquisitions as `PruningInstance` has them: those of node h are ``indices[indptr[h]:indptr[h + 1]]``."""
-
-    indptr: Array
-    indices: Array
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class ReducedProblem:
     """A closure problem and how it comes from an instance.
 
     Parameters
     ----------
-    parent, gain, split_cost, indptr, indices, cost : ndarray
-        As in `PruningInstance`, over reduced nodes and acquisitions; all costs > 0. Rows may be reordered by a network
-        that is built of them.
+    parent, gain, split_cost, cost : ndarray
+        As in `PruningInstance`, over reduced nodes and acquisitions; all costs > 0.
+    rows : BitRows
+        A network that is built of them shortens them.
     node : ndarray of int32, shape (n_internal,)
         Reduced node of each internal node, `ALWAYS_KEPT` for nodes that are kept at every lambda.
     acquisition : ndarray of int32, shape (n_acquisitions,)
@@ -64,8 +59,7 @@ class ReducedProblem:
     parent: Array
     gain: Array
     split_cost: Array
-    indptr: Array
-    indices: Array
+    rows: BitRows
     cost: Array
     node: Array
     acquisition: Array
@@ -87,40 +81,27 @@ def presolve(instance: PruningInstance, twin_share: int = TWIN_SHARE_OF_PATHS) -
         Shares the arrays of the instance where nothing could be reduced.
     """
     acquisition, n_acquisitions = _number_acquisitions(instance, twin_share)
-    row_size, indices = np.diff(instance.indptr), instance.indices
-    unchanged = n_acquisitions == instance.n_acquisitions
-    if not unchanged:
-        acquisition, n_acquisitions, row_size, indices = _merge_rows(rows_of(instance), acquisition, n_acquisitions)
+    rows = rows_of(instance)
+    if n_acquisitions < instance.n_acquisitions:
+        acquisition, n_acquisitions, rows = _merge_rows(rows, acquisition, n_acquisitions)
     costly = acquisition != FREE
     cost = np.zeros(n_acquisitions, dtype=np.int64)
     np.add.at(cost, acquisition[costly], instance.acquisition_cost[costly])
     node = np.empty(instance.n_internal, dtype=np.int32)
-    n_reduced = _merge_nodes(instance.parent, instance.gain, instance.split_cost, row_size, node)
+    n_reduced = _merge_nodes(instance.parent, instance.gain, instance.split_cost, rows.indptr, node)
     first = _first_members(node)
-    if unchanged and n_reduced == instance.n_internal:
+    bits = bit_rows(rows)
+    if n_reduced == instance.n_internal:
         return ReducedProblem(
-            instance.parent,
-            instance.gain,
-            instance.split_cost,
-            instance.indptr,
-            instance.indices,
-            instance.acquisition_cost,
-            node,
-            acquisition,
-            first,
+            instance.parent, instance.gain, instance.split_cost, bits, cost, node, acquisition, first
         )
     stays = node >= 0
     gain = np.zeros(n_reduced, dtype=np.int64)
     np.add.at(gain, node[stays], instance.gain[stays])
     above = instance.parent[first]
     parent = np.where(above >= 0, node[above], -1).astype(np.int32)
-    indptr = np.concatenate([[0], np.cumsum(row_size[first])])
-    return ReducedProblem(parent, gain, instance.split_cost[first], indptr, indices, cost, node, acquisition, first)
-
-
-def rows_of(instance: PruningInstance) -> Rows:
-    """Return the rows of an instance."""
-    return Rows(instance.indptr, instance.indices)
+    bits = bits._replace(start=bits.start[first], end=bits.end[first])
+    return ReducedProblem(parent, gain, instance.split_cost[first], bits, cost, node, acquisition, first)
 
 
 def _first_members(node: Array) -> Array:
@@ -158,16 +139,16 @@ def _random_keys(size: int) -> Array:
     return np.random.default_rng(0).integers(0, 2**64, size, dtype=np.uint64)
 
 
-def _merge_rows(rows: Rows, number: Array, n_numbers: int) -> tuple[Array, int, Array, Array]:
+def _merge_rows(rows: Rows, number: Array, n_numbers: int) -> tuple[Array, int, Rows]:
     """Write each number of a row once; acquisitions that share a number, but not all their rows, get their own.
+
+    Numbers are, and stay, in the order of who has them first; so rows stay ascending.
 
     Returns
     -------
     number : ndarray of int32, shape (n_acquisitions,)
     n_numbers : int
-    row_size : ndarray of int64, shape (n_internal,)
-    indices : ndarray of int32
-        The rows one after another.
+    rows : Rows
     """
     size = _count_members(number, n_numbers)
     shared = np.flatnonzero(size > 1)
@@ -186,12 +167,12 @@ def _merge_rows(rows: Rows, number: Array, n_numbers: int) -> tuple[Array, int, 
     n_rows, n_met = functools.reduce(np.add, counts).T
     differ = shared[n_met != size[shared] * n_rows]
     if differ.size == 0:
-        return number, n_numbers, row_size, indices
+        return number, n_numbers, Rows(np.concatenate([[0], np.cumsum(row_size)]), indices)
     alone = np.isin(number, differ)
     apart = number.astype(np.int64)
     apart[alone] = n_numbers + np.arange(np.count_nonzero(alone))
-    distinct, inverse = np.unique(apart[apart != FREE], return_inverse=True)
-    number[number != FREE] = inverse
+    distinct, first, inverse = np.unique(apart[apart != FREE], return_index=True, return_inverse=True)
+    number[number != FREE] = np.argsort(np.argsort(first))[inverse]
     return _merge_rows(rows, number, distinct.size)
 
 
@@ -284,10 +265,10 @@ def _write_rows(
 
 
 @njit
-def _merge_nodes(parent: Array, gain: Array, split_cost: Array, row_size: Array, node: Array) -> int:
+def _merge_nodes(parent: Array, gain: Array, split_cost: Array, indptr: Array, node: Array) -> int:
     count = 0
     for h in range(parent.size):
-        if gain[h] > 0 and split_cost[h] == 0 and row_size[h] == 0:
+        if gain[h] > 0 and split_cost[h] == 0 and indptr[h] == indptr[h + 1]:
             node[h] = node[parent[h]] if parent[h] >= 0 else -1
         else:
             node[h] = count

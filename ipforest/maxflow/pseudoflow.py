@@ -39,8 +39,19 @@ from ipforest._arrays import Array
 from ipforest._atomics import fetch_add, load, pause
 from ipforest._numba import inlined, njit, uncounted_njit
 from ipforest._union_find import find_root
+from ipforest.maxflow.bit_rows import BitRows, bit_of, block_of, first_acquisition, n_blocks, set_blocks
 from ipforest.maxflow.network import KEPT, MERGERS, STOP, Lambda, Network, Part, Payments, Problem, Trees
-from ipforest.maxflow.team import DISMISSED, FINISHED, HELPERS, LIMIT, NO_TICKET, Team, hand_out, take_ticket
+from ipforest.maxflow.team import (
+    DISMISSED,
+    FINISHED,
+    HELPERS,
+    LIMIT,
+    MOST_LABELS,
+    NO_TICKET,
+    Team,
+    hand_out,
+    take_ticket,
+)
 
 NO_VERTEX = -1
 
@@ -168,13 +179,13 @@ def load_trees(problem: Problem, trees: Trees, part: Part, lam: Lambda, flow_sca
     pays all that it costs now.
     """
     parent, gain, split_cost, cost = problem.parent, problem.gain, problem.split_cost, problem.cost
-    vertices, imbalance, next_triple = trees.vertices, trees.imbalance, trees.next_triple
+    vertices, imbalance = trees.vertices, trees.imbalance
     n = problem.parent.size
     nodes, acquisitions = part
     for i in range(nodes.size):
         h = nodes[i]
         imbalance[h] = lam.q * gain[h] - lam.p * split_cost[h]
-        next_triple[h] = problem.row_start[h]
+        trees.next_entry[h] = problem.rows.start[h]
         vertices[h].first_child = NO_VERTEX
     for i in range(acquisitions.size):
         v = n + acquisitions[i]
@@ -197,32 +208,57 @@ def load_trees(problem: Problem, trees: Trees, part: Part, lam: Lambda, flow_sca
             _hand_to_root(parent, vertices, imbalance, n + acquisitions[i])
 
 
-@uncounted_njit
-def fill_rows(problem: Problem, trees: Trees, nodes: Array) -> None:
-    """Let each root with excess pay for acquisitions that nobody pays for yet, and hand the rest to its parent.
+@inlined
+def _mark_unpaid(trees: Trees, n: int, acquisitions: Array, unpaid: Array) -> None:
+    """Set the bits of the acquisitions that nobody pays for."""
+    set_blocks(unpaid, acquisitions, 0)
+    for i in range(acquisitions.size):
+        j = acquisitions[i]
+        vertex = trees.vertices[n + j]
+        if trees.imbalance[n + j] < 0 and vertex.above < 0 and vertex.first_child < 0:
+            unpaid[block_of(j)] |= bit_of(j)
 
-    Children come before their parents, so what a node cannot use reaches the acquisitions of all nodes above it. A cut
-    without flow to start from then needs about half as many mergers.
-    """
-    parent, row_start, row_end, indices = problem.parent, problem.row_start, problem.row_end, problem.indices
-    vertices, imbalance, n = trees.vertices, trees.imbalance, parent.size
-    for i in range(nodes.size - 1, -1, -1):
-        h = nodes[i]
-        excess = imbalance[h]
-        if excess <= 0 or vertices[h].above >= 0:
-            continue
-        for x in range(row_start[h], row_end[h]):
-            v = n + indices[x]
-            room = -imbalance[v]
-            if room <= 0 or vertices[v].above >= 0 or vertices[v].first_child >= 0:
-                continue
+
+@inlined
+def _fill_row(problem: Problem, trees: Trees, unpaid: Array, h: int, excess: int) -> int:
+    """Let a root pay for the acquisitions of its row that nobody pays for yet; return what is left of its excess."""
+    rows, vertices, imbalance, n = problem.rows, trees.vertices, trees.imbalance, problem.parent.size
+    x = rows.start[h]
+    while x < rows.end[h] and excess > 0:
+        block = rows.block[x]
+        found = rows.bits[x] & unpaid[block]
+        while found != 0 and excess > 0:
+            j = first_acquisition(block, found)
+            v, room = n + j, -imbalance[n + j]
+            found ^= bit_of(j)
+            unpaid[block] ^= bit_of(j)
             if excess < room:
                 imbalance[v] += excess
                 _hang(vertices, h, v, excess)
                 excess = 0
-                break
-            excess -= room
-            _pay(trees, n, v, h, room)
+            else:
+                excess -= room
+                _pay(trees, n, v, h, room)
+        x += 1
+    return excess
+
+
+@uncounted_njit
+def fill_rows(problem: Problem, trees: Trees, part: Part, unpaid: Array) -> None:
+    """Let each root with excess pay for acquisitions that nobody pays for yet, and hand the rest to its parent.
+
+    Children come before their parents, so what a node cannot use reaches the acquisitions of all nodes above it. A cut
+    without flow to start from then needs about half as many mergers. ``unpaid`` is scratch, int64, an entry for each
+    block.
+    """
+    parent, vertices, imbalance = problem.parent, trees.vertices, trees.imbalance
+    nodes, acquisitions = part
+    _mark_unpaid(trees, parent.size, acquisitions, unpaid)
+    for i in range(nodes.size - 1, -1, -1):
+        h = nodes[i]
+        if imbalance[h] <= 0 or vertices[h].above >= 0:
+            continue
+        excess = _fill_row(problem, trees, unpaid, h, imbalance[h])
         above = parent[h]
         if excess > 0 and above >= 0 and vertices[above].above < 0:
             imbalance[above] += excess
@@ -269,13 +305,32 @@ def _stop_following(vertices: Array, labels: Array, guide: Array, n: int, v: int
 
 
 @inlined
-def _has_label(labels: Array, guide: Array, n: int, j: int, wanted: int) -> bool:
-    """Return whether an acquisition has the wanted label, the least possible; update its bound where that decides."""
-    if labels[n + j] > wanted:
-        return False
-    label = labels[guide[j]]
-    labels[n + j] = label
-    return bool(label == wanted)
+def _find_in_row(rows: BitRows, trees: Trees, candidates: Array, v: int, wanted: int) -> int:
+    """Return an acquisition of a node's row that has the wanted label, from where the search has come to, if there is.
+
+    The label is the least that there can be. Who has another one has a larger one, and is no candidate for it any more.
+    """
+    labels, guide, next_entry = trees.labels, trees.guide, trees.next_entry
+    row = min(wanted, MOST_LABELS)
+    x, found = next_entry[v], NO_VERTEX
+    while x < rows.end[v]:
+        block = rows.block[x]
+        left = rows.bits[x] & candidates[row, block]
+        higher = np.int64(0)
+        while left != 0 and found < 0:
+            j = first_acquisition(block, left)
+            if labels[guide[j]] == wanted:
+                found = j
+            else:
+                higher |= bit_of(j)
+                left ^= bit_of(j)
+        if higher != 0 and wanted < MOST_LABELS:
+            candidates[row, block] &= ~higher
+        if found >= 0:
+            break
+        x += 1
+    next_entry[v] = x
+    return found
 
 
 @inlined
@@ -299,7 +354,7 @@ def _lift_if_alone(vertices: Array, labels: Array, guide: Array, n: int, v: int,
 
 
 @uncounted_njit
-def _search(problem: Problem, trees: Trees, root: int, count: Array) -> tuple[int, int]:
+def _search(problem: Problem, trees: Trees, candidates: Array, root: int, count: Array) -> tuple[int, int]:
     """Search a tree for an arc to a label below the root's, and lift what was searched in vain.
 
     Returns
@@ -307,8 +362,7 @@ def _search(problem: Problem, trees: Trees, root: int, count: Array) -> tuple[in
     vertex, lower : int
         The ends of the arc; `NO_VERTEX` when the whole tree was lifted.
     """
-    parent, row_start, row_end, indices = problem.parent, problem.row_start, problem.row_end, problem.indices
-    vertices, labels, guide, next_triple = trees.vertices, trees.labels, trees.guide, trees.next_triple
+    parent, rows, vertices, labels, guide = problem.parent, problem.rows, trees.vertices, trees.labels, trees.guide
     n, wanted, v = parent.size, labels[root] - 1, int(root)
     entered = True
     while v >= 0:
@@ -318,14 +372,11 @@ def _search(problem: Problem, trees: Trees, root: int, count: Array) -> tuple[in
             above = parent[v]
             if above >= 0 and labels[above] == wanted:
                 return v, int(above)
-            x, end = next_triple[v], row_end[v]
-            while x < end and not _has_label(labels, guide, n, indices[x], wanted):
-                x += 1
-            next_triple[v] = x
-            if x < end:
-                return v, int(n + indices[x])
+            j = _find_in_row(rows, trees, candidates, v, wanted)
+            if j >= 0:
+                return v, int(n + j)
         if _lift_if_alone(vertices, labels, guide, n, v, count) and v < n:
-            next_triple[v] = row_start[v]
+            trees.next_entry[v] = rows.start[v]
         child = vertices[v].scan
         entered = child >= 0
         if entered:
@@ -341,7 +392,7 @@ def _search_one(problem: Problem, trees: Trees, team: Team, i: int, signals: Arr
     """Search a tree of a round, unless all cuts are to stop, and note what was found."""
     v, lower = NO_VERTEX, NO_VERTEX
     if signals[STOP] == 0:
-        v, lower = _search(problem, trees, team.ways[i, 0], count)
+        v, lower = _search(problem, trees, team.candidates, team.ways[i, 0], count)
     team.ways[i, 1], team.ways[i, 2] = v, lower
 
 
@@ -466,13 +517,17 @@ def merge_trees(
             labels[v] = 0
         else:
             _label_first(trees, v, roots, count)
-    n_mergers, label = 0, 1
+    n_mergers, label, n_labels = 0, 1, 0
     is_whole = False
     while signals[STOP] == 0 and not is_whole:
         while label < size + 2 and roots[label] < 0:
             label += 1
         is_whole = label == size + 2 or count[label - 1] == 0
         if not is_whole:
+            while n_labels < min(label, MOST_LABELS + 1):
+                for i in range(acquisitions.size):
+                    team.candidates[n_labels, block_of(acquisitions[i])] = -1
+                n_labels += 1
             n_searched = _search_all(problem, trees, team, signals, roots, label, count)
             for i in range(n_searched):
                 root, v, lower = team.ways[i, 0], team.ways[i, 1], team.ways[i, 2]
@@ -571,8 +626,24 @@ def _reach_node(labels: Array, h: int, turn: int, stack: Array, depth: int) -> i
     return depth
 
 
+@inlined
+def _reach_row(rows: BitRows, labels: Array, n: int, h: int, unreached: Array, stack: Array, depth: int) -> int:
+    """Keep the acquisitions of a row that were not reached before, and put them on the stack."""
+    for x in range(rows.start[h], rows.end[h]):
+        block = rows.block[x]
+        found = rows.bits[x] & unreached[block]
+        unreached[block] ^= found
+        while found != 0:
+            j = first_acquisition(block, found)
+            found ^= bit_of(j)
+            labels[n + j] = KEPT
+            stack[depth] = n + j
+            depth += 1
+    return depth
+
+
 @uncounted_njit
-def mark_kept(problem: Problem, trees: Trees, part: Part, stack: Array) -> int:
+def mark_kept(problem: Problem, trees: Trees, part: Part, stack: Array, unreached: Array) -> int:
     """Give the label `KEPT` to the smallest source side of the minimum cut: all that is reachable from what is unused.
 
     Nodes are searched from in their order, as far as possible: rows that lie side by side meet the same acquisitions.
@@ -584,16 +655,18 @@ def mark_kept(problem: Problem, trees: Trees, part: Part, stack: Array) -> int:
     part : Part
     stack : int32
         Scratch, of at least as many entries as the part has vertices.
+    unreached : int64 (number of blocks,)
+        Scratch.
 
     Returns
     -------
     int
         Number of nodes kept.
     """
-    parent, row_start, row_end, indices = problem.parent, problem.row_start, problem.row_end, problem.indices
-    vertices, labels, n = trees.vertices, trees.labels, problem.parent.size
+    parent, vertices, labels, n = problem.parent, trees.vertices, trees.labels, problem.parent.size
     nodes, acquisitions = part
     n_kept = 0
+    set_blocks(unreached, acquisitions, -1)
     for i in range(acquisitions.size):
         labels[n + acquisitions[i]] = 0
     for i in range(nodes.size):
@@ -609,12 +682,7 @@ def mark_kept(problem: Problem, trees: Trees, part: Part, stack: Array) -> int:
                 n_kept += 1
                 if parent[v] >= 0:
                     depth = _reach_node(labels, parent[v], turn, stack, depth)
-                for x in range(row_start[v], row_end[v]):
-                    j = n + indices[x]
-                    if labels[j] != KEPT:
-                        labels[j] = KEPT
-                        stack[depth] = j
-                        depth += 1
+                depth = _reach_row(problem.rows, labels, n, v, unreached, stack, depth)
             above = vertices[v].above
             if 0 <= above < n and vertices[v].flow > 0 and not _points_up(parent, v, above):
                 depth = _reach_node(labels, above, turn, stack, depth)
@@ -641,13 +709,14 @@ def cut(network: Network, part: Part, team: Team, lam: Lambda, flow_scale: float
     problem, trees = network.problem, network.trees
     size = part.nodes.size + part.acquisitions.size + 2
     roots, count = np.empty(size, np.int32), np.empty(size, np.int32)
+    marks = np.empty(n_blocks(problem.cost.size), np.int64)
     load_trees(problem, trees, part, lam, flow_scale)
-    fill_rows(problem, trees, part.nodes)
+    fill_rows(problem, trees, part, marks)
     n_mergers, is_whole = merge_trees(problem, trees, part, team, network.signals, roots, count)
     n_kept = 0
     if is_whole:
         return_excess(problem, trees, part, lam)
-        n_kept = mark_kept(problem, trees, part, roots)
+        n_kept = mark_kept(problem, trees, part, roots, marks)
         return_deficits(problem, trees, part, lam)
     return n_kept, n_mergers, is_whole
 

@@ -43,9 +43,7 @@ def minimum_cut(instance: PruningInstance, lam: Lambda, start: DualFlow | None =
     """
     require_range(instance, lam)
     reduced = presolve(instance, TWIN_SHARE_OF_ONE_CUT)
-    network = build_network(
-        reduced.parent, reduced.gain, reduced.split_cost, reduced.indptr, reduced.indices, reduced.cost
-    )
+    network = build_network(reduced.parent, reduced.gain, reduced.split_cost, reduced.rows, reduced.cost)
     if start is not None:
         least, largest = int(start.used.min(initial=0)), int(start.used.max(initial=-1))
         if start.up.size != instance.n_internal or least < 0 or largest >= instance.n_triples:
@@ -56,7 +54,7 @@ def minimum_cut(instance: PruningInstance, lam: Lambda, start: DualFlow | None =
         given = reduce_flow(instance, reduced, start)
         plant(network.problem, network.trees, *given, lam, lam.q / start.q)
     whole = network.whole
-    with helped(network, whole, reduced.indices.size) as team:
+    with helped(network, whole, reduced.rows.bits.size) as team:
         _, n_mergers, _ = maximum_flow(network, whole, team, lam, 1.0)
     n, m = reduced.gain.size, reduced.cost.size
     kept = network.trees.labels[:n] == KEPT

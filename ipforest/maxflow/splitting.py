@@ -24,6 +24,7 @@ import numpy as np
 
 from ipforest._arrays import Array
 from ipforest._numba import inlined, njit, uncounted_njit
+from ipforest.maxflow.bit_rows import BitRows, bit_of, block_of, n_blocks, set_blocks
 from ipforest.maxflow.network import KEPT, Flow, Lambda, Network, Part, Problem, Trees
 from ipforest.maxflow.pseudoflow import NO_VERTEX, cut
 from ipforest.maxflow.team import new_team
@@ -80,25 +81,39 @@ def _cut_ties(vertices: Array, labels: Array, v: int) -> None:
         vertices[v].flow = 0
 
 
+@inlined
+def _drop_from_row(rows: BitRows, h: int, paid: Array) -> None:
+    """Take acquisitions out of a row; entries without any other go."""
+    end = rows.start[h]
+    for x in range(rows.start[h], rows.end[h]):
+        left = rows.bits[x] & ~paid[rows.block[x]]
+        if left != 0:
+            rows.block[end], rows.bits[end] = rows.block[x], left
+            end += 1
+    rows.end[h] = end
+
+
 @uncounted_njit
-def split(problem: Problem, trees: Trees, part: Part, lower: Array) -> tuple[int, int]:
+def split(problem: Problem, trees: Trees, part: Part, lower: Array, paid: Array) -> tuple[int, int]:
     """Order a subproblem that was cut: kept nodes and their acquisitions first; cut all ties between the two parts.
 
-    ``lower`` is scratch, int32, of at least as many entries as the part has nodes, or acquisitions.
+    Scratch: ``lower``, int32, of at least as many entries as the part has nodes, or acquisitions, and ``paid``, int64,
+    an entry for each block.
 
     Returns
     -------
     n_kept, n_paid : int
         Sizes of the kept part.
     """
-    parent, row_start, row_end, indices = problem.parent, problem.row_start, problem.row_end, problem.indices
-    vertices, labels, n = trees.vertices, trees.labels, problem.parent.size
+    parent, vertices, labels, n = problem.parent, trees.vertices, trees.labels, problem.parent.size
     nodes, acquisitions = part
     n_paid, rest = 0, 0
+    set_blocks(paid, acquisitions, 0)
     for i in range(acquisitions.size):
         j = acquisitions[i]
         _cut_ties(vertices, labels, n + j)
         if labels[n + j] == KEPT:
+            paid[block_of(j)] |= bit_of(j)
             acquisitions[n_paid] = j
             n_paid += 1
         else:
@@ -119,14 +134,7 @@ def split(problem: Problem, trees: Trees, part: Part, lower: Array) -> tuple[int
         above = parent[h]
         if above >= 0 and labels[above] == KEPT:
             parent[h] = -1
-        end = row_start[h]
-        for x in range(row_start[h], row_end[h]):
-            j = indices[x]
-            if labels[n + j] != KEPT:
-                indices[x] = indices[end]
-                indices[end] = j
-                end += 1
-        row_end[h] = end
+        _drop_from_row(problem.rows, h, paid)
     for i in range(rest):
         nodes[n_kept + i] = lower[i]
     return n_kept, n_paid
@@ -197,7 +205,7 @@ def solve(network: Network, part: Part, task: Task, found: Array) -> Report:
         if not fits:
             break
         scale = float(lam.q) / float(flow_q) if flow_q > 0 else 0.0
-        team = new_team(own.nodes.size + own.acquisitions.size, 0)
+        team = new_team(own.nodes.size + own.acquisitions.size, problem.cost.size, 0)
         n_kept, more, is_whole = cut(network, own, team, lam, scale)
         n_cuts += 1
         n_mergers += more
@@ -210,7 +218,8 @@ def solve(network: Network, part: Part, task: Task, found: Array) -> Report:
             n_trivial += 1
         else:
             lower = np.empty(max(b - a, d - c), np.int32)
-            n_kept, n_paid = split(problem, trees, own, lower)
+            paid = np.empty(n_blocks(problem.cost.size), np.int64)
+            n_kept, n_paid = split(problem, trees, own, lower, paid)
             if a + n_kept < b:
                 n_open += 1
                 _write(found, size - n_open, (a + n_kept, b), (c + n_paid, d), 0, lam.q)
@@ -245,7 +254,8 @@ def divide(network: Network, part: Part, dense: Part, n_kept: int) -> tuple[int,
         for i in range(dense.acquisitions.size):
             labels[n + dense.acquisitions[i]] = KEPT
     lower = np.empty(max(part.nodes.size, part.acquisitions.size), np.int32)
-    return split(network.problem, network.trees, part, lower)
+    paid = np.empty(n_blocks(network.problem.cost.size), np.int64)
+    return split(network.problem, network.trees, part, lower, paid)
 
 
 @inlined
@@ -255,14 +265,14 @@ def _classify_ends(problem: Problem, never: Array, always: Array) -> None:
     As lambda falls to 0, gain decides: a node stays when it and what is best below it gain something. As lambda rises,
     only what costs nothing can stay.
     """
-    parent, gain, row_start, row_end = problem.parent, problem.gain, problem.row_start, problem.row_end
+    parent, gain, rows = problem.parent, problem.gain, problem.rows
     n = parent.size
     best = np.zeros(n, np.int64)
     best_free = np.zeros(n, np.int64)
     free = np.empty(n, np.bool_)
     for h in range(n):
         above = parent[h]
-        free[h] = row_start[h] == row_end[h] and problem.split_cost[h] == 0
+        free[h] = rows.start[h] == rows.end[h] and problem.split_cost[h] == 0
         if above >= 0 and not free[above]:
             free[h] = False
     for h in range(n - 1, -1, -1):
@@ -294,10 +304,11 @@ def settle_ends(problem: Problem, flow: Flow, never: Array, always: Array, neede
     needed : bool (m,)
         Receives which acquisitions the others meet.
     """
-    parent, gain, row_start, row_end = problem.parent, problem.gain, problem.row_start, problem.row_end
+    parent, gain, rows = problem.parent, problem.gain, problem.rows
     up, excess, own_room = flow.up, flow.excess, flow.own_room
     _classify_ends(problem, never, always)
     n = parent.size
+    met = np.zeros(n_blocks(needed.size), np.int64)
     required = np.zeros(n, np.int64)
     offered = np.zeros(n, np.int64)
     for h in range(n - 1, -1, -1):
@@ -311,8 +322,10 @@ def settle_ends(problem: Problem, flow: Flow, never: Array, always: Array, neede
             if parent[h] >= 0 and (never[parent[h]] or always[parent[h]]):
                 offered[parent[h]] += offered[h]
         else:
-            for x in range(row_start[h], row_end[h]):
-                needed[problem.indices[x]] = True
+            for x in range(rows.start[h], rows.end[h]):
+                met[rows.block[x]] |= rows.bits[x]
+    for j in range(needed.size):
+        needed[j] = met[block_of(j)] & bit_of(j) != 0
     for h in range(n):
         above = parent[h]
         if always[h]:
@@ -327,4 +340,4 @@ def settle_ends(problem: Problem, flow: Flow, never: Array, always: Array, neede
         elif above >= 0 and (always[above] or never[h] != never[above]):
             parent[h] = -1
         if never[h] or always[h]:
-            row_end[h] = row_start[h]
+            rows.end[h] = rows.start[h]

@@ -2,8 +2,9 @@
 
 Subproblems of one network own segments of two permutations, of its nodes and of its acquisitions. As they shrink, their
 vertices lie further and further apart in memory, until every look at one is a line of the cache. So a subproblem that
-owns a small part of its network moves to one where its vertices lie side by side. That takes a pass over its triples;
-when the search has ended, or is saved, its flow, its rows and its permutations go back to where they came from.
+owns a small part of its network moves to one where its vertices lie side by side. That takes a pass over its rows;
+when the search has ended, or is saved, its flow and its permutations go back to where they came from, and its rows, if
+it is still to be cut.
 """
 
 from __future__ import annotations
@@ -15,15 +16,18 @@ from math import gcd, inf, log2
 
 import numpy as np
 
-from ipforest._arrays import Array, aligned_empty
-from ipforest._numba import njit
-from ipforest.maxflow.network import VERTEX, Flow, Lambda, Network, Part, Problem, Trees
+from ipforest._arrays import Array
+from ipforest._numba import inlined, njit
+from ipforest.maxflow.bit_rows import BitRows, bit_of, block_of, first_acquisition
+from ipforest.maxflow.network import Flow, Lambda, Network, Part, Problem, Trees, new_vertices
 from ipforest.rational import INT64_SAFE
 
-LEAST_TRIPLES = 20_000
-"""Subproblems of fewer triples stay where they are."""
+LEAST_ENTRIES = 5_000
+"""Subproblems of fewer entries stay where they are."""
 MOST_OF_A_HOST = 0.25
 """So do those that own a larger share of the vertices of their host."""
+MOST_NEW_ENTRIES = 2
+"""What is in one block gets numbers side by side, which lie in two blocks at most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,15 +85,15 @@ class Subproblem:
         return Part(self.host.nodes[self.nodes], self.host.acquisitions[self.acquisitions])
 
     @property
-    def n_triples(self) -> int:
-        """Number of live triples."""
-        nodes, problem = self.host.nodes[self.nodes], self.host.network.problem
-        return int(np.sum(problem.row_end[nodes] - problem.row_start[nodes]))
+    def n_entries(self) -> int:
+        """Number of entries of its rows."""
+        nodes, rows = self.host.nodes[self.nodes], self.host.network.problem.rows
+        return int(np.sum(rows.end[nodes] - rows.start[nodes]))
 
     @property
     def work(self) -> float:
-        """An estimate of the work on it: each halving visits its triples once."""
-        n = self.n_triples
+        """An estimate of the work on it: each halving visits its rows once."""
+        n = self.n_entries
         return (n + 1) * log2(n + 2)
 
     def totals(self) -> tuple[int, int, int]:
@@ -136,7 +140,7 @@ class Origin:
 def housed(problem: Subproblem) -> Subproblem:
     """Move a subproblem to a network of its own where that pays off; see `moved`."""
     share = problem.n_vertices / problem.host.network.trees.vertices.size
-    return moved(problem) if share <= MOST_OF_A_HOST and problem.n_triples >= LEAST_TRIPLES else problem
+    return moved(problem) if share <= MOST_OF_A_HOST and problem.n_entries >= LEAST_ENTRIES else problem
 
 
 def moved(problem: Subproblem) -> Subproblem:
@@ -155,35 +159,46 @@ def moved(problem: Subproblem) -> Subproblem:
     network = problem.host.network
     part = Part(*(numbers.copy() for numbers in problem.part))
     n, m = part.nodes.size, part.acquisitions.size
-    own = _allocate(n, m, problem.n_triples, network.signals)
+    own = _allocate(n, m, MOST_NEW_ENTRIES * problem.n_entries, network.signals)
     _move(network, part, own)
     host = Host(own, np.arange(n, dtype=np.int32), np.arange(m, dtype=np.int32), Origin(problem, part))
     return replace(problem, host=host, nodes=slice(0, n), acquisitions=slice(0, m))
 
 
-def _allocate(n: int, m: int, n_triples: int, signals: Array) -> Network:
+def _allocate(n: int, m: int, n_entries: int, signals: Array) -> Network:
     """Allocate a network for a subproblem, which settles no ends."""
-    row_start, row_end, gain, split_cost, next_triple = np.empty((5, n), dtype=np.int64)
-    parent, indices = np.empty(n, dtype=np.int32), np.empty(n_triples, dtype=np.int32)
+    start, end, gain, split_cost, next_entry = np.empty((5, n), dtype=np.int64)
+    rows = BitRows(start, end, np.empty(n_entries, dtype=np.int32), np.empty(n_entries, dtype=np.int64))
     nothing = np.empty(0, dtype=np.int64)
     return Network(
-        Problem(parent, row_start, row_end, indices, gain, split_cost, np.empty(m, dtype=np.int64)),
+        Problem(np.empty(n, dtype=np.int32), rows, gain, split_cost, np.empty(m, dtype=np.int64)),
         Flow(nothing, nothing, nothing),
         Trees(
-            aligned_empty(n + m, VERTEX),
+            new_vertices(n + m),
             np.empty(n + m, dtype=np.int64),
             np.empty(n + m, dtype=np.int32),
             np.empty(m, dtype=np.int32),
-            next_triple,
+            next_entry,
         ),
         signals,
     )
+
+
+@inlined
+def _append(rows: BitRows, start: int, end: int, j: int) -> int:
+    """Write an acquisition into the row that begins and ends there, after all that it has; return its new end."""
+    if end == start or rows.block[end - 1] != block_of(j):
+        rows.block[end], rows.bits[end] = block_of(j), 0
+        end += 1
+    rows.bits[end - 1] |= bit_of(j)
+    return end
 
 
 @njit
 def _move(network: Network, part: Part, own: Network) -> None:
     """Write a subproblem and its flow into a network of its own; labels tell meanwhile which vertex becomes which."""
     problem, trees, labels = network.problem, network.trees, network.trees.labels
+    rows, own_rows = problem.rows, own.problem.rows
     nodes, acquisitions = part
     n, n_own = problem.parent.size, nodes.size
     for i in range(n_own):
@@ -191,17 +206,20 @@ def _move(network: Network, part: Part, own: Network) -> None:
     for i in range(acquisitions.size):
         labels[n + acquisitions[i]] = n_own + i
         own.problem.cost[i] = problem.cost[acquisitions[i]]
-    at = 0
+    end = 0
     for i in range(n_own):
         h = nodes[i]
         above = problem.parent[h]
         own.problem.parent[i] = labels[above] if above >= 0 else -1
         own.problem.gain[i], own.problem.split_cost[i] = problem.gain[h], problem.split_cost[h]
-        own.problem.row_start[i] = at
-        for x in range(problem.row_start[h], problem.row_end[h]):
-            own.problem.indices[at] = labels[n + problem.indices[x]] - n_own
-            at += 1
-        own.problem.row_end[i] = at
+        start = end
+        for x in range(rows.start[h], rows.end[h]):
+            left = rows.bits[x]
+            while left != 0:
+                j = first_acquisition(rows.block[x], left)
+                left ^= bit_of(j)
+                end = _append(own_rows, start, end, labels[n + j] - n_own)
+        own_rows.start[i], own_rows.end[i] = start, end
     for u in range(own.trees.vertices.size):
         v = nodes[u] if u < n_own else n + acquisitions[u - n_own]
         above = trees.vertices[v].above
@@ -210,7 +228,7 @@ def _move(network: Network, part: Part, own: Network) -> None:
 
 
 def return_home(host: Host) -> None:
-    """Bring what a host holds back to where it came from; once more does no harm, as long as no cut was made there."""
+    """Bring flow and permutations back to where they came from; once more does no harm, if no cut was made there."""
     if host.origin is None:
         raise ValueError("host: expected that of a subproblem that moved, got that of the whole problem")
     outer, part = host.origin.problem, host.origin.part
@@ -219,20 +237,22 @@ def return_home(host: Host) -> None:
     outer.part.acquisitions[:] = part.acquisitions[host.acquisitions]
 
 
+def return_rows(host: Host) -> None:
+    """Bring what is left of rows back, too, which only those need that are still to be cut."""
+    if host.origin is None:
+        raise ValueError("host: expected that of a subproblem that moved, got that of the whole problem")
+    _move_rows_back(host.network.problem.rows, host.origin.part, host.origin.problem.host.network.problem.rows)
+
+
 @njit
 def _move_back(own: Network, part: Part, network: Network) -> None:
-    """Write flow, imbalances, and what is left of rows and parents into the network that a subproblem came from."""
+    """Write flow, imbalances, and what is left of parents into the network that a subproblem came from."""
     problem, trees, inner = network.problem, network.trees, own.problem
     nodes, acquisitions = part
     n, n_own = problem.parent.size, nodes.size
     for i in range(n_own):
         h = nodes[i]
         problem.parent[h] = nodes[inner.parent[i]] if inner.parent[i] >= 0 else -1
-        end = problem.row_start[h]
-        for x in range(inner.row_start[i], inner.row_end[i]):
-            problem.indices[end] = acquisitions[inner.indices[x]]
-            end += 1
-        problem.row_end[h] = end
     for u in range(own.trees.vertices.size):
         v = nodes[u] if u < n_own else n + acquisitions[u - n_own]
         above = own.trees.vertices[u].above
@@ -241,6 +261,20 @@ def _move_back(own: Network, part: Part, network: Network) -> None:
         trees.vertices[v].above = above
         trees.vertices[v].flow = own.trees.vertices[u].flow
         trees.imbalance[v] = own.trees.imbalance[u]
+
+
+@njit
+def _move_rows_back(own: BitRows, part: Part, rows: BitRows) -> None:
+    nodes, acquisitions = part
+    for i in range(nodes.size):
+        start = end = rows.start[nodes[i]]
+        for x in range(own.start[i], own.end[i]):
+            left = own.bits[x]
+            while left != 0:
+                j = first_acquisition(own.block[x], left)
+                left ^= bit_of(j)
+                end = _append(rows, start, end, acquisitions[j])
+        rows.end[nodes[i]] = end
 
 
 def in_outer_host(problem: Subproblem) -> Subproblem:

@@ -9,6 +9,7 @@ import numpy as np
 from ipforest._arrays import CACHE_LINE, Array
 from ipforest._atomics import compare_and_swap, fetch_add, load
 from ipforest._numba import inlined, njit, uncounted_njit
+from ipforest.maxflow.bit_rows import n_blocks
 
 HELPERS, FIRST, NEXT, LIMIT, FINISHED, DISMISSED = (i * (CACHE_LINE // 8) for i in range(6))
 """Places of `Team.board`, each in a line of the cache of its own.
@@ -17,6 +18,8 @@ How many helpers there may be. Tickets for the trees of this round: the first on
 is not valid yet. How many trees of this round are finished. Not 0 when helpers are to leave.
 """
 NO_TICKET = -1
+MOST_LABELS = 32
+"""For labels from here on nobody notes which acquisitions have a larger one; on real forests they stay below 20."""
 
 
 class Team(NamedTuple):
@@ -33,19 +36,28 @@ class Team(NamedTuple):
         The root of each tree of this round, and the ends of the arc that was found.
     changes : int32 (number of helpers, number of vertices of the part + 2)
         By how much each helper has changed the number of vertices of each label in this round.
+    candidates : int64 (MOST_LABELS + 1, number of blocks of the network)
+        Bits of the acquisitions that may have each label, or a smaller one; the last row is for all other labels. Where
+        two threads write into one entry, one of them may be lost: that acquisition is looked at again.
     """
 
     board: Array
     ways: Array
     changes: Array
+    candidates: Array
 
 
 @njit
-def new_team(size: int, n_helpers: int) -> Team:
-    """Allocate for a cut of so many vertices, with room for so many helpers."""
+def new_team(size: int, n_acquisitions: int, n_helpers: int) -> Team:
+    """Allocate for a cut of so many vertices, in a network of so many acquisitions, with room for so many helpers."""
     board = np.zeros(DISMISSED + 1, np.int64)
     board[HELPERS] = n_helpers
-    return Team(board, np.empty((size, 3), np.int32), np.zeros((n_helpers, size + 2), np.int32))
+    return Team(
+        board,
+        np.empty((size, 3), np.int32),
+        np.zeros((n_helpers, size + 2), np.int32),
+        np.empty((MOST_LABELS + 1, n_blocks(n_acquisitions)), np.int64),
+    )
 
 
 @inlined

@@ -1,12 +1,11 @@
 """What peeling drops, against breakpoints found without it; that paths stay the same with it."""
 
-import functools
-import operator
 from fractions import Fraction
 
 import numpy as np
 import plain_slicing
 import pytest
+from closure_checks import row_of
 from hypothesis import given, settings
 from strategies import instances
 
@@ -14,7 +13,7 @@ from ipforest import _numba, prune_path, solve
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.maxflow import parametric_cut, peeling
 from ipforest.maxflow.parametric_cut import ParametricCut
-from ipforest.maxflow.peeling import NOTHING, ONE_NODE, count_meetings, peel
+from ipforest.maxflow.peeling import NOTHING, find_met, peel
 from ipforest.maxflow.presolve import presolve
 from ipforest.path import PathSearch
 
@@ -31,7 +30,7 @@ def peeled(instance, least):
     cut = ParametricCut(presolve(instance))
     problem = cut.open[0]
     part = problem.part
-    lam = peel(cut.network, part, *problem.totals(), least)
+    lam = peel(cut.network, part, least)
     left = cut.network.trees.labels > 0
     return cut, part, lam, left[part.nodes], left[cut.network.problem.gain.size + part.acquisitions]
 
@@ -45,7 +44,7 @@ def assert_peels_by_the_rules(instance, node_lambda):
     nodes = part.nodes[nodes_left]
     above = problem.parent[nodes]
     assert np.isin(above[above >= 0], nodes).all()
-    rows = np.concatenate([problem.indices[problem.row_start[h] : problem.row_end[h]] for h in nodes])
+    rows = np.concatenate([row_of(problem.rows, h) for h in nodes])
     assert np.array_equal(part.acquisitions[acquisitions_left], np.unique(rows))
     gain = int(problem.gain[nodes].sum())
     cost = int(problem.cost[part.acquisitions[acquisitions_left]].sum() + problem.split_cost[nodes].sum())
@@ -76,28 +75,33 @@ def test_nothing_is_peeled_where_too_few_nodes_would_remain(forest_instance):
     assert cut.network.trees.vertices["above"].max() < 0
 
 
-def test_nothing_is_peeled_where_there_is_no_end_soon(forest_instance, monkeypatch):
-    monkeypatch.setattr(peeling, "MOST_ROUNDS", 1)
-    monkeypatch.setattr(peeling, "_peel", peeling._peel.py_func)
-    cut = ParametricCut(presolve(forest_instance))
-    problem = cut.open[0]
-    assert peel(cut.network, problem.part, *problem.totals(), 0) == NOTHING
+def test_rounds_end_when_few_nodes_go(forest_instance, monkeypatch):
+    shares, lambdas = [], []
+    for least_share in (0.5, 0.1, 0.0):
+        monkeypatch.setattr(peeling, "LEAST_SHARE", least_share)
+        _, _, lam, nodes_left, _ = peeled(forest_instance, 0)
+        shares.append(nodes_left.mean())
+        lambdas.append(Fraction(*lam))
+    assert 1 > shares[0] > shares[1] > shares[2] > 0
+    assert lambdas[0] < lambdas[1] < lambdas[2]
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
-def test_meetings_are_counted_in_slices(forest_instance, n_threads, monkeypatch):
+def test_who_is_met_is_found_in_slices(forest_instance, n_threads, monkeypatch):
     monkeypatch.setattr(_numba, "LEAST_WORK", 0)
     monkeypatch.setattr(_numba, "n_threads", lambda: n_threads)
     cut = ParametricCut(presolve(forest_instance))
-    problem = cut.network.problem
-    meetings = count_meetings(cut.network, cut.open[0].part)
-    met_by = [[] for _ in meetings]
-    for h in cut.open[0].part.nodes:
-        for j in problem.indices[problem.row_start[h] : problem.row_end[h]]:
-            met_by[j].append(int(h))
-    assert max(map(len, met_by)) > 2
-    expected = [ONE_NODE * len(nodes) + functools.reduce(operator.xor, nodes, 0) for nodes in met_by]
-    assert np.array_equal(meetings, expected)
+    problem, nodes = cut.network.problem, cut.open[0].part.nodes
+    remains = np.arange(problem.parent.size) % 3 > 0
+    n_meetings = np.zeros(problem.cost.size, dtype=int)
+    for h in nodes[remains[nodes]]:
+        n_meetings[row_of(problem.rows, h)] += 1
+    assert n_meetings.max() > 2
+    assert n_meetings.min() == 0
+    met, shared = find_met(problem, nodes, remains.astype(np.int32))
+    for bits, least in ((met, 1), (shared, 2)):
+        has_bit = bits[np.arange(n_meetings.size) // 64] >> np.arange(n_meetings.size) % 64 & 1
+        assert np.array_equal(has_bit, n_meetings >= least)
 
 
 @pytest.mark.parametrize("least_rest", [0.0, 1.0], ids=["peeled", "not peeled"])

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from closure_checks import callable_kernel, network_of, team
+from closure_checks import callable_kernel, marks, network_of, team
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import instances, lambdas
@@ -37,7 +37,7 @@ NOBODY = np.array([], dtype=np.int64)
 
 def followers(trees):
     """Acquisitions without children, which share the label of the node above them."""
-    own = np.arange(trees.next_triple.size, trees.vertices.size)
+    own = np.arange(trees.next_entry.size, trees.vertices.size)
     return own[trees.guide != own]
 
 
@@ -157,7 +157,7 @@ def test_rows_are_filled_until_excess_has_nowhere_to_go_but_through_the_forest(i
     trees, n = network.trees, instance.n_internal
     plant(network.problem, trees, *random_flow(instance, lam, seed), lam, 1.0)
     callable_kernel(load_trees)(network.problem, trees, network.whole, lam, scale)
-    callable_kernel(fill_rows)(network.problem, trees, network.whole.nodes)
+    callable_kernel(fill_rows)(network.problem, trees, network.whole, marks(network))
     assert_is_pseudoflow(instance, network, lam, followers(trees))
     assert_is_normalised(trees)
     assert_followers_are_paid_for(instance, trees, lam)
@@ -191,7 +191,7 @@ def test_when_mergers_end_trees_are_normalised_and_no_strong_tree_has_an_arc_to_
     below = instance.parent >= 0
     assert not np.any(strong[:n][below] & ~strong[instance.parent[below]])
     callable_kernel(return_excess)(problem, trees, part, lam)
-    kept = callable_kernel(mark_kept)(problem, trees, part, scratch(trees))
+    kept = callable_kernel(mark_kept)(problem, trees, part, scratch(trees), marks(network))
     assert kept == np.count_nonzero(trees.labels[:n] == KEPT)
     assert not np.any(strong < (trees.labels == KEPT))
     callable_kernel(return_deficits)(problem, trees, part, lam)

@@ -3,7 +3,7 @@
 import numpy as np
 import plain_slicing
 import pytest
-from closure_checks import assert_proves
+from closure_checks import assert_proves, row_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import instances
@@ -40,7 +40,7 @@ def state_of(network, part):
     """What a subproblem is made of, row by row."""
     problem, vertices = network.problem, network.trees.vertices
     of_part = np.concatenate([part.nodes, problem.parent.size + part.acquisitions])
-    rows = [problem.indices[problem.row_start[h] : problem.row_end[h]].tolist() for h in part.nodes]
+    rows = [row_of(problem.rows, h) for h in part.nodes]
     return {
         "rows": rows,
         "parent": problem.parent[part.nodes].tolist(),
@@ -67,7 +67,8 @@ def test_what_moved_and_returned_is_as_it_was(instance):
     cut.open = [moved(moved(problem)) for problem in cut.open]
     for name in ("above", "flow"):
         cut.network.trees.vertices[name] = -7
-    cut.network.problem.indices[:] = -7
+    cut.network.problem.rows.bits[:] = -7
+    cut.network.problem.rows.block[:] = -7
     cut.network.problem.parent[:] = -7
     cut.gather()
     assert [problem.host for problem in cut.open] == [cut.host, cut.host]
@@ -102,7 +103,7 @@ def test_the_host_of_the_whole_problem_has_no_other_home(instance):
 
 
 def test_subproblems_move_where_they_are_a_small_part_of_many_triples(instance, monkeypatch):
-    monkeypatch.setattr(subproblems, "LEAST_TRIPLES", 50)
+    monkeypatch.setattr(subproblems, "LEAST_ENTRIES", 20)
     search = PathSearch(instance, small=ONE_CUT_A_CALL)
     search.run()
     hosts = {problem.host for problem in search._cut.done}
@@ -110,11 +111,11 @@ def test_subproblems_move_where_they_are_a_small_part_of_many_triples(instance, 
     for host in hosts - {search._cut.host}:
         outer = host.origin.problem
         assert outer.n_vertices <= subproblems.MOST_OF_A_HOST * outer.host.network.trees.vertices.size
-        assert host.network.problem.indices.size >= 50
+        assert outer.n_entries >= 20
     assert search.path().breakpoints == prune_path(instance).breakpoints
 
 
-@pytest.mark.parametrize(("small", "depth"), [(ONE_CUT_A_CALL, 5), (2000, 0)])
+@pytest.mark.parametrize(("small", "depth"), [(ONE_CUT_A_CALL, 5), (400, 0)])
 def test_paths_are_those_of_plain_slicing(instance, always_moving, small, depth):
     search = PathSearch(instance, small=small)
     search.run()
