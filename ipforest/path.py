@@ -50,7 +50,7 @@ from ipforest.rational import exact_sum, nonnegative_fraction
 from ipforest.results import BudgetResult, DualFlow, Mixture, Pruning, PruningResult, Status, check_flow_arrays
 
 NEVER_KEPT = -1
-SEARCH_VERSION = 3
+SEARCH_VERSION = 4
 """Of the files of unfinished searches."""
 SAVE_EVERY_S = 30.0
 """Seconds between two copies of a search on disk."""

@@ -55,13 +55,13 @@ def block_of(acquisition: int) -> int:
 @inlined
 def bit_of(acquisition: int) -> int:
     """Return the bit of an acquisition in its block."""
-    return np.int64(1) << np.int64(acquisition & 63)
+    return int(np.int64(1) << np.int64(acquisition & 63))
 
 
 @inlined
 def first_acquisition(block: int, bits: int) -> int:
     """Return the first acquisition that is in some bits of a block."""
-    return (np.int64(block) << 6) + lowest_bit(bits)
+    return int((np.int64(block) << 6) + lowest_bit(bits))
 
 
 @inlined

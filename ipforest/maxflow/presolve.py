@@ -92,9 +92,7 @@ def presolve(instance: PruningInstance, twin_share: int = TWIN_SHARE_OF_PATHS) -
     first = _first_members(node)
     bits = bit_rows(rows)
     if n_reduced == instance.n_internal:
-        return ReducedProblem(
-            instance.parent, instance.gain, instance.split_cost, bits, cost, node, acquisition, first
-        )
+        return ReducedProblem(instance.parent, instance.gain, instance.split_cost, bits, cost, node, acquisition, first)
     stays = node >= 0
     gain = np.zeros(n_reduced, dtype=np.int64)
     np.add.at(gain, node[stays], instance.gain[stays])

@@ -14,9 +14,7 @@ rows_of_some_nodes = st.lists(st.sets(st.integers(0, 200)), max_size=8)
 
 def as_rows(sets):
     rows = [sorted(row) for row in sets]
-    return Rows(
-        np.cumsum([0] + [len(row) for row in rows]), np.array([j for row in rows for j in row], dtype=np.int32)
-    )
+    return Rows(np.cumsum([0] + [len(row) for row in rows]), np.array([j for row in rows for j in row], dtype=np.int32))
 
 
 @given(rows_of_some_nodes)
