@@ -1,14 +1,14 @@
 """Bits of an int64, in kernels; numba itself has no instruction that counts zeros."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import numba
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-Lowering: TypeAlias = tuple[Any, Callable[[Any, ir.IRBuilder, Any, Any], Any]]
+from ipforest._atomics import Lowering
 
 
 def _lower_lowest_bit(typing_context: Any, bits: Any) -> Lowering:

@@ -19,9 +19,9 @@ import numpy as np
 
 from ipforest._arrays import Array
 from ipforest._numba import inlined, njit, run_in_slices
-from ipforest.maxflow.bit_rows import bit_of, block_of, first_acquisition
+from ipforest.maxflow.bit_rows import bit_of, block_of, first_acquisition, n_blocks
 from ipforest.maxflow.network import Lambda, Network, Part, Problem
-from ipforest.maxflow.splitting import break_even_at
+from ipforest.maxflow.splitting import break_even
 
 LEAST_SHARE = 0.004
 """Rounds end when fewer of the nodes that remain go."""
@@ -69,9 +69,7 @@ def find_met(problem: Problem, nodes: Array, labels: Array) -> tuple[Array, Arra
     """
 
     def find(some: slice) -> Array:
-        found = np.zeros((2, -(-problem.cost.size // 64)), dtype=np.int64)
-        _find_in_rows(problem, nodes[some], labels, *found)
-        return found
+        return _find_in_rows(problem, nodes[some], labels)
 
     def join(first: Array, second: Array) -> Array:
         shared = first[0] & second[0]
@@ -93,8 +91,10 @@ def _own_costs(problem: Problem, nodes: Array, labels: Array, shared: Array) -> 
 
 
 @njit
-def _find_in_rows(problem: Problem, nodes: Array, labels: Array, met: Array, shared: Array) -> None:
+def _find_in_rows(problem: Problem, nodes: Array, labels: Array) -> Array:
     rows = problem.rows
+    found = np.zeros((2, n_blocks(problem.cost.size)), np.int64)
+    met, shared = found
     for i in range(nodes.size):
         h = nodes[i]
         if labels[h] > 0:
@@ -102,6 +102,7 @@ def _find_in_rows(problem: Problem, nodes: Array, labels: Array, met: Array, sha
                 block, bits = rows.block[x], rows.bits[x]
                 shared[block] |= met[block] & bits
                 met[block] |= bits
+    return found
 
 
 @njit
@@ -123,19 +124,11 @@ def _sum_own_costs(problem: Problem, nodes: Array, labels: Array, shared: Array,
 def _break_even_of_rest(problem: Problem, part: Part, labels: Array, met: Array) -> tuple[Lambda, bool]:
     """Find where what remains breaks even, and whether flows fit there; label the acquisitions that remain."""
     nodes, acquisitions = part
-    n, gain, cost, positive = problem.parent.size, 0, 0, 0
-    for i in range(nodes.size):
-        h = nodes[i]
-        if labels[h] > 0:
-            gain += problem.gain[h]
-            positive += max(problem.gain[h], 0)
-            cost += problem.split_cost[h]
+    n = problem.parent.size
     for i in range(acquisitions.size):
         j = acquisitions[i]
-        remains = met[block_of(j)] & bit_of(j) != 0
-        labels[n + j] = 1 if remains else 0
-        cost += problem.cost[j] if remains else 0
-    return break_even_at(gain, cost, positive)
+        labels[n + j] = 1 if met[block_of(j)] & bit_of(j) != 0 else 0
+    return break_even(problem, Part(nodes[labels[nodes] > 0], acquisitions[labels[n + acquisitions] > 0]))
 
 
 @inlined

@@ -19,6 +19,8 @@ children.
    meanwhile. There the tree is turned around and hung into the other one, and its excess is sent to the new root;
    where an arc cannot take it back, the rest splits off as a strong tree. A tree that finds nothing is lifted by one
    label. When no vertex has the label below, no strong tree reaches a weak one.
+   Which acquisitions may have a label is kept as bits, for each label: who turns out to have a larger one is not asked
+   again. So an entry of a row takes one look.
    Most acquisitions hang below a node and have nothing below them, nor a row to search: they share the node's label and
    stay out of its list of children as long as this lasts.
 3. `return_excess` sends what excess is left back to the supplies that it came from, and `mark_kept` finds the smallest
@@ -525,8 +527,7 @@ def merge_trees(
         is_whole = label == size + 2 or count[label - 1] == 0
         if not is_whole:
             while n_labels < min(label, MOST_LABELS + 1):
-                for i in range(acquisitions.size):
-                    team.candidates[n_labels, block_of(acquisitions[i])] = -1
+                set_blocks(team.candidates[n_labels], acquisitions, -1)
                 n_labels += 1
             n_searched = _search_all(problem, trees, team, signals, roots, label, count)
             for i in range(n_searched):

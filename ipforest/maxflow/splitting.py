@@ -141,19 +141,9 @@ def split(problem: Problem, trees: Trees, part: Part, lower: Array, paid: Array)
 
 
 @inlined
-def break_even_at(gain: int, cost: int, positive: int) -> tuple[Lambda, bool]:
-    """Reduce gain / cost of a subproblem to p / q, and tell whether flows at this scale fit 64 bits.
-
-    ``positive`` is the sum of its positive gains.
-    """
-    divisor = gcd(gain, cost)
-    lam = Lambda(gain // divisor, cost // divisor)
-    return lam, 2.0 * max(float(lam.p) * float(cost), float(lam.q) * float(positive)) < SAFE
-
-
-@inlined
-def _break_even(gain: Array, split_cost: Array, cost: Array, part: Part) -> tuple[Lambda, bool]:
-    """Find the lambda at which a subproblem breaks even, and tell whether flows at this scale fit 64 bits."""
+def break_even(problem: Problem, part: Part) -> tuple[Lambda, bool]:
+    """Find the lambda at which a subproblem breaks even, reduced, and tell whether flows at this scale fit 64 bits."""
+    gain, split_cost, cost = problem.gain, problem.split_cost, problem.cost
     nodes, acquisitions = part
     gains, costs, positive = 0, 0, 0
     for i in range(nodes.size):
@@ -162,7 +152,9 @@ def _break_even(gain: Array, split_cost: Array, cost: Array, part: Part) -> tupl
         costs += split_cost[nodes[i]]
     for i in range(acquisitions.size):
         costs += cost[acquisitions[i]]
-    return break_even_at(gains, costs, positive)
+    divisor = gcd(gains, costs)
+    lam = Lambda(gains // divisor, costs // divisor)
+    return lam, 2.0 * max(float(lam.p) * float(costs), float(lam.q) * float(positive)) < SAFE
 
 
 @inlined
@@ -201,7 +193,7 @@ def solve(network: Network, part: Part, task: Task, found: Array) -> Report:
         a, b, c, d, flow_q = found[top, 0], found[top, 1], found[top, 2], found[top, 3], found[top, 5]
         own = Part(nodes[a:b], acquisitions[c:d])
         if n_cuts > 0:
-            lam, fits = _break_even(problem.gain, problem.split_cost, problem.cost, own)
+            lam, fits = break_even(problem, own)
         if not fits:
             break
         scale = float(lam.q) / float(flow_q) if flow_q > 0 else 0.0

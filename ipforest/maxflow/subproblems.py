@@ -185,12 +185,19 @@ def _allocate(n: int, m: int, n_entries: int, signals: Array) -> Network:
 
 
 @inlined
-def _append(rows: BitRows, start: int, end: int, j: int) -> int:
-    """Write an acquisition into the row that begins and ends there, after all that it has; return its new end."""
-    if end == start or rows.block[end - 1] != block_of(j):
-        rows.block[end], rows.bits[end] = block_of(j), 0
-        end += 1
-    rows.bits[end - 1] |= bit_of(j)
+def _renumber(source: BitRows, h: int, number: Array, first: int, rows: BitRows, start: int) -> int:
+    """Write a row with other, ascending numbers of its acquisitions, less the first one; return where it ends."""
+    end = start
+    for x in range(source.start[h], source.end[h]):
+        left = source.bits[x]
+        while left != 0:
+            j = first_acquisition(source.block[x], left)
+            left ^= bit_of(j)
+            new = number[j] - first
+            if end == start or rows.block[end - 1] != block_of(new):
+                rows.block[end], rows.bits[end] = block_of(new), 0
+                end += 1
+            rows.bits[end - 1] |= bit_of(new)
     return end
 
 
@@ -201,6 +208,7 @@ def _move(network: Network, part: Part, own: Network) -> None:
     rows, own_rows = problem.rows, own.problem.rows
     nodes, acquisitions = part
     n, n_own = problem.parent.size, nodes.size
+    number = labels[n:]
     for i in range(n_own):
         labels[nodes[i]] = i
     for i in range(acquisitions.size):
@@ -212,14 +220,9 @@ def _move(network: Network, part: Part, own: Network) -> None:
         above = problem.parent[h]
         own.problem.parent[i] = labels[above] if above >= 0 else -1
         own.problem.gain[i], own.problem.split_cost[i] = problem.gain[h], problem.split_cost[h]
-        start = end
-        for x in range(rows.start[h], rows.end[h]):
-            left = rows.bits[x]
-            while left != 0:
-                j = first_acquisition(rows.block[x], left)
-                left ^= bit_of(j)
-                end = _append(own_rows, start, end, labels[n + j] - n_own)
-        own_rows.start[i], own_rows.end[i] = start, end
+        own_rows.start[i] = end
+        end = _renumber(rows, h, number, n_own, own_rows, end)
+        own_rows.end[i] = end
     for u in range(own.trees.vertices.size):
         v = nodes[u] if u < n_own else n + acquisitions[u - n_own]
         above = trees.vertices[v].above
@@ -229,9 +232,7 @@ def _move(network: Network, part: Part, own: Network) -> None:
 
 def return_home(host: Host) -> None:
     """Bring flow and permutations back to where they came from; once more does no harm, if no cut was made there."""
-    if host.origin is None:
-        raise ValueError("host: expected that of a subproblem that moved, got that of the whole problem")
-    outer, part = host.origin.problem, host.origin.part
+    outer, part = _origin_of(host)
     _move_back(host.network, part, outer.host.network)
     outer.part.nodes[:] = part.nodes[host.nodes]
     outer.part.acquisitions[:] = part.acquisitions[host.acquisitions]
@@ -239,9 +240,14 @@ def return_home(host: Host) -> None:
 
 def return_rows(host: Host) -> None:
     """Bring what is left of rows back, too, which only those need that are still to be cut."""
+    outer, part = _origin_of(host)
+    _move_rows_back(host.network.problem.rows, part, outer.host.network.problem.rows)
+
+
+def _origin_of(host: Host) -> tuple[Subproblem, Part]:
     if host.origin is None:
         raise ValueError("host: expected that of a subproblem that moved, got that of the whole problem")
-    _move_rows_back(host.network.problem.rows, host.origin.part, host.origin.problem.host.network.problem.rows)
+    return host.origin.problem, host.origin.part
 
 
 @njit
@@ -267,14 +273,7 @@ def _move_back(own: Network, part: Part, network: Network) -> None:
 def _move_rows_back(own: BitRows, part: Part, rows: BitRows) -> None:
     nodes, acquisitions = part
     for i in range(nodes.size):
-        start = end = rows.start[nodes[i]]
-        for x in range(own.start[i], own.end[i]):
-            left = own.bits[x]
-            while left != 0:
-                j = first_acquisition(own.block[x], left)
-                left ^= bit_of(j)
-                end = _append(rows, start, end, acquisitions[j])
-        rows.end[nodes[i]] = end
+        rows.end[nodes[i]] = _renumber(own, i, acquisitions, 0, rows, rows.start[nodes[i]])
 
 
 def in_outer_host(problem: Subproblem) -> Subproblem:

@@ -1,5 +1,8 @@
 """The kernels of the pseudoflow algorithm against its definitions; solvers and paths test its optima."""
 
+import os
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import instances, lambdas
 
-from ipforest import solve
+from ipforest import prune_path, solve
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.maxflow.network import KEPT, STOP, Lambda, Payments
 from ipforest.maxflow.pseudoflow import (
@@ -201,6 +204,32 @@ def test_when_mergers_end_trees_are_normalised_and_no_strong_tree_has_an_arc_to_
     assert np.all(imbalance <= np.maximum(own, 0))
     assert np.all(imbalance >= np.minimum(own, 0))
     assert np.all(np.where(strong, imbalance >= 0, imbalance <= 0))
+
+
+UNCOMPILED = """
+import sys
+from ipforest import PruningInstance, prune_path
+from ipforest.maxflow import pseudoflow, team
+pseudoflow.MOST_LABELS = team.MOST_LABELS = int(sys.argv[2])
+path = prune_path(PruningInstance.load(sys.argv[1]))
+print(*path.breakpoints, *path.node_breakpoint)
+"""
+
+
+@pytest.mark.parametrize("most_labels", [0, 2, 32])
+def test_paths_are_the_same_however_many_labels_have_candidates(most_labels, tmp_path):
+    """Constants are compiled into kernels, so these run uncompiled; this instance looks for labels up to 3."""
+    instance = synthetic_instance(8, 60, 4, n_training=200, max_price=9, seed=1)
+    instance.save(tmp_path / "instance.npz")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", UNCOMPILED, tmp_path / "instance.npz", str(most_labels)],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    path = prune_path(instance)
+    assert done.stdout.split() == [*map(str, path.breakpoints), *map(str, path.node_breakpoint)], done.stderr
 
 
 def test_a_signal_stops_the_mergers_and_what_they_found_is_a_pseudoflow():
