@@ -494,6 +494,24 @@ def _send_excess(parent: Array, trees: Trees, start: int, roots: Array, count: A
     return least
 
 
+@inlined
+def _mark_candidates(trees: Trees, wanted: int, acquisitions: Array, candidates: Array) -> None:
+    """Set the bits of the acquisitions that have a label, or a smaller one."""
+    labels, guide, row = trees.labels, trees.guide, candidates[wanted]
+    if wanted == MOST_LABELS:
+        set_blocks(row, acquisitions, -1)
+        return
+    i = 0
+    while i < acquisitions.size:
+        block, bits = block_of(acquisitions[i]), np.int64(0)
+        while i < acquisitions.size and block_of(acquisitions[i]) == block:
+            j = acquisitions[i]
+            if labels[guide[j]] <= wanted:
+                bits |= bit_of(j)
+            i += 1
+        row[block] = bits
+
+
 @uncounted_njit
 def merge_trees(
     problem: Problem, trees: Trees, part: Part, team: Team, signals: Array, roots: Array, count: Array
@@ -527,7 +545,7 @@ def merge_trees(
         is_whole = label == size + 2 or count[label - 1] == 0
         if not is_whole:
             while n_labels < min(label, MOST_LABELS + 1):
-                set_blocks(team.candidates[n_labels], acquisitions, -1)
+                _mark_candidates(trees, n_labels, acquisitions, team.candidates)
                 n_labels += 1
             n_searched = _search_all(problem, trees, team, signals, roots, label, count)
             for i in range(n_searched):
