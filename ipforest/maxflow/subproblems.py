@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from math import gcd, inf, log2
 
 import numpy as np
@@ -54,11 +55,12 @@ class Host:
         return 0 if self.origin is None else self.origin.problem.host.depth + 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Subproblem:
     """A host and segments of its permutations, scale of the flow in them, and bounds of the breakpoints.
 
-    The bounds are lam_low < breakpoints <= lam_high.
+    The bounds are lam_low < breakpoints <= lam_high. A cut changes rows, and what comes out of it takes the place of
+    the subproblem that was cut.
     """
 
     host: Host
@@ -84,7 +86,7 @@ class Subproblem:
         """The nodes and the acquisitions, views of the permutations."""
         return Part(self.host.nodes[self.nodes], self.host.acquisitions[self.acquisitions])
 
-    @property
+    @cached_property
     def n_entries(self) -> int:
         """Number of entries of its rows."""
         nodes, rows = self.host.nodes[self.nodes], self.host.network.problem.rows
