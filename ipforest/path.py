@@ -4,10 +4,8 @@ Optimal prunings are nested: a node once dropped, as lambda rises, stays dropped
 whole tradeoff. The method is to split and contract (`ipforest.maxflow.splitting`), in integers: every subproblem
 starts from the flow of the one it came from, large ones are handed to threads one cut at a time, small ones whole
 (`ipforest.maxflow.crew`), and those that are a small part of their network move to one of their own
-(`ipforest.maxflow.subproblems`). Before the first cut, nodes that are surely dropped go
-(`ipforest.maxflow.peeling`). Cuts are found by the pseudoflow algorithm
-(`ipforest.maxflow.pseudoflow`), whose flow lives on a forest of trees: each half of a subproblem goes on from its part
-of the forest.
+(`ipforest.maxflow.subproblems`). Cuts are found by the pseudoflow algorithm (`ipforest.maxflow.pseudoflow`), whose
+flow lives on a forest of trees: each half of a subproblem goes on from its part of the forest.
 """
 
 from __future__ import annotations

@@ -14,8 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ipforest.maxflow.helpers import team_for
-from ipforest.maxflow.network import Lambda, Network, Part, build_network
-from ipforest.maxflow.peeling import NOTHING, peel
+from ipforest.maxflow.network import Lambda, Network, build_network
 from ipforest.maxflow.presolve import ReducedProblem
 from ipforest.maxflow.pseudoflow import maximum_flow
 from ipforest.maxflow.splitting import Report, Task, divide, settle_ends, solve
@@ -25,8 +24,6 @@ from ipforest.rational import INT64_SAFE
 
 SMALL = 50_000
 """Subproblems of at most so many entries are split to the end in one call."""
-LEAST_REST = 0.93
-"""Peeling is of use where this share of the nodes remains; elsewhere small pieces have the largest breakpoints."""
 
 
 Halves: TypeAlias = tuple[Subproblem | None, Subproblem | None]
@@ -136,28 +133,16 @@ class ParametricCut:
         return parts[: report.n_trivial], parts[report.n_trivial :]
 
     def split_once(self, problem: Subproblem, team: Team) -> Outcome:
-        """Cut the dense part of a subproblem where it breaks even: with nothing kept, that is one breakpoint."""
-        network, part = problem.host.network, problem.part
-        lam, dense = self._dense(problem)
+        """Cut a subproblem where it breaks even: with nothing kept, it is one breakpoint."""
+        network, part, lam = problem.host.network, problem.part, problem.break_even()
         scale = lam.q / problem.flow_q if problem.flow_q else 0.0
-        n_kept, _, is_whole = maximum_flow(network, dense, team, lam, scale)
+        n_kept, _, is_whole = maximum_flow(network, part, team, lam, scale)
         if not is_whole:
             raise CutStopped(replace(problem, flow_q=lam.q))
-        upper, lower = self._halves(problem, *divide(network, part, dense, n_kept), lam)
-        still_open = [housed(lower)] if lower.n_nodes else []
-        return ([], [housed(upper), *still_open]) if n_kept else ([replace(upper, resolved=lam)], still_open)
-
-    def _dense(self, problem: Subproblem) -> tuple[Lambda, Part]:
-        """Return where to cut a subproblem, and which part: before its first cut, without what is surely dropped."""
-        network, part, lam = problem.host.network, problem.part, problem.break_even()
-        least = int(LEAST_REST * problem.n_nodes)
-        if problem.flow_q:
-            return lam, part
-        peeled = peel(network, part, least)
-        if peeled == NOTHING:
-            return lam, part
-        left, n = network.trees.labels > 0, network.problem.gain.size
-        return peeled, Part(part.nodes[left[part.nodes]], part.acquisitions[left[n + part.acquisitions]])
+        if n_kept == 0:
+            return [replace(problem, flow_q=lam.q, resolved=lam)], []
+        upper, lower = self._halves(problem, *divide(network, part), lam)
+        return [], [housed(upper), *([housed(lower)] if lower.n_nodes else [])]
 
     def _halves(self, problem: Subproblem, n_kept: int, n_paid: int, lam: Lambda) -> tuple[Subproblem, Subproblem]:
         """Return the subproblems that a cut at lambda made of one: so many nodes and acquisitions, and the rest."""

@@ -221,30 +221,8 @@ def solve(network: Network, part: Part, task: Task, found: Array) -> Report:
 
 
 @njit
-def divide(network: Network, part: Part, dense: Part, n_kept: int) -> tuple[int, int]:
-    """Order a subproblem whose dense part was cut: what is kept comes first or, where nothing is, the dense part.
-
-    Parameters
-    ----------
-    network : Network
-    part : Part
-        Its arrays are ordered in place.
-    dense : Part
-        What `ipforest.maxflow.peeling.peel` left of the part, or the part.
-    n_kept : int
-        How many nodes the cut kept.
-
-    Returns
-    -------
-    n_first, n_paid : int
-        Number of nodes and of acquisitions that come first.
-    """
-    labels, n = network.trees.labels, network.problem.parent.size
-    if n_kept == 0:
-        for i in range(dense.nodes.size):
-            labels[dense.nodes[i]] = KEPT
-        for i in range(dense.acquisitions.size):
-            labels[n + dense.acquisitions[i]] = KEPT
+def divide(network: Network, part: Part) -> tuple[int, int]:
+    """Run `split` by itself."""
     lower = np.empty(max(part.nodes.size, part.acquisitions.size), np.int32)
     paid = np.empty(n_blocks(network.problem.cost.size), np.int64)
     return split(network.problem, network.trees, part, lower, paid)
