@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
@@ -30,10 +32,10 @@ def warm_up(progress: ProgressCallback = silent) -> None:
         Called with the share of the work that is done, about, and a message.
     """
     progress(0.0, "compiling: routes")
-    examples = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, 1]])
-    tree = DecisionTreeClassifier(random_state=0).fit(examples, [0, 1, 1, 0, 0, 1])
+    examples = np.array(list(product(range(3), range(2), range(2))))
+    tree = DecisionTreeClassifier(random_state=0).fit(examples, [0, 0, 0, 0, 1, 1, 1, 0, 1, 1, 1, 1])
     forest = Forest.from_sklearn(tree)
-    instance = PruningInstance.from_forest(forest, examples, FeatureCosts([1, 0]))  # what is free is presolved
+    instance = PruningInstance.from_forest(forest, examples, FeatureCosts([1, 3, 0]))  # a free one, two breakpoints
     progress(0.1, "compiling: minimum cut")
     solve(instance, 0)
     progress(0.6, "compiling: path")
