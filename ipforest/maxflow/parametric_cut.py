@@ -133,7 +133,10 @@ class ParametricCut:
         return parts[: report.n_trivial], parts[report.n_trivial :]
 
     def split_once(self, problem: Subproblem, team: Team) -> Outcome:
-        """Cut a subproblem where it breaks even: with nothing kept, it is one breakpoint."""
+        """Cut a subproblem where it breaks even: with nothing kept, it is one breakpoint.
+
+        Nor is all of it kept there, as all of it is worth nothing.
+        """
         network, part, lam = problem.host.network, problem.part, problem.break_even()
         scale = lam.q / problem.flow_q if problem.flow_q else 0.0
         n_kept, _, is_whole = maximum_flow(network, part, team, lam, scale)
@@ -142,7 +145,7 @@ class ParametricCut:
         if n_kept == 0:
             return [replace(problem, flow_q=lam.q, resolved=lam)], []
         upper, lower = self._halves(problem, *divide(network, part), lam)
-        return [], [housed(upper), *([housed(lower)] if lower.n_nodes else [])]
+        return [], [housed(upper), housed(lower)]
 
     def _halves(self, problem: Subproblem, n_kept: int, n_paid: int, lam: Lambda) -> tuple[Subproblem, Subproblem]:
         """Return the subproblems that a cut at lambda made of one: so many nodes and acquisitions, and the rest."""

@@ -496,17 +496,15 @@ def _send_excess(parent: Array, trees: Trees, start: int, roots: Array, count: A
 
 @inlined
 def _mark_candidates(trees: Trees, wanted: int, acquisitions: Array, candidates: Array) -> None:
-    """Set the bits of the acquisitions that have a label, or a smaller one."""
+    """Set the bits of the acquisitions that have a label, or a smaller one; of all in the row for all other labels."""
     labels, guide, row = trees.labels, trees.guide, candidates[wanted]
-    if wanted == MOST_LABELS:
-        set_blocks(row, acquisitions, -1)
-        return
+    largest = wanted if wanted < MOST_LABELS else KEPT
     i = 0
     while i < acquisitions.size:
         block, bits = block_of(acquisitions[i]), np.int64(0)
         while i < acquisitions.size and block_of(acquisitions[i]) == block:
             j = acquisitions[i]
-            if labels[guide[j]] <= wanted:
+            if labels[guide[j]] <= largest:
                 bits |= bit_of(j)
             i += 1
         row[block] = bits

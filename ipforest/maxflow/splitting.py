@@ -165,6 +165,14 @@ def _write(found: Array, row: int, nodes: tuple[int, int], acquisitions: tuple[i
 
 
 @njit
+def divide(network: Network, part: Part) -> tuple[int, int]:
+    """Run `split` with scratch of its own."""
+    lower = np.empty(max(part.nodes.size, part.acquisitions.size), np.int32)
+    paid = np.empty(n_blocks(network.problem.cost.size), np.int64)
+    return split(network.problem, network.trees, part, lower, paid)
+
+
+@njit
 def solve(network: Network, part: Part, task: Task, found: Array) -> Report:
     """Cut a subproblem, and what comes out of the cuts, as often as a task says.
 
@@ -182,7 +190,7 @@ def solve(network: Network, part: Part, task: Task, found: Array) -> Report:
     -------
     Report
     """
-    problem, trees = network.problem, network.trees
+    problem = network.problem
     nodes, acquisitions = part
     size = nodes.size
     _write(found, size - 1, (0, size), (0, acquisitions.size), 0, task.flow_q)
@@ -209,23 +217,13 @@ def solve(network: Network, part: Part, task: Task, found: Array) -> Report:
             _write(found, n_trivial, (a, b), (c, d), lam.p, lam.q)
             n_trivial += 1
         else:
-            lower = np.empty(max(b - a, d - c), np.int32)
-            paid = np.empty(n_blocks(problem.cost.size), np.int64)
-            n_kept, n_paid = split(problem, trees, own, lower, paid)
+            n_kept, n_paid = divide(network, own)
             if a + n_kept < b:
                 n_open += 1
                 _write(found, size - n_open, (a + n_kept, b), (c + n_paid, d), 0, lam.q)
             n_open += 1
             _write(found, size - n_open, (a, a + n_kept), (c, c + n_paid), 0, lam.q)
     return Report(n_trivial, n_open, n_kept, n_mergers, is_whole)
-
-
-@njit
-def divide(network: Network, part: Part) -> tuple[int, int]:
-    """Run `split` by itself."""
-    lower = np.empty(max(part.nodes.size, part.acquisitions.size), np.int32)
-    paid = np.empty(n_blocks(network.problem.cost.size), np.int64)
-    return split(network.problem, network.trees, part, lower, paid)
 
 
 @inlined
