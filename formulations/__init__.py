@@ -42,9 +42,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from formulations.base import Formulation, ModelSize
+from formulations.closure import Closure
+from formulations.compact import Compact
 from formulations.exact_results import FractionalOptimumError
-from formulations.registry import FORMULATIONS, Formulation, formulation
-from formulations.sizes import ModelSize, papers_bound, size
+from formulations.ip0 import IP0
+from formulations.ip1 import IP1
+from formulations.ip2 import IP2
+from formulations.ip3 import IP3
+from formulations.lp1 import LP1
+from formulations.registry import FORMULATIONS, formulation, register_formulation
+from formulations.sizes import papers_bound, size
 from formulations.specification import ModelSpecification, specify
 from ipforest.instance import PruningInstance
 from ipforest.solvers.linear_program import LinearProgram
@@ -64,21 +72,25 @@ __all__ = [
     "formulation",
     "matrix",
     "papers_bound",
+    "register_formulation",
     "size",
     "solve",
     "specify",
 ]
 
+for _builtin in (IP0(), IP1(), IP2(), IP3(), Compact(), Closure(), LP1()):
+    register_formulation(_builtin)
+
 
 def build(
-    name: str, instance: PruningInstance, lam: object = None, budget: object = None, relaxed: bool = False
+    name: str | Formulation, instance: PruningInstance, lam: object = None, budget: object = None, relaxed: bool = False
 ) -> Any:
     """Build a formulation as a Pyomo model.
 
     Parameters
     ----------
-    name : str
-        A name in `FORMULATIONS`.
+    name : str or Formulation
+        A name in `FORMULATIONS`, or a formulation that need not be registered.
     instance : PruningInstance
     lam, budget : number, optional
         The one that the formulation takes, >= 0: int, Fraction, Decimal, str, or float as its shortest decimal.
@@ -99,7 +111,7 @@ def build(
         Integers that reach 2^62.
     """
     specification = specify(name, instance, lam, budget, relaxed)
-    return formulation(name).load()(specification)
+    return specification.formulation.build(specification)
 
 
 def solve(model: Any, time_limit: float | None = None, relative_gap: float = 0.0) -> PruningResult | BudgetResult:

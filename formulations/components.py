@@ -5,36 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pyomo.environ as pyo
-
+from formulations._pyomo import pyo
 from formulations.model_data import ModelData
 from formulations.specification import ModelSpecification
 
 
-def empty_model(specification: ModelSpecification) -> pyo.ConcreteModel:
+def empty_model(specification: ModelSpecification) -> Any:
     """Start a model that carries its specification and its data."""
-    model = pyo.ConcreteModel(name=specification.formulation)
+    model = pyo.ConcreteModel(name=specification.formulation.name)
     model.specification = specification
     model.data = ModelData.of(specification)
     return model
 
 
-def variables(model: pyo.ConcreteModel, index: Sequence[Any]) -> pyo.Var:
+def variables(model: Any, index: Sequence[Any]) -> Any:
     """Declare variables over {0, 1}, or over [0, 1] in a relaxed model."""
     return pyo.Var(index, domain=pyo.UnitInterval if model.specification.relaxed else pyo.Binary)
 
 
-def errors(model: pyo.ConcreteModel) -> Any:
+def errors(model: Any) -> Any:
     """Errors of the pruned trees, sum e_h z_h: optimal-pruning paper, (1)."""
     return pyo.quicksum(model.data.e[h] * model.z[h] for h in model.data.nodes)
 
 
-def acquisition_costs(model: pyo.ConcreteModel) -> Any:
+def acquisition_costs(model: Any) -> Any:
     """Sum c_k w_{k,i}: each unit is paid once per example, in whatever trees it is used."""
     return pyo.quicksum(model.data.c[pair] * model.w[pair] for pair in model.data.pairs)
 
 
-def test_costs(model: pyo.ConcreteModel) -> Any:
+def test_costs(model: Any) -> Any:
     r"""Sum |S_h| d_h z_h of BudgetPrune's (IP), node by node.
 
     An example that stops at depth d has passed d tests, so the sum is that of |S_u| over the nodes u that keep their
@@ -45,17 +44,17 @@ def test_costs(model: pyo.ConcreteModel) -> Any:
     )
 
 
-def one_leaf_per_path(model: pyo.ConcreteModel, leaf: int) -> Any:
+def one_leaf_per_path(model: Any, leaf: int) -> Any:
     """Sum of z over p(h) is 1 at each leaf h: optimal-pruning paper, first row of (IP0) to (IP3)."""
     return pyo.quicksum(model.z[h] for h in model.data.path[leaf]) == 1
 
 
-def usage_in_tree(model: pyo.ConcreteModel, t: int, k: int, i: int) -> Any:
+def usage_in_tree(model: Any, t: int, k: int, i: int) -> Any:
     """w^(t)_{k,i} + sum of z over p(u_{t,k,i}) is 1: optimal-pruning paper, (IP3); BudgetPrune, (IP), second row."""
     first_use = model.data.first_use[t, k, i]
     return model.w_tree[t, k, i] + pyo.quicksum(model.z[h] for h in model.data.path[first_use]) == 1
 
 
-def usage_anywhere(model: pyo.ConcreteModel, t: int, k: int, i: int) -> Any:
+def usage_anywhere(model: Any, t: int, k: int, i: int) -> Any:
     """w^(t)_{k,i} <= w_{k,i}: optimal-pruning paper, (IP3); BudgetPrune, (IP), third row."""
     return model.w_tree[t, k, i] <= model.w[k, i]

@@ -6,7 +6,6 @@ from math import isfinite
 
 import numpy as np
 
-from formulations import indexing
 from formulations.specification import ModelSpecification
 from ipforest._arrays import FloatArray, IntArray
 from ipforest.rational import INT64_SAFE
@@ -26,12 +25,7 @@ class FractionalOptimumError(ArithmeticError):
 
 def kept_shares(specification: ModelSpecification, values: FloatArray) -> FloatArray:
     """Read x_h, how far each internal node keeps its test, from a solution; shape (n_internal,)."""
-    instance = specification.instance
-    if specification.formulation == "closure":
-        return values[: instance.n_internal]
-    offsets, ancestors = indexing.ancestor_lists(instance)
-    shares: FloatArray = 1 - np.add.reduceat(values[ancestors], offsets[:-1])[instance.internal_nodes]
-    return shares
+    return specification.formulation.kept_shares(specification.instance, values)
 
 
 def integral_pruning(specification: ModelSpecification, values: FloatArray) -> Pruning:
@@ -57,9 +51,8 @@ def integral_pruning(specification: ModelSpecification, values: FloatArray) -> P
 def multipliers(specification: ModelSpecification, row_duals: FloatArray, scale: int = 1) -> IntArray:
     """Round the duals of the rows that join the trees to integer multipliers on the triples.
 
-    Relaxing those rows of ``ip3``, ``compact`` and ``closure`` leaves the trees' own programs, so their duals are
-    the beta of BudgetPrune's Algorithm 1. Of ``ip1`` the duals of a triple's rows add up to a multiplier that is at
-    least as good. ``ip2`` has none: the one tree pays the whole price.
+    They are the beta of BudgetPrune's Algorithm 1, see `formulations.base.Formulation.multipliers`. Where no rows join
+    trees, as in ``ip2``, each tree pays the whole price.
 
     Parameters
     ----------
@@ -73,19 +66,11 @@ def multipliers(specification: ModelSpecification, row_duals: FloatArray, scale:
     ndarray of int64, shape (n_triples,)
         At least 0; see `ipforest.solvers.tree_dp.within_prices`.
     """
-    instance = specification.instance
-    position = {"ip1": 1, "ip3": 2, "lp1": 2, "compact": 1, "closure": 1}.get(specification.formulation)
-    if position is None:
+    duals = specification.formulation.multipliers(specification, row_duals)
+    if duals is None:
         p, _ = specification.weights
-        return p * instance.acquisition_cost[instance.indices]
-    sizes = [len(block) for block in indexing.rows(specification)]
-    start = sum(sizes[:position])
-    duals = row_duals[start : start + sizes[position]]
-    if specification.formulation == "ip1":
-        triple, _ = indexing.nodes_below_first_use(instance)
-        duals = np.bincount(triple, weights=duals, minlength=instance.n_triples).astype(np.float64)
-    sign = 1 if specification.formulation == "compact" else -1
-    return np.rint(np.clip(sign * scale * duals, 0, float(INT64_SAFE))).astype(np.int64)
+        return p * specification.instance.acquisition_cost[specification.instance.indices]
+    return np.rint(np.clip(scale * duals, 0, float(INT64_SAFE))).astype(np.int64)
 
 
 def pruning_result(specification: ModelSpecification, solution: Solution, method: str) -> PruningResult:

@@ -1,55 +1,14 @@
-"""The rows and columns of every formulation, block by block in the order of the models."""
+"""Index arrays of an instance that several formulations need: leaves, paths, triples."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from formulations.specification import ModelSpecification
 from ipforest._arrays import IntArray
 from ipforest.instance import PruningInstance
-from ipforest.solvers.linear_program import Block
 
-__all__ = ["ancestor_lists", "columns", "nodes_below_first_use", "rows", "tree_leaves", "triple_index"]
-
-
-def columns(specification: ModelSpecification) -> tuple[Block, ...]:
-    """Return the names of the variables: z or x of the nodes, w^(t) of the triples, w of the acquisitions."""
-    instance = specification.instance
-    tree = (
-        Block("x", (instance.internal_nodes,))
-        if specification.formulation == "closure"
-        else Block("z", (np.arange(instance.n_nodes),))
-    )
-    if specification.formulation == "ip0":
-        return (tree,)
-    acquired = Block("w", (instance.acquisition_unit, instance.acquisition_example))
-    if specification.formulation in ("ip3", "lp1"):
-        return tree, Block("w_tree", triple_index(instance)), acquired
-    return tree, acquired
-
-
-def rows(specification: ModelSpecification) -> tuple[Block, ...]:
-    """Return the names of the constraints."""
-    instance = specification.instance
-    paths = Block("one_leaf_per_path", (tree_leaves(instance),))
-    if specification.formulation == "ip0":
-        return (paths,)
-    triples = triple_index(instance)
-    match specification.formulation:
-        case "ip1":
-            triple, node = nodes_below_first_use(instance)
-            unit, example = (part[triple] for part in triples[1:])
-            return paths, Block("acquired_above_leaf", (node, unit, example))
-        case "ip2":
-            return paths, Block("usage_in_tree", triples)
-        case "ip3" | "lp1":
-            budget = (Block("within_budget"),) if specification.formulation == "lp1" else ()
-            return paths, Block("usage_in_tree", triples), Block("usage_anywhere", triples), *budget
-        case "compact":
-            return paths, Block("usage_unless_stopped", triples)
-    below = instance.internal_nodes[instance.parent >= 0]
-    return Block("kept_under_parent", (below,)), Block("acquired_where_kept", triples)
+__all__ = ["ancestor_lists", "nodes_below_first_use", "tree_leaves", "triple_index"]
 
 
 def tree_leaves(instance: PruningInstance) -> IntArray:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import pyomo.environ as pyo
+from typing import Any
 
+from formulations._pyomo import pyo
+from formulations.arrays import LeafFormulation, Rows, forest_with_star, leaf_choices, path_ends
+from formulations.base import OPTIMAL_PRUNING, ModelSize, Network
 from formulations.components import empty_model, errors, one_leaf_per_path, variables
 from formulations.specification import ModelSpecification
+from ipforest.instance import PruningInstance
+from ipforest.solvers.linear_program import Block
 
 
-def build_ip0(specification: ModelSpecification) -> pyo.ConcreteModel:
-    r"""State IP0, the pruning of least error: optimal-pruning paper, section 3, (IP0).
+class IP0(LeafFormulation):
+    r"""IP0, the pruning of least error: optimal-pruning paper, section 3, (IP0).
 
     .. math::
         \min_z \quad & \frac{1}{N T} \sum_t \sum_{h \in \mathcal{T}_t} e_h z_h \\
@@ -18,19 +23,46 @@ def build_ip0(specification: ModelSpecification) -> pyo.ConcreteModel:
 
     The paper states it for one tree; without costs nothing joins the trees, so a forest's is the sum over its trees.
     There is no lambda and no cost in it.
-
-    Parameters
-    ----------
-    specification : ModelSpecification
-        If it is relaxed z ranges over [0, 1]; every vertex stays 0-1.
-
-    Returns
-    -------
-    pyomo.environ.ConcreteModel
-        With ``model.z`` and ``model.objective`` in units of ``model.specification.objective_unit``.
     """
-    model = empty_model(specification)
-    model.z = variables(model, model.data.nodes)
-    model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
-    model.objective = pyo.Objective(expr=errors(model))
-    return model
+
+    name = "ip0"
+    paper = OPTIMAL_PRUNING
+    equation = "(IP0)"
+    takes = "nothing"
+    integral = True
+    reason = "the rows are paths of a tree, a network matrix (Sherali, Hobeika, Jeenanunta 2009)"
+
+    def build(self, specification: ModelSpecification) -> Any:
+        """Write the program as a Pyomo model.
+
+        Parameters
+        ----------
+        specification : ModelSpecification
+            If it is relaxed z ranges over [0, 1]; every vertex stays 0-1.
+
+        Returns
+        -------
+        pyomo.environ.ConcreteModel
+            With ``model.z`` and ``model.objective`` in units of ``model.specification.objective_unit``.
+        """
+        model = empty_model(specification)
+        model.z = variables(model, model.data.nodes)
+        model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
+        model.objective = pyo.Objective(expr=errors(model))
+        return model
+
+    def usage_rows(self, specification: ModelSpecification) -> tuple[Rows, ...]:
+        """Return none: nothing is bought."""
+        return ()
+
+    def columns(self, instance: PruningInstance) -> tuple[Block, ...]:
+        """Name the z of all nodes."""
+        return (leaf_choices(instance),)
+
+    def size(self, instance: PruningInstance) -> ModelSize:
+        """Count in closed form."""
+        return ModelSize(instance.n_nodes, instance.n_leaves)
+
+    def network(self, instance: PruningInstance) -> Network:
+        """Return the forest: a path sum runs from the root to a leaf."""
+        return forest_with_star(instance.node_parent, 0, *path_ends(instance, [], []))

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyomo.environ as pyo
+import numpy as np
 
 from formulations import indexing
+from formulations._pyomo import pyo
+from formulations.arrays import LeafFormulation, Rows, needs, selection
+from formulations.base import BUDGETPRUNE, OPTIMAL_PRUNING, ModelSize
 from formulations.components import acquisition_costs, empty_model, errors, one_leaf_per_path, test_costs, variables
 from formulations.specification import ModelSpecification
+from ipforest._arrays import FloatArray
+from ipforest.instance import PruningInstance
+from ipforest.solvers.linear_program import Block
 
 
-def build_ip1(specification: ModelSpecification) -> pyo.ConcreteModel:
-    r"""State IP1: optimal-pruning paper, section 4, (IP1); BudgetPrune, appendix 6.1.
+class IP1(LeafFormulation):
+    r"""IP1: optimal-pruning paper, section 4, (IP1); BudgetPrune, appendix 6.1.
 
     .. math::
         \min_{z, w} \quad & \frac{1}{N T} \sum_h e_h z_h + \lambda \sum_k c_k \Big( \frac1N \sum_i w_{k,i} \Big) \\
@@ -24,29 +30,68 @@ def build_ip1(specification: ModelSpecification) -> pyo.ConcreteModel:
     example i. The paper states one tree; with w_{k,i} "used in any tree" (BudgetPrune) the same rows state a forest,
     and the 0-1 program is exact. The relaxation is not: w is held up by each z_h alone, where their sum along the
     path is valid. An instance's split cost enters as in BudgetPrune's (IP), though no paper has it in IP1.
-
-    Parameters
-    ----------
-    specification : ModelSpecification
-        Of an instance with ``example_leaf``: the rows need the whole path of each example. If it is relaxed z and w
-        range over [0, 1].
-
-    Returns
-    -------
-    pyomo.environ.ConcreteModel
-        With ``model.z``, ``model.w`` and ``model.objective`` in units of ``model.specification.objective_unit``.
     """
-    model = empty_model(specification)
-    model.z = variables(model, model.data.nodes)
-    model.w = variables(model, model.data.pairs)
-    _, below_first_use = indexing.rows(specification)
-    model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
-    model.acquired_above_leaf = pyo.Constraint(below_first_use.tuples(), rule=acquired_above_leaf)
-    p, q = specification.weights
-    model.objective = pyo.Objective(expr=q * errors(model) + p * (acquisition_costs(model) + test_costs(model)))
-    return model
+
+    name = "ip1"
+    paper = f"{OPTIMAL_PRUNING}; {BUDGETPRUNE}, appendix 6.1"
+    equation = "(IP1)"
+    routing = True
+    integral = False
+    reason = "w >= z_h bounds w by each leaf alone where their sum is valid: Figure 1's tree has a vertex of halves"
+
+    def build(self, specification: ModelSpecification) -> Any:
+        """Write the program as a Pyomo model.
+
+        Parameters
+        ----------
+        specification : ModelSpecification
+            Of an instance with ``example_leaf``: the rows need the whole path of each example. If it is relaxed z and w
+            range over [0, 1].
+
+        Returns
+        -------
+        pyomo.environ.ConcreteModel
+            With ``model.z``, ``model.w`` and ``model.objective`` in units of ``model.specification.objective_unit``.
+        """
+        model = empty_model(specification)
+        model.z = variables(model, model.data.nodes)
+        model.w = variables(model, model.data.pairs)
+        model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
+        model.acquired_above_leaf = pyo.Constraint(
+            rows_below_first_use(specification.instance).tuples(), rule=acquired_above_leaf
+        )
+        p, q = specification.weights
+        model.objective = pyo.Objective(expr=q * errors(model) + p * (acquisition_costs(model) + test_costs(model)))
+        return model
+
+    def usage_rows(self, specification: ModelSpecification) -> tuple[Rows, ...]:
+        """Return w_{k,i} >= z_h."""
+        instance = specification.instance
+        triple, node = indexing.nodes_below_first_use(instance)
+        parts = [-selection(node, instance.n_nodes), needs(instance)[triple]]
+        return (Rows(rows_below_first_use(instance), parts, ">=", 0),)
+
+    def size(self, instance: PruningInstance) -> ModelSize:
+        """Count: the rows of w are, over all triples, the depth of the example's leaf less that of the first use."""
+        self.check_instance(instance)
+        below = indexing.nodes_below_first_use(instance)[0].size
+        return ModelSize(instance.n_nodes + instance.n_acquisitions, instance.n_leaves + below)
+
+    def multipliers(self, specification: ModelSpecification, row_duals: FloatArray) -> FloatArray:
+        """Add up the duals of each triple's rows, which gives a multiplier that is at least as good."""
+        instance = specification.instance
+        triple, _ = indexing.nodes_below_first_use(instance)
+        duals = np.bincount(triple, weights=row_duals[instance.n_leaves :], minlength=instance.n_triples)
+        return duals.astype(np.float64)
 
 
-def acquired_above_leaf(model: pyo.ConcreteModel, h: int, k: int, i: int) -> Any:
+def acquired_above_leaf(model: Any, h: int, k: int, i: int) -> Any:
     """w_{k,i} >= z_h: if h is a leaf, its examples have used all units above it; (IP1), second row."""
-    return model.w[k, i] >= model.z[h]
+    return model.w[k, i] - model.z[h] >= 0
+
+
+def rows_below_first_use(instance: PruningInstance) -> Block:
+    """Return the names (h, k, i) of the rows of w: the nodes below the first use of each triple."""
+    triple, node = indexing.nodes_below_first_use(instance)
+    _, unit, example = (part[triple] for part in indexing.triple_index(instance))
+    return Block("acquired_above_leaf", (node, unit, example))

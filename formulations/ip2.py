@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyomo.environ as pyo
-
+from formulations._pyomo import pyo
+from formulations.arrays import LeafFormulation, Rows, acquisition_network, first_uses, needs, use_paths
+from formulations.base import OPTIMAL_PRUNING, ModelSize, Network
 from formulations.components import acquisition_costs, empty_model, errors, one_leaf_per_path, test_costs, variables
 from formulations.specification import ModelSpecification
+from ipforest.instance import PruningInstance
 
 
-def build_ip2(specification: ModelSpecification) -> pyo.ConcreteModel:
-    r"""State IP2: optimal-pruning paper, section 4, (IP2).
+class IP2(LeafFormulation):
+    r"""IP2: optimal-pruning paper, section 4, (IP2).
 
     .. math::
         \min_{z, w} \quad & \frac1N \sum_h e_h z_h + \lambda \sum_k c_k \Big( \frac1N \sum_i w_{k,i} \Big) \\
@@ -23,27 +25,51 @@ def build_ip2(specification: ModelSpecification) -> pyo.ConcreteModel:
     neither. An instance of several trees is refused; `ip3` is the paper's generalisation. (To prune each tree by
     itself, as the papers' "ind. pru." does, use the method ``tree-dp``.) An instance's split cost enters as in
     BudgetPrune's (IP).
-
-    Parameters
-    ----------
-    specification : ModelSpecification
-        Of an instance of one tree. If it is relaxed z and w range over [0, 1]; every vertex stays 0-1.
-
-    Returns
-    -------
-    pyomo.environ.ConcreteModel
-        With ``model.z``, ``model.w`` and ``model.objective`` in units of ``model.specification.objective_unit``.
     """
-    model = empty_model(specification)
-    model.z = variables(model, model.data.nodes)
-    model.w = variables(model, model.data.pairs)
-    model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
-    model.usage_in_tree = pyo.Constraint(list(model.data.first_use), rule=usage_in_tree)
-    p, q = specification.weights
-    model.objective = pyo.Objective(expr=q * errors(model) + p * (acquisition_costs(model) + test_costs(model)))
-    return model
+
+    name = "ip2"
+    paper = OPTIMAL_PRUNING
+    equation = "(IP2), (2)"
+    one_tree = True
+    integral = True
+    reason = "w is one more leaf, a child of the node of first use: the rows stay paths of a tree"
+
+    def build(self, specification: ModelSpecification) -> Any:
+        """Write the program as a Pyomo model.
+
+        Parameters
+        ----------
+        specification : ModelSpecification
+            Of an instance of one tree. If it is relaxed z and w range over [0, 1]; every vertex stays 0-1.
+
+        Returns
+        -------
+        pyomo.environ.ConcreteModel
+            With ``model.z``, ``model.w`` and ``model.objective`` in units of ``model.specification.objective_unit``.
+        """
+        model = empty_model(specification)
+        model.z = variables(model, model.data.nodes)
+        model.w = variables(model, model.data.pairs)
+        model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
+        model.usage_in_tree = pyo.Constraint(list(model.data.first_use), rule=usage_in_tree)
+        p, q = specification.weights
+        model.objective = pyo.Objective(expr=q * errors(model) + p * (acquisition_costs(model) + test_costs(model)))
+        return model
+
+    def usage_rows(self, specification: ModelSpecification) -> tuple[Rows, ...]:
+        """Return w_{k,i} + sum of z over p(u) = 1."""
+        instance = specification.instance
+        return (Rows(first_uses("usage_in_tree", instance), [use_paths(instance), needs(instance)], "==", 1),)
+
+    def size(self, instance: PruningInstance) -> ModelSize:
+        """Count in closed form."""
+        return ModelSize(instance.n_nodes + instance.n_acquisitions, instance.n_leaves + instance.n_triples)
+
+    def network(self, instance: PruningInstance) -> Network:
+        """Return the tree of z and w: a row of w runs from its own vertex through the root to the first use."""
+        return acquisition_network(instance)
 
 
-def usage_in_tree(model: pyo.ConcreteModel, t: int, k: int, i: int) -> Any:
+def usage_in_tree(model: Any, t: int, k: int, i: int) -> Any:
     """w_{k,i} + sum of z over p(u_{k,i}) is 1: optimal-pruning paper, (2)."""
     return model.w[k, i] + pyo.quicksum(model.z[h] for h in model.data.path[model.data.first_use[t, k, i]]) == 1

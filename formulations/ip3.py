@@ -2,8 +2,25 @@
 
 from __future__ import annotations
 
-import pyomo.environ as pyo
+from typing import Any
 
+import numpy as np
+
+from formulations._pyomo import pyo
+from formulations.arrays import (
+    LeafFormulation,
+    Rows,
+    acquisitions,
+    first_use_vertices,
+    first_uses,
+    forest_with_star,
+    leaf_choices,
+    needs,
+    path_ends,
+    selection,
+    use_paths,
+)
+from formulations.base import BUDGETPRUNE, OPTIMAL_PRUNING, ModelSize, Network
 from formulations.components import (
     acquisition_costs,
     empty_model,
@@ -15,10 +32,13 @@ from formulations.components import (
     variables,
 )
 from formulations.specification import ModelSpecification
+from ipforest._arrays import FloatArray
+from ipforest.instance import PruningInstance
+from ipforest.solvers.linear_program import Block
 
 
-def build_ip3(specification: ModelSpecification) -> pyo.ConcreteModel:
-    r"""State IP3: optimal-pruning paper, section 4, (IP3); with a split cost, BudgetPrune, section 3, (IP).
+class IP3(LeafFormulation):
+    r"""IP3: optimal-pruning paper, section 4, (IP3); with a split cost, BudgetPrune, section 3, (IP).
 
     .. math::
         \min_{z, w^{(t)}, w} \quad & \frac{1}{N T} \sum_t \sum_{h \in \mathcal{T}_t} e_h z_h
@@ -31,26 +51,67 @@ def build_ip3(specification: ModelSpecification) -> pyo.ConcreteModel:
 
     The papers write the last rows for all k in [K]; those with k outside K_{t,i} bind nothing and are left out, as in
     their counts of rows.
-
-    Parameters
-    ----------
-    specification : ModelSpecification
-        If it is relaxed all variables range over [0, 1]; every vertex stays 0-1 (Theorem 4.2; BudgetPrune,
-        Theorem 3.2).
-
-    Returns
-    -------
-    pyomo.environ.ConcreteModel
-        With ``model.z``, ``model.w_tree``, ``model.w`` and ``model.objective`` in units of
-        ``model.specification.objective_unit``.
     """
-    model = empty_model(specification)
-    model.z = variables(model, model.data.nodes)
-    model.w_tree = variables(model, list(model.data.first_use))
-    model.w = variables(model, model.data.pairs)
-    model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
-    model.usage_in_tree = pyo.Constraint(list(model.data.first_use), rule=usage_in_tree)
-    model.usage_anywhere = pyo.Constraint(list(model.data.first_use), rule=usage_anywhere)
-    p, q = specification.weights
-    model.objective = pyo.Objective(expr=q * errors(model) + p * (acquisition_costs(model) + test_costs(model)))
-    return model
+
+    name = "ip3"
+    paper = f"{OPTIMAL_PRUNING}; {BUDGETPRUNE}, (IP)"
+    equation = "(IP3), (IP)"
+    integral = True
+    reason = "pivoting w^(t) out leaves two laminar families of columns, a transposed network matrix"
+
+    def build(self, specification: ModelSpecification) -> Any:
+        """Write the program as a Pyomo model.
+
+        Parameters
+        ----------
+        specification : ModelSpecification
+            If it is relaxed all variables range over [0, 1]; every vertex stays 0-1 (Theorem 4.2; BudgetPrune,
+            Theorem 3.2).
+
+        Returns
+        -------
+        pyomo.environ.ConcreteModel
+            With ``model.z``, ``model.w_tree``, ``model.w`` and ``model.objective`` in units of
+            ``model.specification.objective_unit``.
+        """
+        model = empty_model(specification)
+        model.z = variables(model, model.data.nodes)
+        model.w_tree = variables(model, list(model.data.first_use))
+        model.w = variables(model, model.data.pairs)
+        model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
+        model.usage_in_tree = pyo.Constraint(list(model.data.first_use), rule=usage_in_tree)
+        model.usage_anywhere = pyo.Constraint(list(model.data.first_use), rule=usage_anywhere)
+        p, q = specification.weights
+        model.objective = pyo.Objective(expr=q * errors(model) + p * (acquisition_costs(model) + test_costs(model)))
+        return model
+
+    def columns(self, instance: PruningInstance) -> tuple[Block, ...]:
+        """Name z by node, w^(t) by triple, w by acquisition."""
+        return leaf_choices(instance), first_uses("w_tree", instance), acquisitions(instance)
+
+    def usage_rows(self, specification: ModelSpecification) -> tuple[Rows, ...]:
+        """Return the equations of w^(t) and w^(t) <= w."""
+        instance = specification.instance
+        here = selection(np.arange(instance.n_triples), instance.n_triples)
+        return (
+            Rows(first_uses("usage_in_tree", instance), [use_paths(instance), here, None], "==", 1),
+            Rows(first_uses("usage_anywhere", instance), [None, here, -needs(instance)], "<=", 0),
+        )
+
+    def size(self, instance: PruningInstance) -> ModelSize:
+        """Count in closed form."""
+        variables = instance.n_nodes + instance.n_triples + instance.n_acquisitions
+        return ModelSize(variables, instance.n_leaves + 2 * instance.n_triples)
+
+    def multipliers(self, specification: ModelSpecification, row_duals: FloatArray) -> FloatArray:
+        """Read the duals of w^(t) <= w."""
+        instance = specification.instance
+        start = instance.n_leaves + instance.n_triples
+        return -row_duals[start : start + instance.n_triples]
+
+    def network(self, instance: PruningInstance) -> Network | None:
+        """Return the tree of z, w^(t) and w: the last rows run along w^(t) into the root and back against w."""
+        triple = instance.n_nodes + 1 + np.arange(instance.n_triples)
+        acquisition = instance.n_nodes + 1 + instance.n_triples + instance.indices.astype(np.int64)
+        ends = path_ends(instance, [triple, triple], [first_use_vertices(instance), acquisition])
+        return forest_with_star(instance.node_parent, instance.n_triples + instance.n_acquisitions, *ends)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyomo.environ as pyo
-
+from formulations._pyomo import pyo
+from formulations.arrays import Rows, budget_row
+from formulations.base import OPTIMAL_PRUNING, ModelSize
 from formulations.components import (
     acquisition_costs,
     empty_model,
@@ -16,11 +17,14 @@ from formulations.components import (
     usage_in_tree,
     variables,
 )
+from formulations.ip3 import IP3
 from formulations.specification import ModelSpecification
+from ipforest.instance import PruningInstance
+from ipforest.solvers.linear_program import Block
 
 
-def build_lp1(specification: ModelSpecification) -> pyo.ConcreteModel:
-    r"""State LP1, IP3's constraints Q with a budget: optimal-pruning paper, Corollary 4.3, (LP1).
+class LP1(IP3):
+    r"""LP1, IP3's constraints Q with a budget: optimal-pruning paper, Corollary 4.3, (LP1).
 
     .. math::
         \min_{(z, w^{(t)}, w) \in Q} \quad & \frac{1}{N T} \sum_t \sum_{h \in \mathcal{T}_t} e_h z_h \\
@@ -37,32 +41,58 @@ def build_lp1(specification: ModelSpecification) -> pyo.ConcreteModel:
 
     Corollary 4.3 says that the relaxation gives the best pruning within B. That holds where B is what a pruning costs
     that is optimal for some lambda; between two such costs a vertex of the relaxation mixes two nested prunings.
-
-    Parameters
-    ----------
-    specification : ModelSpecification
-        Within a budget B. If it is relaxed all variables range over [0, 1], the paper's LP1; otherwise it is the
-        0-1 program.
-
-    Returns
-    -------
-    pyomo.environ.ConcreteModel
-        With ``model.z``, ``model.w_tree``, ``model.w``; ``model.objective`` in error units, ``model.spent`` and the
-        budget row in cost units.
     """
-    model = empty_model(specification)
-    model.z = variables(model, model.data.nodes)
-    model.w_tree = variables(model, list(model.data.first_use))
-    model.w = variables(model, model.data.pairs)
-    model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
-    model.usage_in_tree = pyo.Constraint(list(model.data.first_use), rule=usage_in_tree)
-    model.usage_anywhere = pyo.Constraint(list(model.data.first_use), rule=usage_anywhere)
-    model.spent = pyo.Expression(expr=acquisition_costs(model) + test_costs(model))
-    model.within_budget = pyo.Constraint(rule=within_budget)
-    model.objective = pyo.Objective(expr=errors(model))
-    return model
+
+    name = "lp1"
+    paper = OPTIMAL_PRUNING
+    equation = "(LP1)"
+    takes = "budget"
+    integral = False
+    reason = "the budget row cuts edges: between breakpoints a vertex mixes two nested prunings"
+
+    def build(self, specification: ModelSpecification) -> Any:
+        """Write the program as a Pyomo model.
+
+        Parameters
+        ----------
+        specification : ModelSpecification
+            Within a budget B. If it is relaxed all variables range over [0, 1], the paper's LP1; otherwise it is the
+            0-1 program.
+
+        Returns
+        -------
+        pyomo.environ.ConcreteModel
+            With ``model.z``, ``model.w_tree``, ``model.w``; ``model.objective`` in error units, ``model.spent`` and the
+            budget row in cost units.
+        """
+        model = empty_model(specification)
+        model.z = variables(model, model.data.nodes)
+        model.w_tree = variables(model, list(model.data.first_use))
+        model.w = variables(model, model.data.pairs)
+        model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
+        model.usage_in_tree = pyo.Constraint(list(model.data.first_use), rule=usage_in_tree)
+        model.usage_anywhere = pyo.Constraint(list(model.data.first_use), rule=usage_anywhere)
+        model.spent = pyo.Expression(expr=acquisition_costs(model) + test_costs(model))
+        model.within_budget = pyo.Constraint(rule=within_budget)
+        model.objective = pyo.Objective(expr=errors(model))
+        return model
+
+    def usage_rows(self, specification: ModelSpecification) -> tuple[Rows, ...]:
+        """Return IP3's rows and the budget row."""
+        parts, constant = budget_row(specification.instance, self)
+        within = Rows(Block("within_budget"), parts, "<=", specification.budget_units - constant)
+        return *super().usage_rows(specification), within
+
+    def size(self, instance: PruningInstance) -> ModelSize:
+        """Count in closed form."""
+        unlimited = super().size(instance)
+        return ModelSize(unlimited.variables, unlimited.constraints + 1)
+
+    def network(self, instance: PruningInstance) -> None:
+        """Return none: the budget row is no path."""
+        return None
 
 
-def within_budget(model: pyo.ConcreteModel) -> Any:
+def within_budget(model: Any) -> Any:
     """Average cost of an example, times N, at most B N: optimal-pruning paper, (LP1)."""
     return model.spent <= model.specification.budget_units

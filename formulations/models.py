@@ -21,13 +21,16 @@ def matrix(model: pyo.ConcreteModel) -> LinearProgram:
     """Take a linear model apart: sparse matrix, labels, senses, right-hand sides, bounds, objective.
 
     Columns and rows stand in the order in which the model declares them. A row with two different sides becomes two; a
-    variable that is fixed has its value for both bounds.
+    variable that is fixed has its value for both bounds. An objective that is maximised is negated, which
+    `LinearProgram.maximised` says.
 
     Raises
     ------
     ValueError
-        An expression of the model is not linear.
+        The model has no active objective or several, an expression that is not linear, or components that rows and
+        columns do not represent (SOS and logical constraints, disjunctions, complementarities).
     """
+    _check_components(model)
     variables = list(model.component_data_objects(pyo.Var))
     column = {id(variable): position for position, variable in enumerate(variables)}
     entries: list[float] = []
@@ -44,23 +47,48 @@ def matrix(model: pyo.ConcreteModel) -> LinearProgram:
             labels.append(row.name)
     A = csr_array((np.array(entries, dtype=np.float64), indices, offsets), shape=(len(labels), len(variables)))
     A.sort_indices()
-    goal = next(model.component_data_objects(pyo.Objective, active=True))
+    goal = _objective(model)
     terms, constant = _linear_terms(goal.expr, goal.name)
     objective = np.zeros(len(variables))
     for variable, coefficient in terms:
         objective[column[id(variable)]] = coefficient
+    maximised = goal.sense == pyo.maximize
     return LinearProgram(
         A=A,
         senses=np.array(senses, dtype="<U2"),
         rhs=np.array(rhs, dtype=np.float64),
-        objective=objective,
-        constant=float(constant),
+        objective=-objective if maximised else objective,
+        constant=-float(constant) if maximised else float(constant),
         lower=np.array([_bound(variable, variable.lb, -inf) for variable in variables], dtype=np.float64),
         upper=np.array([_bound(variable, variable.ub, inf) for variable in variables], dtype=np.float64),
         integer=np.array([variable.is_integer() for variable in variables], dtype=bool),
         row_labels=tuple(labels),
         column_labels=tuple(variable.name for variable in variables),
+        maximised=bool(maximised),
     )
+
+
+REPRESENTED = ("Block", "BooleanVar", "BuildAction", "BuildCheck", "Constraint", "Expression", "ExternalFunction")
+REPRESENTED += ("Objective", "Param", "RangeSet", "Set", "SetOf", "Suffix", "Var")
+"""Components that add nothing to a linear program, or that its rows, columns and objective hold."""
+
+
+def _check_components(model: pyo.ConcreteModel) -> None:
+    for component in model.component_objects(active=True, descend_into=True):
+        kind = component.ctype.__name__
+        if kind not in REPRESENTED:
+            raise ValueError(
+                f"{component.name}: expected variables, linear constraints and an objective, got a {kind}; "
+                "write it as linear rows, or deactivate it"
+            )
+
+
+def _objective(model: pyo.ConcreteModel) -> Any:
+    goals = list(model.component_data_objects(pyo.Objective, active=True))
+    if len(goals) != 1:
+        names = ", ".join(goal.name for goal in goals) or "none"
+        raise ValueError(f"model: expected one active objective, got {names}")
+    return goals[0]
 
 
 def _sides(row: Any) -> list[tuple[str, float]]:

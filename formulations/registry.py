@@ -1,137 +1,81 @@
-"""The formulations by name: where each is printed, what it takes, and whether its relaxation is integral."""
+"""The formulations by name: those of this package, and any that a user registers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from importlib import import_module
-from types import MappingProxyType
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping
 
-__all__ = ["FORMULATIONS", "Formulation", "formulation"]
+from formulations.base import Formulation
 
-OPTIMAL_PRUNING = "Nan, Wang, Saligrama, Optimally Pruning Decision Tree Ensembles With Feature Cost"
-BUDGETPRUNE = "Nan, Wang, Saligrama, Pruning Random Forests for Prediction on a Budget, NIPS 2016"
-HERE = "this package"
+__all__ = ["FORMULATIONS", "formulation", "register_formulation"]
 
 
-@dataclass(frozen=True, slots=True)
-class Formulation:
-    """A formulation: where it is printed, what it takes and what its relaxation gives.
+class Registry(Mapping[str, Formulation]):
+    """Formulations by name, in the order in which they were registered."""
 
-    Parameters
-    ----------
-    name : str
-    target : str
-        ``module:function`` of the Pyomo builder, imported when first used.
-    paper, equation : str
-        Where it stands.
-    integral : bool
-        Whether every vertex of the relaxation is 0-1.
-    reason : str
-        Why, in one sentence.
-    takes : {"lam", "budget", "nothing"}
-        The number it needs beside the instance.
-    one_tree : bool
-        Whether it is stated for one tree only.
-    routing : bool
-        Whether it reads ``example_leaf``.
+    def __init__(self) -> None:
+        self._formulations: dict[str, Formulation] = {}
+
+    def __getitem__(self, name: str) -> Formulation:
+        return self._formulations[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._formulations)
+
+    def __len__(self) -> int:
+        return len(self._formulations)
+
+    def add(self, formulation: Formulation) -> None:
+        """Add a formulation.
+
+        Raises
+        ------
+        ValueError
+            Its name is taken.
+        """
+        if formulation.name in self._formulations:
+            raise ValueError(f"name: expected one that no formulation has, got {formulation.name!r}")
+        self._formulations[formulation.name] = formulation
+
+    def remove(self, name: str) -> None:
+        """Take a formulation out again.
+
+        Raises
+        ------
+        KeyError
+            No formulation has that name.
+        """
+        del self._formulations[name]
+
+
+FORMULATIONS = Registry()
+
+
+def register_formulation(formulation: Formulation) -> Formulation:
+    """Make a formulation known by its name to everything that takes one.
+
+    Raises
+    ------
+    TypeError
+        Not a `Formulation`.
+    ValueError
+        Its name is taken.
     """
-
-    name: str
-    target: str
-    paper: str
-    equation: str
-    integral: bool
-    reason: str
-    takes: Literal["lam", "budget", "nothing"] = "lam"
-    one_tree: bool = False
-    routing: bool = False
-
-    def load(self) -> Callable[..., Any]:
-        """Import the builder."""
-        module, function = self.target.split(":")
-        builder: Callable[..., Any] = getattr(import_module(module), function)
-        return builder
+    if not isinstance(formulation, Formulation):
+        raise TypeError(f"formulation: expected a Formulation, got {type(formulation).__name__}")
+    FORMULATIONS.add(formulation)
+    return formulation
 
 
-FORMULATIONS: Mapping[str, Formulation] = MappingProxyType(
-    {
-        item.name: item
-        for item in (
-            Formulation(
-                "ip0",
-                "formulations.ip0:build_ip0",
-                OPTIMAL_PRUNING,
-                "(IP0)",
-                True,
-                "the rows are paths of a tree, a network matrix (Sherali, Hobeika, Jeenanunta 2009)",
-                takes="nothing",
-            ),
-            Formulation(
-                "ip1",
-                "formulations.ip1:build_ip1",
-                f"{OPTIMAL_PRUNING}; {BUDGETPRUNE}, appendix 6.1",
-                "(IP1)",
-                False,
-                "w >= z_h bounds w by each leaf alone where their sum is valid: Figure 1's tree has a vertex of halves",
-                routing=True,
-            ),
-            Formulation(
-                "ip2",
-                "formulations.ip2:build_ip2",
-                OPTIMAL_PRUNING,
-                "(IP2), (2)",
-                True,
-                "w is one more leaf, a child of the node of first use: the rows stay paths of a tree",
-                one_tree=True,
-            ),
-            Formulation(
-                "ip3",
-                "formulations.ip3:build_ip3",
-                f"{OPTIMAL_PRUNING}; {BUDGETPRUNE}, (IP)",
-                "(IP3), (IP)",
-                True,
-                "pivoting w^(t) out leaves two laminar families of columns, a transposed network matrix",
-            ),
-            Formulation(
-                "compact",
-                "formulations.compact:build_compact",
-                HERE,
-                "(IP3) without w^(t)",
-                True,
-                "the columns of z and of w are two laminar families over the path rows, a transposed network matrix",
-            ),
-            Formulation(
-                "closure",
-                "formulations.closure:build_closure",
-                HERE,
-                "(IP3) in x_h = 1 - sum of z over p(h)",
-                True,
-                "each row has one +1 and one -1, the transpose of a directed graph's incidence matrix",
-            ),
-            Formulation(
-                "lp1",
-                "formulations.lp1:build_lp1",
-                OPTIMAL_PRUNING,
-                "(LP1)",
-                False,
-                "the budget row cuts edges: between breakpoints a vertex mixes two nested prunings",
-                takes="budget",
-            ),
-        )
-    }
-)
-
-
-def formulation(name: str) -> Formulation:
-    """Look a formulation up.
+def formulation(name: str | Formulation) -> Formulation:
+    """Look a formulation up; one that is given as an object is returned as it is.
 
     Raises
     ------
     ValueError
         No formulation has that name.
     """
+    if isinstance(name, Formulation):
+        return name
     if name not in FORMULATIONS:
         raise ValueError(f"formulation: expected one of {', '.join(FORMULATIONS)}, got {name!r}")
     return FORMULATIONS[name]

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from formulations.base import Formulation, ModelSize
 from formulations.registry import formulation
 from ipforest.instance import PruningInstance
 
 __all__ = ["ModelSize", "papers_bound", "size"]
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSize:
-    """Number of variables and constraints; bounds on single variables are not counted."""
-
-    variables: int
-    constraints: int
-
-
-def size(name: str, instance: PruningInstance) -> ModelSize:
+def size(name: str | Formulation, instance: PruningInstance) -> ModelSize:
     r"""Count variables and constraints without building the model.
 
     With n nodes, m of them internal and r of these roots, L leaves, W acquisitions (k, i) and U triples (t, k, i):
@@ -44,22 +35,7 @@ def size(name: str, instance: PruningInstance) -> ModelSize:
     ValueError
         Unknown name, or no routing for ``ip1``.
     """
-    formulation(name)
-    nodes, leaves, internal = instance.n_nodes, instance.n_leaves, instance.n_internal
-    pairs, triples = instance.n_acquisitions, instance.n_triples
-    match name:
-        case "ip0":
-            return ModelSize(nodes, leaves)
-        case "ip1":
-            return ModelSize(nodes + pairs, leaves + _nodes_below(instance))
-        case "ip2" | "compact":
-            return ModelSize(nodes + pairs, leaves + triples)
-        case "ip3":
-            return ModelSize(nodes + triples + pairs, leaves + 2 * triples)
-        case "lp1":
-            return ModelSize(nodes + triples + pairs, leaves + 2 * triples + 1)
-    roots = int(np.count_nonzero(instance.parent < 0))
-    return ModelSize(internal + pairs, internal - roots + triples)
+    return formulation(name).size(instance)
 
 
 def papers_bound(instance: PruningInstance) -> ModelSize:
@@ -81,11 +57,3 @@ def papers_bound(instance: PruningInstance) -> ModelSize:
         trees * int(nodes.max()) + examples * trees * most + examples * min(trees * most, instance.n_units),
         trees * int((nodes - internal).max()) + 2 * examples * trees * most,
     )
-
-
-def _nodes_below(instance: PruningInstance) -> int:
-    if instance.example_leaf is None:
-        raise ValueError("instance: expected example_leaf, the leaf of each example in each tree, got None")
-    leaf = instance.example_leaf[instance.triple_tree, instance.acquisition_example[instance.indices]]
-    first_use = instance.internal_nodes[instance.triple_node]
-    return int((instance.node_depth[leaf] - instance.node_depth[first_use]).sum())

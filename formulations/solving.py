@@ -8,9 +8,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from formulations.arrays import linear_program
+from formulations.base import Formulation
 from formulations.budget_results import integer_result, mixture_result
 from formulations.exact_results import pruning_result
-from formulations.registry import formulation as formulation_named
 from formulations.specification import ModelSpecification, specify
 from ipforest.instance import PruningInstance
 from ipforest.results import BudgetResult, PruningResult, Status
@@ -25,7 +25,7 @@ __all__ = ["solve_budget_lp1", "solve_lp", "solve_mip", "solve_model"]
 def solve_lp(
     instance: PruningInstance,
     lam: Fraction,
-    formulation: str = "closure",
+    formulation: str | Formulation = "closure",
     solver: LinearSolver = "simplex",
     time_limit: float | None = None,
 ) -> PruningResult:
@@ -38,7 +38,8 @@ def solve_lp(
     ----------
     instance : PruningInstance
     lam : Fraction
-    formulation : {"closure", "compact", "ip3", "ip2", "ip1"}
+    formulation : str or Formulation
+        One that takes lambda: "closure", "compact", "ip3", "ip2", "ip1".
     solver : {"simplex", "ipm"}
     time_limit : float, optional
         Seconds; a result that ends there holds the best pruning met and a valid bound.
@@ -62,7 +63,7 @@ def solve_lp(
 def solve_mip(
     instance: PruningInstance,
     lam: Fraction,
-    formulation: str = "closure",
+    formulation: str | Formulation = "closure",
     time_limit: float | None = None,
     relative_gap: float = 0.0,
 ) -> PruningResult:
@@ -75,7 +76,8 @@ def solve_mip(
     ----------
     instance : PruningInstance
     lam : Fraction
-    formulation : {"closure", "compact", "ip3", "ip2", "ip1"}
+    formulation : str or Formulation
+        One that takes lambda: "closure", "compact", "ip3", "ip2", "ip1".
     time_limit : float, optional
         Seconds.
     relative_gap : float
@@ -97,11 +99,7 @@ def solve_mip(
 
 def _with_exact_bound(specification: ModelSpecification, result: PruningResult) -> PruningResult:
     """Close the gap that the floats of a finished branch and bound leave, by the exact duals of the relaxation."""
-    if (
-        specification.relaxed
-        or result.status is not Status.FEASIBLE
-        or not formulation_named(specification.formulation).integral
-    ):
+    if specification.relaxed or result.status is not Status.FEASIBLE or not specification.formulation.integral:
         return result
     relaxed = solve_lp(specification.instance, result.lam, specification.formulation)
     bound = min(max(result.bound, relaxed.bound), result.objective)

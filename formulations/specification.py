@@ -1,4 +1,4 @@
-"""ModelSpecification: what a model says, in integers, whoever writes it down (Pyomo or arrays)."""
+"""ModelSpecification: the integer data of a model, shared by its Pyomo and its array form."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from formulations.base import Formulation
 from formulations.registry import formulation
-from ipforest.ensemble.routing import accumulate_to_ancestors
 from ipforest.instance import PruningInstance, require_instance
 from ipforest.rational import INT64_SAFE, exact_sum, nonnegative_fraction
 
@@ -32,7 +32,7 @@ class ModelSpecification:
 
     Parameters
     ----------
-    formulation : str
+    formulation : Formulation
     instance : PruningInstance
     lam : Fraction or None
         0 for ``ip0``, None where a budget is given.
@@ -41,7 +41,7 @@ class ModelSpecification:
         Whether variables range over [0, 1] in place of {0, 1}.
     """
 
-    formulation: str
+    formulation: Formulation
     instance: PruningInstance
     lam: Fraction | None
     budget: Fraction | None
@@ -67,14 +67,14 @@ class ModelSpecification:
 
 
 def specify(
-    name: str, instance: PruningInstance, lam: object = None, budget: object = None, relaxed: bool = False
+    name: str | Formulation, instance: PruningInstance, lam: object = None, budget: object = None, relaxed: bool = False
 ) -> ModelSpecification:
     """Check that a formulation can be stated for an instance, and read its numbers exactly.
 
     Parameters
     ----------
-    name : str
-        A name in `FORMULATIONS`.
+    name : str or Formulation
+        A name in `FORMULATIONS`, or a formulation that need not be registered.
     instance : PruningInstance
     lam, budget : int, float, str, Decimal or Fraction, optional
         The one that the formulation takes, >= 0.
@@ -95,26 +95,20 @@ def specify(
         if (value is None) == (info.takes == argument):
             wanted = "a number >= 0" if value is None else "None"
             raise ValueError(f"{argument}: expected {wanted} for {name} (which takes {info.takes}), got {value!r}")
-    if info.one_tree and instance.n_trees != 1:
-        raise ValueError(f"instance: expected one tree for {name}, got {instance.n_trees}; ip3 states an ensemble")
-    if info.routing and instance.example_leaf is None:
-        raise ValueError(
-            f"instance: expected example_leaf, the leaf of each example in each tree, for {name}, got None; "
-            "PruningInstance.from_forest fills it"
-        )
+    info.check_instance(instance)
     if budget is not None and instance.total_cost >= FLOAT_SAFE:
         raise OverflowError(
             f"instance: expected total costs below 2^53 units for {name}, got {instance.total_cost}; "
             "use prices of fewer digits, or solve_budget's method path, greedy or mip"
         )
     specification = ModelSpecification(
-        name,
+        info,
         instance,
         Fraction(0) if info.takes == "nothing" else None if lam is None else nonnegative_fraction(lam, "lam"),
         None if budget is None else nonnegative_fraction(budget, "budget"),
         relaxed,
     )
-    objective_coefficients(specification)
+    _check_range(instance, *specification.weights)
     return specification
 
 
@@ -135,14 +129,14 @@ class Coefficients:
 
 
 def objective_coefficients(specification: ModelSpecification) -> Coefficients:
-    """Return the objective's coefficients: integers, in floats.
-
-    Raises
-    ------
-    OverflowError
-        A sum reaches 2^62.
-    """
+    """Return the objective's coefficients: integers, in floats."""
     instance, (p, q) = specification.instance, specification.weights
+    tree, constant = specification.formulation.tree_objective(instance, p, q)
+    acquisition = (p * instance.acquisition_cost).astype(np.float64)
+    return Coefficients(tree.astype(np.float64), acquisition, float(constant))
+
+
+def _check_range(instance: PruningInstance, p: int, q: int) -> None:
     total = q * max(1, exact_sum(instance.errors)) + p * exact_sum(instance.split_cost)
     price = p * int(instance.acquisition_cost.max(initial=1))
     if max(total, price) >= INT64_SAFE:
@@ -150,22 +144,3 @@ def objective_coefficients(specification: ModelSpecification) -> Coefficients:
             f"lam: expected sums below 2^62 units, got {max(total, price)}; "
             "use a lambda or prices with smaller denominators"
         )
-    acquisition = (p * instance.acquisition_cost).astype(np.float64)
-    if specification.formulation == "closure":
-        tree = p * instance.split_cost - q * instance.gain
-        constant = q * exact_sum(instance.errors[instance.tree_offsets[:-1]])
-    else:
-        tree = q * instance.errors - p * subtree_split_cost(instance)
-        constant = p * exact_sum(instance.split_cost)
-    return Coefficients(tree.astype(np.float64), acquisition, float(constant))
-
-
-def subtree_split_cost(instance: PruningInstance) -> npt.NDArray[np.int64]:
-    """Sum the split costs of the internal nodes at or below each node, shape (n_nodes,).
-
-    Stopping at h saves them: sum_u split_u (1 - sum of z over p(u)) = sum_u split_u - sum_h z_h (this sum).
-    """
-    saved = np.zeros((instance.n_nodes, 1), dtype=np.int64)
-    saved[instance.internal_nodes, 0] = instance.split_cost
-    accumulate_to_ancestors(instance.node_parent, saved)
-    return saved[:, 0]

@@ -58,7 +58,8 @@ if TYPE_CHECKING:
     from proofs.integrality.vertices import round_by_threshold, vertices
     from proofs.unimodularity.counterexample import Counterexample
     from proofs.unimodularity.decomposition import Certificate
-    from proofs.unimodularity.network_certificate import NetworkCertificate, network_certificate
+    from proofs.unimodularity.formulation_networks import network_certificate
+    from proofs.unimodularity.network_certificate import NetworkCertificate
     from proofs.unimodularity.network_recognition import find_network
     from proofs.unimodularity.total_unimodularity import is_totally_unimodular
     from proofs.verdict import Verdict
@@ -96,7 +97,7 @@ _HOME = {
     "crosscheck": "crosschecks.methods",
     "crosscheck_random": "crosschecks.random_checks",
     "is_totally_unimodular": "unimodularity.total_unimodularity",
-    "network_certificate": "unimodularity.network_certificate",
+    "network_certificate": "unimodularity.formulation_networks",
     "prove": "claims.table",
     "read_certificate": "certificates.pruning_file",
     "replay": "crosschecks.random_checks",

@@ -100,6 +100,8 @@ class LinearProgram:
     integer : ndarray of bool, shape (n_columns,)
     row_labels, column_labels : sequence of str
         Names as Pyomo writes them: ``z[3]``, ``usage_in_tree[0,2,5]``.
+    maximised : bool
+        Whether the program was stated as a maximum; objective and constant are negated then.
     """
 
     A: csr_array
@@ -112,6 +114,7 @@ class LinearProgram:
     integer: npt.NDArray[np.bool_]
     row_labels: Sequence[str]
     column_labels: Sequence[str]
+    maximised: bool = False
 
     def __post_init__(self) -> None:
         rows, columns = self.A.shape

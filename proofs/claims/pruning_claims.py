@@ -27,8 +27,8 @@ from proofs.claims.paper_figures import NODES, figure_instance
 from proofs.crosschecks.brute_force import prunings
 from proofs.crosschecks.definition import lower_frontier
 from proofs.crosschecks.random_instances import random_instance
-from proofs.integrality.polytopes import budget_polytope, cost_row, error_row, naive_polytope, polytope, value
-from proofs.integrality.simplex import random_objectives, relaxation, survey_vertices
+from proofs.integrality.polytopes import budget_polytope, cost_row, error_row, polytope, value
+from proofs.integrality.simplex import random_objectives, survey_vertices
 from proofs.integrality.vertices import (
     Polytope,
     is_integral,
@@ -38,7 +38,12 @@ from proofs.integrality.vertices import (
     vertices,
 )
 from proofs.unimodularity.counterexample import Counterexample
-from proofs.unimodularity.network_certificate import FORMULATIONS, formulation_matrix, network_certificate
+from proofs.unimodularity.formulation_networks import (
+    formulation_matrix,
+    network_certificate,
+    programs_with_network,
+    relaxation,
+)
 from proofs.unimodularity.network_form import compare_with_print, network_form
 from proofs.unimodularity.small_matrices import by_colouring, by_eulerian_submatrices
 from proofs.unimodularity.total_unimodularity import is_minimal, is_totally_unimodular
@@ -99,7 +104,7 @@ def printed_matrix_of_tree_two(rng: np.random.Generator) -> tuple[Ruling, str]:
 
 def naive_formulation_has_a_fractional_vertex(rng: np.random.Generator) -> tuple[Ruling, str]:
     """Check the papers' point, and enumerate every vertex of IP1 on tree 1."""
-    relaxation = naive_polytope(figure_instance(1))
+    relaxation = polytope(figure_instance(1), "ip1")
     points = vertices(relaxation)
     fractional = [point for point in points if not is_integral(point)]
     found = relaxation.is_vertex(PAPER_POINT) and PAPER_POINT in fractional
@@ -111,7 +116,7 @@ def naive_formulation_has_a_fractional_vertex(rng: np.random.Generator) -> tuple
 
 def naive_formulation_is_not_unimodular(rng: np.random.Generator) -> tuple[Ruling, str]:
     """Exhibit the 3 x 3 minor of IP1 on tree 1, and let both tests find one."""
-    relaxation = naive_polytope(figure_instance(1))
+    relaxation = polytope(figure_instance(1), "ip1")
     minor = naive_minor(relaxation)
     searched = is_totally_unimodular(relaxation.matrix)
     found = bool(minor.check()) and isinstance(searched, Counterexample) and bool(searched.check())
@@ -135,7 +140,7 @@ def naive_minor(relaxation: Polytope) -> Counterexample:
 def naive_bound_is_weak(rng: np.random.Generator) -> tuple[Ruling, str]:
     """Compare IP1's and IP3's relaxed optima with the integer optimum, exactly, over random figure-like data."""
     instance = figure_instance()
-    naive, strong = vertices(naive_polytope(instance)), vertices(polytope(instance, "compact"))
+    naive, strong = vertices(polytope(instance, "ip1")), vertices(polytope(instance, "compact"))
     solved = fractional = 0
     weakest = Fraction(1)
     for _ in range(200):
@@ -267,11 +272,11 @@ def the_theorem_is_machine_checked(rng: np.random.Generator) -> tuple[Ruling, st
 def programs_are_totally_unimodular(rng: np.random.Generator) -> tuple[Ruling, str]:
     """Check network certificates against the matrices, and both exact tests on the small ones."""
     certified = tested = 0
+    programs: dict[str, None] = {}
     for _ in range(60):
         instance = random_instance(rng, 5)
-        for name in FORMULATIONS:
-            if name == "ip2" and instance.n_trees > 1:
-                continue
+        for name in programs_with_network(instance):
+            programs.setdefault(name)
             matrix = formulation_matrix(instance, name)
             verdict = network_certificate(instance, name).check(matrix)
             if not verdict:
@@ -288,7 +293,7 @@ def programs_are_totally_unimodular(rng: np.random.Generator) -> tuple[Ruling, s
     if not verdict:
         return Ruling.FALSE, verdict.reason
     return Ruling.TRUE, (
-        f"{certified} network certificates of {', '.join(FORMULATIONS)} accepted, {tested} small matrices confirmed by "
+        f"{certified} network certificates of {', '.join(programs)} accepted, {tested} small matrices confirmed by "
         f"two independent exact tests; IP3 with {matrix.shape[0]} rows certified"
     )
 

@@ -11,9 +11,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.arrays import linear_program
-from formulations.specification import specify
-from ipforest.instance import PruningInstance
 from ipforest.solvers.highs import run
 from ipforest.solvers.linear_program import LinearProgram
 
@@ -39,12 +36,6 @@ class VertexSurvey:
     columns: int
     visited: int
     fractional: int
-
-
-def relaxation(instance: PruningInstance, formulation: str, lam: object = 1) -> LinearProgram:
-    """Return a formulation's relaxation as arrays; IP0 takes no lambda."""
-    weight = None if formulation == "ip0" else lam
-    return linear_program(specify(formulation, instance, lam=weight, relaxed=True))
 
 
 def survey_vertices(problem: LinearProgram, formulation: str, objectives: NDArray[np.int64]) -> VertexSurvey:

@@ -10,8 +10,8 @@ import pytest
 
 from proofs.claims.pruning_claims import fitted_instance
 from proofs.unimodularity.cmr import CmrMissingError, cmr_violator
+from proofs.unimodularity.formulation_networks import formulation_matrix
 from proofs.unimodularity.known_matrices import r10_hoffman, random_network_matrix
-from proofs.unimodularity.network_certificate import formulation_matrix
 from proofs.unimodularity.total_unimodularity import is_totally_unimodular
 
 

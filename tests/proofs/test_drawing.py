@@ -9,7 +9,7 @@ from proofs.claims.pruning_claims import PAPER_POINT
 from proofs.drawing import FRACTIONAL, draw_certificate, draw_leaf_weights, draw_network, draw_polytope
 from proofs.integrality.polytopes import polytope, variable_names
 from proofs.integrality.vertices import vertices
-from proofs.unimodularity.network_certificate import network_certificate
+from proofs.unimodularity.formulation_networks import network_certificate
 from proofs.unimodularity.network_form import network_form
 
 mpl.use("Agg")

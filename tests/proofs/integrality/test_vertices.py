@@ -12,7 +12,7 @@ from proofs.crosschecks.brute_force import prunings
 from proofs.crosschecks.definition import lower_frontier
 from proofs.crosschecks.random_instances import random_instance
 from proofs.exact import determinant, rank, solve_square
-from proofs.integrality.polytopes import budget_polytope, cost_row, error_row, naive_polytope, polytope, value
+from proofs.integrality.polytopes import budget_polytope, cost_row, error_row, polytope, value
 from proofs.integrality.vertices import (
     Polytope,
     is_integral,
@@ -97,7 +97,7 @@ def test_relaxations_reach_the_best_pruning_and_never_less(instance, lam):
 
 def test_the_papers_fractional_point_is_a_vertex_of_ip1_only():
     instance = figure_instance(1)
-    relaxation = naive_polytope(instance)
+    relaxation = polytope(instance, "ip1")
     assert relaxation.is_vertex(PAPER_POINT)
     assert PAPER_POINT in vertices(relaxation)
     assert not polytope(instance, "compact").contains(PAPER_POINT)
@@ -105,7 +105,7 @@ def test_the_papers_fractional_point_is_a_vertex_of_ip1_only():
 
 def test_the_papers_ip1_constraints():
     """Optimal-pruning paper, section 4: the six relaxed constraints of tree 1."""
-    relaxation = naive_polytope(figure_instance(1))
+    relaxation = polytope(figure_instance(1), "ip1")
     rows = {
         (tuple(row), sense, b)
         for row, sense, b in zip(relaxation.matrix, relaxation.senses, relaxation.right, strict=True)
@@ -125,7 +125,7 @@ def test_the_papers_ip1_constraints():
 def test_ip1_holds_every_pruning_and_its_relaxation_is_no_tighter(instance):
     if not small(instance, 16):
         return
-    relaxation = naive_polytope(instance)
+    relaxation = polytope(instance, "ip1")
     for pruning in prunings(instance):
         point = [int(number) for part in (instance.leaves(pruning), instance.acquired(pruning)) for number in part]
         assert relaxation.contains(point)

@@ -7,26 +7,25 @@ import pytest
 from hypothesis import given, settings
 from scipy import sparse
 
+from formulations import FORMULATIONS
 from proofs.crosschecks.random_instances import random_instance
+from proofs.unimodularity.formulation_networks import formulation_matrix, network_certificate
 from proofs.unimodularity.known_matrices import random_network_matrix
-from proofs.unimodularity.network_certificate import (
-    FORMULATIONS,
-    NetworkCertificate,
-    formulation_matrix,
-    network_certificate,
-)
+from proofs.unimodularity.network_certificate import NetworkCertificate
 from proofs.unimodularity.total_unimodularity import is_totally_unimodular
 from tests.strategies import instances
 
+WITH_NETWORK = [name for name, program in FORMULATIONS.items() if program.integral]
+
 
 def stated_for(name, instance):
-    return name != "ip2" or instance.n_trees == 1
+    return FORMULATIONS[name].fits(instance)
 
 
 @settings(max_examples=60, deadline=None)
 @given(instance=instances(max_internal=6))
 def test_every_program_has_its_certificate(instance):
-    for name in filter(lambda name: stated_for(name, instance), FORMULATIONS):
+    for name in filter(lambda name: stated_for(name, instance), WITH_NETWORK):
         verdict = network_certificate(instance, name).check(formulation_matrix(instance, name))
         assert verdict, f"{name}: {verdict}"
 
@@ -36,17 +35,12 @@ def test_exact_tests_confirm_the_certificates():
     confirmed = 0
     for _ in range(60):
         instance = random_instance(rng, 4)
-        for name in filter(lambda name: stated_for(name, instance), FORMULATIONS):
+        for name in filter(lambda name: stated_for(name, instance), WITH_NETWORK):
             matrix = formulation_matrix(instance, name)
             if min(matrix.shape) <= 9:
                 assert is_totally_unimodular(matrix), name
                 confirmed += 1
     assert confirmed > 100
-
-
-def test_ip_is_another_name_of_ip3():
-    instance = random_instance(np.random.default_rng(3), 6)
-    assert network_certificate(instance, "ip").check(formulation_matrix(instance, "ip3"))
 
 
 def test_columns_may_be_the_paths():
@@ -75,7 +69,7 @@ def test_every_changed_entry_of_the_matrix_is_found():
     assert "the certificate is about" in certificate.check(matrix[:-1]).reason
 
 
-@pytest.mark.parametrize("name", FORMULATIONS)
+@pytest.mark.parametrize("name", WITH_NETWORK)
 def test_corrupted_certificates_are_refused_with_a_reason(name):
     rng = np.random.default_rng(6)
     refused = 0
@@ -104,7 +98,10 @@ def test_a_wrong_name_is_refused():
     instance = random_instance(np.random.default_rng(7), 5)
     for function in (network_certificate, formulation_matrix):
         with pytest.raises(ValueError, match="expected one of ip0"):
-            function(instance, "ip1")
+            function(instance, "ip4")
+    for name in ("ip1", "lp1"):
+        with pytest.raises(ValueError, match=f"expected one with a network by construction, got {name}"):
+            network_certificate(instance, name)
     two_trees = next(i for seed in range(99) if (i := random_instance(np.random.default_rng(seed), 5)).n_trees == 2)
     with pytest.raises(ValueError, match="one tree"):
         network_certificate(two_trees, "ip2")

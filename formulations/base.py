@@ -1,0 +1,160 @@
+"""What a formulation is: a program for the pruning problem that says of itself all that this package asks of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from ipforest._arrays import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from formulations.specification import ModelSpecification
+    from ipforest.instance import PruningInstance
+    from ipforest.solvers.linear_program import LinearProgram
+
+__all__ = ["BUDGETPRUNE", "HERE", "OPTIMAL_PRUNING", "Formulation", "ModelSize", "Network", "Takes"]
+
+OPTIMAL_PRUNING = "Nan, Wang, Saligrama, Optimally Pruning Decision Tree Ensembles With Feature Cost"
+BUDGETPRUNE = "Nan, Wang, Saligrama, Pruning Random Forests for Prediction on a Budget, NIPS 2016"
+HERE = "this package"
+
+Takes = Literal["lam", "budget", "nothing"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSize:
+    """Number of variables and constraints; bounds on single variables are not counted."""
+
+    variables: int
+    constraints: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Network:
+    """A directed tree whose arcs are a program's columns, and a path in it for each row.
+
+    It proves that the matrix is totally unimodular; `proofs.network_certificate` makes it a certificate that can be
+    checked.
+
+    Parameters
+    ----------
+    parent : ndarray of int64, shape (n_vertices,)
+        Parent of each vertex, which comes before it; -1 for vertex 0.
+    column_vertex : ndarray of int64, shape (n_columns,)
+        Column c is the arc between this vertex and its parent.
+    away : ndarray of bool, shape (n_columns,)
+        Whether the arc points from the parent to the vertex.
+    tail, head : ndarray of int64, shape (n_rows,)
+        The ends of each row's path.
+    """
+
+    parent: IntArray
+    column_vertex: IntArray
+    away: BoolArray
+    tail: IntArray
+    head: IntArray
+
+
+class Formulation(ABC):
+    """A program for the pruning problem.
+
+    A subclass states the program in its docstring, sets the attributes, and writes it as a Pyomo model in `build`. All
+    else has a default that reads the Pyomo model; formulations that are to be solved at size override it.
+
+    Attributes
+    ----------
+    name : str
+    paper, equation : str
+        Where it is printed.
+    takes : {"lam", "budget", "nothing"}
+        The number that it needs in addition to the instance.
+    integral : bool or None
+        Whether every vertex of the relaxation is 0-1; None where that is not known.
+    reason : str
+        Why, in one sentence.
+    one_tree : bool
+        Whether it is stated for one tree only.
+    routing : bool
+        Whether it reads ``example_leaf``.
+    """
+
+    name: str
+    paper: str = HERE
+    equation: str = ""
+    takes: Takes = "lam"
+    integral: bool | None = None
+    reason: str = ""
+    one_tree: bool = False
+    routing: bool = False
+
+    @abstractmethod
+    def build(self, specification: ModelSpecification) -> Any:
+        """Write the program as a ``pyomo.environ.ConcreteModel``, relaxed if the specification is.
+
+        The objective is in units of ``specification.objective_unit``.
+        """
+
+    @abstractmethod
+    def linear_program(self, specification: ModelSpecification) -> LinearProgram:
+        """Write the program as arrays: the rows and columns of the Pyomo model, in its order."""
+
+    @abstractmethod
+    def size(self, instance: PruningInstance) -> ModelSize:
+        """Count variables and constraints without building the program."""
+
+    @abstractmethod
+    def kept_shares(self, instance: PruningInstance, values: FloatArray) -> FloatArray:
+        """Read x_h, how far each internal node keeps its test, from a point of the program; shape (n_internal,)."""
+
+    @abstractmethod
+    def tree_objective(self, instance: PruningInstance, p: int, q: int) -> tuple[IntArray, int]:
+        """Return the integer objective of the tree variables, the first columns, and its constant.
+
+        p and q weigh a cost unit and an error unit; with (1, 0) it is the cost of the tests, with (0, 1) the error.
+        """
+
+    def multipliers(self, specification: ModelSpecification, row_duals: FloatArray) -> FloatArray | None:
+        """Read beta from the duals of the rows that join the trees.
+
+        Relaxing those rows must leave the trees' own programs; then their duals are the multipliers of BudgetPrune's
+        Algorithm 1, and give an exact bound.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_triples,), or None
+            None where no rows join trees.
+        """
+        return None
+
+    def network(self, instance: PruningInstance) -> Network | None:
+        """Return the network whose path matrix the program's matrix is, or None where there is none by construction."""
+        return None
+
+    def check_instance(self, instance: PruningInstance) -> None:
+        """Check that the program can be stated for an instance.
+
+        Raises
+        ------
+        ValueError
+            Several trees for a program of one tree, or no routing for one that needs it.
+        """
+        if self.one_tree and instance.n_trees != 1:
+            raise ValueError(
+                f"instance: expected one tree for {self.name}, got {instance.n_trees}; ip3 states an ensemble"
+            )
+        if self.routing and instance.example_leaf is None:
+            raise ValueError(
+                f"instance: expected example_leaf, the leaf of each example in each tree, for {self.name}, got None; "
+                "PruningInstance.from_forest fills it"
+            )
+
+    def fits(self, instance: PruningInstance) -> bool:
+        """Return whether the program can be stated for an instance."""
+        return not (self.one_tree and instance.n_trees != 1) and not (self.routing and instance.example_leaf is None)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, takes {self.takes})"
