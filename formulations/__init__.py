@@ -51,6 +51,9 @@ from formulations.ip1 import IP1
 from formulations.ip2 import IP2
 from formulations.ip3 import IP3
 from formulations.lp1 import LP1
+from formulations.model_data import ModelData
+from formulations.model_results import ModelResult
+from formulations.modelled import ModelledFormulation, register
 from formulations.registry import FORMULATIONS, formulation, register_formulation
 from formulations.sizes import papers_bound, size
 from formulations.specification import ModelSpecification, specify
@@ -65,13 +68,17 @@ __all__ = [
     "Formulation",
     "FractionalOptimumError",
     "LinearProgram",
+    "ModelData",
+    "ModelResult",
     "ModelSize",
     "ModelSpecification",
+    "ModelledFormulation",
     "build",
     "export",
     "formulation",
     "matrix",
     "papers_bound",
+    "register",
     "register_formulation",
     "size",
     "solve",
@@ -114,7 +121,9 @@ def build(
     return specification.formulation.build(specification)
 
 
-def solve(model: Any, time_limit: float | None = None, relative_gap: float = 0.0) -> PruningResult | BudgetResult:
+def solve(
+    model: Any, time_limit: float | None = None, relative_gap: float = 0.0
+) -> PruningResult | BudgetResult | ModelResult:
     """Solve a Pyomo model with HiGHS; see `formulations.solving.solve_model`."""
     from formulations import solving
 

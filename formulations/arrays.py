@@ -126,8 +126,9 @@ class LeafFormulation(ArrayFormulation):
         paths = Rows(Block("one_leaf_per_path", (leaves,)), [path_matrix(instance)[leaves], *others], "==", 1)
         return paths, *self.usage_rows(specification)
 
-    def kept_shares(self, instance: PruningInstance, values: FloatArray) -> FloatArray:
+    def kept_shares(self, specification: ModelSpecification, values: FloatArray) -> FloatArray:
         """Compute 1 less the sum of z over p(h)."""
+        instance = specification.instance
         offsets, ancestors = indexing.ancestor_lists(instance)
         shares: FloatArray = 1 - np.add.reduceat(values[ancestors], offsets[:-1])[instance.internal_nodes]
         return shares

@@ -77,6 +77,9 @@ class Formulation(ABC):
         Whether it is stated for one tree only.
     routing : bool
         Whether it reads ``example_leaf``.
+    integer_units : bool
+        Whether its objective is in integers, in units of ``ModelSpecification.objective_unit``, so that a solver's
+        bound on it can be read. The bound of others is the minimum cut.
     """
 
     name: str
@@ -87,6 +90,7 @@ class Formulation(ABC):
     reason: str = ""
     one_tree: bool = False
     routing: bool = False
+    integer_units: bool = True
 
     @abstractmethod
     def build(self, specification: ModelSpecification) -> Any:
@@ -104,7 +108,7 @@ class Formulation(ABC):
         """Count variables and constraints without building the program."""
 
     @abstractmethod
-    def kept_shares(self, instance: PruningInstance, values: FloatArray) -> FloatArray:
+    def kept_shares(self, specification: ModelSpecification, values: FloatArray) -> FloatArray:
         """Read x_h, how far each internal node keeps its test, from a point of the program; shape (n_internal,)."""
 
     @abstractmethod

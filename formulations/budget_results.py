@@ -143,7 +143,7 @@ def integer_result(
     pruning = _best_within(instance, found, budget)
     error, cost = instance.evaluate(pruning)
     bound = relaxation.bound
-    if isfinite(solution.bound):
+    if isfinite(solution.bound) and specification.formulation.integer_units:
         attainable = Attainable.errors(instance).at_least(solution.integer_bound) * instance.error_unit
         bound = max(bound, min(error, attainable))
     return replace(

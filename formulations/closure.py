@@ -85,9 +85,9 @@ class Closure(ArrayFormulation):
             instance.n_internal + instance.n_acquisitions, instance.n_internal - roots + instance.n_triples
         )
 
-    def kept_shares(self, instance: PruningInstance, values: FloatArray) -> FloatArray:
+    def kept_shares(self, specification: ModelSpecification, values: FloatArray) -> FloatArray:
         """Return the x of the point."""
-        return values[: instance.n_internal]
+        return values[: specification.instance.n_internal]
 
     def tree_objective(self, instance: PruningInstance, p: int, q: int) -> tuple[IntArray, int]:
         """Return split costs less gains, and the errors of the bare roots."""

@@ -14,7 +14,7 @@ def empty_model(specification: ModelSpecification) -> Any:
     """Start a model that carries its specification and its data."""
     model = pyo.ConcreteModel(name=specification.formulation.name)
     model.specification = specification
-    model.data = ModelData.of(specification)
+    model.data = ModelData.of(specification.instance)
     return model
 
 

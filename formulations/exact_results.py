@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import isfinite
 
 import numpy as np
@@ -12,6 +13,7 @@ from ipforest.rational import INT64_SAFE
 from ipforest.results import Pruning, PruningResult
 from ipforest.solvers.attainable import Attainable
 from ipforest.solvers.linear_program import Solution
+from ipforest.solvers.min_cut import solve_min_cut
 from ipforest.solvers.tree_dp import equal_shares, lagrangian_bound, within_prices
 
 __all__ = ["FractionalOptimumError", "integral_pruning", "kept_shares", "multipliers", "pruning_result"]
@@ -25,7 +27,7 @@ class FractionalOptimumError(ArithmeticError):
 
 def kept_shares(specification: ModelSpecification, values: FloatArray) -> FloatArray:
     """Read x_h, how far each internal node keeps its test, from a solution; shape (n_internal,)."""
-    return specification.formulation.kept_shares(specification.instance, values)
+    return specification.formulation.kept_shares(specification, values)
 
 
 def integral_pruning(specification: ModelSpecification, values: FloatArray) -> Pruning:
@@ -45,7 +47,25 @@ def integral_pruning(specification: ModelSpecification, values: FloatArray) -> P
             f"{specification.instance.internal_nodes[at]} kept by {shares[at]:.6g}; "
             "solve the 0-1 program (relaxed=False, method highs-mip), or relax ip3, compact or closure"
         )
-    return Pruning(shares > 0.5)
+    return closed_pruning(specification, shares)
+
+
+def closed_pruning(specification: ModelSpecification, shares: FloatArray) -> Pruning:
+    """Round 0-1 shares to a pruning.
+
+    Raises
+    ------
+    ValueError
+        A node is kept under a parent that is not: the point, or its decoder, gives no pruning.
+    """
+    instance, kept = specification.instance, shares > 0.5
+    orphans = np.flatnonzero(kept & (instance.parent >= 0) & ~kept[instance.parent])
+    if orphans.size:
+        raise ValueError(
+            f"{specification.formulation}: expected a pruning, whose nodes are kept under kept parents, got node "
+            f"{instance.internal_nodes[orphans[0]]} without its parent"
+        )
+    return Pruning(kept)
 
 
 def multipliers(specification: ModelSpecification, row_duals: FloatArray, scale: int = 1) -> IntArray:
@@ -94,7 +114,9 @@ def pruning_result(specification: ModelSpecification, solution: Solution, method
     bound, pruning = lagrangian_bound(instance, p, q, _best_multipliers(specification, solution))
     if solution.values is not None:
         pruning = integral_pruning(specification, solution.values)
-    if not specification.relaxed and isfinite(solution.bound):
+    if not specification.formulation.integer_units:
+        bound = _least_objective(specification, lam)
+    elif not specification.relaxed and isfinite(solution.bound):
         bound = max(bound, solution.integer_bound)
     objective = q * instance.integer_error(pruning) + p * instance.integer_cost(pruning)
     proven = min(objective, Attainable.objectives(instance, p, q).at_least(bound))
@@ -108,6 +130,12 @@ def pruning_result(specification: ModelSpecification, solution: Solution, method
         method=method,
         iterations=solution.iterations,
     )
+
+
+def _least_objective(specification: ModelSpecification, lam: Fraction) -> int:
+    """Return the optimum by minimum cut, in integer units: the bound for programs whose duals are not read."""
+    least = solve_min_cut(specification.instance, lam).objective / specification.objective_unit
+    return least.numerator
 
 
 def _best_multipliers(specification: ModelSpecification, solution: Solution) -> IntArray:

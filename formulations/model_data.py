@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from formulations import indexing
-from formulations.specification import ModelSpecification
+from ipforest.instance import PruningInstance
 
 __all__ = ["ModelData"]
 
@@ -49,9 +49,8 @@ class ModelData:
     s: dict[int, int]
 
     @classmethod
-    def of(cls, specification: ModelSpecification) -> ModelData:
-        """Read the sets of a specification's instance."""
-        instance = specification.instance
+    def of(cls, instance: PruningInstance) -> ModelData:
+        """Read the sets and parameters of an instance."""
         offsets, ancestors = indexing.ancestor_lists(instance)
         internal = instance.internal_nodes.tolist()
         pairs = list(zip(instance.acquisition_unit.tolist(), instance.acquisition_example.tolist(), strict=True))

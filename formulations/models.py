@@ -68,8 +68,24 @@ def matrix(model: pyo.ConcreteModel) -> LinearProgram:
     )
 
 
-REPRESENTED = ("Block", "BooleanVar", "BuildAction", "BuildCheck", "Constraint", "Expression", "ExternalFunction")
-REPRESENTED += ("Objective", "Param", "RangeSet", "Set", "SetOf", "Suffix", "Var")
+REPRESENTED = frozenset(
+    [
+        "Block",
+        "BooleanVar",
+        "BuildAction",
+        "BuildCheck",
+        "Constraint",
+        "Expression",
+        "ExternalFunction",
+        "Objective",
+        "Param",
+        "RangeSet",
+        "Set",
+        "SetOf",
+        "Suffix",
+        "Var",
+    ]
+)
 """Components that add nothing to a linear program, or that its rows, columns and objective hold."""
 
 

@@ -11,6 +11,7 @@ from formulations.arrays import linear_program
 from formulations.base import Formulation
 from formulations.budget_results import integer_result, mixture_result
 from formulations.exact_results import pruning_result
+from formulations.model_results import ModelResult, changes_of, model_result
 from formulations.specification import ModelSpecification, specify
 from ipforest.instance import PruningInstance
 from ipforest.results import BudgetResult, PruningResult, Status
@@ -144,11 +145,13 @@ def solve_budget_lp1(
 
 def solve_model(
     model: pyo.ConcreteModel, time_limit: float | None = None, relative_gap: float = 0.0
-) -> PruningResult | BudgetResult:
+) -> PruningResult | BudgetResult | ModelResult:
     """Solve a Pyomo model with HiGHS; its variables then hold the solution.
 
     Constraints that you add to a model at a lambda bind its pruning; the bound of a relaxation is then that of the
-    program without them, still valid. Leave the rows that are there in place, and ``lp1`` as it was built.
+    program without them, still valid. A model whose objective, rows or domains are not those that were built is solved
+    as it stands, and so is one with constraints of yours when there is no point that keeps them: the result is then a
+    `ModelResult`, which certifies nothing.
 
     Parameters
     ----------
@@ -161,8 +164,9 @@ def solve_model(
 
     Returns
     -------
-    PruningResult or, for ``lp1``, BudgetResult
-        Exact: the pruning is re-evaluated in fractions. The relaxation of ``lp1`` gives a mixture of two prunings.
+    PruningResult, for ``lp1`` BudgetResult, for changed models ModelResult
+        The first two are exact: the pruning is re-evaluated in fractions. The relaxation of ``lp1`` gives a mixture of
+        two prunings.
 
     Raises
     ------
@@ -179,10 +183,18 @@ def solve_model(
     if not isinstance(specification, ModelSpecification):
         raise TypeError(f"model: expected one that formulations.build gave, got {type(model).__name__}")
     started = perf_counter()
-    solution = run(models.matrix(model), time_limit=time_limit, relative_gap=relative_gap)
+    program = models.matrix(model)
+    solution = run(program, time_limit=time_limit, relative_gap=relative_gap)
     models.set_values(model, solution.values)
     solution = replace(solution, runtime_s=perf_counter() - started)
     method = f"pyomo {specification.formulation}{' relaxed' if specification.relaxed else ''}"
+    changes = changes_of(program, specification)
+    unmet = bool(changes.restricting) and solution.values is None
+    within_budget = specification.budget is not None
+    unread = within_budget and specification.relaxed and not specification.formulation.integer_units
+    if changes.breaking or unmet or (changes.restricting and within_budget) or unread:
+        return model_result(specification, program, solution, changes, method)
+    solution = changes.program_part(solution)
     if specification.budget is None:
         return _with_exact_bound(specification, pruning_result(specification, solution, method))
     if specification.relaxed:

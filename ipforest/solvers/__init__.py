@@ -7,7 +7,7 @@ Next to the command line this registry is the only place in ``ipforest`` that re
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from types import MappingProxyType
@@ -48,6 +48,10 @@ class SolverInfo:
     packages : tuple of str
         What must be installed for it.
     description : str
+    canonical : bool
+        Whether it returns the smallest optimal set of kept nodes, where others may return any.
+    quick_options : mapping
+        Options with which it ends soon on small instances.
     """
 
     name: str
@@ -55,6 +59,8 @@ class SolverInfo:
     exact: bool
     packages: tuple[str, ...]
     description: str
+    canonical: bool = False
+    quick_options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def missing_packages(self) -> list[str]:
@@ -85,7 +91,7 @@ def _registry(*infos: SolverInfo) -> Mapping[str, SolverInfo]:
 
 
 SOLVERS = _registry(
-    SolverInfo("min-cut", "ipforest.solvers.min_cut:solve_min_cut", True, (), "minimum cut of the closure graph"),
+    SolverInfo("min-cut", "ipforest.solvers.min_cut:solve_min_cut", True, (), "minimum cut of the closure graph", canonical=True),
     SolverInfo("tree-dp", "ipforest.solvers.tree_dp:solve_tree_dp", False, (), "each tree by itself, bottom up"),
     SolverInfo(
         "primal-dual",
@@ -93,6 +99,7 @@ SOLVERS = _registry(
         False,
         (),
         "Algorithm 1 of BudgetPrune",
+        quick_options={"max_iterations": 60},
     ),
     SolverInfo(
         "dantzig-wolfe",
@@ -107,6 +114,7 @@ SOLVERS = _registry(
         True,
         ("networkx",),
         "networkx minimum cut",
+        canonical=True,
     ),
     SolverInfo("highs-lp", "formulations.solving:solve_lp", True, ("highspy",), "relaxation of a formulation by HiGHS"),
     SolverInfo("highs-mip", "formulations.solving:solve_mip", True, ("highspy",), "0-1 formulation by HiGHS"),

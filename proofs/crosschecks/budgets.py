@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import TypeAlias
 
+import formulations
+from formulations import FORMULATIONS, Formulation
 from ipforest.instance import PruningInstance
 from ipforest.results import BudgetResult, Status
 from ipforest.solvers import BUDGET_SOLVERS, solve_budget
@@ -23,28 +25,32 @@ from proofs.crosschecks.definition import Definition, error_on_frontier, lower_f
 BudgetMethod: TypeAlias = Callable[[PruningInstance, Fraction], BudgetResult]
 
 PREFIX = "budget-"
-MODEL = "budget-pyomo-lp1"
+MODEL = f"{PREFIX}pyomo-"
+"""Begins the names of methods that build a formulation with Pyomo."""
 
 
 def budget_methods() -> dict[str, BudgetMethod]:
-    """Return the budget solvers that are installed, and LP1 as a Pyomo model."""
+    """Return the budget solvers that are installed, and the formulations within a budget as Pyomo models."""
     found: dict[str, BudgetMethod] = {
         f"{PREFIX}{name}": _registered(name) for name, info in BUDGET_SOLVERS.items() if not info.missing_packages
     }
-    return found | {MODEL: _lp1_model}
+    return found | {
+        f"{MODEL}{name}": _relaxed_model(program) for name, program in FORMULATIONS.items() if program.takes == "budget"
+    }
 
 
 def _registered(name: str) -> BudgetMethod:
     return lambda instance, budget: solve_budget(instance, budget, name)
 
 
-def _lp1_model(instance: PruningInstance, budget: Fraction) -> BudgetResult:
-    import formulations
+def _relaxed_model(program: Formulation) -> BudgetMethod:
+    def solve_model(instance: PruningInstance, budget: Fraction) -> BudgetResult:
+        result = formulations.solve(formulations.build(program, instance, budget=budget, relaxed=True))
+        if not isinstance(result, BudgetResult):
+            raise TypeError(f"{program}: expected a BudgetResult, got {type(result).__name__}")
+        return result
 
-    result = formulations.solve(formulations.build("lp1", instance, budget=budget, relaxed=True))
-    if not isinstance(result, BudgetResult):
-        raise TypeError(f"lp1: expected a BudgetResult, got {type(result).__name__}")
-    return result
+    return solve_model
 
 
 def budget_answers(

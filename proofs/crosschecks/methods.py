@@ -7,8 +7,10 @@ arrays by `proofs.crosschecks.definition`:
 - the pruning is closed under parents, and its error, cost and objective are the ones reported;
 - the bound exceeds neither the objective nor any pruning found by anyone;
 - an exact method ends with status "optimal", bound equal to objective, and the same objective as the others;
-- IP1, of which only HiGHS says that its search ended, has found the same objective as the others when it says so;
-- a method with a canonical answer (`CANONICAL`) returns the smallest optimal set, a part of every optimal set found;
+- a program without an integral relaxation (IP1), of which only HiGHS says that its search ended, has found the same
+  objective as the others when it says so;
+- a method with a canonical answer (`SolverInfo.canonical`, the path, brute force) returns the smallest optimal set, a
+  part of every optimal set found;
 - a dual flow passes `proofs.certificates.optimality.verify_optimality`, a path `verify_path`;
 - on small forests all of this holds against brute force, and the path is the lower frontier of all prunings.
 """
@@ -18,11 +20,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
 
+import formulations
+from formulations import FORMULATIONS, Formulation
 from ipforest._records import records_to_text, to_record
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath, prune_path
@@ -38,11 +41,10 @@ from proofs.crosschecks.definition import Definition, Kept, lower_frontier
 
 Method: TypeAlias = Callable[[PruningInstance, Fraction], PruningResult]
 
-CANONICAL = ("min-cut", "networkx", "path", "brute-force")
-MODELS, LEAST_ERROR = ("ip0", "ip1", "ip2", "ip3", "compact", "closure"), "pyomo-ip0"
-IP1_TIME_LIMIT_S = 10.0
-"""For IP1 alone, whose relaxation is weak; a search that is stopped owes a valid bound only."""
-_OPTIONS: Mapping[str, dict[str, Any]] = MappingProxyType({"primal-dual": {"max_iterations": 60}})
+MODEL = "pyomo-"
+"""Begins the names of methods that build a formulation with Pyomo."""
+WEAK_TIME_LIMIT_S = 10.0
+"""For formulations whose relaxation is not integral; a search that is stopped owes a valid bound only."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,7 +144,7 @@ def crosscheck(
     results = {
         name: method(instance, exact_lam)
         for name, method in at_lambda.items()
-        if name != LEAST_ERROR and _fits(name, instance)
+        if not _ignores_costs(name) and _fits(name, instance)
     }
     if definition.every is not None:
         results["brute-force"] = brute_force(instance, exact_lam)
@@ -174,15 +176,19 @@ def crosscheck(
                 problems=tuple(problems),
             )
         )
-    if LEAST_ERROR in at_lambda:
-        answers.append(_least_error_answer(instance, at_lambda[LEAST_ERROR], definition))
+    answers += [
+        _least_error_answer(name, instance, method, definition)
+        for name, method in at_lambda.items()
+        if _ignores_costs(name) and _fits(name, instance)
+    ]
     answers += budget_answers(instance, exact_budget, within_budget, definition)
     return CrossCheck(instance.fingerprint(), exact_lam, exact_budget, best, tuple(answers))
 
 
 def method_names() -> list[str]:
     """List the methods that can be compared: those at one lambda, then those for a budget."""
-    return [*available_solvers(), "path", *(f"pyomo-{name}" for name in MODELS), *budget_methods()]
+    models = [f"{MODEL}{name}" for name, program in FORMULATIONS.items() if program.takes != "budget"]
+    return [*available_solvers(), "path", *models, *budget_methods()]
 
 
 def chosen_methods(
@@ -209,26 +215,36 @@ def chosen_methods(
 def _at_lambda(name: str) -> Method:
     if name == "path":
         return lambda instance, lam: prune_path(instance).result(lam)
-    if name.startswith("pyomo-"):
-        return lambda instance, lam: _solve_model(name.removeprefix("pyomo-"), instance, lam)
-    options = _OPTIONS.get(name, {})
+    program = _formulation(name)
+    if program is not None:
+        return lambda instance, lam: _solve_model(program, instance, lam)
+    options = SOLVERS[name].quick_options
     return lambda instance, lam: solve(instance, lam, name, **options)
 
 
-def _solve_model(name: str, instance: PruningInstance, lam: Fraction) -> PruningResult:
-    import formulations
+def _formulation(name: str) -> Formulation | None:
+    """Return the formulation that a method builds with Pyomo, None for other methods."""
+    return FORMULATIONS.get(name.removeprefix(MODEL)) if name.startswith(MODEL) else None
 
-    takes_lam = formulations.formulation(name).takes == "lam"
-    time_limit = IP1_TIME_LIMIT_S if name == "ip1" else None
-    result = formulations.solve(formulations.build(name, instance, lam if takes_lam else None), time_limit)
+
+def _solve_model(program: Formulation, instance: PruningInstance, lam: Fraction) -> PruningResult:
+    model = formulations.build(program, instance, lam if program.takes == "lam" else None)
+    result = formulations.solve(model, None if program.integral else WEAK_TIME_LIMIT_S)
     if not isinstance(result, PruningResult):
-        raise TypeError(f"{name}: expected a PruningResult, got {type(result).__name__}")
+        raise TypeError(f"{program}: expected a PruningResult, got {type(result).__name__}")
     return result
 
 
 def _fits(name: str, instance: PruningInstance) -> bool:
-    """Return whether a program can state the instance: IP2 one tree, IP1 with the examples' leaves."""
-    return (name != "pyomo-ip2" or instance.n_trees == 1) and (name != "pyomo-ip1" or instance.example_leaf is not None)
+    """Return whether the program of a method, if it has one, can be stated for the instance."""
+    program = _formulation(name)
+    return program is None or program.fits(instance)
+
+
+def _ignores_costs(name: str) -> bool:
+    """Return whether a method minimises the error alone, as IP0 does."""
+    program = _formulation(name)
+    return program is not None and program.takes == "nothing"
 
 
 def _objective(definition: Definition, kept: Kept, lam: Fraction) -> Fraction:
@@ -261,13 +277,14 @@ def _disagreements(
         found.append(f"its bound {result.bound} exceeds the objective {best} of a pruning of {', '.join(optimal)}")
     if _is_exact(name) and result.status is not Status.OPTIMAL:
         found.append(f"an exact method ended as {str(result.status)!r}")
-    if name == "pyomo-ip1" and result.status is Status.FEASIBLE and value is not None and value != best:
+    ended_unproven = result.status is Status.FEASIBLE and _formulation(name) is not None and not _is_exact(name)
+    if ended_unproven and value is not None and value != best:
         found.append(f"HiGHS ended its search at {value}, but {', '.join(optimal)} found {best}")
     if result.status is Status.OPTIMAL and result.bound != result.objective:
         found.append(f"claims an optimum with bound {result.bound} below objective {result.objective}")
     if result.status is Status.OPTIMAL and value is not None and value != best:
         found.append(f"claims the optimum {value}, but {', '.join(optimal)} found {best}")
-    if name in CANONICAL and name in optimal:
+    if _is_canonical(name) and name in optimal:
         for other, kept in optimal.items():
             if np.any(optimal[name] & ~kept):
                 found.append(f"is not the smallest optimal set: {other} keeps less")
@@ -278,8 +295,8 @@ def _disagreements(
     return found
 
 
-def _least_error_answer(instance: PruningInstance, method: Method, definition: Definition) -> Answer:
-    """Let IP0 minimise the error alone; compare it with the least error of all prunings, or of the minimum cut."""
+def _least_error_answer(name: str, instance: PruningInstance, method: Method, definition: Definition) -> Answer:
+    """Minimise the error alone, as IP0 does; compare with the least error of all prunings, or of the minimum cut."""
     free = Fraction(0)
     result = method(instance, free)
     fault = definition.fault(result.pruning.kept)
@@ -288,7 +305,7 @@ def _least_error_answer(instance: PruningInstance, method: Method, definition: D
     if result.status is not Status.OPTIMAL or result.error != least:
         problems.append(f"errs {result.error} and ended as {str(result.status)!r}; the least error is {least}")
     return Answer(
-        method=LEAST_ERROR,
+        method=name,
         status=str(result.status),
         objective=result.objective,
         bound=result.bound,
@@ -300,8 +317,16 @@ def _least_error_answer(instance: PruningInstance, method: Method, definition: D
 
 
 def _is_exact(name: str) -> bool:
-    """Return whether a method must prove its optimum; IP1, whose relaxation is not integral, has HiGHS's word only."""
-    return SOLVERS[name].exact if name in SOLVERS else name != "pyomo-ip1"
+    """Return whether a method must prove its optimum; for weak relaxations HiGHS's word is all there is."""
+    program = _formulation(name)
+    if program is not None:
+        return program.integral is True
+    return SOLVERS[name].exact if name in SOLVERS else True
+
+
+def _is_canonical(name: str) -> bool:
+    """Return whether a method promises the smallest optimal set of kept nodes."""
+    return SOLVERS[name].canonical if name in SOLVERS else name in ("path", "brute-force")
 
 
 def _path_problems(path: PruningPath, definition: Definition) -> list[str]:

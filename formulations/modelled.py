@@ -1,0 +1,192 @@
+"""A formulation from one function that writes a Pyomo model: all else is read off the model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from formulations import indexing
+from formulations._pyomo import pyo
+from formulations.base import HERE, Formulation, ModelSize, Takes
+from formulations.registry import register_formulation
+from formulations.specification import ModelSpecification, specify
+from ipforest._arrays import FloatArray, IntArray
+from ipforest.instance import PruningInstance
+from ipforest.solvers.linear_program import LinearProgram
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Builder", "Decoder", "ModelledFormulation", "register"]
+
+Builder = Callable[..., Any]
+"""Called with the instance and, if the formulation takes one, lambda or the budget (a Fraction); gives a model."""
+Decoder = Callable[[Any], Any]
+"""Called with the model, whose variables hold a point; gives x_h of each internal node, shape (n_internal,)."""
+
+
+class ModelledFormulation(Formulation):
+    """A formulation that a function writes as a Pyomo model.
+
+    The model minimises ``error + lam * cost``, or the error within the budget. Integer variables are relaxed by Pyomo's
+    transformation. The pruning is read from variables ``x[h]`` (h keeps its test) or ``z[h]`` (h is a leaf) over the
+    nodes of the instance, if the model has them, else by a decoder.
+
+    Parameters
+    ----------
+    name : str
+    builder : callable
+        See `Builder`. What it needs of an instance is in `formulations.ModelData`.
+    takes : {"lam", "budget", "nothing"}
+    decode : callable, optional
+        See `Decoder`.
+    integral : bool, optional
+        Whether every vertex of the relaxation is claimed to be 0-1.
+    reason, paper, equation : str
+    one_tree, routing : bool
+        See `formulations.base.Formulation`.
+    """
+
+    integer_units = False
+
+    def __init__(
+        self,
+        name: str,
+        builder: Builder,
+        takes: Takes = "lam",
+        *,
+        decode: Decoder | None = None,
+        integral: bool | None = None,
+        reason: str = "",
+        paper: str = HERE,
+        equation: str = "",
+        one_tree: bool = False,
+        routing: bool = False,
+    ) -> None:
+        if takes not in ("lam", "budget", "nothing"):
+            raise ValueError(f"takes: expected lam, budget or nothing, got {takes!r}")
+        self.name, self.takes, self.integral, self.reason = name, takes, integral, reason
+        self.paper, self.equation, self.one_tree, self.routing = paper, equation, one_tree, routing
+        self._builder, self._decode = builder, decode
+        self.__doc__ = builder.__doc__
+
+    def build(self, specification: ModelSpecification) -> Any:
+        """Call the function, and relax what it built if the specification is relaxed.
+
+        Raises
+        ------
+        TypeError
+            The function returns no Pyomo model.
+        """
+        number = {"lam": specification.lam, "budget": specification.budget, "nothing": None}[self.takes]
+        model = self._builder(specification.instance, *(() if number is None else (number,)))
+        if not isinstance(model, pyo.ConcreteModel):
+            raise TypeError(f"{self.name}: expected a pyomo.environ.ConcreteModel, got {type(model).__name__}")
+        model.specification = specification
+        if specification.relaxed:
+            pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
+        return model
+
+    def linear_program(self, specification: ModelSpecification) -> LinearProgram:
+        """Take the Pyomo model apart."""
+        from formulations import models
+
+        return models.matrix(self.build(specification))
+
+    def size(self, instance: PruningInstance) -> ModelSize:
+        """Count the rows and columns of the model."""
+        numbers = {"lam": (1, None), "budget": (None, 0), "nothing": (None, None)}[self.takes]
+        program = self.linear_program(specify(self, instance, *numbers))
+        return ModelSize(program.n_columns, program.n_rows)
+
+    def kept_shares(self, specification: ModelSpecification, values: FloatArray) -> FloatArray:
+        """Read x_h with the decoder, from ``x``, or from ``z``.
+
+        Raises
+        ------
+        ValueError
+            There is no decoder and neither variable, or what the decoder gives is no array over the internal nodes.
+        """
+        from formulations import models
+
+        model, instance = self.build(specification), specification.instance
+        if self._decode is not None:
+            models.set_values(model, values)
+            shares = np.asarray(self._decode(model), dtype=np.float64)
+            if shares.shape != (instance.n_internal,):
+                raise ValueError(
+                    f"{self.name}: expected the decoder to give shape ({instance.n_internal},), a number for each "
+                    f"internal node, got {shares.shape}"
+                )
+            return shares
+        labels = [variable.name for variable in model.component_data_objects(pyo.Var)]
+        x = _by_node(labels, "x", values)
+        if set(instance.internal_nodes.tolist()) <= x.keys():
+            return np.array([x[node] for node in instance.internal_nodes.tolist()])
+        z = _by_node(labels, "z", values)
+        if set(range(instance.n_nodes)) <= z.keys():
+            leaves = np.array([z[node] for node in range(instance.n_nodes)])
+            offsets, ancestors = indexing.ancestor_lists(instance)
+            shares = 1 - np.add.reduceat(leaves[ancestors], offsets[:-1])[instance.internal_nodes]
+            return np.asarray(shares)
+        raise ValueError(
+            f"{self.name}: expected variables x over the internal nodes or z over all nodes, or a decoder "
+            "(register(..., decode=)), got neither"
+        )
+
+    def tree_objective(self, instance: PruningInstance, p: int, q: int) -> tuple[IntArray, int]:
+        """Refuse: the objective is the model's own.
+
+        Raises
+        ------
+        ValueError
+            Always.
+        """
+        raise ValueError(f"formulation: expected one that is written as arrays, got {self.name}, a Pyomo model")
+
+
+def register(name: str, takes: Takes = "lam", **promises: Any) -> Callable[[Builder], Builder]:
+    """Register the function below as a formulation.
+
+    Parameters
+    ----------
+    name : str
+    takes : {"lam", "budget", "nothing"}
+        The number that the function takes after the instance.
+    **promises
+        See `ModelledFormulation`.
+
+    Returns
+    -------
+    callable
+        Registers a function and returns it as it is.
+
+    Raises
+    ------
+    ValueError
+        The name is taken, or `takes` is none of the three.
+
+    Examples
+    --------
+    >>> @formulations.register("ip4")
+    ... def ip4(instance, lam):
+    ...     data, model = formulations.ModelData.of(instance), pyo.ConcreteModel()
+    ...     ...
+    ...     return model
+    """
+
+    def registered(builder: Builder) -> Builder:
+        register_formulation(ModelledFormulation(name, builder, takes, **promises))
+        return builder
+
+    return registered
+
+
+def _by_node(labels: Sequence[str], component: str, values: FloatArray) -> dict[int, float]:
+    """Collect the values of ``component[node]``."""
+    pattern = re.compile(rf"{component}\[(\d+)\]")
+    matches = ((pattern.fullmatch(label), value) for label, value in zip(labels, values.tolist(), strict=True))
+    return {int(match[1]): value for match, value in matches if match}

@@ -1,0 +1,191 @@
+"""A formulation of one's own: one file, one line; changed models; names that do not exist."""
+
+from fractions import Fraction
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from hypothesis import given, settings
+from reference import load_reference
+from strategies import instances, lambdas
+
+import formulations
+import proofs
+from formulations import FORMULATIONS, ModelData, ModelledFormulation, ModelResult
+from formulations.solving import solve_lp
+from ipforest import Status, solve
+from proofs.crosschecks.brute_force import brute_force
+from proofs.integrality.polytopes import budget_polytope, cost_row, error_row, polytope
+from proofs.unimodularity.formulation_networks import formulation_matrix, network_certificate, relaxation
+
+TREE = load_reference("figure_1_tree").instance
+
+
+def kept_and_bought(instance, lam):
+    """State the closure, in the units of the prices, with the sum of a node's needs in one row (weak, but exact)."""
+    data, model = ModelData.of(instance), pyo.ConcreteModel()
+    model.x = pyo.Var(data.internal, domain=pyo.Binary)
+    model.w = pyo.Var(data.pairs, domain=pyo.Binary)
+    needed = {}
+    for (_, unit, example), node in data.first_use.items():
+        needed.setdefault(node, []).append((unit, example))
+    model.under_parent = pyo.Constraint(list(data.parent), rule=lambda m, h: m.x[h] <= m.x[data.parent[h]])
+    model.all_needs = pyo.Constraint(
+        list(needed), rule=lambda m, h: len(needed[h]) * m.x[h] <= pyo.quicksum(m.w[pair] for pair in needed[h])
+    )
+    gain = dict(zip(data.internal, instance.gain.tolist(), strict=True))
+    roots = sum(data.e[h] for h, path in data.path.items() if len(path) == 1)
+    error = roots - pyo.quicksum(gain[h] * model.x[h] for h in data.internal)
+    cost = pyo.quicksum(data.c[pair] * model.w[pair] for pair in data.pairs)
+    cost += pyo.quicksum(data.s[h] * model.x[h] for h in data.internal)
+    model.goal = pyo.Objective(expr=float(instance.error_unit) * error + float(lam * instance.cost_unit) * cost)
+    return model
+
+
+@pytest.fixture
+def registered():
+    formulations.register("own", reason="needs are summed", integral=None)(kept_and_bought)
+    yield "own"
+    FORMULATIONS.remove("own")
+
+
+@settings(max_examples=25, deadline=None)
+@given(instance=instances(), lam=lambdas)
+def test_a_function_is_a_formulation(instance, lam):
+    own = ModelledFormulation("own", kept_and_bought)
+    result = formulations.solve(formulations.build(own, instance, lam))
+    best = brute_force(instance, lam).objective
+    assert (result.objective, result.bound, result.status) == (best, best, Status.OPTIMAL)
+
+
+def test_one_line_makes_it_known_everywhere(registered):
+    instance, lam = load_reference("figure_1_ensemble").instance, Fraction(1, 4)
+    assert formulations.size("own", instance).variables == instance.n_internal + instance.n_acquisitions
+    assert formulation_matrix(instance, "own").shape[1] == instance.n_internal + instance.n_acquisitions
+    assert polytope(instance, "own").names[0] == f"x[{instance.internal_nodes[0]}]"
+    assert solve(instance, lam, "highs-mip", formulation="own").status is Status.OPTIMAL
+    table = proofs.crosscheck(instance, lam)
+    assert table.agree, table
+    assert "pyomo-own" in {answer.method for answer in table.answers}
+    assert formulations.formulation("own").reason == "needs are summed"
+
+
+def test_a_name_is_given_once(registered):
+    with pytest.raises(ValueError, match="name: expected one that no formulation has, got 'own'"):
+        formulations.register("own")(kept_and_bought)
+    with pytest.raises(ValueError, match="takes: expected lam, budget or nothing, got 'lambda'"):
+        formulations.register("other", takes="lambda")(kept_and_bought)
+    with pytest.raises(TypeError, match="formulation: expected a Formulation, got function"):
+        formulations.register_formulation(kept_and_bought)
+
+
+def test_what_reads_no_pruning_is_said():
+    def renamed(instance, lam):
+        model = kept_and_bought(instance, lam)
+        model.y = model.x
+        return model
+
+    def without_nodes(instance, lam):
+        model = pyo.ConcreteModel()
+        model.a = pyo.Var(domain=pyo.Binary)
+        model.goal = pyo.Objective(expr=model.a)
+        return model
+
+    blind = ModelledFormulation("blind", without_nodes)
+    with pytest.raises(ValueError, match=r"blind: expected variables x over the internal nodes or z .* or a decoder"):
+        formulations.solve(formulations.build(blind, TREE, 1))
+    short = ModelledFormulation("short", kept_and_bought, decode=lambda model: [1.0])
+    with pytest.raises(ValueError, match=r"short: expected the decoder to give shape \(2,\)"):
+        formulations.solve(formulations.build(short, TREE, 1))
+    orphan = ModelledFormulation("orphan", kept_and_bought, decode=lambda model: [0.0, 1.0])
+    with pytest.raises(ValueError, match=r"orphan: expected a pruning, .* got node 2 without its parent"):
+        formulations.solve(formulations.build(orphan, TREE, 1))
+    decoded = ModelledFormulation("decoded", kept_and_bought, decode=lambda m: [m.x[h].value for h in (0, 2)])
+    assert formulations.solve(formulations.build(decoded, TREE, 1)).objective == 3
+    none = ModelledFormulation("none", lambda instance, lam: 3)
+    with pytest.raises(TypeError, match=r"none: expected a pyomo.environ.ConcreteModel, got int"):
+        formulations.build(none, TREE, 1)
+
+
+def test_an_unknown_name_is_refused_in_every_place():
+    calls = [
+        lambda: formulations.build("ip4", TREE, 1),
+        lambda: formulations.specify("ip4", TREE, 1),
+        lambda: formulations.size("ip4", TREE),
+        lambda: formulations.formulation("ip4"),
+        lambda: solve_lp(TREE, Fraction(1), formulation="ip4"),
+        lambda: solve(TREE, 1, "highs-mip", formulation="ip4"),
+        lambda: network_certificate(TREE, "ip4"),
+        lambda: formulation_matrix(TREE, "ip4"),
+        lambda: relaxation(TREE, "ip4"),
+        lambda: polytope(TREE, "ip4"),
+        lambda: budget_polytope(TREE, "ip4", Fraction(1)),
+        lambda: cost_row(TREE, "ip4"),
+        lambda: error_row(TREE, "ip4"),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"formulation: expected one of ip0, ip1, .* got 'ip4'"):
+            call()
+    with pytest.raises(ValueError, match=r"methods: expected names among .*, got pyomo-ip4"):
+        proofs.crosscheck(TREE, 1, methods=["pyomo-ip4"])
+
+
+def test_a_foreign_objective_is_not_certified():
+    """Worst tree and set-up prices: what HiGHS says of the model as it stands, and the pruning's own error and cost."""
+    model = formulations.build("ip3", TREE, 1)
+    model.setup = pyo.Var(domain=pyo.Binary)
+    model.paid_once = pyo.Constraint(list(model.data.pairs), rule=lambda m, k, i: m.w[k, i] <= m.setup)
+    model.objective.expr += 4 * model.setup
+    result = formulations.solve(model)
+    assert isinstance(result, ModelResult)
+    assert result.objective == pytest.approx(result.bound)
+    assert "the objective was changed" in result.changes
+    spent = result.objective - 4 * model.setup.value
+    exact = result.error + result.cost
+    assert spent * float(model.specification.objective_unit) == pytest.approx(float(exact))
+    assert "by the solver's own account" in str(result)
+
+
+def test_a_maximum_is_turned_round_and_given_back():
+    model = formulations.build("closure", TREE, 1)
+    model.objective.sense = pyo.maximize
+    program = formulations.matrix(model)
+    assert program.maximised
+    assert np.array_equal(program.objective, -formulations.matrix(formulations.build("closure", TREE, 1)).objective)
+    result = formulations.solve(model)
+    assert isinstance(result, ModelResult)
+    assert result.objective == pytest.approx(pyo.value(model.objective))
+    assert result.objective >= brute_force(TREE, Fraction(1)).objective / TREE.error_unit
+
+
+def test_rows_of_ones_own_are_kept_or_no_pruning_is_given():
+    model = formulations.build("ip3", TREE, 1)
+    model.few = pyo.Constraint(expr=pyo.quicksum(model.z[h] for h in model.data.nodes) <= 2)
+    result = formulations.solve(model, time_limit=0.0)
+    assert result.pruning is None or result.pruning.n_kept <= 1
+    removed = formulations.build("ip3", TREE, 1)
+    removed.usage_anywhere.deactivate()
+    assert formulations.solve(removed).changes == ("constraints were removed",)
+
+
+def test_components_that_rows_do_not_represent_are_refused_by_name():
+    def model():
+        return formulations.build("closure", TREE, 1)
+
+    ordered = model()
+    ordered.chosen = pyo.SOSConstraint(var=ordered.x, sos=1)
+    with pytest.raises(ValueError, match=r"chosen: expected variables, linear constraints .* got a SOSConstraint"):
+        formulations.matrix(ordered)
+    logical = model()
+    logical.a = pyo.BooleanVar()
+    logical.rule = pyo.LogicalConstraint(expr=pyo.lnot(logical.a))
+    with pytest.raises(ValueError, match=r"rule: expected .* got a LogicalConstraint"):
+        formulations.matrix(logical)
+    twice = model()
+    twice.second = pyo.Objective(expr=twice.x[0])
+    with pytest.raises(ValueError, match="model: expected one active objective, got objective, second"):
+        formulations.matrix(twice)
+    twice.objective.deactivate()
+    twice.second.deactivate()
+    with pytest.raises(ValueError, match="model: expected one active objective, got none"):
+        formulations.matrix(twice)
