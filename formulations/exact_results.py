@@ -47,25 +47,7 @@ def integral_pruning(specification: ModelSpecification, values: FloatArray) -> P
             f"{specification.instance.internal_nodes[at]} kept by {shares[at]:.6g}; "
             "solve the 0-1 program (relaxed=False, method highs-mip), or relax ip3, compact or closure"
         )
-    return closed_pruning(specification, shares)
-
-
-def closed_pruning(specification: ModelSpecification, shares: FloatArray) -> Pruning:
-    """Round 0-1 shares to a pruning.
-
-    Raises
-    ------
-    ValueError
-        A node is kept under a parent that is not: the point, or its decoder, gives no pruning.
-    """
-    instance, kept = specification.instance, shares > 0.5
-    orphans = np.flatnonzero(kept & (instance.parent >= 0) & ~kept[instance.parent])
-    if orphans.size:
-        raise ValueError(
-            f"{specification.formulation}: expected a pruning, whose nodes are kept under kept parents, got node "
-            f"{instance.internal_nodes[orphans[0]]} without its parent"
-        )
-    return Pruning(kept)
+    return Pruning(shares > 0.5)
 
 
 def multipliers(specification: ModelSpecification, row_duals: FloatArray, scale: int = 1) -> IntArray:

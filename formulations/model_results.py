@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from formulations.arrays import linear_program
-from formulations.exact_results import INTEGRALITY_TOLERANCE, closed_pruning, kept_shares
+from formulations.exact_results import INTEGRALITY_TOLERANCE, kept_shares
 from formulations.specification import ModelSpecification
 from ipforest._arrays import BoolArray, IntArray
 from ipforest.results import Pruning, Status
@@ -70,7 +70,7 @@ def model_result(
     if solution.values is not None and changes.columns.size:
         shares = kept_shares(specification, solution.values[changes.columns])
         if np.abs(shares - np.rint(shares)).max(initial=0) <= INTEGRALITY_TOLERANCE:
-            pruning = closed_pruning(specification, shares)
+            pruning = Pruning(shares > 0.5)
     error, cost = (None, None) if pruning is None else specification.instance.evaluate(pruning)
     return ModelResult(
         status=solution.status,

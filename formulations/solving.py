@@ -1,4 +1,7 @@
-"""Solve a formulation by HiGHS, as plain arrays or as a Pyomo model: the methods highs-lp, highs-mip and lp1."""
+"""Solve a formulation by HiGHS, as plain arrays or as a Pyomo model: the methods highs-lp, highs-mip and lp1.
+
+``pyproject.toml`` names this module as an entry point, so that `ipforest.solve` finds its methods.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from formulations.model_results import ModelResult, changes_of, model_result
 from formulations.specification import ModelSpecification, specify
 from ipforest.instance import PruningInstance
 from ipforest.results import BudgetResult, PruningResult, Status
+from ipforest.solvers import BUDGET_SOLVERS, SOLVERS, SolverInfo
 from ipforest.solvers.highs import LinearSolver, run
 
 if TYPE_CHECKING:
@@ -201,3 +205,9 @@ def solve_model(
         return mixture_result(specification, solution, method)
     relaxation = solve_budget_lp1(specification.instance, specification.budget, time_limit=time_limit)
     return integer_result(specification, solution, relaxation, method)
+
+
+HIGHS = ("highspy",)
+SOLVERS.add(SolverInfo("highs-lp", solve_lp, True, HIGHS, "relaxation of a formulation by HiGHS"))
+SOLVERS.add(SolverInfo("highs-mip", solve_mip, True, HIGHS, "0-1 formulation by HiGHS"))
+BUDGET_SOLVERS.add(SolverInfo("lp1", solve_budget_lp1, False, HIGHS, "LP1: mixture of two prunings"))

@@ -30,7 +30,7 @@ from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.budgeted_classifier import BudgetedClassifier
 from ipforest.path import PruningPath, prune_path
 from ipforest.results import BudgetResult, DualFlow, Pruning, PruningResult, Status
-from ipforest.solvers import MissingSolverError, available_solvers, solve, solve_budget
+from ipforest.solvers import MissingSolverError, available_solvers, register_solver, solve, solve_budget
 
 __version__ = "0.1.0"
 
@@ -55,6 +55,7 @@ __all__ = [
     "available_solvers",
     "datasets",
     "prune_path",
+    "register_solver",
     "solve",
     "solve_budget",
 ]

@@ -1,0 +1,340 @@
+"""Solvers by name: what each promises, where it lives, and how others add theirs."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import wraps
+from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from ipforest.results import Pruning, PruningResult
+
+if TYPE_CHECKING:
+    from ipforest.instance import PruningInstance
+    from ipforest.results import BudgetResult
+
+__all__ = [
+    "BUDGET_SOLVERS",
+    "SOLVERS",
+    "BudgetSolver",
+    "MissingSolverError",
+    "Solver",
+    "SolverInfo",
+    "SolverRegistry",
+    "available_solvers",
+    "register_solver",
+]
+
+PLUGINS = "ipforest.solvers"
+"""Group of entry points: modules that register solvers when they are imported."""
+
+
+class Solver(Protocol):
+    """Solves an instance at one lambda.
+
+    Its result holds a pruning, the exact objective of that pruning, a bound that no pruning goes below (0 is always
+    valid), and how the search ended. Options have names and defaults; one that is called ``time_limit`` is in seconds,
+    and a search that ends there returns what it has.
+    """
+
+    def __call__(self, instance: PruningInstance, lam: Fraction, /, **options: Any) -> PruningResult:
+        """Find a pruning of small ``error + lam * cost``."""
+
+
+class BudgetSolver(Protocol):
+    """Finds the pruning of least error within a budget, as `Solver` does at one lambda."""
+
+    def __call__(self, instance: PruningInstance, budget: Fraction, /, **options: Any) -> BudgetResult:
+        """Find a pruning of small error whose average cost is within the budget."""
+
+
+class MissingSolverError(ImportError):
+    """A solver's package is not installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SolverInfo:
+    """A method: where it lives and what it promises.
+
+    Parameters
+    ----------
+    name : str
+    target : str or callable
+        The function, or ``module:function``, which is imported when it is first used.
+    exact : bool
+        Whether it always ends with a proven optimum, given time.
+    packages : tuple of str
+        What must be installed for it.
+    description : str
+    canonical : bool
+        Whether it returns the smallest optimal set of kept nodes, where others may return any.
+    certifies : bool
+        Whether its results hold a dual flow, which `proofs.verify_optimality` checks.
+    quick_options : mapping
+        Options with which it ends soon on small instances.
+    """
+
+    name: str
+    target: str | Callable[..., Any]
+    exact: bool
+    packages: tuple[str, ...] = ()
+    description: str = ""
+    canonical: bool = False
+    certifies: bool = False
+    quick_options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def missing_packages(self) -> list[str]:
+        """Needed packages that are not installed."""
+        return [package for package in self.packages if find_spec(package) is None]
+
+    @property
+    def takes_time_limit(self) -> bool:
+        """Whether it has an option ``time_limit``."""
+        return "time_limit" in inspect.signature(self.load()).parameters
+
+    def load(self) -> Callable[..., Any]:
+        """Import the function.
+
+        Raises
+        ------
+        MissingSolverError
+            A package is not installed; the message says which, and what is available instead.
+        """
+        missing = self.missing_packages
+        if missing:
+            raise MissingSolverError(
+                f"method: expected {' and '.join(missing)} to be installed for {self.name!r}, got none; "
+                f"run pip install {' '.join(missing)}, or use one of {', '.join(available_solvers())}"
+            )
+        if not isinstance(self.target, str):
+            return self.target
+        module, function = self.target.split(":")
+        loaded: Callable[..., Any] = getattr(import_module(module), function)
+        return loaded
+
+
+class SolverRegistry(Mapping[str, SolverInfo]):
+    """Solvers by name: those of this package, those of installed packages (entry points), and the user's own."""
+
+    def __init__(self, *infos: SolverInfo) -> None:
+        self._infos = {info.name: info for info in infos}
+
+    def __getitem__(self, name: str) -> SolverInfo:
+        if name not in self._infos:
+            _load_plugins()
+        return self._infos[name]
+
+    def __iter__(self) -> Iterator[str]:
+        _load_plugins()
+        return iter(self._infos)
+
+    def __len__(self) -> int:
+        _load_plugins()
+        return len(self._infos)
+
+    def add(self, info: SolverInfo) -> None:
+        """Add a solver.
+
+        Raises
+        ------
+        ValueError
+            Its name is taken.
+        """
+        if info.name in self._infos:
+            raise ValueError(f"name: expected one that no solver has, got {info.name!r}")
+        self._infos[info.name] = info
+
+    def remove(self, name: str) -> None:
+        """Take a solver out again.
+
+        Raises
+        ------
+        KeyError
+            No solver has that name.
+        """
+        del self._infos[name]
+
+    def look_up(self, method: str) -> SolverInfo:
+        """Return a solver.
+
+        Raises
+        ------
+        ValueError
+            No solver has that name.
+        """
+        if method not in self:
+            raise ValueError(f"method: expected one of {', '.join(self)}, got {method!r}")
+        return self[method]
+
+
+_loaded_plugins: set[str] = set()
+
+
+def _load_plugins() -> None:
+    """Import the modules that installed packages name as entry points; each registers its solvers."""
+    if _loaded_plugins:
+        return
+    _loaded_plugins.add(PLUGINS)
+    for plugin in entry_points(group=PLUGINS):
+        try:
+            plugin.load()
+        except ImportError as problem:
+            warnings.warn(f"{plugin.value}: its solvers are not available: {problem}", RuntimeWarning, stacklevel=3)
+
+
+SOLVERS = SolverRegistry(
+    SolverInfo(
+        "min-cut",
+        "ipforest.solvers.min_cut:solve_min_cut",
+        exact=True,
+        description="minimum cut of the closure graph",
+        canonical=True,
+        certifies=True,
+    ),
+    SolverInfo(
+        "tree-dp", "ipforest.solvers.tree_dp:solve_tree_dp", exact=False, description="each tree by itself, bottom up"
+    ),
+    SolverInfo(
+        "primal-dual",
+        "ipforest.solvers.primal_dual:solve_primal_dual",
+        exact=False,
+        description="Algorithm 1 of BudgetPrune",
+        quick_options={"max_iterations": 60},
+    ),
+    SolverInfo(
+        "dantzig-wolfe",
+        "ipforest.solvers.dantzig_wolfe:solve_dantzig_wolfe",
+        exact=True,
+        packages=("highspy",),
+        description="column generation, optimal-pruning paper, section 5",
+    ),
+    SolverInfo(
+        "networkx",
+        "ipforest.solvers.networkx_flow:solve_networkx",
+        exact=True,
+        packages=("networkx",),
+        description="networkx minimum cut",
+        canonical=True,
+        certifies=True,
+    ),
+)
+
+BUDGET_SOLVERS = SolverRegistry(
+    SolverInfo("path", "ipforest.path:solve_budget_path", exact=False, description="best breakpoint of the whole path"),
+    SolverInfo(
+        "greedy",
+        "ipforest.solvers.greedy:solve_budget_greedy",
+        exact=False,
+        description="the best breakpoint, filled up to the budget",
+    ),
+    SolverInfo(
+        "mip",
+        "ipforest.solvers.branch_and_bound:solve_budget_branch_and_bound",
+        exact=True,
+        description="greed, then branch and bound on what is bought",
+    ),
+)
+
+
+def available_solvers() -> list[str]:
+    """Names of the methods of `solve` whose packages are installed."""
+    return [name for name, info in SOLVERS.items() if not info.missing_packages]
+
+
+def register_solver(
+    name: str,
+    *,
+    exact: bool = False,
+    packages: tuple[str, ...] = (),
+    description: str = "",
+    canonical: bool = False,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register the function below as a method of `solve`; cross-checks then know it, too.
+
+    It is called with the instance and lambda (a Fraction), and returns a `Pruning`, an array of bool over the internal
+    nodes, or a `PruningResult`. What it claims is checked: the pruning is evaluated again, and its bound is compared
+    with the minimum cut, which is also the bound of a solver that gives none.
+
+    Parameters
+    ----------
+    name : str
+    exact, packages, description, canonical
+        See `SolverInfo`.
+
+    Returns
+    -------
+    callable
+        Registers a function, and returns it as it is.
+
+    Raises
+    ------
+    ValueError
+        The name is taken.
+
+    Examples
+    --------
+    >>> @register_solver("keep-all")
+    ... def keep_all(instance, lam):
+    ...     return instance.unpruned
+    """
+
+    def registered(function: Callable[..., Any]) -> Callable[..., Any]:
+        SOLVERS.add(SolverInfo(name, _checked(name, function), exact, packages, description, canonical))
+        return function
+
+    return registered
+
+
+def _checked(name: str, function: Callable[..., Any]) -> Callable[..., PruningResult]:
+    @wraps(function)
+    def solve(instance: PruningInstance, lam: Fraction, **options: Any) -> PruningResult:
+        started = perf_counter()
+        answer = function(instance, lam, **options)
+        return checked_answer(instance, lam, answer, name, perf_counter() - started)
+
+    return solve
+
+
+def checked_answer(
+    instance: PruningInstance, lam: Fraction, answer: object, method: str, runtime_s: float
+) -> PruningResult:
+    """Turn what a solver of somebody else returned into a result whose numbers are true.
+
+    Raises
+    ------
+    TypeError
+        Neither a pruning nor a result.
+    ValueError
+        The pruning does not fit or keeps a node without its parent, an error, cost or objective is not the pruning's, or a bound exceeds the
+        optimum.
+    """
+    from ipforest.solvers.min_cut import solve_min_cut
+
+    claim = answer if isinstance(answer, PruningResult) else None
+    pruning = Pruning(answer) if isinstance(answer, np.ndarray) else answer if claim is None else claim.pruning
+    if not isinstance(pruning, Pruning):
+        raise TypeError(
+            f"{method}: expected a Pruning, an array of bool or a PruningResult, got {type(answer).__name__}"
+        )
+    evaluation = instance.evaluate(pruning)
+    optimum = solve_min_cut(instance, lam).objective
+    if claim is None:
+        return PruningResult.of(pruning, evaluation, lam, optimum, method=method, runtime_s=runtime_s)
+    if (claim.error, claim.cost, claim.objective) != (*evaluation, evaluation[0] + lam * evaluation[1]):
+        raise ValueError(
+            f"{method}: expected the pruning's error {evaluation[0]} and cost {evaluation[1]}, got {claim.error} and "
+            f"{claim.cost} with the objective {claim.objective}"
+        )
+    if claim.bound > optimum:
+        raise ValueError(f"{method}: expected a bound of at most the optimum {optimum}, got {claim.bound}")
+    return claim

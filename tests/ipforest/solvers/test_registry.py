@@ -1,0 +1,103 @@
+"""A solver of one's own: one function and one line; what it claims is checked."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from reference import load_reference
+
+import proofs
+from ipforest import Pruning, Status, register_solver, solve
+from ipforest.solvers import BUDGET_SOLVERS, SOLVERS
+from ipforest.solvers.min_cut import solve_min_cut
+
+ENSEMBLE = load_reference("figure_1_ensemble").instance
+
+
+@pytest.fixture
+def added():
+    before = list(SOLVERS)
+    yield
+    for name in [name for name in SOLVERS if name not in before]:
+        SOLVERS.remove(name)
+
+
+def test_one_function_and_one_line(added):
+    @register_solver("keep-all", description="no pruning")
+    def keep_all(instance, lam):
+        return instance.unpruned
+
+    result = solve(ENSEMBLE, 0, "keep-all")
+    assert (result.method, result.status, result.gap) == ("keep-all", Status.OPTIMAL, 0)
+    dear = solve(ENSEMBLE, 100, "keep-all")
+    assert (dear.status, dear.bound) == (Status.FEASIBLE, solve(ENSEMBLE, 100).objective)
+    table = proofs.crosscheck(ENSEMBLE, 100)
+    assert table.agree, table
+    assert "keep-all" in {answer.method for answer in table.answers}
+    assert keep_all(ENSEMBLE, 0) is not None
+    with pytest.raises(ValueError, match="name: expected one that no solver has, got 'keep-all'"):
+        register_solver("keep-all")(keep_all)
+
+
+def test_crosschecks_find_an_exact_solver_that_is_not(added):
+    register_solver("hopeful", exact=True)(lambda instance, lam: instance.roots_only)
+    assert any("hopeful: an exact method ended as" in problem for problem in proofs.crosscheck(ENSEMBLE, 0).problems)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "message"),
+    [
+        (lambda instance, lam: 3, TypeError, "mine: expected a Pruning, an array of bool or a PruningResult, got int"),
+        (lambda instance, lam: Pruning(np.ones(2, dtype=bool)), ValueError, "pruning: expected"),
+        (lambda instance, lam: instance.parent >= 0, ValueError, "pruning: expected the parent of each kept"),
+        (
+            lambda instance, lam: replace(solve_min_cut(instance, lam), error=Fraction(0)),
+            ValueError,
+            "mine: expected the pruning's error",
+        ),
+        (
+            lambda instance, lam: replace(solve_min_cut(instance, 2 * lam), objective=Fraction(99), bound=Fraction(99)),
+            ValueError,
+            "mine: expected the pruning's error",
+        ),
+    ],
+)
+def test_false_answers_are_refused(added, answer, error, message):
+    register_solver("mine")(answer)
+    with pytest.raises(error, match=message):
+        solve(ENSEMBLE, "1/4", "mine")
+
+
+def test_a_bound_above_the_optimum_is_refused(added):
+    @register_solver("boastful")
+    def boastful(instance, lam):
+        from ipforest import PruningResult
+
+        pruning = instance.roots_only
+        error, cost = instance.evaluate(pruning)
+        return PruningResult.of(pruning, (error, cost), lam, error + lam * cost, method="boastful", runtime_s=0.0)
+
+    with pytest.raises(ValueError, match="boastful: expected a bound of at most the optimum"):
+        solve(ENSEMBLE, 0, "boastful")
+
+
+def test_promises_are_kept():
+    for name, info in SOLVERS.items():
+        result = solve(ENSEMBLE, "1/4", name, **info.quick_options)
+        assert (result.flow is not None) == info.certifies, name
+        assert info.description
+        assert isinstance(info.takes_time_limit, bool)
+    assert SOLVERS["highs-mip"].takes_time_limit
+    assert not SOLVERS["min-cut"].takes_time_limit
+    assert BUDGET_SOLVERS["mip"].takes_time_limit
+
+
+def test_installed_packages_bring_their_solvers():
+    code = (
+        "import sys; from ipforest.solvers import SOLVERS, BUDGET_SOLVERS; assert 'pyomo' not in sys.modules; "
+        "assert 'formulations' not in sys.modules; assert 'highs-lp' in SOLVERS and 'lp1' in BUDGET_SOLVERS"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
