@@ -315,7 +315,8 @@ def checked_answer(
     TypeError
         Neither a pruning nor a result.
     ValueError
-        The pruning does not fit or keeps a node without its parent, an error, cost or objective is not the pruning's, or a bound exceeds the
+        The pruning does not fit or keeps a node without its parent, an error, cost or objective is not that of the
+        pruning, or a bound exceeds the
         optimum.
     """
     from ipforest.solvers.min_cut import solve_min_cut
