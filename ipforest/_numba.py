@@ -11,8 +11,11 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 from numba.core.event import Event, Listener, TimingListener, register
+from numba.extending import register_jitable
 
 from ipforest._arrays import Array
+from ipforest._kernel_cache import KernelCache
+from ipforest._undisturbed import undisturbed
 
 R = TypeVar("R")
 
@@ -76,6 +79,11 @@ def inlined(function: Callable[..., R]) -> Callable[..., R]:
     return cast("Callable[..., R]", numba.njit(inline="always")(function))
 
 
+def shared(function: Callable[..., R]) -> Callable[..., R]:
+    """Compile a short function into the kernels that call it; Python runs it as it is."""
+    return cast("Callable[..., R]", register_jitable(function))
+
+
 def with_fields(records: Array) -> Array:
     """Return an array of records of which ``array[i].field`` can be read and written, as kernels do, uncompiled too."""
     return records.view(np.recarray) if numba.config.DISABLE_JIT else records
@@ -86,7 +94,7 @@ def _compiled(function: Callable[..., R], **options: Any) -> Callable[..., R]:
     if numba.config.DISABLE_JIT:
         return function
     with suppress(RuntimeError):  # nowhere to write: neither the package's folder nor the user's cache
-        dispatcher.enable_caching()
+        dispatcher._cache = KernelCache(dispatcher)
     return cast("Callable[..., R]", dispatcher)
 
 
@@ -117,5 +125,9 @@ def run_in_slices(kernel: Callable[[slice], R], n: int, n_steps: int) -> list[R]
     if n_slices <= 1 or n_steps < LEAST_WORK:
         return [kernel(slice(0, n))]
     bounds = [n * i // n_slices for i in range(n_slices + 1)]
-    with ThreadPoolExecutor(n_slices) as pool:
-        return list(pool.map(kernel, [slice(*ends) for ends in pairwise(bounds)]))
+
+    def run() -> list[R]:
+        with ThreadPoolExecutor(n_slices) as pool:
+            return list(pool.map(kernel, [slice(*ends) for ends in pairwise(bounds)]))
+
+    return undisturbed(run)

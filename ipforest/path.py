@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from math import inf
@@ -35,14 +35,15 @@ from ipforest._arrays import (
 from ipforest._numba import clock
 from ipforest._records import records_to_csv
 from ipforest.instance import PruningInstance, require_instance
+from ipforest.maxflow.balance import balance_fault
 from ipforest.maxflow.checkpoint import pack, read_subproblems, unpack, write_subproblems
-from ipforest.maxflow.crew import resolve
+from ipforest.maxflow.crew import Crew
 from ipforest.maxflow.flows import Capacities, restore_flow
 from ipforest.maxflow.network import Lambda
 from ipforest.maxflow.parametric_cut import SMALL, Halves, ParametricCut
 from ipforest.maxflow.presolve import presolve
 from ipforest.maxflow.single_cut import dual_bound, minimum_cut, require_range
-from ipforest.maxflow.subproblems import Subproblem
+from ipforest.maxflow.subproblems import Subproblem, division_fault
 from ipforest.progress import ProgressCallback, silent
 from ipforest.rational import exact_sum, nonnegative_fraction
 from ipforest.results import BudgetResult, DualFlow, Mixture, Pruning, PruningResult, Status, check_flow_arrays
@@ -495,7 +496,8 @@ class PathSearch:
         self._outside: list[Subproblem] = []
         if bounds is not None and self._cut.open:
             self._restrict(*bounds)
-        self._ended = False
+        self._crew = Crew(self._cut)
+        self._n_runs, self._ended = 0, False
         self._whole: PruningPath | None = None
         self._seconds = clock() - started
 
@@ -519,21 +521,33 @@ class PathSearch:
         """
         started = clock()
         lambda_unit = float(self._instance.error_unit / self._instance.cost_unit)
+        max_points = None if self._max_points is None else self._max_points - len(self._outside)
+        self._n_runs += 1
         try:
-            resolve(self._cut, self._max_points, progress or silent, len(self._outside), lambda_unit)
+            self._crew.resolve(max_points, progress or silent, lambda_unit)
             self._ended = True
         finally:
             self._seconds += clock() - started
 
     def path(self) -> PruningPath:
-        """Return what was found so far; what was not is skipped in it."""
+        """Return what was found so far; what was not is skipped in it.
+
+        Raises
+        ------
+        ValueError
+            The search was interrupted or loaded, and what it found is not the optimum: start a new one.
+        """
         if self._whole is not None:
             return self._whole
         started = clock()
-        self._cut.gather()
-        still_open = [*self._cut.open, *self._outside]
-        status = Status.INTERRUPTED if not self._ended else Status.FEASIBLE if still_open else Status.OPTIMAL
-        path = _assemble(self._instance, self._cut, [*self._cut.done, *still_open], status)
+        cut = self._crew.gathered()
+        still_open = [*cut.open, *self._outside]
+        status = Status.OPTIMAL if not still_open else Status.FEASIBLE if self._ended else Status.INTERRUPTED
+        pieces = _by_rising_lambda([*cut.done, *still_open])
+        _require_no_fault(division_fault(cut.host, pieces[::-1]))
+        path = _assemble(self._instance, cut, pieces, status)
+        if path.flow is not None and (self._n_runs > 1 or not self._ended):
+            _require_no_fault(balance_fault(self._instance, path.flow))
         self._seconds += clock() - started
         path = replace(path, runtime_s=self._seconds)
         if path.is_complete:
@@ -560,24 +574,27 @@ class PathSearch:
         OverflowError
             As `prune_path`.
         """
-        shown = progress or silent
-        while True:
-            due = clock() + every_s
-
-            def report(share: float, message: str, due: float = due) -> None:
-                shown(share, message)
-                if clock() >= due:
-                    raise _SaveNow
-
-            try:
-                self.run(report)
-            except _SaveNow:
+        try:
+            while not self._run_for(every_s, progress or silent):
                 self.save(file)
-            except KeyboardInterrupt:
-                self.save(file)
-                raise
-            else:
-                return
+        except KeyboardInterrupt:
+            self.save(file)
+            raise
+
+    def _run_for(self, seconds: float, progress: ProgressCallback) -> bool:
+        """Search as `run` does, but for about so many seconds; return whether it came to its end."""
+        due = clock() + seconds
+
+        def report(share: float, message: str) -> None:
+            progress(share, message)
+            if clock() >= due:
+                raise _SaveNow
+
+        try:
+            self.run(report)
+        except _SaveNow:
+            return False
+        return True
 
     def save(self, file: str | Path) -> None:
         """Write what was found and what is still open to an ``.npz`` file, whole or not at all; see `load`.
@@ -600,7 +617,7 @@ class PathSearch:
             "seconds": self._seconds,
             "small": self._cut.small,
         }
-        save_arrays(file, {"about": np.array(json.dumps(about)), **pack(self._cut)})
+        save_arrays(file, {"about": np.array(json.dumps(about)), **pack(self._crew.gathered())})
 
     @classmethod
     def load(cls, file: str | Path, instance: PruningInstance) -> PathSearch:
@@ -623,7 +640,10 @@ class PathSearch:
             search = cls(instance, about["max_points"], small=about["small"])
             unpack(search._cut, stored)
             search._outside = read_subproblems(about["outside"], search._cut.host)
-            search._ended, search._seconds = bool(about["ended"]), float(about["seconds"])
+            search._ended, search._seconds, search._n_runs = bool(about["ended"]), float(about["seconds"]), 1
+            pieces = _by_rising_lambda([*search._cut.done, *search._cut.open, *search._outside])
+            if fault := division_fault(search._cut.host, pieces[::-1]):
+                raise ValueError(fault)
         except (KeyError, TypeError, ValueError) as problem:
             raise ValueError(
                 f"{file}: expected an unfinished path of this problem, got: {one_line(problem)}; remove the file to "
@@ -641,6 +661,18 @@ class _SaveNow(Exception):
     """It is time to save a search: no error, it ends a run between two steps."""
 
 
+def _require_no_fault(fault: str | None) -> None:
+    if fault is not None:
+        raise ValueError(
+            f"search: expected subproblems and a flow that prove the path, got: {fault}; start a new search, "
+            "without the file of this one"
+        )
+
+
+def _by_rising_lambda(problems: Iterable[Subproblem]) -> list[Subproblem]:
+    return sorted(problems, key=lambda problem: -problem.nodes.start)
+
+
 def _checked_range(lam_range: tuple[object, object]) -> tuple[Fraction, Fraction]:
     if not isinstance(lam_range, Sequence) or len(lam_range) != 2:
         raise ValueError(f"lam_range: expected two numbers, got {lam_range!r}")
@@ -651,10 +683,9 @@ def _checked_range(lam_range: tuple[object, object]) -> tuple[Fraction, Fraction
 
 
 def _assemble(
-    instance: PruningInstance, cut: ParametricCut, problems: Sequence[Subproblem], status: Status
+    instance: PruningInstance, cut: ParametricCut, pieces: Sequence[Subproblem], status: Status
 ) -> PruningPath:
-    """Turn subproblems into a PruningPath on the instance."""
-    pieces = sorted(problems, key=lambda problem: -problem.nodes.start)
+    """Turn subproblems, by rising lambda, into a PruningPath on the instance."""
     k = len(pieces)
     unit = instance.error_unit / instance.cost_unit
     totals = [piece.totals()[:2] for piece in pieces]

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.instance import PruningInstance
-from ipforest.maxflow.crew import resolve
+from ipforest.maxflow.crew import Crew
 from ipforest.maxflow.helpers import LEAST_ENTRIES, team_for
 from ipforest.maxflow.parametric_cut import ParametricCut
 from ipforest.maxflow.presolve import presolve
@@ -44,7 +44,7 @@ def warm_up(progress: ProgressCallback = silent) -> None:
     progress(0.7, "compiling: large cuts")
     cut = ParametricCut(presolve(instance), small=0)
     team_for(cut.network, cut.network.whole, LEAST_ENTRIES)
-    resolve(cut, None, silent, 0, 1.0)
+    Crew(cut).resolve(None, silent, 1.0)
     cut.done.append(moved(cut.done.pop()))
     cut.gather()
     progress(0.8, "compiling: budget")

@@ -85,7 +85,7 @@ def run(options: Arguments) -> int:
             origin = provenance(problem.forest, problem.X, problem.costs, problem.loss, problem.split_cost)
             write_path_certificate(directory / "path.cert", path, origin)
             (directory / UNFINISHED).unlink(missing_ok=True)
-        else:
+        elif file is not None and file.exists():
             print(f"ipforest: interrupted; the same command goes on from {directory / UNFINISHED}", file=sys.stderr)
     if options.json:
         within = {} if best is None else {"within_budget": best.to_dict()}

@@ -215,12 +215,16 @@ class FirstNeeds(NamedTuple):
     units: Array
 
 
-@njit
 def first_needs(parent: Array, feature: Array, unit_indptr: Array, unit_indices: Array) -> FirstNeeds:
     """Find the units that each node needs first; feature f needs ``unit_indices[unit_indptr[f]:unit_indptr[f + 1]]``.
 
     ``feature`` (n_nodes,) is negative at leaves.
     """
+    return FirstNeeds(*_first_needs(parent, feature, unit_indptr, unit_indices))
+
+
+@njit
+def _first_needs(parent: Array, feature: Array, unit_indptr: Array, unit_indices: Array) -> tuple[Array, Array, Array]:
     most = 0
     for node in range(parent.size):
         if feature[node] >= 0:
@@ -242,7 +246,7 @@ def first_needs(parent: Array, feature: Array, unit_indptr: Array, unit_indices:
                     units[end] = unit_indices[position]
                     end += 1
         indptr[node + 1] = end
-    return FirstNeeds(above, indptr, units)
+    return above, indptr, units
 
 
 @inner_njit

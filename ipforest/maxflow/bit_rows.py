@@ -14,7 +14,7 @@ import numpy as np
 
 from ipforest._arrays import Array
 from ipforest._bits import lowest_bit
-from ipforest._numba import inlined, njit, run_in_slices
+from ipforest._numba import inlined, njit, run_in_slices, shared
 
 if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
@@ -64,7 +64,7 @@ def first_acquisition(block: int, bits: int) -> int:
     return int((np.int64(block) << 6) + lowest_bit(bits))
 
 
-@inlined
+@shared
 def n_blocks(n_acquisitions: int) -> int:
     """Return how many blocks so many acquisitions take."""
     return (n_acquisitions + 63) >> 6

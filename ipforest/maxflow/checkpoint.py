@@ -31,13 +31,13 @@ def pack(cut: ParametricCut) -> Arrays:
     Parameters
     ----------
     cut : ParametricCut
+        All its subproblems are in the network of the whole problem.
 
     Returns
     -------
     dict of str to ndarray
         The arrays of the network, the permutations, and the subproblems as JSON.
     """
-    cut.gather()
     return {
         **dict(_leaves(cut.network, NETWORK)),
         NODES: cut.host.nodes,

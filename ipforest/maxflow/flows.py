@@ -109,7 +109,7 @@ def restore_flow(
     split[reduced.first] = split_flow
     sent = NodeFlow(q, flow.excess, own_flow - split_flow, flow.up)
     _unmerge(instance.parent, instance.gain, reduced.node, reduced.first, sent, gain, up)
-    shares = _share(trees, reduced.acquisition, instance.acquisition_cost, price)
+    shares = Shares(*_share(trees, reduced.acquisition, instance.acquisition_cost, price))
     rows, most = rows_of(instance), min(instance.n_triples, instance.n_acquisitions + reduced.first.size)
 
     def pay(some: slice) -> tuple[Array, Array]:
@@ -139,7 +139,7 @@ def _write_node_flow(problem: Problem, trees: Trees, flow: Flow, nodes: Array) -
 
 
 @njit
-def _share(trees: Trees, group: Array, cost: Array, price: Array) -> Shares:
+def _share(trees: Trees, group: Array, cost: Array, price: Array) -> tuple[Array, Array, Array, Array, Array, Array]:
     vertices, n = trees.vertices, trees.next_entry.size
     begin, paid_from = np.empty(group.size, np.int64), np.zeros(n, np.int64)
     payer, laid_out = np.empty(price.size, np.int32), np.zeros(price.size, np.int64)
@@ -156,7 +156,7 @@ def _share(trees: Trees, group: Array, cost: Array, price: Array) -> Shares:
         if g >= 0:
             paid_from[r] = laid_out[g]
             laid_out[g] += vertices[r].flow
-    return Shares(group, cost, begin, price, payer, paid_from)
+    return group, cost, begin, price, payer, paid_from
 
 
 @njit

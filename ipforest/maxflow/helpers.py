@@ -48,8 +48,8 @@ def helped(network: Network, part: Part, n_entries: int) -> Iterator[Team]:
     """Make a team for the only cut that is under way, and have all its helpers work until it has come to its end."""
     team = team_for(network, part, n_entries)
     with ThreadPoolExecutor(max(size_of(team), 1)) as pool:
-        helping = [pool.submit(help_searching, network, team, number) for number in range(size_of(team))]
         try:
+            helping = [pool.submit(help_searching, network, team, number) for number in range(size_of(team))]
             yield team
         finally:
             dismiss(team)

@@ -160,7 +160,7 @@ class ParametricCut:
     def _solve(self, problem: Subproblem, task: Task) -> tuple[Report, list[Subproblem]]:
         """Run the kernel; return its report, and the trivial cuts and open parts as subproblems."""
         found = np.empty((problem.n_nodes, 6), dtype=np.int64)
-        report = solve(problem.host.network, problem.part, task, found)
+        report = Report(*solve(problem.host.network, problem.part, task, found))
         rows = found[: report.n_trivial].tolist() + found[problem.n_nodes - report.n_open :].tolist()
         first_node, first_acquisition = problem.nodes.start, problem.acquisitions.start
         return report, [

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ipforest._undisturbed import undisturbed
 from ipforest.maxflow.flows import Capacities, reduce_flow, restore_flow
 from ipforest.maxflow.helpers import helped
-from ipforest.maxflow.network import KEPT, Lambda, build_network
+from ipforest.maxflow.network import KEPT, STOP, Lambda, build_network
 from ipforest.maxflow.presolve import TWIN_SHARE_OF_ONE_CUT, presolve
 from ipforest.maxflow.pseudoflow import maximum_flow, plant
 from ipforest.rational import INT64_SAFE, exact_sum
@@ -54,8 +55,16 @@ def minimum_cut(instance: PruningInstance, lam: Lambda, start: DualFlow | None =
         given = reduce_flow(instance, reduced, start)
         plant(network.problem, network.trees, *given, lam, lam.q / start.q)
     whole = network.whole
-    with helped(network, whole, reduced.rows.bits.size) as team:
-        _, n_mergers, _ = maximum_flow(network, whole, team, lam, 1.0)
+
+    def cut() -> int:
+        with helped(network, whole, reduced.rows.bits.size) as team:
+            return maximum_flow(network, whole, team, lam, 1.0)[1]
+
+    try:
+        n_mergers = undisturbed(cut)
+    except KeyboardInterrupt:
+        network.signals[STOP] = 1
+        raise
     n, m = reduced.gain.size, reduced.cost.size
     kept = network.trees.labels[:n] == KEPT
     capacities = Capacities(*(np.full(*number) for number in ((n, lam.p), (n, lam.q), (m, lam.p))))

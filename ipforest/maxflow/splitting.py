@@ -173,7 +173,7 @@ def divide(network: Network, part: Part) -> tuple[int, int]:
 
 
 @njit
-def solve(network: Network, part: Part, task: Task, found: Array) -> Report:
+def solve(network: Network, part: Part, task: Task, found: Array) -> tuple[int, int, int, int, bool]:
     """Cut a subproblem, and what comes out of the cuts, as often as a task says.
 
     Parameters
@@ -188,7 +188,8 @@ def solve(network: Network, part: Part, task: Task, found: Array) -> Report:
 
     Returns
     -------
-    Report
+    tuple
+        The fields of a `Report`.
     """
     problem = network.problem
     nodes, acquisitions = part
@@ -223,7 +224,7 @@ def solve(network: Network, part: Part, task: Task, found: Array) -> Report:
                 _write(found, size - n_open, (a + n_kept, b), (c + n_paid, d), 0, lam.q)
             n_open += 1
             _write(found, size - n_open, (a, a + n_kept), (c, c + n_paid), 0, lam.q)
-    return Report(n_trivial, n_open, n_kept, n_mergers, is_whole)
+    return n_trivial, n_open, n_kept, n_mergers, is_whole
 
 
 @inlined

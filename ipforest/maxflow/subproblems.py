@@ -9,10 +9,11 @@ it is still to be cut.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from math import gcd, inf, log2
 
 import numpy as np
@@ -100,6 +101,10 @@ class Subproblem:
 
     def totals(self) -> tuple[int, int, int]:
         """Sum gain, cost and positive gains."""
+        return self._totals
+
+    @cached_property
+    def _totals(self) -> tuple[int, int, int]:
         (nodes, acquisitions), problem = self.part, self.host.network.problem
         gain = problem.gain[nodes]
         cost = np.sum(problem.split_cost[nodes]) + np.sum(problem.cost[acquisitions])
@@ -293,6 +298,30 @@ def in_outer_host(problem: Subproblem) -> Subproblem:
 
 def _shifted(segment: slice, by: int) -> slice:
     return slice(segment.start + by, segment.stop + by)
+
+
+def division_fault(host: Host, pieces: Sequence[Subproblem]) -> str | None:
+    """Say why subproblems of one host, by ascending segments of nodes, are no division of it; None if they are.
+
+    Each vertex belongs to one of them, and the lambda at which they break even falls from each one to the next.
+    """
+    for kind, segments, size in (
+        ("nodes", [piece.nodes for piece in pieces], host.nodes.size),
+        ("acquisitions", [piece.acquisitions for piece in pieces], host.acquisitions.size),
+    ):
+        edges = [0, *(edge for segment in segments for edge in (segment.start, segment.stop)), size]
+        if edges[::2] != edges[1::2]:
+            return f"subproblems whose {kind} are not each of the {size} once"
+    totals = [piece.totals() for piece in pieces]
+    if any(cost <= 0 or gain <= 0 for gain, cost, _ in totals):
+        return "a subproblem that gains or costs nothing"
+    lambdas = [Fraction(gain, cost) for gain, cost, _ in totals]
+    if any(upper <= lower for upper, lower in pairwise(lambdas)):
+        return "subproblems whose lambdas do not fall"
+    for piece, lam in zip(pieces, lambdas, strict=True):
+        if piece.resolved is not None and piece.resolved != Lambda(lam.numerator, lam.denominator):
+            return f"a breakpoint at {piece.resolved.p} / {piece.resolved.q} that breaks even at {lam}"
+    return None
 
 
 def deepest(problems: Iterable[Subproblem]) -> set[Host]:

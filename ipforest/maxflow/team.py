@@ -8,7 +8,7 @@ import numpy as np
 
 from ipforest._arrays import CACHE_LINE, Array
 from ipforest._atomics import compare_and_swap, fetch_add, load
-from ipforest._numba import inlined, njit, uncounted_njit
+from ipforest._numba import inlined, shared, uncounted_njit
 from ipforest.maxflow.bit_rows import n_blocks
 
 HELPERS, FIRST, NEXT, LIMIT, FINISHED, DISMISSED = (i * (CACHE_LINE // 8) for i in range(6))
@@ -47,7 +47,7 @@ class Team(NamedTuple):
     candidates: Array
 
 
-@njit
+@shared
 def new_team(size: int, n_acquisitions: int, n_helpers: int) -> Team:
     """Allocate for a cut of so many vertices, in a network of so many acquisitions, with room for so many helpers."""
     board = np.zeros(DISMISSED + 1, np.int64)

@@ -32,6 +32,7 @@ from ipforest.solvers.greedy_kernels import (
     invert,
     keep_set,
     promises,
+    room_for_additions,
     total_cost,
 )
 
@@ -218,7 +219,8 @@ def exchange(forest: Structure, kept: BoolArray, limit: int, n_trials: int, cap:
     spare = limit - total_cost(forest, best)
     left = n_trials
     while left > 0:
-        found = find_additions(forest, best)
+        found = room_for_additions(best.kept.size)
+        find_additions(forest, best, found)
         promise = promises(forest, best, found, spare)
         for node in np.argsort(-promise, kind="stable")[:left].tolist():
             if promise[node] <= 0:

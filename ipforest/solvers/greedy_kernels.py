@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ipforest._arrays import Array, BoolArray, FloatArray, IntArray
-from ipforest._numba import inner_njit, njit
+from ipforest._numba import inner_njit, njit, shared
 
 FREE = 1e-12
 """What costs nothing counts as this in ratios: it comes first."""
@@ -167,7 +167,7 @@ def _drop(forest: Structure, state: Purchase, h: int) -> int:
 def add_best(forest: Structure, state: Purchase, banned: BoolArray, spare: int) -> int:
     """Add the set of nodes with the best ratio, again and again, while something fits; return what is left to spend."""
     n = banned.size
-    found = _room_for_additions(n)
+    found = room_for_additions(n)
     while True:
         _add_free(forest, state, banned)
         _measure_chains(forest, state, banned, spare, found)
@@ -207,8 +207,9 @@ def _is_overdrawn(forest: Structure, state: Purchase, root: int) -> bool:
     return False
 
 
-@inner_njit
-def _room_for_additions(n: int) -> Additions:
+@shared
+def room_for_additions(n: int) -> Additions:
+    """Allocate for a pruning of so many internal nodes."""
     whole = np.zeros(n, np.int64)
     real = np.zeros(n)
     return Additions(
@@ -416,13 +417,11 @@ def _measure_subtrees(
 
 
 @njit
-def find_additions(forest: Structure, state: Purchase) -> Additions:
-    """Find the best set below each top, whatever the budget."""
+def find_additions(forest: Structure, state: Purchase, found: Additions) -> None:
+    """Find the best set below each top, whatever the budget; write it to `found`."""
     nothing = np.zeros(state.kept.size, np.bool_)
-    found = _room_for_additions(nothing.size)
     _measure_chains(forest, state, nothing, np.int64(2**62), found)
     _find_best_sets(forest, state, found)
-    return found
 
 
 @njit

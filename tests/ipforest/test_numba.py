@@ -1,4 +1,6 @@
+import errno
 import gc
+import importlib
 import os
 import subprocess
 import sys
@@ -9,11 +11,15 @@ from time import perf_counter
 import numba
 import numpy as np
 import pytest
+from numba.core.caching import IndexDataCacheFile
+from numba.core.dispatcher import Dispatcher
 from numba.core.event import Listener, install_listener
+from numba.core.types import BaseNamedTuple
 
 import ipforest
-from ipforest import _numba
+from ipforest import _kernel_cache, _numba
 from ipforest._numba import clock, run_in_slices
+from ipforest.warm_up import warm_up
 
 PROGRAM = """
 import numpy as np
@@ -110,3 +116,152 @@ def test_an_error_in_a_slice_is_raised(monkeypatch):
 
     with pytest.raises(ZeroDivisionError):
         run_in_slices(fail, 4, _numba.LEAST_WORK)
+
+
+NAMED, CALLED, CALLING = "kernels_named", "kernels_called", "kernels_calling"
+KERNELS = {
+    NAMED: """
+from typing import NamedTuple
+STEP = 10
+class Pair(NamedTuple):
+    first: int
+    second: int
+""",
+    CALLED: """
+from ipforest._numba import inlined, inner_njit, shared
+from kernels_named import STEP
+@shared
+def half(x):
+    return x // 2
+@inlined
+def short(x):
+    return half(x) + STEP
+@inner_njit
+def called(x):
+    return short(x) + 100
+""",
+    CALLING: """
+from ipforest._numba import njit
+from kernels_called import called
+from kernels_named import Pair
+@njit
+def calling(pair):
+    return called(pair.first)
+""",
+}
+"""Modules with kernels that call each other."""
+
+
+@pytest.fixture
+def load_kernels(tmp_path, monkeypatch):
+    """Write the modules to a folder, with a change; return the last one, imported anew as a new process would."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setattr(_kernel_cache, "_warn_once", _kernel_cache._warn_once.__wrapped__)
+
+    def load(module=None, old="", new=""):
+        for name, text in KERNELS.items():
+            assert name != module or old in text
+            (tmp_path / f"{name}.py").write_text(text.replace(old, new) if name == module else text)
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        importlib.invalidate_caches()
+        return importlib.import_module(CALLING)
+
+    yield load
+    for name in KERNELS:
+        sys.modules.pop(name, None)
+
+
+def result_and_hits(kernels):
+    result = kernels.calling(kernels.Pair(2, 4))
+    return result, sum(kernels.calling.stats.cache_hits.values())
+
+
+@pytest.mark.parametrize(
+    ("module", "old", "new", "result"),
+    [
+        (CALLED, "+ 100", "+ 200", 211),
+        (CALLED, "// 2", "* 2", 114),
+        (CALLED, "half(x) + STEP", "half(x) - STEP", 91),
+        (NAMED, "STEP = 10", "STEP = 20", 121),
+        (NAMED, "    first: int\n    second: int", "    second: int\n    first: int", 112),
+    ],
+    ids=["kernel", "shared", "inlined", "constant", "fields"],
+)
+def test_a_change_of_anything_that_a_kernel_is_compiled_from_is_seen(load_kernels, module, old, new, result):
+    assert result_and_hits(load_kernels()) == (111, 0)
+    assert result_and_hits(load_kernels()) == (111, 1)
+    assert result_and_hits(load_kernels(module, old, new)) == (result, 0)
+    assert result_and_hits(load_kernels(module, old, new)) == (result, 1)
+
+
+def test_a_comment_elsewhere_keeps_what_is_compiled(load_kernels):
+    assert result_and_hits(load_kernels()) == (111, 0)
+    assert result_and_hits(load_kernels(NAMED, "STEP = 10", "STEP = 10  # steps")) == (111, 1)
+
+
+def cache_files(tmp_path, ending):
+    files = list((tmp_path / "__pycache__").glob(f"*.{ending}"))
+    assert len(files) == 2
+    return files
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("share", [0, 0.01, 0.5, 0.99])
+def test_truncated_files_of_the_cache_are_passed_over_and_written_anew(load_kernels, tmp_path, caplog, ending, share):
+    load_kernels().calling(load_kernels().Pair(2, 4))
+    for file in cache_files(tmp_path, ending):
+        data = file.read_bytes()
+        file.write_bytes(data[: int(share * len(data))])
+    assert result_and_hits(load_kernels()) == (111, 0)
+    assert "numba's cache cannot be read" in caplog.text
+    caplog.clear()
+    assert result_and_hits(load_kernels()) == (111, 1)
+    assert not caplog.records
+
+
+def test_code_of_another_version_that_an_index_refers_to_is_not_used(load_kernels, tmp_path):
+    """As after a full disk, or a signal, between the two files that numba writes."""
+    load_kernels().calling(load_kernels().Pair(2, 4))
+    old = {file: file.read_bytes() for file in cache_files(tmp_path, "nbc")}
+    assert result_and_hits(load_kernels(CALLED, "+ 100", "+ 200")) == (211, 0)
+    for file, data in old.items():
+        file.write_bytes(data)
+    assert result_and_hits(load_kernels(CALLED, "+ 100", "+ 200")) == (211, 0)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+def test_a_cache_that_cannot_be_written_is_done_without(load_kernels, tmp_path, monkeypatch, caplog, number):
+    def no_space(self, path):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(IndexDataCacheFile, "_open_for_write", no_space)
+    assert result_and_hits(load_kernels()) == (111, 0)
+    assert f"cannot be written (OSError: [Errno {number}]" in caplog.text.replace("PermissionError", "OSError")
+    assert not list((tmp_path / "__pycache__").glob("*.nb?"))
+
+
+def test_a_warning_comes_once(caplog):
+    _kernel_cache._warn_once.cache_clear()
+    for place in ("here", "there"):
+        _kernel_cache._warn(place, "read", EOFError("Ran out of input"))
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
+def test_no_kernel_makes_a_named_tuple_for_python():
+    """numba calls Python code to make one, and crashes when a signal raises an exception there."""
+    warm_up()
+    called_from_python = [
+        kernel
+        for name, module in sorted(sys.modules.items())
+        if name.split(".")[0] in ("ipforest", "proofs")
+        for kernel in vars(module).values()
+        if isinstance(kernel, Dispatcher) and not kernel.targetoptions.get("no_cpython_wrapper")
+    ]
+    returned = {
+        kernel.py_func.__qualname__: overload.signature.return_type
+        for kernel in called_from_python
+        for overload in kernel.overloads.values()
+    }
+    assert "solve" in returned
+    assert not [name for name, kind in returned.items() if isinstance(kind, BaseNamedTuple)]

@@ -13,7 +13,7 @@ from strategies import instances, lambdas
 
 from ipforest import PruningInstance, Status, solve, solve_budget
 from ipforest.experiments.synthetic import synthetic_instance
-from ipforest.maxflow.crew import resolve
+from ipforest.maxflow.crew import Crew
 from ipforest.maxflow.network import STOP
 from ipforest.maxflow.parametric_cut import SMALL, CutStopped, ParametricCut
 from ipforest.maxflow.presolve import presolve
@@ -310,7 +310,7 @@ def test_a_cut_that_is_stopped_goes_on_later(middle_sized, small):
         done, still_open = [], [stopped.problem]
     assert not done
     cut.open, cut.network.signals[STOP] = still_open, 0
-    resolve(cut, None, silent, 0, 1.0)
+    Crew(cut).resolve(None, silent, 1.0)
     assert_same_breakpoints(cut, middle_sized)
 
 

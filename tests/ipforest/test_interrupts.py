@@ -1,0 +1,246 @@
+"""An interrupt at any moment of a search leaves a state that, continued, gives the right path."""
+
+import subprocess
+import sys
+from contextlib import suppress
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+
+from ipforest import Status, _undisturbed
+from ipforest import path as path_module
+from ipforest.experiments.synthetic import synthetic_instance
+from ipforest.maxflow import checkpoint, crew, parametric_cut, subproblems
+from ipforest.path import PathSearch, prune_path
+from proofs.certificates.path_optimality import verify_path
+
+ONE_CUT_A_CALL = -1
+SEARCH_FILES = {
+    module.__file__ for module in (path_module, crew, parametric_cut, subproblems, checkpoint, _undisturbed)
+}
+
+
+class Trace:
+    """Raises KeyboardInterrupt before the instruction of this thread, in the search's files, with a given number.
+
+    Python itself raises it between instructions, in the main thread alone.
+
+    Attributes
+    ----------
+    seen : dict
+        For each instruction of the code, the numbers of its first and its last execution.
+    """
+
+    def __init__(self, place=0):
+        self.place, self.passed, self.seen = place, 0, {}
+
+    def __enter__(self):
+        sys.settrace(self._enter_frame)
+        return self
+
+    def __exit__(self, *error):
+        sys.settrace(None)
+
+    def _enter_frame(self, frame, event, argument):
+        if frame.f_code.co_filename not in SEARCH_FILES:
+            return None
+        frame.f_trace_opcodes = True
+        return self._at_instruction
+
+    def _at_instruction(self, frame, event, argument):
+        if event == "opcode":
+            self.passed += 1
+            first, _ = self.seen.setdefault((frame.f_code, frame.f_lasti), (self.passed, None))
+            self.seen[frame.f_code, frame.f_lasti] = first, self.passed
+            if self.passed == self.place:
+                raise KeyboardInterrupt
+        return self._at_instruction
+
+
+@pytest.fixture(scope="module")
+def instance():
+    return synthetic_instance(2, 20, 6, max_price=9, seed=5)
+
+
+@pytest.fixture(scope="module")
+def whole(instance):
+    return prune_path(instance)
+
+
+def assert_true(path, whole):
+    assert path.status is Status.OPTIMAL
+    assert path.breakpoints == whole.breakpoints
+    assert (path.errors, path.costs) == (whole.errors, whole.costs)
+    assert np.array_equal(path.node_breakpoint, whole.node_breakpoint)
+    assert verify_path(path.instance, path)
+
+
+def run(search, file):
+    search.run()
+
+
+def run_and_save_each_step(search, file):
+    search.run_saved(file, every_s=0)
+
+
+def look_and_save(search, file):
+    search.path()
+    search.save(file)
+
+
+@pytest.mark.parametrize("act", [run, run_and_save_each_step, look_and_save])
+@pytest.mark.parametrize(
+    "step",
+    [
+        pytest.param(151, id="some"),
+        pytest.param(23, id="more", marks=pytest.mark.slow),
+        pytest.param(1, id="all", marks=[pytest.mark.slow, pytest.mark.long]),
+    ],
+)
+def test_an_interrupt_at_any_instruction_loses_nothing(instance, whole, tmp_path, act, step):
+    def new_search():
+        search = PathSearch(instance, small=ONE_CUT_A_CALL)
+        if act is look_and_save:
+            stop_after(search, 3)
+        return search
+
+    with Trace() as trace:
+        act(new_search(), tmp_path / "untouched.npz")
+    assert len(whole.breakpoints) > 3
+    assert len(trace.seen) > 250
+    for place in sorted({place for ends in trace.seen.values() for place in ends})[::step]:
+        search, file = new_search(), tmp_path / "search.npz"
+        file.unlink(missing_ok=True)
+        with Trace(place), suppress(KeyboardInterrupt):
+            act(search, file)
+        if file.exists():
+            assert_goes_on(PathSearch.load(file, instance), whole)
+        search.save(file)
+        assert_goes_on(search, whole)
+        assert_goes_on(PathSearch.load(file, instance), whole)
+
+
+def stop_after(search, n_reports):
+    seen = []
+
+    def interrupt(share, message):
+        seen.append(share)
+        if len(seen) == n_reports:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        search.run(interrupt)
+
+
+def assert_goes_on(search, whole):
+    search.run()
+    assert_true(search.path(), whole)
+
+
+ALARMS = """
+import json, signal, sys, time
+from pathlib import Path
+from random import Random
+from ipforest.cli import main
+from ipforest.experiments.synthetic import synthetic_instance
+from ipforest.path import PathSearch, prune_path
+
+left = 0
+
+def ring(number, frame):
+    global left
+    if left > 0:
+        left -= 1
+        raise KeyboardInterrupt
+
+def interrupted(act, first, n):
+    '''Act with `n` interrupts, the first after so many seconds, the next an impatient 10 ms later.'''
+    global left
+    left = n
+    signal.setitimer(signal.ITIMER_REAL, first, 0.01)
+    try:
+        try:
+            return act()
+        finally:
+            left = 0
+    except KeyboardInterrupt:
+        return None
+
+signal.signal(signal.SIGALRM, ring)
+random = Random(7)
+"""
+
+SEARCHES = """
+instance = synthetic_instance(10, 600, 20, n_training=2000, max_price=9, seed=2)
+prune_path(instance)
+started = time.perf_counter()
+whole = prune_path(instance)
+seconds = time.perf_counter() - started
+n_interrupted = 0
+for trial in range(25):
+    search = PathSearch(instance, small=random.choice([-1, 2000]))
+    for _ in range(random.choice([1, 3])):
+        interrupted(search.run, random.uniform(0, 1.2) * seconds, random.choice([1, 2]))
+        if random.random() < 0.3:
+            interrupted(search.path, random.uniform(0, 0.2) * seconds, 1)
+        n_interrupted += not search._ended
+    search.run()
+    path = search.path()
+    assert path.status == "optimal", path
+    assert path.records() == whole.records()
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(n_interrupted)
+"""
+
+COMMANDS = """
+*command, folder = sys.argv[1:]
+command += ["--json"]
+for place in ("first", "whole"):
+    started = time.perf_counter()
+    assert main([*command, "--out", f"{folder}/{place}"]) == 0
+seconds = time.perf_counter() - started
+n_interrupted = 0
+for trial in range(2):
+    own = [*command, "--out", f"{folder}/{trial}"]
+    code = None
+    while code != 0:
+        code = interrupted(lambda: main(own), random.uniform(0, 1.1) * seconds, random.choice([1, 2]))
+        assert code in (0, 130, None), code
+        n_interrupted += code != 0
+    for name in ("path.csv", "path.json"):
+        stated, true = (Path(folder, place, name).read_text() for place in (str(trial), "whole"))
+        if name == "path.json":
+            stated, true = ({**json.loads(text), "runtime_s": 0} for text in (stated, true))
+        assert stated == true, name
+    assert main(["verify", f"{folder}/{trial}/path.cert"]) == 0
+    assert not Path(folder, str(trial), "path.unfinished.npz").exists()
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(n_interrupted, file=sys.stderr)
+"""
+
+
+def run_with_alarms(program, *arguments):
+    return subprocess.run(
+        [sys.executable, "-c", ALARMS + program, *map(str, arguments)], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.slow
+def test_signals_at_random_moments_lose_nothing():
+    finished = run_with_alarms(SEARCHES)
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert int(finished.stdout) > 5
+
+
+@pytest.mark.slow
+def test_the_command_writes_the_same_files_after_signals_at_random_moments(tmp_path):
+    X, y = make_classification(1000, 12, n_informative=8, random_state=0)
+    joblib.dump(RandomForestClassifier(10, random_state=0).fit(X[::2], y[::2]), tmp_path / "model.joblib")
+    np.save(tmp_path / "examples.npy", X[1::2])
+    files = ("--model", tmp_path / "model.joblib", "--examples", tmp_path / "examples.npy")
+    finished = run_with_alarms(COMMANDS, "path", *files, tmp_path)
+    assert finished.returncode == 0, finished.stderr
+    assert int(finished.stderr.splitlines()[-1]) > 0
