@@ -17,7 +17,7 @@ from ipforest._arrays import Array
 from ipforest.base import BudgetedEstimator, check_share, is_fitted, optional_number, split_rows
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.scikit_learn import averaging_trees
-from ipforest.instance import PruningInstance
+from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.losses import ErrorData, checked_class_costs, loss_for
 from ipforest.policy import TreesInOrder
 from ipforest.rational import nonnegative_fraction
@@ -115,6 +115,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
             self.loss_,
             error_data,
             split_cost=self.split_cost_,
+            resolution=FITS_PATH,
             class_costs=self.class_costs_,
         )
         self._find_prunings()
