@@ -84,7 +84,7 @@ class BudgetBoost(GrownFrontier):
     max_cost : number, optional
         The most that any one example may pay.
     validation_fraction : float or None, default=0.25
-        Share of the examples held out where `fit` gets no validation examples; with None, the training examples.
+        Share of the examples held out where `fit` gets no validation examples; None only with these.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part and breaks ties between features.
 
