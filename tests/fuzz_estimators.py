@@ -156,6 +156,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, metavar="N", help="most cases (default: no limit)")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    warnings.filterwarnings("error", category=RuntimeWarning, module=r"ipforest\b")
     ends: Counter[str] = Counter()
     start, seed = monotonic(), options.seed
     while monotonic() - start < options.seconds and ends.total() != options.cases:

@@ -53,7 +53,7 @@ class NestedCascade(StagedEstimator):
     Attributes
     ----------
     units_ : tuple of Unit
-        In the order in which they are bought.
+        In the order in which they are bought, without those whose features are the same in all training examples.
     stages_ : tuple of Stage
         The first sees nothing; then what is free.
     rule_ : FittedRule

@@ -179,7 +179,7 @@ class BudgetPrune(ForestPruner):
             other = copy(self)
             super(BudgetPrune, other)._train_and_prune(parts._replace(training=training))
             if other.result_.error < self.result_.error:
-                vars(self).update(vars(other))
+                self.__dict__.update(other.__dict__)
 
     def _find_prunings(self) -> None:
         self.path_ = prune_path(self.instance_)
