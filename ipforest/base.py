@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -404,6 +405,21 @@ def classes_of(targets: Array) -> Array:
     return classes
 
 
+def require_held_out(validation_fraction: object, X_val: object) -> None:
+    """Require a share of the examples to hold out where no validation examples are given.
+
+    Raises
+    ------
+    ValueError
+        There would be nothing to choose on but what the models were trained on.
+    """
+    if validation_fraction is None and X_val is None:
+        raise ValueError(
+            "validation_fraction: expected a number between 0 and 1, got None without X_val; models that are chosen "
+            "or stopped by the examples they were trained on lose more on others, and exceed the budget"
+        )
+
+
 def check_share(value: object, name: str) -> None:
     """Require None or a share between 0 and 1.
 
@@ -493,6 +509,22 @@ def check_inner_estimator(outer: BudgetedEstimator, inner: BudgetedEstimator) ->
         raise ValueError(f"class_costs: expected none on the estimator in {kind}, which counts errors, got some")
     if inner.max_cost is not None:
         raise ValueError(f"max_cost: expected it on {kind}, whose sessions keep it, got it on the estimator")
+
+
+def warn_if_nothing_is_bought(budget: object, cost: float, advice: str) -> None:
+    """Warn that a model pays nothing though its budget is positive.
+
+    Parameters
+    ----------
+    budget : number
+    cost : float
+        What an example pays on average.
+    advice : str
+        What may help.
+    """
+    limit = float(nonnegative_fraction(budget, "budget"))
+    if limit > 0 and cost == 0:
+        warnings.warn(f"budget: nothing is bought within {limit:.6g}; {advice}", UserWarning, stacklevel=3)
 
 
 def is_fitted(estimator: Any) -> bool:

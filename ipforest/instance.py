@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from math import lcm
+from math import ceil, lcm
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +32,13 @@ from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.trees import Trees
 from ipforest.losses import ErrorData, NodeErrors, node_errors, stage_errors
 from ipforest.rational import INT64_SAFE, as_fraction, exact_sum, nonnegative_fraction
+from ipforest.resolution import joint_resolution
 from ipforest.results import Pruning
 
 FORMAT_VERSION = 1
+
+FITS_PATH = "path"
+"""The resolution at which the whole path fits 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -266,8 +270,11 @@ class PruningInstance:
             Count errors on these examples in place of the in-bag ones; see `ipforest.losses.node_errors`.
         split_cost : number, optional
             What one test costs (the |S_h| d_h term of BudgetPrune's IP).
-        resolution : number, optional
-            Rounding step of real-valued losses; exactness is claimed for the rounded instance.
+        resolution : number or "path", optional
+            Rounding step of real-valued losses; exactness is claimed for the rounded instance. With "path", where gains
+            times costs of the path would pass 64 bits, losses and prices are rounded as little as is needed: losses to
+            the nearest of at least 2^22 steps in total, prices up to a multiple of a power of ten, which is
+            ``cost_unit * n_examples``.
         class_costs : array, shape (n_classes, n_classes), optional
             What predicting class j costs where i is true; the error is then the average cost of a prediction.
 
@@ -280,8 +287,9 @@ class PruningInstance:
         TypeError, ValueError, OverflowError
             Bad examples, prices for another number of features, an unknown loss, numbers too large.
         """
-        errors = node_errors(forest, loss, error_data, resolution, class_costs)
-        return cls._from_trees(forest, X_cost, costs, errors, split_cost)
+        step = None if resolution == FITS_PATH else resolution
+        errors = node_errors(forest, loss, error_data, step, class_costs)
+        return cls._from_trees(forest, X_cost, costs, errors, split_cost, resolution == FITS_PATH)
 
     @classmethod
     def from_boosted(
@@ -319,19 +327,32 @@ class PruningInstance:
         TypeError, ValueError, OverflowError
             Bad examples, prices for another number of features, an unknown loss, numbers too large.
         """
-        return cls._from_trees(trees, X_cost, costs, stage_errors(trees, loss, error_data, resolution), split_cost)
+        step = None if resolution == FITS_PATH else resolution
+        errors = stage_errors(trees, loss, error_data, step)
+        return cls._from_trees(trees, X_cost, costs, errors, split_cost, resolution == FITS_PATH)
 
     @classmethod
     def _from_trees(
-        cls, trees: Trees, X_cost: npt.ArrayLike, costs: FeatureCosts, errors: NodeErrors, split_cost: object
+        cls,
+        trees: Trees,
+        X_cost: npt.ArrayLike,
+        costs: FeatureCosts,
+        errors: NodeErrors,
+        split_cost: object,
+        fits_path: bool,
     ) -> PruningInstance:
         costs = trees.matched_costs(costs)
         examples = trees.checked_examples(X_cost, "X_cost")
         price_of_split = nonnegative_fraction(split_cost, "split_cost")
-        denominator = lcm(costs.denominator, price_of_split.denominator)
-        unit_costs = np.array([_int64(cost * denominator) for cost in costs.unit_costs], dtype=np.int64)
         leaves = trees.leaves(examples)
         uses = trees.first_uses(leaves, costs)
+        step, prices = Fraction(1, lcm(costs.denominator, price_of_split.denominator)), costs.unit_costs
+        if fits_path:
+            numbers = np.bincount(uses.unit, minlength=costs.n_units).tolist()
+            prices = tuple(price if number else Fraction(0) for price, number in zip(prices, numbers, strict=True))
+            tests = (price_of_split, max(leaves.size, int(uses.n_passing.sum())))
+            errors, step = joint_resolution(errors, trees.parent, [*zip(prices, numbers, strict=True), tests])
+        unit_costs = np.array([_steps(price, step) for price in prices], dtype=np.int64)
         return cls(
             tree_offsets=trees.tree_offsets,
             node_parent=trees.parent,
@@ -341,9 +362,9 @@ class PruningInstance:
             acquisition_unit=uses.unit.astype(np.int32),
             acquisition_example=uses.example.astype(np.int32),
             acquisition_cost=unit_costs[uses.unit],
-            split_cost=_split_costs(uses.n_passing, price_of_split * denominator, leaves.size),
+            split_cost=_split_costs(uses.n_passing, _steps(price_of_split, step), leaves.size),
             error_unit=errors.error_unit,
-            cost_unit=Fraction(1, examples.shape[0] * denominator),
+            cost_unit=step / examples.shape[0],
             n_units=costs.n_units,
             n_examples=examples.shape[0],
             example_leaf=leaves,
@@ -568,18 +589,19 @@ def _depths(parent: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     return depth
 
 
-def _int64(value: Fraction) -> int:
+def _steps(price: Fraction, step: Fraction) -> int:
+    """Count the steps of a price, rounded up: what is within a budget then is so at the price itself."""
+    value = ceil(price / step)
     if value >= INT64_SAFE:
         raise OverflowError(
             f"prices: expected prices that are integers below 2^62 over a common denominator, got {value}; "
             "round the prices to fewer decimals"
         )
-    return int(value)
+    return value
 
 
-def _split_costs(n_passing: IntArray, price: Fraction, n_walks: int) -> IntArray:
+def _split_costs(n_passing: IntArray, integer_price: int, n_walks: int) -> IntArray:
     """Price the tests at each internal node; each of the walks makes at most one there."""
-    integer_price = _int64(price)
     if integer_price * n_walks >= INT64_SAFE:
         raise OverflowError(f"split_cost: expected a total below 2^62 cost units, got {integer_price} per test")
     return n_passing * integer_price

@@ -249,7 +249,7 @@ def _in_bag(forest: Forest, loss: str, class_costs: FloatArray | None) -> FloatA
                 "estimator: expected criterion 'squared_error', which stores the in-bag errors, or error_data = (X, y) "
                 f"beside it, got criterion {forest.criterion!r} alone"
             )
-        return forest.impurity * forest.weight
+        return _nonnegative(forest.impurity * forest.weight)
     counts = _in_bag_counts(forest)
     totals: FloatArray = counts.sum(axis=1)
     if class_costs is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, Self, TypeAlias
 
@@ -101,6 +101,8 @@ class Seller:
         What predicting class j costs where i is true; the class of least expected cost is the label.
     categories : mapping from int to tuple
         Of columns whose values may be told by name: the names of the numbers 0, 1, 2, ...
+    left_out : ndarray of int64
+        Columns for which no unit is bought, as no model can use them.
     """
 
     costs: FeatureCosts
@@ -110,6 +112,7 @@ class Seller:
     allow_missing: bool
     class_costs: FloatArray | None = None
     categories: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
+    left_out: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def number(self, column: int, value: Any) -> float:
         """Read a value: a number, a category or its text, or None or an unknown category for one that cannot be had."""
@@ -169,16 +172,23 @@ class Seller:
             + (f"; do you mean {close[0]!r}?" if close else "")
         )
 
+    def without_constant(self, X: Array) -> Seller:
+        """Leave out the columns that are the same, or missing, in all examples, shape (n_samples, n_features)."""
+        same = np.equal(X, X[:1]) | (np.isnan(X) & np.isnan(X[:1]))
+        return replace(self, left_out=np.flatnonzero(same.all(axis=0)))
+
     def units(self) -> tuple[Unit, ...]:
-        """List the units that bring features, by number; a group whose features all have prices brings none."""
+        """List what the units bring, by number; a group whose features all have prices brings nothing."""
         brings: list[list[int]] = [[] for _ in range(self.costs.n_units)]
-        for feature, unit in enumerate(self.first_unit.tolist()):
-            brings[unit].append(feature)
+        first_unit = self.first_unit.tolist()
+        for feature in np.setdiff1d(np.arange(self.costs.n_features), self.left_out).tolist():
+            brings[first_unit[feature]].append(feature)
         n_own = self.costs.n_units - len(self.costs.group_fees)
-        return tuple(
-            Unit(index, self.feature_names[features[0]] if index < n_own else f"group {index - n_own}", tuple(features))
-            for index, features in enumerate(brings)
-        )
+        names = [*([""] * n_own), *(f"group {group}" for group in range(len(self.costs.group_fees)))]
+        for feature, unit in reversed([*enumerate(first_unit)]):
+            if unit < n_own:
+                names[unit] = self.feature_names[feature]
+        return tuple(Unit(index, names[index], tuple(features)) for index, features in enumerate(brings))
 
     @property
     def first_unit(self) -> npt.NDArray[np.int32]:

@@ -86,7 +86,8 @@ def choose_greedily(objective: Objective, reach: FloatArray, bought: BoolArray) 
     spread = np.diag(gram).copy()
     chosen: list[int] = []
     while open_.any():
-        fall = np.where(open_, 0.5 * moment**2 / np.maximum(np.diag(gram), COLLINEAR * spread), 0.0)
+        fall, variance = np.zeros(moment.size), np.maximum(np.diag(gram), COLLINEAR * spread)
+        np.divide(0.5 * moment**2, variance, out=fall, where=open_)
         price = share * (resources.needs @ np.where(bought, 0.0, resources.prices))
         worth = fall - objective.lam * price - objective.rho
         if (worth[open_] <= 0).all():

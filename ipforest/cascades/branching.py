@@ -184,7 +184,7 @@ class BranchingCascade(StagedEstimator):
 
     def _train(self, X: Array, y: Array, validation: tuple[Array, Array]) -> list[tuple[Stage, ...]]:
         """Train the stages of a nested cascade, and, where what tells most differs, those of one that branches."""
-        seller = self._seller()
+        seller = self._seller().without_constant(X)
         order = order_units("importance", self._base, X, y, validation, seller, self.n_jobs)
         sets = feature_sets([order[:size] for size in stage_sizes(len(order))], seller)
         nested = stages_in_order(self._models(sets, X, y), sets)

@@ -23,6 +23,7 @@ from ipforest.base import (
     classes_of,
     is_fitted,
     optional_number,
+    require_held_out,
     split_rows,
 )
 from ipforest.cascades.stopping import (
@@ -312,6 +313,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         elif fitted:
             self.estimator_, held_out = ensemble, (examples, labels)
         else:
+            require_held_out(self.validation_fraction, X_val)
             training, validation = split_rows(
                 labels, self.validation_fraction, self.random_state, one_of_each_class=True
             )

@@ -53,7 +53,7 @@ class NestedCascade(StagedEstimator):
     Attributes
     ----------
     units_ : tuple of Unit
-        In the order in which they are bought.
+        In the order in which they are bought, without those whose features are the same in all training examples.
     stages_ : tuple of Stage
         The first sees nothing; then what is free.
     rule_ : FittedRule
@@ -121,7 +121,7 @@ class NestedCascade(StagedEstimator):
 
     def _train(self, X: Array, y: Array, validation: tuple[Array, Array]) -> list[tuple[Stage, ...]]:
         """Train a stage per size, in parallel unless each sees the one before."""
-        seller = self._seller()
+        seller = self._seller().without_constant(X)
         self.units_ = order_units(self.order, self._base, X, y, validation, seller, self.n_jobs)
         n_units = len(self.units_)
         sizes = (

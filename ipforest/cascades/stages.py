@@ -25,6 +25,7 @@ from ipforest.base import (
     check_share,
     check_validation_part,
     optional_number,
+    require_held_out,
     split_rows,
 )
 from ipforest.cascades.stopping import (
@@ -365,6 +366,7 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         """
         self._read_parameters()
         check_validation_part(X_val, y_val)
+        require_held_out(self.validation_fraction, X_val)
         classify = is_classifier(self._base)
         examples, targets = validate_data(self, X, y, ensure_all_finite=self._finite(), y_numeric=not classify)
         if classify:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
-from math import inf
+from math import ceil, inf
 from typing import NamedTuple, Protocol, Self
 
 import numpy as np
@@ -20,8 +20,10 @@ from ipforest._numba import inner_njit, njit
 from ipforest.base import check_integer
 from ipforest.costs import FeatureCosts
 from ipforest.instance import PruningInstance
+from ipforest.losses import NodeErrors
 from ipforest.path import PruningPath, prune_path
 from ipforest.rational import nonnegative_fraction
+from ipforest.resolution import joint_resolution
 
 TIE = 1e-9
 """How much less keen a signal larger by 1 is within its bin."""
@@ -647,19 +649,23 @@ class _PolicyTree:
         number = np.full(paths.bought_at.shape, -1, dtype=np.int32)
         number[example, unit] = np.arange(example.size)
         rows = [np.sort([number[pair] for pair in self._needs[node]]) for node in sorted(self._needs)]
-        prices = np.array([int(price * costs.denominator) for price in costs.unit_costs], dtype=np.int64)
+        parent, share = np.array(self.parent, dtype=np.int32), Fraction(1, paths.n_samples)
+        losses = NodeErrors(np.array(self.errors, dtype=np.int64), share, Fraction(1))
+        numbers = np.bincount(unit, minlength=costs.n_units).tolist()
+        losses, step = joint_resolution(losses, parent, zip(costs.unit_costs, numbers, strict=True))
+        prices = np.array([ceil(costs.unit_costs[bought] / step) for bought in unit], dtype=np.int64)
         return PruningInstance(
             tree_offsets=np.array([0, len(self.parent)]),
-            node_parent=np.array(self.parent, dtype=np.int32),
-            errors=np.array(self.errors, dtype=np.int64),
+            node_parent=parent,
+            errors=losses.errors,
             indptr=np.concatenate([[0], np.cumsum([row.size for row in rows], dtype=np.int64)]).astype(np.int64),
             indices=np.concatenate([np.empty(0, dtype=np.int32), *rows]).astype(np.int32),
             acquisition_unit=unit.astype(np.int32),
             acquisition_example=example.astype(np.int32),
-            acquisition_cost=prices[unit],
+            acquisition_cost=prices,
             split_cost=np.zeros(len(self._needs), dtype=np.int64),
-            error_unit=Fraction(1, paths.n_samples),
-            cost_unit=Fraction(1, paths.n_samples * costs.denominator),
+            error_unit=losses.error_unit,
+            cost_unit=share * step,
             n_units=costs.n_units,
             n_examples=paths.n_samples,
         )

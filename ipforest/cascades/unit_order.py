@@ -15,7 +15,7 @@ from sklearn.inspection import permutation_importance
 
 from ipforest._arrays import Array, FloatArray
 from ipforest.ensemble.forest import Forest
-from ipforest.instance import PruningInstance
+from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.losses import loss_for
 from ipforest.path import prune_path
 from ipforest.session import Seller, Unit
@@ -79,10 +79,9 @@ def _given(features: Sequence[Any], seller: Seller) -> tuple[Unit, ...]:
     columns = [seller.column(feature) for feature in features]
     by_index = {unit.index: unit for unit in seller.paid_units()}
     indices = list(dict.fromkeys(int(seller.first_unit[column]) for column in columns))
-    free = [index for index in indices if index not in by_index]
-    if free or len(set(columns)) < len(columns):
+    if seller.free_features[columns].any() or len(set(columns)) < len(columns):
         raise ValueError(f"order: expected features that cost something, each once, got {list(features)!r}")
-    return tuple(by_index[index] for index in indices)
+    return tuple(by_index[index] for index in indices if index in by_index)
 
 
 def features_of_units(seller: Seller) -> FloatArray:
@@ -187,7 +186,8 @@ def _persistence(estimator: Any, X: Array, y: Array, validation: tuple[Array, Ar
     classify = is_classifier(estimator)
     kind = RandomForestClassifier if classify else RandomForestRegressor
     forest = Forest.from_sklearn(kind(50, min_samples_leaf=5, random_state=0).fit(X, y))
-    instance = PruningInstance.from_forest(forest, validation[0], seller.costs, loss_for(None, classify))
+    loss = loss_for(None, classify)
+    instance = PruningInstance.from_forest(forest, validation[0], seller.costs, loss, resolution=FITS_PATH)
     lambdas = prune_path(instance).node_lambda.astype(np.float64)[instance.triple_node]
     finite = np.where(np.isfinite(lambdas), lambdas, lambdas[np.isfinite(lambdas)].max(initial=0))
     endurance = np.zeros(instance.n_acquisitions)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from dataclasses import asdict
 from fractions import Fraction
 from textwrap import shorten
@@ -97,8 +98,12 @@ def run(options: Arguments) -> int:
     make_kernels_ready(options)
     with progress_bar("ipforest fit", visible=not options.json) as progress:
         progress(0.1, f"training {options.estimator}")
-        model = _fitted(options, X_train, y_train, costs, budget)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            model = _fitted(options, X_train, y_train, costs, budget)
         progress(1.0, "")
+    for warning in caught:
+        print(f"ipforest: note: {warning.message}", file=sys.stderr)
     report = _report(model, X_test, y_test, list(X.columns))
     save_model(model, directory / MODEL_FILE)
     write_text(directory / REPORT_FILE, json.dumps(report, indent=1))
@@ -217,13 +222,28 @@ def _fitted(options: Arguments, X: pd.DataFrame, y: pd.Series, costs: FeatureCos
     model = _untrained(options, costs, budget)
     words = text_columns(X)
     if not words:
-        return model.fit(X, y)
+        return _least_error(model, X, y, costs, budget)
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, feature_name_combiner=name_of_word)
     preprocessing = make_column_transformer((encoder, words), remainder="passthrough", verbose_feature_names_out=False)
     preprocessing.set_output(transform="pandas")
     columns = preprocessing.fit_transform(X)
-    model.set_params(feature_costs=costs.for_columns(source_columns(preprocessing, X.shape[1]), list(columns)))
-    return Pipeline([("preprocessing", preprocessing), ("model", model.fit(columns, y))])
+    prices = costs.for_columns(source_columns(preprocessing, X.shape[1]), list(columns))
+    model.set_params(feature_costs=prices)
+    return Pipeline([("preprocessing", preprocessing), ("model", _least_error(model, columns, y, prices, budget))])
+
+
+def _least_error(model: Any, X: pd.DataFrame, y: pd.Series, costs: FeatureCosts, budget: Fraction | None) -> Any:
+    """Train the estimator; a forest also without the columns that cost more than the budget, to take the better one."""
+    from sklearn.base import clone
+
+    from ipforest.learners.budget_prune import BudgetPrune, columns_beyond
+
+    hidden = columns_beyond(costs, budget or Fraction(0))
+    if not isinstance(model, BudgetPrune) or not budget or not 0 < hidden.size < X.shape[1]:
+        return model.fit(X, y)
+    shown = X.copy()
+    shown.iloc[:, hidden] = 0
+    return min([clone(model).fit(table, y) for table in (X, shown)], key=lambda trained: trained.result_.error)
 
 
 def name_of_word(column: str, word: str) -> str:

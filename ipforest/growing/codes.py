@@ -132,7 +132,10 @@ def _code(
 
 
 def _equal_parts(counts: npt.NDArray[np.int64], n_parts: int) -> npt.NDArray[np.int64]:
-    """Cut a sequence of distinct values into parts of about equally many examples; return where the parts start."""
+    """Cut a sequence of distinct values into parts of about equally many examples; return where the parts start.
+
+    Without its last value a part has fewer than 1 / n_parts of the examples.
+    """
     before = np.cumsum(counts) - counts
     targets = counts.sum() * np.arange(n_parts) / n_parts
-    return np.unique(np.searchsorted(before, targets))
+    return np.unique(np.minimum(np.searchsorted(before, targets), counts.size - 1))

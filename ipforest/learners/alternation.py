@@ -11,7 +11,7 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.refitting import mean_loss, refit_jointly
 from ipforest.growing.boosting import Boosting
 from ipforest.growing.grower import Grower
-from ipforest.instance import PruningInstance
+from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.path import prune_path
 from ipforest.rational import nonnegative_fraction
 
@@ -98,7 +98,8 @@ def _prune_and_refit(
     data: Boosting, trees: BoostedTrees, lam: Fraction, best: float, l2: float
 ) -> tuple[BoostedTrees, float]:
     """Prune and refit, at lambda or the largest of its fourths, sixteenths, ... that does not raise the objective."""
-    instance = PruningInstance.from_boosted(trees, data.examples, data.costs, (data.examples, data.y, data.weight))
+    errors = (data.examples, data.y, data.weight)
+    instance = PruningInstance.from_boosted(trees, data.examples, data.costs, errors, resolution=FITS_PATH)
     path = prune_path(instance)
     tried = lam
     while True:

@@ -14,7 +14,7 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.refitting import mean_loss, refit_by_newton
 from ipforest.growing import CodedExamples, Gradient, Grower
 from ipforest.growing.boosting import Boosting
-from ipforest.instance import PruningInstance
+from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners.alternation import alternate
 from ipforest.learners.forest_pruner import Labelled
 from ipforest.learners.joint_frontier import (
@@ -84,7 +84,7 @@ class BudgetBoost(GrownFrontier):
     max_cost : number, optional
         The most that any one example may pay.
     validation_fraction : float or None, default=0.25
-        Share of the examples held out where `fit` gets no validation examples; with None, the training examples.
+        Share of the examples held out where `fit` gets no validation examples; None only with these.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part and breaks ties between features.
 
@@ -209,7 +209,8 @@ class BudgetBoost(GrownFrontier):
     def _pruned(self, data: Boosting, grown: BoostedTrees, grower: Grower, paying: Labelled) -> Iterator[BoostedTrees]:
         """Prune at several lambdas, and refit."""
         errors = (data.examples, data.y, data.weight)
-        path = prune_path(PruningInstance.from_boosted(grown, paying.X, self.costs_, errors))
+        instance = PruningInstance.from_boosted(grown, paying.X, self.costs_, errors, resolution=FITS_PATH)
+        path = prune_path(instance)
         for lam, pruning in spread_prunings(path, self.n_prunings):
             if self.refit == "alternate":
                 yield alternate(data, grown, lam, grower, l2=self.l2).trees

@@ -30,7 +30,7 @@ from ipforest.growing import (
     bootstrap_counts,
     forest_of,
 )
-from ipforest.instance import PruningInstance
+from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners.averaged_trees import LEAF_SIZES, AveragedTrees, last_before_rise
 from ipforest.learners.context_cascades import ContextCascades, PartsByContext
 from ipforest.learners.forest_pruner import Labelled
@@ -46,6 +46,7 @@ from ipforest.learners.scores import brier_score
 from ipforest.path import prune_path
 from ipforest.policy import TreesInOrder
 from ipforest.results import Pruning
+from ipforest.session import Seller
 
 DEAREST, CHEAPEST = 0.1, 0.01
 """Growing prices a typical unit at these shares of the impurity of all examples, and some between; and at nothing."""
@@ -187,20 +188,21 @@ class BudgetForest(GrownFrontier):
     def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
         members = [*super()._train(training, validation, random)]
         yield from members
-        staged = self.nested and self._stops and bool(self._seller().paid_units())
+        seller = self._seller().without_constant(training.X)
+        staged = self.nested and self._stops and bool(seller.paid_units())
         if staged:
             forests = [member.policy.trees for member in members if isinstance(member.policy, TreesInOrder)]
-            yield from self._nested_forests([*forests], training, validation, random)
+            yield from self._nested_forests([*forests], training, validation, random, seller)
         if self.n_lookahead:
             yield from (self._member(trees, validation) for trees in self._looking_ahead(training, random))
             if staged:
-                yield from self._context_cascades(training, validation, random)
+                yield from self._context_cascades(training, validation, random, seller)
 
     def _nested_forests(
-        self, forests: Sequence[Any], training: Labelled, validation: Labelled, random: Any
+        self, forests: Sequence[Any], training: Labelled, validation: Labelled, random: Any, seller: Seller
     ) -> Iterator[Member]:
         """Train forests on the first units of two orders: what examples buy, and what lowers the impurity."""
-        sample, seller = sample_of(training, MOST_COST_ROWS, random).X, self._seller()
+        sample = sample_of(training, MOST_COST_ROWS, random).X
         bought = np.mean([(forest.feature_usage(sample) > 0).mean(axis=0) for forest in forests], axis=0)
         n_units = len(seller.paid_units())
         cascades = []
@@ -216,12 +218,14 @@ class BudgetForest(GrownFrontier):
             stages = stages_in_order([models[features.tobytes()] for features in sets], sets)
             yield self._cascade(stages, validation)
 
-    def _context_cascades(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
+    def _context_cascades(
+        self, training: Labelled, validation: Labelled, random: Any, seller: Seller
+    ) -> Iterator[Member]:
         """Train cascades that ask for contexts first, where contexts are found."""
         forest = RandomForestClassifier(self.n_estimators, random_state=0)
         whole = PartsByContext(training, self._lookahead_grower, forest, self._leaf_sizes).part()
         if whole.sides:
-            plans = ContextCascades(whole, self._seller())
+            plans = ContextCascades(whole, seller)
             for stages in plans.stages(self._models(plans.wanted, training, random)):
                 yield self._cascade(stages, validation)
 
@@ -325,7 +329,8 @@ class BudgetForest(GrownFrontier):
     def _pruned(self, forest: Forest, out_of_bag: FloatArray, training: Labelled, paying: Labelled) -> list[Forest]:
         """Prune a forest along its path, by the errors of each tree on the examples that it was not grown on."""
         errors = (training.X, training.y, out_of_bag) if out_of_bag.any() else None
-        path = prune_path(PruningInstance.from_forest(forest, paying.X, self.costs_, self.loss, errors))
+        instance = PruningInstance.from_forest(forest, paying.X, self.costs_, self.loss, errors, resolution=FITS_PATH)
+        path = prune_path(instance)
         chosen = spread_prunings(path, self.n_prunings)
         return [forest.prune(pruning).without_bare_roots() for _, pruning in chosen]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from fractions import Fraction
 from typing import Any, Self
 
@@ -9,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from ipforest._arrays import Array, IntArray
 from ipforest.base import optional_number
-from ipforest.learners.forest_pruner import ForestPruner
+from ipforest.costs import FeatureCosts
+from ipforest.learners.forest_pruner import ForestPruner, Parts
 from ipforest.path import PruningPath, prune_path
-from ipforest.rational import time_limit_seconds
+from ipforest.rational import nonnegative_fraction, time_limit_seconds
 from ipforest.results import BudgetResult, Pruning, PruningResult
 from ipforest.solvers import solve_budget
 
@@ -40,7 +43,9 @@ class BudgetPrune(ForestPruner):
     group_fees : sequence of numbers, shape (n_groups,), optional
         Paid once an example with the first feature of the group.
     budget : number, optional
-        What an example may cost on average: the pruning of least error within it, as far as ``search`` goes.
+        What an example may cost on average: the pruning of least error within it, as far as ``search`` goes. If it
+        buys nothing, as all roots test what costs more, another ensemble is trained that never tests columns that cost
+        more than the budget, and is taken if it has the lower error; if still nothing is bought, there is a warning.
     lam : number, optional
         In place of a budget, the price of a unit of cost in errors. Without both, the cheapest pruning among those of
         least error is taken.
@@ -84,7 +89,8 @@ class BudgetPrune(ForestPruner):
     class_costs_ : ndarray of float64, shape (n_classes, n_classes), or None
     split_cost_ : Fraction
     instance_ : PruningInstance
-        What was optimised.
+        What was optimised. Where gain times cost would pass 64 bits, losses and prices are rounded in it, prices
+        upwards to multiples of ``cost_unit * n_examples``; see `PruningInstance.from_forest`.
     path_ : PruningPath
         Every optimal pruning; see `ipforest.prune_path`.
     result_ : BudgetResult or PruningResult
@@ -161,6 +167,20 @@ class BudgetPrune(ForestPruner):
         time_limit_seconds(self.time_limit)
         super()._read_parameters()
 
+    def _train_and_prune(self, parts: Parts) -> None:
+        """Train and prune; where nothing is bought, also an ensemble that never sees what exceeds the budget."""
+        super()._train_and_prune(parts)
+        if self.budget is None or self.result_.cost > 0:
+            return
+        budget = nonnegative_fraction(self.budget, "budget")
+        hidden = columns_beyond(self.costs_, budget)
+        if budget > 0 and 0 < hidden.size < self.n_features_in_:
+            training = parts.training._replace(X=with_hidden(parts.training.X, hidden))
+            other = copy(self)
+            super(BudgetPrune, other)._train_and_prune(parts._replace(training=training))
+            if other.result_.error < self.result_.error:
+                self.__dict__.update(other.__dict__)
+
     def _find_prunings(self) -> None:
         self.path_ = prune_path(self.instance_)
 
@@ -194,7 +214,9 @@ class BudgetPrune(ForestPruner):
         BudgetPrune
             Fitted; shares the forest and the path with this one, which stays as it is.
         """
-        return self._another(budget=budget, lam=None)
+        other = self._another(budget=budget, lam=None)
+        other._warn_if_nothing_is_bought()
+        return other
 
     def at_lambda(self, lam: object) -> Self:
         """Return the same model at another lambda, without training or solving again; see `at_budget`."""
@@ -220,6 +242,19 @@ class BudgetPrune(ForestPruner):
         true, predicted = (np.searchsorted(self.classes_, given) for given in (labels, self.predict(X)))
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         return float(np.average(self.class_costs_[true, predicted], weights=weights))
+
+
+def columns_beyond(costs: FeatureCosts, budget: Fraction) -> IntArray:
+    """List the columns for which one example pays more than a budget, its group's fee included."""
+    prices = [sum(costs.unit_costs[unit] for unit in costs.units_of(column)) for column in range(costs.n_features)]
+    return np.flatnonzero([price > budget for price in prices])
+
+
+def with_hidden(X: Array, columns: IntArray) -> Array:
+    """Copy examples with some columns all 0, so that no tree that is trained on them tests these."""
+    shown = X.copy()
+    shown[:, columns] = 0
+    return shown
 
 
 def within_budget(

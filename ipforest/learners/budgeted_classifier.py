@@ -44,7 +44,7 @@ class BudgetedClassifier(JointFrontier):
     max_cost : number, optional
         The most that any one example may pay.
     validation_fraction : float or None, default=0.25
-        Share of the examples held out where `fit` gets no validation examples; with None, the training examples.
+        Share of the examples held out where `fit` gets no validation examples; None only with these.
     n_jobs : int, optional
         Nested forests and stages that are trained at once, by joblib, in each estimator; without it each has its own
         ``n_jobs``. The model does not depend on it.

@@ -14,13 +14,20 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ipforest._arrays import Array
-from ipforest.base import BudgetedEstimator, check_share, is_fitted, optional_number, split_rows
+from ipforest.base import (
+    BudgetedEstimator,
+    check_share,
+    is_fitted,
+    optional_number,
+    split_rows,
+    warn_if_nothing_is_bought,
+)
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.scikit_learn import averaging_trees
-from ipforest.instance import PruningInstance
+from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.losses import ErrorData, checked_class_costs, loss_for
 from ipforest.policy import TreesInOrder
-from ipforest.rational import nonnegative_fraction
+from ipforest.rational import as_fraction, nonnegative_fraction
 from ipforest.results import Pruning
 
 ERRORS = ("in-bag", "out-of-bag", "held-out")
@@ -105,9 +112,24 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         self._read_parameters()
         ensemble = averaging_trees(self.estimator)
         if is_fitted(ensemble):
-            paying, error_data = self._use_fitted(ensemble, X, y, X_cost, sample_weight)
+            self._prune(*self._use_fitted(ensemble, X, y, X_cost, sample_weight))
         else:
-            paying, error_data = self._train(X, y, X_cost, sample_weight)
+            self._train_and_prune(self._parts(X, y, X_cost, sample_weight))
+        self._warn_if_nothing_is_bought()
+        return self
+
+    def _warn_if_nothing_is_bought(self) -> None:
+        whole = self.instance_.evaluate(self.instance_.unpruned)[1]
+        if self.budget is None or whole == 0:
+            return
+        least = min(self.costs_.positive_costs, default=0)
+        advice = f"the cheapest feature that is not free costs {least:.6g}"
+        if least <= float(as_fraction(self.budget, "budget")):
+            advice = "train the ensemble on the columns that cost less, or with a smaller max_features"
+        warn_if_nothing_is_bought(self.budget, float(self.instance_.evaluate(self.pruning_)[1]), advice)
+
+    def _prune(self, paying: Array, error_data: ErrorData | None) -> None:
+        """Find the prunings of the forest and take one."""
         self.instance_ = PruningInstance.from_forest(
             self.forest_,
             paying,
@@ -115,11 +137,11 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
             self.loss_,
             error_data,
             split_cost=self.split_cost_,
+            resolution=FITS_PATH,
             class_costs=self.class_costs_,
         )
         self._find_prunings()
         self._choose()
-        return self
 
     def _read_parameters(self) -> None:
         optional_number(self.budget, "budget")
@@ -170,14 +192,14 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         paying = examples if X_cost is None else self._checked(X_cost)
         return paying, data if self.errors == "held-out" else None
 
-    def _train(
+    def _parts(
         self,
         X: npt.ArrayLike,
         y: npt.ArrayLike | None,
         X_cost: npt.ArrayLike | None,
         sample_weight: npt.ArrayLike | None,
-    ) -> tuple[Array, ErrorData | None]:
-        """Fit a clone of the ensemble on all examples but those held out; return examples for costs and errors."""
+    ) -> Parts:
+        """Check the examples; take those to train on, and those that pay."""
         classify = is_classifier(self)
         examples, targets = validate_data(self, X, y, ensure_all_finite=self._finite(), y_numeric=not classify)
         if classify:
@@ -194,16 +216,21 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         paying = None if X_cost is None else self._checked_cost_examples(X_cost, examples)
         parts = split_rows(targets, held_out, self.random_state, one_of_each_class=classify)
         training, validation = (data.rows(part) for part in parts)
-        weights = {} if sample_weight is None else {"sample_weight": training.weight}
+        self._refit_data = data if self.refit else None
+        return Parts(training, validation, validation.X if paying is None else paying, sample_weight is not None)
+
+    def _train_and_prune(self, parts: Parts) -> None:
+        """Fit a clone of the ensemble, and prune it."""
+        training = parts.training
+        weights = {"sample_weight": training.weight} if parts.is_weighted else {}
         self.estimator_ = clone(self.estimator).fit(training.X, training.y, **weights)
         self.forest_ = Forest.from_sklearn(self.estimator_)
-        self._refit_data = data if self.refit else None
-        error_data = {"in-bag": None, "held-out": validation}.get(self.errors, training)
+        error_data = {"in-bag": None, "held-out": parts.validation}.get(self.errors, training)
         if self.errors == "out-of-bag":
             error_data = training._replace(
                 weight=training.weight[:, None] * out_of_bag(self.estimator_, training.y.size)
             )
-        return (validation.X if paying is None else paying), error_data
+        self._prune(parts.paying, error_data)
 
     def _choose(self) -> None:
         self.pruning_ = self._choose_pruning()
@@ -245,6 +272,15 @@ class Labelled(NamedTuple):
     def rows(self, chosen: Array) -> Labelled:
         """Take some of the examples."""
         return Labelled(self.X[chosen], self.y[chosen], self.weight[chosen])
+
+
+class Parts(NamedTuple):
+    """What a forest is trained on, what is held out, the examples whose costs count, and whether weights were given."""
+
+    training: Labelled
+    validation: Labelled
+    paying: Array
+    is_weighted: bool
 
 
 def out_of_bag(ensemble: Any, n_samples: int) -> npt.NDArray[np.bool_]:

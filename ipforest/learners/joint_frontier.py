@@ -24,7 +24,9 @@ from ipforest.base import (
     check_validation_part,
     classes_of,
     optional_number,
+    require_held_out,
     split_rows,
+    warn_if_nothing_is_bought,
 )
 from ipforest.cascades.early_exit import EarlyExitPolicy, record_paths
 from ipforest.cascades.stages import Loss, StagesInOrder
@@ -202,6 +204,7 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
     ) -> Self:
         self._read_parameters()
         check_validation_part(X_val, y_val)
+        require_held_out(self.validation_fraction, X_val)
         self.categories_ = Categories.of(X, self.categorical_features)
         numbers = self.categories_.numbers(X)
         examples, targets = validate_data(self, numbers, y, dtype=np.float32, ensure_all_finite="allow-nan")
@@ -273,6 +276,10 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
 
     def _choose(self) -> None:
         self.choice_ = self.frontier_.within(self.budget)
+        if self.budget is not None and self.choice_ + 1 < self.frontier_.cost.size:
+            following = self.frontier_.cost[self.choice_ + 1]
+            advice = f"the cheapest model that is better costs {following:.6g}"
+            warn_if_nothing_is_bought(self.budget, float(self.frontier_.cost[self.choice_]), advice)
         self.trees_ = self.members_[self.frontier_.member[self.choice_]].policy
 
     def _policy(self) -> Policy:

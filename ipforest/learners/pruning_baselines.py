@@ -20,8 +20,10 @@ from ipforest._numba import njit
 from ipforest.base import optional_number
 from ipforest.instance import PruningInstance
 from ipforest.learners.forest_pruner import ForestPruner
+from ipforest.losses import NodeErrors
 from ipforest.path import prune_path
 from ipforest.rational import nonnegative_fraction
+from ipforest.resolution import joint_resolution
 from ipforest.results import Pruning
 
 __all__ = ["CostComplexity", "EarlyStopping", "GreedyPrune", "IndividualPruning", "PruningSequence"]
@@ -240,15 +242,24 @@ def _rate(point: tuple[Fraction, Fraction], error: Fraction, cost: Fraction) -> 
 
 
 def without_sharing(instance: PruningInstance) -> PruningInstance:
-    """Give every tree units of its own."""
+    """Give every tree units of its own; where their path would pass 64 bits, in coarser units of error and cost."""
     pairs = instance.indices
+    prices = instance.acquisition_cost[pairs]
+    values, numbers = np.unique(np.concatenate([prices, instance.split_cost]), return_counts=True)
+    amounts = zip(map(Fraction, values.tolist()), numbers.tolist(), strict=True)
+    losses = NodeErrors(instance.errors, instance.error_unit, Fraction(1))
+    losses, step = joint_resolution(losses, instance.node_parent, amounts)
     return replace(
         instance,
+        errors=losses.errors,
+        error_unit=losses.error_unit,
+        cost_unit=instance.cost_unit * step,
         n_units=instance.n_units * instance.n_trees,
         indices=np.arange(pairs.size, dtype=np.int32),
         acquisition_unit=instance.acquisition_unit[pairs] + instance.n_units * instance.triple_tree,
         acquisition_example=instance.acquisition_example[pairs],
-        acquisition_cost=instance.acquisition_cost[pairs],
+        acquisition_cost=-(-prices // int(step)),
+        split_cost=-(-instance.split_cost // int(step)),
     )
 
 

@@ -131,7 +131,8 @@ class Subproblem:
         if 2 * max(lam.p * cost, lam.q * positive) >= INT64_SAFE:
             raise OverflowError(
                 f"instance: expected gain x cost of every piece of the path below 2^62 in integer units, got "
-                f"{gain} x {cost}; use prices or a resolution of fewer digits"
+                f"{gain} x {cost}; use prices or a resolution of fewer digits, "
+                "or build the instance with resolution='path'"
             )
         return lam
 

@@ -66,7 +66,7 @@ def solve(instance: PruningInstance, lam: object, method: str = "min-cut", **opt
     return result
 
 
-def solve_budget(instance: PruningInstance, budget: object, method: str = "path", **options: Any) -> BudgetResult:
+def solve_budget(instance: PruningInstance, budget: object, method: str = "greedy", **options: Any) -> BudgetResult:
     """Find the pruning of least error whose average cost stays within a budget.
 
     Parameters
@@ -75,9 +75,9 @@ def solve_budget(instance: PruningInstance, budget: object, method: str = "path"
     budget : int, float, str, Decimal or Fraction
         What an example may cost on average, >= 0.
     method : str
-        A name in `BUDGET_SOLVERS`: ``path`` (best breakpoint of the path and its gap), ``greedy`` (the breakpoint
-        filled up), ``lp1`` (the relaxation, a mixture of two prunings between breakpoints) or ``mip`` (branch and
-        bound to optimality).
+        A name in `BUDGET_SOLVERS`: ``greedy`` (the best breakpoint of the path, filled up to the budget), ``path`` (the
+        breakpoint itself, never better), ``lp1`` (the relaxation, a mixture of two prunings between breakpoints) or
+        ``mip`` (branch and bound to optimality).
     **options
         Of the method; see its function.
 

@@ -564,6 +564,28 @@ def test_a_model_folder_that_is_not_there_is_said_to_be_missing(tmp_path, capsys
         )
 
 
+@pytest.mark.parametrize("words", [False, True])
+def test_regression_within_a_budget_that_the_best_column_exceeds(words, tmp_path, capsys) -> None:
+    rng = np.random.default_rng(0)
+    table = DataFrame({"scan": rng.random(200), "cheap": rng.random(200)})
+    if words:
+        table["kind"] = rng.choice(["a", "b"], 200)
+    table["dose"] = 10 * table["scan"] + 3 * table["cheap"]
+    table["cheap"] += 0.7 * table["scan"]
+    table.to_csv(tmp_path / "table.csv", index=False)
+    (tmp_path / "prices.csv").write_text("feature,cost\nscan,100\ncheap,1\n" + ("kind,1\n" if words else ""))
+    arguments = ["fit", "--csv", str(tmp_path / "table.csv"), "--target", "dose", "--regression", "--json"]
+    arguments += ["--prices", str(tmp_path / "prices.csv"), "--out", str(tmp_path / "out"), "--trees", "20"]
+    assert main([*arguments, "--budget", "5"]) == 0
+    out, err = capsys.readouterr()
+    report = json.loads(out)
+    assert err == ""
+    assert report["error"] < 0.6
+    assert 0 < report["cost"] <= 2
+    assert main([*arguments, "--budget", "0.5"]) == 0
+    assert "note: budget: nothing is bought within 0.5" in capsys.readouterr().err
+
+
 def test_one_row_held_out_measures_no_regression(tmp_path, capsys) -> None:
     (tmp_path / "table.csv").write_text("age,dose\n" + "".join(f"{i},{i % 3}\n" for i in range(12)))
     arguments = ["fit", "--csv", str(tmp_path / "table.csv"), "--target", "dose", "--budget", "1", "--regression"]

@@ -82,7 +82,7 @@ def test_budgets_get_the_best_point_a_valid_bound_and_a_mixture_on_the_hull(inst
     path = prune_path(instance)
     points = [instance.evaluate(pruning) for pruning in prunings(instance)]
     for budget in {*path.costs, *((a + b) / 2 for a, b in pairwise(path.costs))}:
-        result = solve_budget(instance, budget)
+        result = solve_budget(instance, budget, "path")
         best = min(error for error, cost in points if cost <= budget)
         assert result.bound <= best <= result.error
         assert sum(weight for weight, _ in result.mixture) == 1

@@ -12,7 +12,7 @@ from fitted_forests import LABELS, N_FEATURES, examples
 from scipy.sparse import csr_array
 from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.datasets import load_digits, load_wine
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
 from sklearn.ensemble import (
     BaggingClassifier,
     ExtraTreesRegressor,
@@ -678,3 +678,43 @@ def test_a_cap_is_held_by_the_pruning_itself(search: str) -> None:
     free = BudgetPrune(forest).fit(X[::2], y[::2], X_cost=X[1::2])
     assert free.cost(X[1::2]).max() > 4
     assert free.result_.error < model.result_.error
+
+
+DIABETES = load_diabetes(return_X_y=True)
+TWO_EXPENSIVE = [100 if column in (2, 8) else 1 for column in range(10)]
+
+
+def test_a_forest_whose_roots_all_cost_too_much_is_replaced_by_one_that_fits_the_budget() -> None:
+    data, target = DIABETES
+    forest = RandomForestRegressor(30, random_state=0)
+    model = BudgetPrune(forest, feature_costs=TWO_EXPENSIVE, budget=8, validation_fraction=None, random_state=0)
+    model.fit(data[:300], target[:300])
+    cheap = np.flatnonzero(np.array(TWO_EXPENSIVE) == 1)
+    plain = clone(forest).fit(data[:300, cheap], target[:300]).score(data[300:, cheap], target[300:])
+    assert plain > 0.3
+    assert model.score(data[300:], target[300:]) > plain - 0.03
+    assert 0 < model.cost(data[300:]).mean() <= 8
+    assert not model.acquired(data)[:, [2, 8]].any()
+
+
+def test_classes_are_told_apart_by_what_the_budget_can_pay() -> None:
+    data, labels = load_breast_cancer(return_X_y=True)
+    tree = DecisionTreeClassifier(random_state=0)
+    prices = np.where(np.arange(30) == clone(tree).fit(data, labels).tree_.feature[0], 50, 1)
+    model = BudgetPrune(tree, feature_costs=prices, budget=2, validation_fraction=None).fit(data, labels)
+    assert model.score(data, labels) > 0.9
+    assert 0 < model.cost(data).mean() <= 2
+
+
+@pytest.mark.parametrize(
+    ("prices", "advice"),
+    [(TWO_EXPENSIVE, "train the ensemble on the columns that cost less"), ([100] * 10, "free costs 100$")],
+)
+def test_a_fitted_forest_that_buys_nothing_within_its_budget_warns(prices, advice) -> None:
+    forest = RandomForestRegressor(10, random_state=0).fit(*DIABETES)
+    with pytest.warns(UserWarning, match=f"^budget: nothing is bought within 8; .*{advice}"):
+        model = BudgetPrune(FrozenEstimator(forest), feature_costs=prices, budget=8).fit(*DIABETES)
+    with pytest.warns(UserWarning, match="nothing is bought within 7"):
+        model.at_budget(7)
+    assert model.at_budget(0).cost(DIABETES[0]).max() == 0
+    assert model.at_budget(1000).cost(DIABETES[0]).mean() > 0

@@ -1,14 +1,16 @@
 """Labels of validation examples are checked by whatever estimator takes them."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import DataConversionWarning
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from ipforest import BudgetBoost, BudgetedClassifier, EarlyExit, NestedCascade
+from ipforest import BudgetBoost, BudgetedClassifier, BudgetForest, EarlyExit, NestedCascade
 from ipforest.adaptive import L1Baseline
 from ipforest.learners import BudgetRF, GreedyMiser, GreedyMiserRegressor
 
@@ -50,3 +52,21 @@ def test_targets_that_are_no_column_of_numbers(model: Any) -> None:
     targets[3] = np.inf
     with pytest.raises(ValueError, match=r"^y_val: expected finite numbers, got inf"):
         model.fit(PARTS[0], PARTS[0][:, 0], PARTS[2], targets)
+
+
+@pytest.mark.parametrize("model", [BudgetBoost(2), BudgetForest(2), *CLASSIFIERS[3:6]], ids=named)
+def test_models_chosen_among_many_need_examples_that_they_were_not_trained_on(model: Any) -> None:
+    model = clone(model).set_params(validation_fraction=None)
+    with pytest.raises(ValueError, match=r"^validation_fraction: expected a number between 0 and 1, got None without"):
+        model.fit(*PARTS[:2])
+    assert model.fit(*PARTS, Y[200:300]).score(X, Y) > 0.5
+
+
+def test_a_frontier_that_has_nothing_within_its_budget_warns() -> None:
+    model = BudgetBoost(4, n_lambdas=1, n_prunings=0, stopping=(), feature_costs=[10] * 5, random_state=0)
+    with pytest.warns(UserWarning, match=r"^budget: nothing is bought within 3; the cheapest model that is better"):
+        model.set_params(budget=3).fit(*PARTS, Y[200:300])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert model.at_budget(0).cost(X).max() == 0
+        assert model.at_budget(100).cost(X).mean() > 0

@@ -51,7 +51,7 @@ def test_a_filled_pruning_leaves_no_chain_that_gains_and_fits(instance, limit, w
 @settings(max_examples=100, deadline=None)
 @given(instance=instances(), budget=st.fractions(min_value=0, max_value=6, max_denominator=40))
 def test_greedy_is_no_worse_than_the_breakpoint_and_its_bound_holds(instance, budget):
-    result, on_the_path = solve_budget(instance, budget, "greedy"), solve_budget(instance, budget)
+    result, on_the_path = solve_budget(instance, budget), solve_budget(instance, budget, "path")
     best = min(error for error, cost in map(instance.evaluate, prunings(instance)) if cost <= budget)
     assert on_the_path.bound <= result.bound <= best <= result.error <= on_the_path.error
     assert (result.error, result.cost) == instance.evaluate(result.pruning)
