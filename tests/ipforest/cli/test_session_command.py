@@ -67,7 +67,10 @@ def test_it_goes_on_another_day(
     assert {name for name, _ in record["bought"]} <= {"pain=mild", "pain=none", "pain=strong", "blood"}
     assert record["answer"] == record["guess"]
     assert sum(record["probabilities"].values()) == pytest.approx(1)
-    assert record["paid"] == 8.5
+    assert record["paid"] == 0
+    assert record["not_charged"] == [0, 1]
+    assert hold(monkeypatch, "NA\nnan\n", *model, "--resume", saved, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["paid"] == 8.5
 
 
 def test_what_cannot_be_read_is_asked_again(
@@ -75,7 +78,9 @@ def test_what_cannot_be_read_is_asked_again(
 ) -> None:
     known = ["--known", "pain=strong", "--known", "age=50"]
     assert hold(monkeypatch, "x\n" * 3, "--model", str(ward / "model"), *known) == 0
-    assert "could not convert string to float" in capsys.readouterr().err
+    assert "blood: expected a number, got 'x'" in capsys.readouterr().err
+    assert hold(monkeypatch, "0,9\n", "--model", str(ward / "model"), *known) == 0
+    assert "blood: expected a number, got '0,9'; write 0.9, with a decimal point" in capsys.readouterr().err
     assert hold(monkeypatch, "dull\n" * 3, "--model", str(ward / "model"), "--known", "age=50", "blood=0.9") == 0
     assert "pain: expected one of mild, none, strong, or ? for none, got 'dull'" in capsys.readouterr().err
 
