@@ -143,8 +143,6 @@ class StagesInOrder:
         self.stages, self._costs, self._max_cost = tuple(stages), costs, max_cost
         self._rule, self._level = rule, level
         self._affordable = self._within_cap()
-        self._seen = np.zeros(costs.n_features, dtype=bool)
-        self._seen[np.concatenate([stage.features for stage in self.stages]).astype(np.int64)] = True
         self._depth = np.zeros(len(self.stages), dtype=np.int64)
         for number, stage in enumerate(self.stages):
             self._depth[stage.following[stage.following != END]] = self._depth[number] + 1
@@ -161,7 +159,7 @@ class StagesInOrder:
     @property
     def features(self) -> IntArray:
         """The features that stages see."""
-        return np.flatnonzero(self._seen)
+        return np.unique(np.concatenate([stage.features for stage in self.stages])).astype(np.int64)
 
     def stopped(self, rule: FittedRule, level: float) -> StagesInOrder:
         """Return the same stages with another rule and level."""
@@ -226,9 +224,8 @@ class StagesInOrder:
 
     def _nothing_left(self, progress: Progress, rows: Rows) -> BoolArray:
         """Return which examples can have none of the features that they do not know."""
-        unknown = ~progress.known[rows]
-        unknown[:, ~self._seen] = False
-        return np.asarray(~(unknown & ~progress.barred[rows]).any(axis=1))
+        settled = progress.known[rows] | progress.barred[rows]
+        return np.asarray(settled[:, self.features].all(axis=1))
 
     def _new(self, stage: int, goal: int) -> list[int]:
         """List the features that one stage sees and another before it does not."""

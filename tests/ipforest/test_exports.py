@@ -28,7 +28,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "a cap of a grown forest": (BudgetRF(4, max_cost=3, random_state=0), "max_cost=3"),
     "pooled counts": (BudgetRF(4, voting="pooled", random_state=0), "pooled counts"),
     "stopping": (EarlyExit(FOREST, budget=3, stopping=ThresholdStopping()), "a rule that stops buying"),
-    "stopping of boosted trees": (boosted(budget=3, stopping=ThresholdStopping()), "a rule that stops buying"),
+    "stopping of boosted trees": (boosted(budget=1), "a rule that stops buying"),
     "stages": (NestedCascade(FOREST, random_state=0), "stages of models"),
     "scores": (GreedyMiser(6, random_state=0), "a sum of scores"),
 }
