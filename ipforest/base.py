@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, r2_score
@@ -43,7 +44,13 @@ __all__ = ["BudgetedEstimator", "optional_number", "read_costs", "split_rows"]
 
 
 OUTSIDE_SHARE = 0.5
-"""Share of the cost examples from which on values outside the training range of a feature are refused."""
+"""Share of held-out examples from which on values far outside the training range of a feature are refused."""
+
+FAR_OUTSIDE = 0.5
+"""How far beyond the training range, in widths of it, values are far outside: those of later times may lie beyond."""
+
+BY_CHANCE = 1e-6
+"""Held-out examples of the same distribution are refused with at most this probability."""
 
 
 class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -73,6 +80,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     max_cost: Any = None
     split_cost_ = Fraction(0)
     class_costs_: Array | None = None
+    _missing_seen: npt.NDArray[np.bool_] | None = None
 
     @abstractmethod
     def _policy(self) -> Policy:
@@ -113,6 +121,11 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     def predict(self, X: npt.ArrayLike) -> Array:
         """Predict from the features that are bought.
 
+        Parameters
+        ----------
+        X : array or DataFrame, shape (n_samples, n_features)
+            A data frame may lack columns that the model never wants, the others being in the order of training.
+
         Returns
         -------
         ndarray, shape (n_samples,)
@@ -144,7 +157,8 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         Returns
         -------
         Session
-            It pays what `cost` says, and answers what `predict` says.
+            It pays what `cost` says, and answers what `predict` says, if it is told the values of a table: NaN where
+            one is missing. None is for a value that could not be had, which is not paid.
         """
         check_is_fitted(self)
         return Session(self._policy(), self._seller(), known, self._limit(max_cost))
@@ -187,7 +201,8 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         Parameters
         ----------
         fetch : callable (unit, rows) -> array, shape (n_rows,) or (n_rows, n_features_of_the_unit)
-            Gives the values of ``unit.features`` of the examples ``rows``; NaN for a value that cannot be had.
+            Gives the values of ``unit.features`` of the examples ``rows``; None, or a masked entry, for a value that
+            could not be had and is not paid, NaN for one that was bought but is missing, as in a table.
         n, known, max_cost
             As in `sessions`.
 
@@ -195,6 +210,11 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         -------
         Demand
             Predictions, and what was paid and bought.
+
+        Raises
+        ------
+        ValueError
+            ``fetch`` gives None, one number for several examples, or another shape.
         """
         return buy_on_demand(self.sessions(n, known, max_cost), fetch)
 
@@ -203,6 +223,33 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     ) -> Demand:
         """Predict as `predict_on_demand` does, with a coroutine function whose waits overlap."""
         return await buy_on_demand_async(self.sessions(n, known, max_cost), fetch)
+
+    def to_trees(self) -> Any:
+        """Return the trees that predict, for `ipforest.ensemble.write`, where nothing else decides.
+
+        Returns
+        -------
+        Forest or BoostedTrees
+
+        Raises
+        ------
+        ValueError
+            A rule that stops buying, stages, class costs or a cap decide as well, which trees do not hold.
+        """
+        check_is_fitted(self)
+        policy = self._policy()
+        parts = {
+            policy.decides_by: bool(policy.decides_by),
+            "class_costs": self.class_costs_ is not None,
+            f"max_cost={self.max_cost}": self.max_cost is not None,
+        }
+        decides = [part for part, is_there in parts.items() if is_there]
+        if decides:
+            raise ValueError(
+                f"{type(self).__name__}: expected a model whose trees alone decide, got one with "
+                f"{' and '.join(decides)}, which an export of its trees would drop{_trees_alone(self)}"
+            )
+        return policy.trees  # type: ignore[attr-defined]  # what only trees decide has trees
 
     def at_budget(self, budget: object) -> Self:
         """Return the same model at another budget, without training again.
@@ -239,7 +286,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     def _seen(self, X: npt.ArrayLike) -> Sessions:
         """End a session for each example of a table."""
         check_is_fitted(self)
-        examples = self._checked(X)
+        examples = self._checked(self._with_unused_columns(X))
         sessions = self.sessions(examples.shape[0])
         sessions.see(examples)
         return sessions
@@ -253,6 +300,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
             feature_names=tuple(map(str, names)),
             allow_missing=bool(get_tags(self).input_tags.allow_nan),
             class_costs=self.class_costs_,
+            missing_seen=self._missing_seen,
         )
 
     def _limit(self, max_cost: object | None) -> object | None:
@@ -264,30 +312,38 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     def _checked_part(
         self, X: npt.ArrayLike, y: object, classes: Array | None, name: str = "y_val"
     ) -> tuple[Array, Array]:
-        """Check held-out examples and their labels; see `checked_labels`."""
+        """Check examples and their labels; see `checked_labels`."""
         examples = self._checked(X)
         return examples, checked_labels(y, examples, classes, name)
 
-    def _checked_cost_examples(self, X_cost: npt.ArrayLike, training: Array) -> Array:
-        """Check examples for costs against those trained on.
+    def _checked_held_out(
+        self, X_val: npt.ArrayLike, y_val: object, classes: Array | None, training: Array
+    ) -> tuple[Array, Array]:
+        """Check held-out examples against those trained on, and their labels; see `check_alike`."""
+        examples, labels = self._checked_part(X_val, y_val, classes)
+        check_alike(examples, training, "X_val")
+        return examples, labels
 
-        Raises
-        ------
-        ValueError
-            Most of them have a feature outside the range of training: they were not transformed like X.
-        """
+    def _checked_cost_examples(self, X_cost: npt.ArrayLike, training: Array) -> Array:
+        """Check examples for costs against those trained on; see `check_alike`."""
         examples = self._checked(X_cost)
-        with np.errstate(invalid="ignore"):
-            outside = (examples < np.nanmin(training, axis=0)) | (examples > np.nanmax(training, axis=0))
-        share = outside.mean(axis=0)
-        if share.max() > OUTSIDE_SHARE:
-            column = int(np.argmax(share))
-            raise ValueError(
-                f"X_cost: expected examples like those of X, got {share[column]:.0%} of them outside the range of X in "
-                f"column {column}; a Pipeline transforms X_cost only with Pipeline(transform_input=['X_cost']) and "
-                "metadata routing"
-            )
+        check_alike(examples, training, "X_cost")
         return examples
+
+    def _with_unused_columns(self, X: Any) -> Any:
+        """Add the columns that a data frame lacks where the model never wants them."""
+        names = list(getattr(self, "feature_names_in_", ()))
+        if not isinstance(X, pd.DataFrame) or not names:
+            return X
+        present = set(X.columns)
+        wanted = {names[feature] for feature in self._policy().features.tolist()}
+        if present.issuperset(names) or not wanted <= present or list(X.columns) != [n for n in names if n in present]:
+            return X
+        return X.reindex(columns=names, fill_value=np.nan if get_tags(self).input_tags.allow_nan else 0.0)
+
+    def _note_missing(self, training: Array) -> None:
+        """Remember in which columns training had missing values."""
+        self._missing_seen = np.asarray(np.isnan(training).any(axis=0))
 
     def _finite(self) -> bool | str:
         return "allow-nan" if get_tags(self).input_tags.allow_nan else True
@@ -525,6 +581,50 @@ def warn_if_nothing_is_bought(budget: object, cost: float, advice: str) -> None:
     limit = float(nonnegative_fraction(budget, "budget"))
     if limit > 0 and cost == 0:
         warnings.warn(f"budget: nothing is bought within {limit:.6g}; {advice}", UserWarning, stacklevel=3)
+
+
+def check_alike(examples: Array, training: Array, name: str) -> None:
+    """Require held-out examples on the scale of those trained on: a pipeline may have transformed only the latter.
+
+    Parameters
+    ----------
+    examples, training : ndarray, shapes (n, n_features) and (n_training, n_features)
+    name : str
+        The parameter that has the examples, for the error message.
+
+    Raises
+    ------
+    ValueError
+        Most examples lie far outside the range of training in a column, and more than chance explains. In examples of
+        one distribution in random order, the k most extreme values are all held out with a probability of at most
+        (k + 1) prod_i (m - i) / (n + m - i), i < k, where m of n + m are held out.
+    """
+    held_out = examples.astype(training.dtype) if training.dtype.kind == "f" else examples
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a column may be missing throughout
+        low, high = (end(training, axis=0).astype(np.float64) for end in (np.nanmin, np.nanmax))
+    beyond = FAR_OUTSIDE * (high - low) + 1e-6 * np.maximum(np.abs(low), np.abs(high))
+    n_outside = ((held_out < low - beyond) | (held_out > high + beyond)).sum(axis=0)
+    n_held_out, n_training = (~np.isnan(held_out)).sum(axis=0), (~np.isnan(training)).sum(axis=0)
+    share = n_outside / np.maximum(n_held_out, 1)
+    for column in np.flatnonzero(share > OUTSIDE_SHARE).tolist():
+        drawn = np.arange(n_outside[column])
+        chances = (n_held_out[column] - drawn) / (n_held_out[column] + n_training[column] - drawn)
+        if (drawn.size + 1) * chances.prod() * share.size < BY_CHANCE:
+            raise ValueError(
+                f"{name}: expected examples like those of X, got {share[column]:.0%} of them far outside the range of "
+                f"X in column {column} ({low[column]:.4g} to {high[column]:.4g}); a Pipeline transforms {name} only "
+                f"with Pipeline(transform_input=['{name}']) and metadata routing"
+            )
+
+
+def _trees_alone(model: Any) -> str:
+    """Say where a model has its trees, for who wants them without what else decides."""
+    if hasattr(model, "pruned_"):
+        where = "pruned_"
+    else:
+        where = "trees_.trees" if hasattr(getattr(model, "trees_", None), "trees") else ""
+    return f"; its {where} are the trees alone, which predict and cost otherwise" if where else ""
 
 
 def is_fitted(estimator: Any) -> bool:

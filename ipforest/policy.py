@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,9 @@ class Progress:
     values : ndarray of float, shape (n_samples, n_features)
         In the policy's ``dtype``; read only where known. NaN is a value that cannot be had.
     known : ndarray of bool, shape (n_samples, n_features)
+    barred : ndarray of bool, shape (n_samples, n_features)
+        Features that cannot be had. A policy that can leave out what needs them does so; of one that wants them all the
+        same they become known, as missing values, or it answers.
     tests : ndarray of int32, shape (n_samples, n_features)
         How often each feature was tested so far. A feature that the policy wanted counts as tested once it is known
         and the policy has moved on.
@@ -41,6 +45,7 @@ class Progress:
 
     values: Array
     known: npt.NDArray[np.bool_]
+    barred: npt.NDArray[np.bool_]
     tests: npt.NDArray[np.int32]
     place: npt.NDArray[np.int32]
 
@@ -51,9 +56,40 @@ class Progress:
         return cls(
             values=np.full(shape, np.nan, dtype=policy.dtype),
             known=np.zeros(shape, dtype=bool),
+            barred=np.zeros(shape, dtype=bool),
             tests=np.zeros(shape, dtype=np.int32),
             place=np.zeros((n_samples, policy.place_size), dtype=np.int32),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """What a node of a tree asks.
+
+    Parameters
+    ----------
+    feature : int
+    threshold : float
+        What the feature is compared with.
+    categories : tuple of int, optional
+        Of a test of a category: the numbers that go left.
+    """
+
+    __test__ = False  # no test of pytest's
+
+    feature: int
+    threshold: float
+    categories: tuple[int, ...] | None = None
+
+
+InWords: TypeAlias = Callable[[Test], str]
+
+
+def compared(test: Test) -> str:
+    """Say what a test asks when nothing is known about the feature."""
+    if test.categories is not None:
+        return f"asks whether it is one of {', '.join(map(str, test.categories))}"
+    return f"compares it with {test.threshold:.6g}"
 
 
 class Policy(Protocol):
@@ -79,6 +115,14 @@ class Policy(Protocol):
         Then examples whose features are all known pass through it in one call.
         """
 
+    @property
+    def decides_by(self) -> str:
+        """What decides besides the trees' own predictions; empty where these are all."""
+
+    @property
+    def features(self) -> npt.NDArray[np.int64]:
+        """The features that it may want of an example."""
+
     def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
         """Move examples on as far as what is known allows; change their tests and place.
 
@@ -103,8 +147,16 @@ class Policy(Protocol):
             Class probabilities, or the target.
         """
 
-    def reason(self, progress: Progress, row: int) -> str:
-        """Say in a few words why one example's next feature is wanted."""
+    def reason(self, progress: Progress, row: int, in_words: InWords = compared) -> str:
+        """Say in a few words why one example's next feature is wanted.
+
+        Parameters
+        ----------
+        progress : Progress
+        row : int
+        in_words : callable (Test) -> str
+            Says what a test asks, for models that test one feature at a time.
+        """
 
 
 class TreesInOrder:
@@ -117,11 +169,13 @@ class TreesInOrder:
     Notes
     -----
     Before the end it answers from the trees that what is known leads to a leaf. Of averaged trees, those past their
-    root count too, with the node at which they stand; where none counts, all do.
+    root count too, with the node at which they stand; where none counts, all do. A tree that asks for a feature that
+    cannot be had stays at that node.
     """
 
     place_size = 2
     ignores_unwanted = True
+    decides_by = ""
 
     def __init__(self, trees: Forest | BoostedTrees) -> None:
         self.trees = trees
@@ -140,11 +194,23 @@ class TreesInOrder:
         """Floating-point type in which the trees compare."""
         return self.trees.dtype
 
+    @property
+    def features(self) -> npt.NDArray[np.int64]:
+        """The features that the trees test."""
+        return np.unique(self.trees.feature[self.trees.internal_nodes]).astype(np.int64)
+
     def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
         """Walk on; the place is the tree and, counted from its root, the node."""
         wanted = np.empty(rows.size, dtype=np.int32)
         routing.walk_on(
-            self.trees.splits, rows, progress.values, progress.known, progress.place, progress.tests, wanted
+            self.trees.splits,
+            rows,
+            progress.values,
+            progress.known,
+            progress.barred,
+            progress.place,
+            progress.tests,
+            wanted,
         )
         return wanted
 
@@ -213,8 +279,12 @@ class TreesInOrder:
         settled: BoolArray = low[rows, leader] > others.max(axis=1) + slack
         return settled
 
-    def reason(self, progress: Progress, row: int) -> str:
-        """Name the tree and the threshold."""
-        tree, node = progress.place[row, :2].tolist()
-        threshold = self.trees.threshold[self.trees.tree_offsets[tree] + node]
-        return f"tree {tree + 1} of {self.trees.n_trees} compares it with {threshold:.6g}"
+    def reason(self, progress: Progress, row: int, in_words: InWords = compared) -> str:
+        """Name the tree and what it asks."""
+        tree, below_root = progress.place[row, :2].tolist()
+        node = int(self.trees.tree_offsets[tree]) + below_root
+        categories, chosen = None, int(self.trees.category_set[node])
+        if chosen >= 0:
+            categories = tuple(np.flatnonzero(self.trees.left_categories[chosen, :-1]).tolist())
+        test = Test(int(self.trees.feature[node]), float(self.trees.threshold[node]), categories)
+        return f"tree {tree + 1} of {self.trees.n_trees} {in_words(test)}"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -14,8 +16,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from ipforest._arrays import Array, FloatArray
+from ipforest._words import any_of, number_of, some_of
 from ipforest.costs import FeatureCosts
-from ipforest.policy import ANSWERS, Policy, Progress, Rows
+from ipforest.policy import ANSWERS, Policy, Progress, Rows, Test
 from ipforest.rational import nonnegative_fraction
 
 ROUNDING = 1e-9
@@ -70,17 +73,20 @@ class Purchase:
     ----------
     unit : str
     price : float
-        What it cost, a group's fee included where it was the first of its group.
+        What it cost, a group's fee included where it was the first of its group; 0 where nothing was charged.
     values : tuple of (str, float or None)
         What it brought, by feature; None for a value that could not be had.
     reason : str
         Why the model wanted it.
+    charged : bool
+        Whether it had to be paid; not where it could not be had.
     """
 
     unit: str
     price: float
     values: tuple[tuple[str, float | None], ...]
     reason: str
+    charged: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,6 +105,8 @@ class Seller:
         Whether the model takes values that cannot be had.
     class_costs : ndarray of float64, shape (n_classes, n_classes), optional
         What predicting class j costs where i is true; the class of least expected cost is the label.
+    missing_seen : ndarray of bool, shape (n_features,), optional
+        The columns in which training had missing values, so that the model knows what they tell; by default none.
     categories : mapping from int to tuple
         Of columns whose values may be told by name: the names of the numbers 0, 1, 2, ...
     left_out : ndarray of int64
@@ -111,20 +119,65 @@ class Seller:
     feature_names: tuple[str, ...]
     allow_missing: bool
     class_costs: FloatArray | None = None
+    missing_seen: npt.NDArray[np.bool_] | None = None
     categories: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
     left_out: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def number(self, column: int, value: Any) -> float:
-        """Read a value: a number, a category or its text, or None or an unknown category for one that cannot be had."""
-        if pd.isna(value):
+        """Read a value: a number, a category or its text, or None or an unknown category for one that cannot be had.
+
+        Raises
+        ------
+        ValueError
+            It is no number, in a column of numbers.
+        """
+        if np.ndim(value) == 0 and pd.isna(value):
             return float("nan")
         if column not in self.categories:
-            return float(value)
+            return number_of(value, self.feature_names[column])
         names = self.categories[column]
         if value in names:
             return float(names.index(value))
         texts = [*map(str, names)]
         return float(texts.index(str(value))) if str(value) in texts else float("nan")
+
+    def listed_number(self, column: int, value: Any) -> float:
+        """Read a value as `number` does, but refuse words that training has not seen.
+
+        Raises
+        ------
+        ValueError
+            It is neither a number nor a known category.
+        """
+        number = self.number(column, value)
+        if np.isnan(number) and not pd.isna(value):
+            raise ValueError(
+                f"{self.feature_names[column]}: expected one of {some_of(self.categories[column])}, None for a value "
+                f"that cannot be had, or NaN for one that is missing, got {value!r}"
+            )
+        return number
+
+    def in_words(self, test: Test) -> str:
+        """Say what a test asks: whether a category is one of some, whether a one-hot column is set, or a comparison.
+
+        A column of numbers whose name is like ``column=word``, as scikit-learn's ``DictVectorizer`` names them, is
+        taken to be the one-hot column of a word.
+        """
+        if test.categories is not None:
+            return self._category_in_words(test.feature, test.categories)
+        column, equals, word = self.feature_names[test.feature].partition("=")
+        if equals and column and 0 < test.threshold < 1:
+            return f"asks whether {column} is {word or 'missing'}"
+        return f"compares it with {test.threshold:.6g}"
+
+    def _category_in_words(self, feature: int, chosen: Sequence[int]) -> str:
+        """Name the categories that go left, or the others where these are fewer."""
+        names = self.categories.get(feature)
+        if names is None:
+            return f"asks whether it is {any_of(map(str, chosen))}"
+        inside = [str(name) for number, name in enumerate(names) if number in chosen]
+        outside = [str(name) for number, name in enumerate(names) if number not in chosen]
+        return f"asks whether it is {any_of(inside) if len(inside) <= len(outside) else f'not {any_of(outside)}'}"
 
     def named(self, column: int, number: Any) -> Any:
         """Give the category that has a number; other values as they are.
@@ -134,7 +187,7 @@ class Seller:
         ValueError
             The column is one of named categories, but none has this number.
         """
-        if column not in self.categories or not isinstance(number, (int, float)):
+        if column not in self.categories or not isinstance(number, (int, float)) or np.isnan(number):
             return number
         names = self.categories[column]
         if number not in range(len(names)):
@@ -248,8 +301,13 @@ class Sessions:
     known : mapping, optional
         Values that are free, shape (n_samples,) or one for all, by the feature's name or column.
     max_cost : number, optional
-        What each example may pay at most: what would pass it is not asked for, and the model answers from what it
-        knows.
+        What each example may pay at most. What would pass it counts as a value that cannot be had.
+
+    Notes
+    -----
+    Where training had missing values in a column, one that cannot be had is missing there. Elsewhere trees that ask
+    for it stay where they stand, and the others go on; models that are no trees in order take it as missing, or, where
+    they take no missing values, answer from what they know.
     """
 
     def __init__(
@@ -268,13 +326,26 @@ class Sessions:
         self._units_of = _two_units(costs)
         self._progress = Progress.start(policy, n_samples, costs.n_features)
         self._wanted = np.full(n_samples, ANSWERS, dtype=np.int32)
+        self._unpaid, self._lost = np.zeros((2, n_samples, costs.n_features), dtype=bool)
+        no_column = np.zeros(costs.n_features, dtype=bool)
+        self._missing_seen = no_column if seller.missing_seen is None else seller.missing_seen
         for feature, values in ({} if known is None else known).items():
             column = seller.column(feature)
-            told = seller.numbers([column], values)
-            self._progress.values[:, column] = self._checked(told, (n_samples,), seller.feature_names[column])
-            self._progress.known[:, column] = True
-        self._free = self._progress.known.copy()
+            self._take_known(column, values)
         self._advance(np.arange(n_samples))
+
+    def _take_known(self, column: int, values: Any) -> None:
+        """Take a column that is free, of all examples."""
+        told, absent = _without_absent(values)
+        name = self._seller.feature_names[column]
+        block = self._checked(
+            self._seller.numbers([column], told), (self.n_samples,), name, one_for_all=True, absent=absent
+        )
+        self._progress.values[:, column] = block
+        self._progress.known[:, column] = ~absent
+        self._unpaid[:, column] = True
+        rows = np.flatnonzero(np.broadcast_to(absent, self.n_samples))
+        self._withhold(rows, np.full(rows.size, column))
 
     @property
     def wanted(self) -> npt.NDArray[np.int32]:
@@ -285,19 +356,20 @@ class Sessions:
     def paid(self) -> FloatArray:
         """What each example has paid, shape (n_samples,)."""
         tests = self._progress.tests
-        spent: FloatArray = self._seller.costs.cost_of((tests > 0) & ~self._free)
+        spent: FloatArray = self._seller.costs.cost_of(self.bought)
         spent += self._seller.split_cost * tests.sum(axis=1)
         return spent
 
     @property
     def tests(self) -> npt.NDArray[np.int32]:
-        """How often each example's features were tested, shape (n_samples, n_features)."""
-        return self._progress.tests
+        """How often each example's features were tested, shape (n_samples, n_features); 0 for what cannot be had."""
+        withheld = self._progress.barred & self._unpaid
+        return np.where(withheld, np.int32(0), self._progress.tests)
 
     @property
     def bought(self) -> npt.NDArray[np.bool_]:
         """The features that each example has paid for, shape (n_samples, n_features)."""
-        return (self._progress.tests > 0) & ~self._free
+        return ((self._progress.tests > 0) & ~self._unpaid) | self._lost
 
     @property
     def outputs(self) -> FloatArray:
@@ -356,7 +428,19 @@ class Sessions:
         price: FloatArray = np.where(self._paid_units[rows[:, None], units], 0.0, self._unit_cost[units]).sum(axis=1)
         return price
 
-    def tell(self, unit: Unit, rows: npt.ArrayLike, values: npt.ArrayLike) -> None:
+    def fee(self, row: int) -> float:
+        """Return the fee in the price of what an example wants next, which the first feature of a group pays."""
+        group = self._units_of[self._wanted[row], 1]
+        wants_none = self._wanted[row] == ANSWERS
+        return 0.0 if wants_none or self._paid_units[row, group] else float(self._unit_cost[group])
+
+    def tell(
+        self,
+        unit: Unit,
+        rows: npt.ArrayLike,
+        values: npt.ArrayLike,
+        charged: bool | npt.NDArray[np.bool_] | None = None,
+    ) -> None:
         """Give the values of a unit that these examples want, and let the model move on.
 
         Parameters
@@ -364,50 +448,148 @@ class Sessions:
         unit : Unit
         rows : array of int, shape (n_rows,)
         values : array of numbers, shape (n_rows,) or (n_rows, n_features_of_the_unit)
-            NaN for a value that cannot be had.
+            None, or a masked entry of a `numpy.ma.MaskedArray`, for a value that could not be had; NaN for one that
+            was bought but is missing, as in a table.
+        charged : bool, or ndarray of bool, shape (n_rows,), optional
+            Whether the unit is paid. By default it is, unless none of its values could be had.
 
         Raises
         ------
         ValueError
-            Another shape, infinite values, missing ones where the model takes none, or rows that want another unit.
+            Another shape, None for all rows, one number for several, infinite values, missing ones where the model
+            takes none, or rows that want another unit.
         """
-        self.tell_numbers(unit, rows, self._seller.numbers(unit.features, values))
+        shape = np.size(rows), len(unit.features)
+        told, absent = self._block(unit, shape, values)
+        had = ~absent.all(axis=1) if charged is None else charged
+        pays: npt.NDArray[np.bool_] = np.broadcast_to(np.asarray(had, dtype=bool), shape[:1])
+        self.tell_numbers(unit, rows, self._seller.numbers(unit.features, told), absent, pays)
 
-    def tell_numbers(self, unit: Unit, rows: npt.ArrayLike, values: npt.ArrayLike) -> None:
-        """Give values as `tell` takes them, but categories by their numbers."""
+    def _block(self, unit: Unit, shape: tuple[int, int], values: npt.ArrayLike) -> tuple[Array, npt.NDArray[np.bool_]]:
+        """Read what was told of a unit, and what of it could not be had."""
+        try:
+            told, absent = _without_absent(values)
+        except ValueError:
+            raise ValueError(self._wrong_shape(unit, shape, "rows of different lengths")) from None
+        if told.shape != shape and (shape[1] != 1 or told.shape != shape[:1]):
+            if inspect.isawaitable(values):
+                got = "a coroutine, which predict_on_demand_async awaits"
+            elif told.ndim == 0:
+                got = "None (a fetch without return?)" if values is None else repr(values)
+            else:
+                got = f"shape {told.shape}"
+            raise ValueError(self._wrong_shape(unit, shape, got))
+        return told.reshape(shape), absent.reshape(shape)
+
+    @staticmethod
+    def _wrong_shape(unit: Unit, shape: tuple[int, int], got: str) -> str:
+        vector = f" or ({shape[0]},)" if shape[1] == 1 else ""
+        return f"{unit}: expected values of shape {shape}{vector}, a row for each of the examples, got {got}"
+
+    def tell_numbers(
+        self,
+        unit: Unit,
+        rows: npt.ArrayLike,
+        values: npt.ArrayLike,
+        absent: npt.NDArray[np.bool_],
+        charged: npt.NDArray[np.bool_],
+    ) -> None:
+        """Give values as `tell` takes them, but categories by their numbers.
+
+        Parameters
+        ----------
+        unit : Unit
+        rows : array of int, shape (n_rows,)
+        values : array of numbers, shape (n_rows, n_features_of_the_unit)
+        absent : ndarray of bool, shape (n_rows, n_features_of_the_unit)
+            Values that could not be had.
+        charged : ndarray of bool, shape (n_rows,)
+        """
         told = np.asarray(rows, dtype=np.int64)
         wants = self._wanted[told]
         stray = (wants == ANSWERS) | (self._first_unit[wants] != unit.index)
         if stray.any():
             raise ValueError(f"rows: expected examples that want {unit}, got {told[stray][0]}, which does not")
-        block = self._checked(values, (told.size, len(unit.features)), unit.name)
-        cells = np.ix_(told, np.array(unit.features))
-        self._progress.values[cells] = block
-        self._progress.known[cells] = True
-        self._pay(told)
+        block = self._checked(values, absent.shape, unit.name, absent=absent)
+        features = np.array(unit.features)
+        self._unpaid[np.ix_(told[~charged], features)] = True
+        self._lost[np.ix_(told, features)] = absent & charged[:, None]
+        place, feature = np.nonzero(~absent)
+        self._progress.values[told[place], features[feature]] = block[place, feature]
+        self._progress.known[told[place], features[feature]] = True
+        place, feature = np.nonzero(absent & ~self._progress.known[np.ix_(told, features)])
+        self._withhold(told[place], features[feature])
+        self._pay(told[charged])
         self._advance(told)
 
     def _pay(self, rows: Rows) -> None:
         self._paid_units[rows[:, None], self._units_of[self._wanted[rows]]] = True
 
     def _advance(self, rows: Rows) -> None:
-        """Let the policy move on, and stop where it asks for more than an example may pay."""
-        self._wanted[rows] = self._policy.advance(self._progress, rows)
+        """Let the policy move on, without what an example may no longer pay."""
         if np.isfinite(self._limit):
-            spent = self._paid_units[rows] @ self._unit_cost
-            self._wanted[rows[spent + self.price(rows) > self._limit]] = ANSWERS
+            self._give_up(rows)
+        while rows.size:
+            self._wanted[rows] = self._policy.advance(self._progress, rows)
+            rows = rows[(self._wanted[rows] != ANSWERS) & self._progress.barred[rows, self._wanted[rows]]]
+            if not self._seller.allow_missing:
+                self._wanted[rows] = ANSWERS
+                return
+            self._progress.known[rows, self._wanted[rows]] = True
 
-    def _checked(self, values: npt.ArrayLike, shape: tuple[int, ...], name: str) -> Array:
-        """Take values in the policy's type, a single column also as a vector."""
-        with np.errstate(over="ignore"):
-            block = np.asarray(values, dtype=np.float64).astype(self._policy.dtype)
-        if block.ndim and block.shape != shape and not (shape[1:] == (1,) and block.shape == shape[:1]):
+    def _withhold(self, rows: Rows, features: npt.NDArray[np.int64]) -> None:
+        """Note that these examples cannot have these features: missing where training knew missing values."""
+        self._progress.values[rows, features] = np.nan
+        self._progress.barred[rows, features] = True
+        self._progress.known[rows, features] = self._missing_seen[features]
+
+    def _spent(self, rows: Rows) -> FloatArray:
+        spent: FloatArray = self._paid_units[rows] @ self._unit_cost
+        return spent
+
+    def _give_up(self, rows: Rows) -> None:
+        """Withhold the features that would take an example above its cap.
+
+        What an example pays is a monotone function of the units it has bought, so what does not fit now never will.
+        """
+        spent = self._spent(rows)
+        tight = spent + self._unit_cost[self._units_of].sum(axis=1).max() > self._limit
+        rows, spent = rows[tight], spent[tight]
+        left = np.where(self._paid_units[rows], 0.0, self._unit_cost)
+        price = left[:, self._units_of[:, 0]] + left[:, self._units_of[:, 1]]
+        beyond = (spent[:, None] + price > self._limit) & ~self._progress.known[rows] & ~self._progress.barred[rows]
+        example, feature = np.nonzero(beyond)
+        self._unpaid[rows[example], feature] = True
+        self._withhold(rows[example], feature)
+
+    def _checked(
+        self,
+        values: npt.ArrayLike,
+        shape: tuple[int, ...],
+        name: str,
+        *,
+        one_for_all: bool = False,
+        absent: npt.NDArray[np.bool_] | np.bool_ | None = None,
+    ) -> Array:
+        """Take values in the policy's type, perhaps one for all; NaN stands where they could not be had."""
+        try:
+            with np.errstate(over="ignore"):
+                block = np.asarray(values, dtype=np.float64).astype(self._policy.dtype)
+        except (TypeError, ValueError):
+            cells = np.asarray(values, dtype=object).ravel().tolist()
+            block = np.reshape([number_of(cell, name) for cell in cells], np.shape(values))
+        is_one = one_for_all and block.ndim == 0
+        if not is_one and block.shape != shape:
             raise ValueError(f"{name}: expected values of shape {shape}, got {block.shape}")
         if np.isinf(block).any():
             raise ValueError(f"{name}: expected finite {block.dtype} values or NaN, got an infinite or too large one")
-        if not self._seller.allow_missing and np.isnan(block).any():
-            raise ValueError(f"{name}: expected a number, got a missing value, which this model does not take")
-        return block if block.ndim == 0 else block.reshape(shape)
+        missing = np.isnan(block) if absent is None else np.isnan(block) & ~absent
+        if not self._seller.allow_missing and missing.any():
+            raise ValueError(
+                f"{name}: expected a number, or None for a value that cannot be had, got a missing value, which this "
+                "model does not take"
+            )
+        return block
 
     def table(self, X: Array) -> Array:
         """Take the values of all examples as the policy compares them; see `buy_from`."""
@@ -417,8 +599,8 @@ class Sessions:
         """End all sessions with the values of X, shape (n_samples, n_features)."""
         table = self.table(X)
         if self._policy.ignores_unwanted and np.isinf(self._limit):
-            np.copyto(self._progress.values, table, where=~self._free)
-            self._progress.known[:] = True
+            np.copyto(self._progress.values, table, where=~self._unpaid)
+            self._progress.known[~self._progress.barred] = True
             self._advance(np.arange(self.n_samples))
             return
         while (rows := np.flatnonzero(self._wanted != ANSWERS)).size:
@@ -447,7 +629,7 @@ class Sessions:
 
     def reason(self, row: int) -> str:
         """Say why an example's next feature is wanted."""
-        return self._policy.reason(self._progress, row)
+        return self._policy.reason(self._progress, row, self._seller.in_words)
 
 
 class Session:
@@ -470,8 +652,11 @@ class Session:
     ) -> None:
         self._seller, self._max_cost = seller, max_cost
         told = {seller.column(feature): value for feature, value in (known or {}).items()}
-        self._known = {column: seller.number(column, value) for column, value in told.items()}
+        self._known = {
+            column: None if value is None else seller.listed_number(column, value) for column, value in told.items()
+        }
         self._sessions = Sessions(policy, seller, 1, told, max_cost)
+        self._told: list[tuple[float | None, ...]] = []
         self._purchases: list[Purchase] = []
 
     @property
@@ -486,6 +671,11 @@ class Session:
         return float(self._sessions.price(np.zeros(1, dtype=np.int64))[0])
 
     @property
+    def fee(self) -> float:
+        """How much of the price is the fee of a group, paid with its first feature."""
+        return self._sessions.fee(0)
+
+    @property
     def reason(self) -> str:
         """Why the next unit is wanted.
 
@@ -497,26 +687,36 @@ class Session:
         self._wanted_unit()
         return self._sessions.reason(0)
 
-    def tell(self, value: Any) -> None:
+    def tell(self, value: Any, charged: bool | None = None) -> None:
         """Give what the next unit brought.
 
         Parameters
         ----------
         value : number, name of a category, None, sequence of these, or mapping from features to these
-            None or NaN for what cannot be had. A unit of several features takes one value per feature.
+            None for what could not be had; NaN for what was bought but is missing, as in a table. A unit of several
+            features takes one value per feature.
+        charged : bool, optional
+            Whether the unit is paid. By default it is, unless none of its values could be had.
 
         Raises
         ------
         ValueError
-            Nothing is wanted, the values are for other features, or infinite, or missing where the model takes none.
+            Nothing is wanted, the values are for other features, words that training has not seen, no numbers,
+            infinite, or missing where the model takes none.
         """
         unit = self._wanted_unit()
-        values = self._values(unit, value)
+        cells = self._cells(unit, value)
+        numbers = [
+            self._seller.listed_number(feature, cell) for feature, cell in zip(unit.features, cells, strict=True)
+        ]
+        absent = np.array([[cell is None for cell in cells]])
+        is_charged = not absent.all() if charged is None else charged
         names = tuple(self._seller.feature_names[feature] for feature in unit.features)
-        price, reason = self.price, self._sessions.reason(0)
-        self._sessions.tell_numbers(unit, [0], [values])
-        bought = tuple((name, _plain(v)) for name, v in zip(names, values, strict=True))
-        self._purchases.append(Purchase(unit.name, price, bought, reason))
+        price, reason = self.price if is_charged else 0.0, self._sessions.reason(0)
+        self._sessions.tell_numbers(unit, [0], [numbers], absent, np.array([is_charged]))
+        bought = tuple((name, _plain(number)) for name, number in zip(names, numbers, strict=True))
+        self._purchases.append(Purchase(unit.name, price, bought, reason, is_charged))
+        self._told.append(tuple(None if cell is None else number for cell, number in zip(cells, numbers, strict=True)))
 
     def _wanted_unit(self) -> Unit:
         unit = self.next_unit
@@ -524,18 +724,21 @@ class Session:
             raise ValueError("session: expected a unit that is still wanted, got none; the model answers")
         return unit
 
-    def _values(self, unit: Unit, value: Any) -> list[float]:
+    def _cells(self, unit: Unit, value: Any) -> list[Any]:
+        """List what was told of a unit's features; None for all of them stands for each."""
         if isinstance(value, Mapping):
             told = {self._seller.column(feature): one for feature, one in value.items()}
             if set(told) != set(unit.features):
                 expected = ", ".join(self._seller.feature_names[feature] for feature in unit.features)
                 raise ValueError(f"{unit}: expected values of {expected}, got {', '.join(map(str, value))}")
-            return [self._seller.number(feature, told[feature]) for feature in unit.features]
-        several = isinstance(value, (list, tuple, np.ndarray))
+            return [told[feature] for feature in unit.features]
+        if value is None:
+            return [None] * len(unit.features)
+        several = isinstance(value, (list, tuple, np.ndarray, pd.Series))
         values = list(value) if several else [value]
         if len(values) != len(unit.features):
             raise ValueError(f"{unit}: expected {len(unit.features)} values, got {len(values)}")
-        return [self._seller.number(feature, one) for feature, one in zip(unit.features, values, strict=True)]
+        return values
 
     @property
     def answer(self) -> Any:
@@ -588,9 +791,13 @@ class Session:
         """Write what is known and what was bought, so that `Session.resume` can go on another day."""
         return json.dumps(
             {
-                "known": [[self._seller.feature_names[column], _plain(value)] for column, value in self._known.items()],
+                "known": [[self._seller.feature_names[column], _saved(value)] for column, value in self._known.items()],
                 "max_cost": None if self._max_cost is None else str(nonnegative_fraction(self._max_cost, "max_cost")),
-                "bought": [[line.unit, [value for _, value in line.values]] for line in self._purchases],
+                "bought": [
+                    [line.unit, [_saved(number) for number in told]]
+                    for line, told in zip(self._purchases, self._told, strict=True)
+                ],
+                "not_charged": [place for place, line in enumerate(self._purchases) if not line.charged],
             },
             indent=2,
         )
@@ -606,18 +813,21 @@ class Session:
         """
         try:
             record = json.loads(saved)
-            told = {seller.column(feature): number for feature, number in record["known"]}
+            not_charged = record.get("not_charged")
+            read = partial(_read_saved, null_is_absent=not_charged is not None)
+            told = {seller.column(feature): read(number) for feature, number in record["known"]}
             known = {column: seller.named(column, number) for column, number in told.items()}
-            bought = [(unit, list(values)) for unit, values in record["bought"]]
+            bought = [(unit, [read(number) for number in values]) for unit, values in record["bought"]]
             limit = record["max_cost"]
         except (KeyError, TypeError, ValueError) as problem:
             raise ValueError(f"saved: expected what Session.to_json wrote, got: {problem}") from None
         session = cls(policy, seller, known, limit)
-        for unit, values in bought:
+        for place, (unit, values) in enumerate(bought):
             wanted = session.next_unit
             if wanted is None or wanted.name != unit:
                 raise ValueError(f"saved: expected a session of this model, which wants {wanted} now, got {unit}")
-            session.tell([seller.named(*cell) for cell in zip(wanted.features, values, strict=True)])
+            cells = [seller.named(*cell) for cell in zip(wanted.features, values, strict=True)]
+            session.tell(cells, charged=place not in (not_charged or ()))
         return session
 
 
@@ -654,6 +864,11 @@ def buy_on_demand(sessions: Sessions, fetch: Fetch) -> Demand:
     sessions : Sessions
     fetch : callable (unit, rows) -> array, shape (n_rows,) or (n_rows, n_features_of_the_unit)
         What `Sessions.tell` takes.
+
+    Raises
+    ------
+    ValueError
+        It gives something else.
 
     Returns
     -------
@@ -702,6 +917,34 @@ async def buy_on_demand_async(sessions: Sessions, fetch: AsyncFetch) -> Demand:
 
 def _plain(value: float) -> float | None:
     return None if np.isnan(value) else value
+
+
+MISSING_IN_FILES = "NaN"
+"""How a saved session writes a value that was bought but is missing; null is one that could not be had."""
+
+
+def _saved(number: float | None) -> float | str | None:
+    return MISSING_IN_FILES if number is not None and np.isnan(number) else number
+
+
+def _read_saved(number: Any, *, null_is_absent: bool) -> Any:
+    """Read a number that `_saved` wrote; in older files null is a missing value."""
+    return np.nan if number == MISSING_IN_FILES or (number is None and not null_is_absent) else number
+
+
+def _without_absent(values: npt.ArrayLike) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """Part values into an array, NaN where they could not be had, and a mask of these: None and masked entries.
+
+    Raises
+    ------
+    ValueError
+        The rows are of different lengths.
+    """
+    told = np.ma.asarray(values) if np.ma.isMaskedArray(values) else np.asarray(values)
+    absent, cells = np.ma.getmaskarray(told), np.ma.getdata(told)
+    if cells.dtype == object:
+        absent = absent | np.asarray(np.frompyfunc(lambda cell: cell is None, 1, 1)(cells), dtype=bool)
+    return (np.where(absent, np.nan, cells) if absent.any() else cells), absent
 
 
 def _two_units(costs: FeatureCosts) -> npt.NDArray[np.int32]:

@@ -173,6 +173,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         self._read_parameters()
         check_validation_part(X_val, y_val)
         examples, labels = validate_data(self, X, y, ensure_all_finite=self._finite())
+        self._note_missing(examples)
         classes, full = classes_of(labels), unfrozen(self.estimator)
         if not isinstance(full, BudgetedEstimator):
             self.costs_ = self._read_costs()
@@ -182,7 +183,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         else:
             rows = np.arange(labels.size)
             known = np.asarray(full.classes_) if is_fitted(full) else classes
-            validation = self._checked_part(X_val, y_val, known)
+            validation = self._checked_held_out(X_val, y_val, known, examples)
         probabilities = self._fit_full(X, examples, labels, rows)
         self._train(examples[rows], self._codes(labels[rows]), probabilities)
         self.candidates_ = self._judged(self._pairs, validation[0], self._codes(validation[1]))

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ipforest._arrays import FloatArray, IntArray
 from ipforest.cascades.feature_map import FeatureMap
-from ipforest.policy import ANSWERS, Policy, Progress, Rows
+from ipforest.policy import ANSWERS, InWords, Policy, Progress, Rows, compared
 
 GATE, CHEAP, FULL = range(3)
 ENDED = 2
@@ -36,12 +36,18 @@ class GatedPolicy:
     """
 
     dtype = np.float64
+    decides_by = "a gate between two models"
 
     def __init__(self, gate: Policy, cheap: Policy, full: Policy, threshold: float) -> None:
         self._parts, self._threshold = (gate, cheap, full), threshold
         self._ends = np.cumsum([1, *(part.place_size for part in self._parts)])
         self.place_size = int(self._ends[-1])
         self.ignores_unwanted = all(part.ignores_unwanted for part in self._parts)
+
+    @property
+    def features(self) -> IntArray:
+        """The features that the gate or a model may want."""
+        return np.unique(np.concatenate([part.features for part in self._parts])).astype(np.int64)
 
     def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
         """Walk on in the gate, and then in the model that it has chosen."""
@@ -77,11 +83,11 @@ class GatedPolicy:
             outputs[by_full] = self._answer_part(FULL, progress, rows[by_full])
         return outputs
 
-    def reason(self, progress: Progress, row: int) -> str:
+    def reason(self, progress: Progress, row: int, in_words: InWords = compared) -> str:
         """Name the part that asks, and its own reason."""
         part = int(progress.place[row, 0])
         name = ("the gate", "the cheap model", "the full model")[part]
-        return f"{name}: {self._parts[part].reason(self._progress_of(part, progress), row)}"
+        return f"{name}: {self._parts[part].reason(self._progress_of(part, progress), row, in_words)}"
 
 
 class _FixedFeatures:
@@ -95,9 +101,15 @@ class _FixedFeatures:
     dtype = np.float64
     place_size = 1
     ignores_unwanted = True
+    decides_by = "a model that is no ensemble of trees"
 
     def __init__(self, wants: IntArray) -> None:
         self._wants = wants
+
+    @property
+    def features(self) -> IntArray:
+        """The features that it wants."""
+        return self._wants
 
     def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
         """Count what is known; give the first feature that is not."""
@@ -143,7 +155,7 @@ class LinearScores(_FixedFeatures):
         phi = self._map.transform(known, self._wants)
         return self._outputs(phi @ self._weights[self._wants] + self._weights[-1])
 
-    def reason(self, progress: Progress, row: int) -> str:
+    def reason(self, progress: Progress, row: int, in_words: InWords = compared) -> str:
         """Say how many features are weighed."""
         return f"it is one of {self._wants.size} features that are weighed"
 
@@ -167,7 +179,7 @@ class AllAtOnce(_FixedFeatures):
         X = progress.values[rows]
         return self._probabilities(self._model, X if self._names is None else pd.DataFrame(X, columns=self._names))
 
-    def reason(self, progress: Progress, row: int) -> str:
+    def reason(self, progress: Progress, row: int, in_words: InWords = compared) -> str:
         """Name the classifier."""
         return f"{type(self._model).__name__} needs all features"
 
@@ -188,6 +200,6 @@ class Constant(_FixedFeatures):
         """Repeat the answer."""
         return np.tile(self._outputs, (rows.size, 1))
 
-    def reason(self, progress: Progress, row: int) -> str:
+    def reason(self, progress: Progress, row: int, in_words: InWords = compared) -> str:
         """Say that nothing is wanted."""
         return "nothing is wanted"

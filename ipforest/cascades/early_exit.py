@@ -40,7 +40,7 @@ from ipforest.cascades.tree_order import ORDERS, order_trees
 from ipforest.ensemble.libraries import read
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.feature_names import require_features_of
-from ipforest.policy import ANSWERS, Policy, Progress, Rows, TreesInOrder
+from ipforest.policy import ANSWERS, InWords, Policy, Progress, Rows, TreesInOrder, compared
 from ipforest.rational import nonnegative_fraction
 from ipforest.session import Seller, Sessions
 
@@ -61,6 +61,7 @@ class EarlyExitPolicy:
     """
 
     ignores_unwanted = False
+    decides_by = "a rule that stops buying"
 
     def __init__(self, trees: TreesInOrder, rule: FittedRule, level: float, free: BoolArray) -> None:
         self._trees, self._rule, self._level, self._free = trees, rule, level, free
@@ -70,6 +71,11 @@ class EarlyExitPolicy:
     def dtype(self) -> npt.DTypeLike:
         """Floating-point type in which the trees compare."""
         return self._trees.dtype
+
+    @property
+    def features(self) -> npt.NDArray[np.int64]:
+        """The features that the trees test."""
+        return self._trees.features
 
     def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
         """Walk on, and stop those whose keenness is down to the level."""
@@ -94,11 +100,11 @@ class EarlyExitPolicy:
         """Predict from the trees that what is known answers."""
         return self._trees.answer(self._split(progress)[0], rows)
 
-    def reason(self, progress: Progress, row: int) -> str:
+    def reason(self, progress: Progress, row: int, in_words: InWords = compared) -> str:
         """Say how sure the answer is so far, and which tree asks."""
         inner = self._split(progress)[0]
         lead = margin(self._trees.answer(inner, np.array([row])))[0]
-        return f"the two likeliest classes are {lead:.3f} apart; {self._trees.reason(inner, row)}"
+        return f"the two likeliest classes are {lead:.3f} apart; {self._trees.reason(inner, row, in_words)}"
 
     def _split(self, progress: Progress) -> tuple[Progress, _Place]:
         """Split a progress into that of the trees and the places of the rule."""
@@ -299,6 +305,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         self._read_parameters()
         check_validation_part(X_val, y_val)
         examples, labels = validate_data(self, X, y, ensure_all_finite=self._finite())
+        self._note_missing(examples)
         ensemble = unfrozen(self.estimator)
         fitted = is_fitted(ensemble)
         classes = np.asarray(ensemble.classes_) if fitted else classes_of(labels)
@@ -308,7 +315,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         if not isinstance(ensemble, BudgetedEstimator):
             self.costs_ = self._read_costs()
         if X_val is not None:
-            held_out = self._checked_part(X_val, y_val, classes)
+            held_out = self._checked_held_out(X_val, y_val, classes, examples)
             self.estimator_ = ensemble if fitted else clone(ensemble).fit(X, labels)
         elif fitted:
             self.estimator_, held_out = ensemble, (examples, labels)

@@ -40,7 +40,7 @@ from ipforest.cascades.stopping import (
     margin,
 )
 from ipforest.costs import FeatureCosts
-from ipforest.policy import ANSWERS, Progress, Rows
+from ipforest.policy import ANSWERS, InWords, Progress, Rows, compared
 from ipforest.rational import nonnegative_fraction
 from ipforest.session import ROUNDING, Seller, Unit
 
@@ -131,6 +131,7 @@ class StagesInOrder:
     dtype = np.float64
     place_size = len(_Place._fields)
     ignores_unwanted = True
+    decides_by = "stages of models"
 
     def __init__(
         self,
@@ -155,6 +156,11 @@ class StagesInOrder:
             used[number, stage.features] = True
         limit = float(nonnegative_fraction(self._max_cost, "max_cost"))
         return np.asarray(self._costs.cost_of(used) <= limit * (1 + ROUNDING))
+
+    @property
+    def features(self) -> IntArray:
+        """The features that stages see."""
+        return np.unique(np.concatenate([stage.features for stage in self.stages])).astype(np.int64)
 
     def stopped(self, rule: FittedRule, level: float) -> StagesInOrder:
         """Return the same stages with another rule and level."""
@@ -193,21 +199,34 @@ class StagesInOrder:
         return np.where((goal != END) & self._affordable[goal], goal, END)
 
     def _buy(self, progress: Progress, place: _Place, rows: Rows) -> npt.NDArray[np.int32]:
-        """Count what is known of the next stage; give the first feature that is not, or move on to the stage."""
+        """Count what is known of the next stage; give the first feature that is not, or move on to the stage.
+
+        An example of which nothing more can be had stays at the stage before one that it does not know whole.
+        """
         wanted = np.full(rows.size, ANSWERS, dtype=np.int32)
+        nothing_left = self._nothing_left(progress, rows)
         for stage, goal in np.unique(np.column_stack([place.stage[rows], place.goal[rows]]), axis=0):
             here = np.flatnonzero((place.stage[rows] == stage) & (place.goal[rows] == goal))
+            knows_all = progress.known[rows[here]][:, self._new(stage, goal)].all(axis=1)
+            ended = nothing_left[here] & ~knows_all
+            place.state[rows[here[ended]]] = STOPPED
+            here = here[~ended]
             for position, feature in enumerate(self._new(stage, goal)):
                 at = here[place.bought[rows[here]] == position]
                 has = progress.known[rows[at], feature]
                 progress.tests[rows[at[has]], feature] += 1
                 place.bought[rows[at[has]]] += 1
                 wanted[at[~has]] = feature
-        complete = rows[wanted == ANSWERS]
+        complete = rows[(wanted == ANSWERS) & (place.state[rows] == BUYING)]
         place.before[complete] = place.stage[complete]
         place.stage[complete] = place.goal[complete]
         place.state[complete] = DECIDING
         return wanted
+
+    def _nothing_left(self, progress: Progress, rows: Rows) -> BoolArray:
+        """Return which examples can have none of the features that they do not know."""
+        settled = progress.known[rows] | progress.barred[rows]
+        return np.asarray(settled[:, self.features].all(axis=1))
 
     def _new(self, stage: int, goal: int) -> list[int]:
         """List the features that one stage sees and another before it does not."""
@@ -239,11 +258,15 @@ class StagesInOrder:
         is_target = outputs.shape[1] == 1
         return _signal(outputs, self._outputs(progress.place[rows, 1], progress.values[rows]) if is_target else None)
 
-    def reason(self, progress: Progress, row: int) -> str:
+    def reason(self, progress: Progress, row: int, in_words: InWords = compared) -> str:
         """Name the stage and say how sure the one before is."""
         stage = int(progress.place[row, 0])
-        signal = self._signal(progress, np.array([row]))[0]
-        return f"stage {self._depth[stage] + 1} of {self._depth.max()} sees it; the signal so far is {signal:.3f}"
+        rows = np.array([row])
+        signal = abs(self._signal(progress, rows)[0])
+        is_target = self.answer(progress, rows).shape[1] == 1
+        moved = f"the last stage moved the answer by {signal:.4g}"
+        apart = f"the two likeliest classes are {signal:.3f} apart"
+        return f"stage {self._depth[stage] + 1} of {self._depth.max()} sees it; {moved if is_target else apart}"
 
     def paths_of(self, X: Array, y: Array, loss: Loss) -> StoppingPaths:
         """Note what examples see, and which units they buy, when nobody stops.
@@ -369,6 +392,7 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         require_held_out(self.validation_fraction, X_val)
         classify = is_classifier(self._base)
         examples, targets = validate_data(self, X, y, ensure_all_finite=self._finite(), y_numeric=not classify)
+        self._note_missing(examples)
         if classify:
             check_classification_targets(targets)
         self.costs_ = self._read_costs()
@@ -377,7 +401,7 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         training, held_out = split_rows(targets, share, self.random_state, one_of_each_class=classify)
         validation = examples[held_out], targets[held_out]
         if X_val is not None:
-            validation = self._checked_part(X_val, y_val, self.classes_)
+            validation = self._checked_held_out(X_val, y_val, self.classes_, examples)
         alternatives = self._train(examples[training], targets[training], validation)
         self.candidates_ = tuple(self._candidate(stages, *validation) for stages in alternatives)
         self._choose()

@@ -126,6 +126,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         """
         self._read_parameters()
         examples, target, query = self._read_examples(X, y, qid)
+        self._note_missing(examples)
         self.weight_of_label_ = self._weigh_labels(target)
         self.costs_ = self._read_costs()
         training, validation = self._split(target, query)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ipforest._arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest.cascades.classifier_tree import TERMINAL, ClassifierTree
 from ipforest.cascades.feature_map import FeatureMap
-from ipforest.policy import ANSWERS, Progress, Rows
+from ipforest.policy import ANSWERS, InWords, Progress, Rows, compared
 
 
 class TreeOfClassifiers:
@@ -37,6 +37,7 @@ class TreeOfClassifiers:
 
     place_size = 2
     ignores_unwanted = True
+    decides_by = "classifiers at the nodes of a tree"
 
     def __init__(
         self,
@@ -59,6 +60,11 @@ class TreeOfClassifiers:
     def dtype(self) -> npt.DTypeLike:
         """Floating-point type in which the feature map reads features."""
         return self._map.dtype
+
+    @property
+    def features(self) -> IntArray:
+        """The features that nodes weigh."""
+        return np.unique(np.concatenate(self._wants)).astype(np.int64)
 
     def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
         """Move on; the place is the node, and 1 once the example has left the tree by it."""
@@ -107,7 +113,7 @@ class TreeOfClassifiers:
             scores[here] = self._score(progress, rows[here], int(last), coef, intercept)
         return self._outputs(scores)
 
-    def reason(self, progress: Progress, row: int) -> str:
+    def reason(self, progress: Progress, row: int, in_words: InWords = compared) -> str:
         """Name the node and what it is for."""
         node = int(progress.place[row, 0])
         purpose = "answers" if self._tree.is_leaf[node] else "decides who goes where"

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
+from ipforest._words import some_of
 from ipforest.cli.options import DONE, Arguments, Subparsers, add_command
-from ipforest.cli.saved_models import known_words, read_model, some_of
+from ipforest.cli.saved_models import known_words, read_model
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +21,13 @@ def add(commands: Subparsers) -> None:
         commands, "predict", run, "Predict the rows of a table with a saved model; say what each row pays."
     )
     command.add_argument("--model", required=True, metavar="DIR", help="folder of `ipforest fit`, or a model file")
-    command.add_argument("--csv", required=True, metavar="FILE", help="table with the columns of training, by name")
+    command.add_argument(
+        "--csv",
+        required=True,
+        metavar="FILE",
+        help="table with the columns of training, by name; those that the model never buys may be left out",
+    )
+    command.add_argument("--id", metavar="COLUMN", help="column of the table to write beside each prediction")
     command.add_argument("--out", metavar="FILE", help="CSV to write (default: print it)")
 
 
@@ -28,14 +35,19 @@ def run(options: Arguments) -> int:
     """Predict every row; further columns of the table are passed over."""
     from ipforest._files import write_text
     from ipforest._records import records_to_csv
+    from ipforest.tables import read_cells
 
     model, buyer = read_model(options.model)
-    X = _examples(options.csv, model)
+    cells = read_cells(options.csv)
+    named = {} if options.id is None else {options.id: _ids(cells, options)}
+    X = _examples(cells, options.csv, model, buyer)
     table = X if model is buyer else model[:-1].transform(X)
     costs = buyer.cost(table)
-    answers: dict[str, Any] = {"prediction": buyer.predict(table), "cost": costs}
+    answers: dict[str, Any] = {**named, "prediction": buyer.predict(table), "cost": costs}
     if hasattr(buyer, "predict_proba"):
-        answers["probability"] = buyer.predict_proba(table).max(axis=1)
+        chances = buyer.predict_proba(table)
+        answers["probability"] = chances.max(axis=1)
+        answers |= {f"probability_{label}": chances[:, place] for place, label in enumerate(buyer.classes_.tolist())}
     columns = {name: values.tolist() for name, values in answers.items()}
     records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     if options.out is not None:
@@ -49,14 +61,35 @@ def run(options: Arguments) -> int:
     return DONE
 
 
-def _examples(path: str, model: Any) -> pd.DataFrame:
-    """Read the columns that the model was trained on: text where it saw text, else numbers."""
-    from ipforest.tables import read_cells, select_columns, to_numbers, to_words
+def _ids(cells: pd.DataFrame, options: Arguments) -> pd.Series:
+    """Take the column that tells the rows apart."""
+    from ipforest.price_lists import closest
+
+    if options.id not in cells.columns:
+        close = closest(options.id, list(cells.columns))
+        raise ValueError(f"--id: expected a column of {options.csv}, got {options.id!r}{close}")
+    if options.id in ("prediction", "cost") or options.id.startswith("probability"):
+        raise ValueError(f"--id: expected a column of another name than those that are written, got {options.id!r}")
+    return cells[options.id]
+
+
+def _examples(cells: pd.DataFrame, path: str, model: Any, buyer: Any) -> pd.DataFrame:
+    """Take the columns that the model was trained on: text where it saw text, else numbers."""
+    from sklearn.utils import get_tags
+
+    from ipforest.tables import select_columns, to_numbers, to_words
 
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         raise ValueError("--model: expected a model that was fitted to named columns, got one without names")
-    table = select_columns(read_cells(path), list(names), path).copy()
+    absent = [name for name in names if name not in cells.columns]
+    if absent:
+        wanted = _wanted(model, buyer)
+        absent = [name for name in absent if name not in wanted]
+    if absent:
+        print(f"ipforest: note: {path}: no column {', '.join(absent)}, which the model never buys", file=sys.stderr)
+    table = select_columns(cells, [name for name in names if name not in absent], path)
+    table = table.reindex(columns=list(names), fill_value="")
     words = known_words(model)
     for name in table:
         if name in words:
@@ -65,7 +98,21 @@ def _examples(path: str, model: Any) -> pd.DataFrame:
             table[name] = cells.map(lambda cell, seen=words[name]: seen.get(cell, cell))
         else:
             table[name] = to_numbers(table[name], path)
+            if name in absent and not get_tags(buyer).input_tags.allow_nan:
+                table[name] = 0.0
     return table
+
+
+def _wanted(model: Any, buyer: Any) -> set[str]:
+    """Find the columns of the table that predictions may need: all, where columns are computed from several."""
+    from ipforest.preprocessing import input_columns
+
+    names = [str(name) for name in model.feature_names_in_]
+    features = buyer._policy().features
+    if model is buyer:
+        return {names[feature] for feature in features.tolist()}
+    inputs = input_columns(model[:-1], len(names))[features]
+    return {names[column] for column in inputs.indices.tolist()}
 
 
 def _note_unknown(column: pd.Series, words: Collection[str], path: str) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
-from textwrap import shorten
 from typing import Any
 
 from ipforest.cli.fit import MODEL_FILE
@@ -35,11 +33,6 @@ def read_model(path: str) -> tuple[Any, Any]:
             f"{file}: expected a model with prices, such as `ipforest fit` saves, got {type(buyer).__name__}"
         )
     return model, buyer
-
-
-def some_of(words: Iterable[str]) -> str:
-    """List words for a message, as many as fit, without the empty one."""
-    return shorten(", ".join(filter(None, words)), 60, placeholder=" ...")
 
 
 def known_words(model: Any) -> dict[str, dict[str, Any]]:

@@ -8,14 +8,20 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ipforest._words import number_of, some_of
 from ipforest.cli.options import DONE, Arguments, Subparsers, add_command
-from ipforest.cli.saved_models import known_words, read_model, some_of
+from ipforest.cli.saved_models import known_words, read_model
 from ipforest.tables import MISSING
 
 if TYPE_CHECKING:
     from ipforest.session import Purchase, Session, Unit
 
 LEAVE = "quit"
+
+NOT_HAD = ("", "?")
+"""What is typed for a value that could not be had; the other `MISSING` are for one that was paid for but is missing."""
 
 
 def add(commands: Subparsers) -> None:
@@ -25,7 +31,9 @@ def add(commands: Subparsers) -> None:
         "session",
         run,
         "Ask for the features of one example, one after another, until the model answers; say what each costs and why. "
-        f"An empty line, or ?, is a value that cannot be had; {LEAVE} ends the session, which --save keeps.",
+        "An empty line, or ?, is a value that could not be had, and is not paid; NA is one that was paid for but is "
+        f"missing; {LEAVE} ends the session, which --save keeps. With --max-cost, what would pass it counts as a value "
+        "that cannot be had, and the others are still asked for.",
     )
     command.add_argument("--model", required=True, metavar="DIR", help="folder of `ipforest fit`, or a model file")
     command.add_argument(
@@ -84,19 +92,46 @@ class _Table:
         columns = {int(self._sources[self._features.index(feature)]) for feature, _ in line.values}
         return ", ".join(self._names[column] for column in sorted(columns))
 
-    def values(self, unit: Unit, text: str) -> list[Any]:
-        """Read what was typed for a unit: one value per column of the table, with blanks between; perhaps quoted."""
+    def words(self, unit: Unit) -> list[str]:
+        """List the words of each column of words that a unit comes from, for the user to choose from."""
+        names = [self._names[column] for column in self._columns(unit)] if self._names else []
+        of_several = len(names) > 1
+        return [
+            f"{f'{name}: ' if of_several else ''}one of {some_of(self._words[name])}"
+            for name in names
+            if name in self._words
+        ]
+
+    def answer(self, unit: Unit, text: str) -> tuple[list[Any], bool]:
+        """Read what was typed for a unit: one value per column of the table, with blanks between; perhaps quoted.
+
+        Returns
+        -------
+        values : list
+            One per feature of the unit; None for what could not be had.
+        charged : bool
+            False where nothing of it could be had.
+        """
         columns = self._columns(unit)
         cells = [text] if len(columns) == 1 else shlex.split(text)
         if text in MISSING:
-            cells = [""] * len(columns)
+            cells = [text] * len(columns)
         if len(cells) != len(columns):
             raise ValueError(f"{self.name(unit)}: expected {len(columns)} values, got {len(cells)}")
         typed = {column: self._cell(column, cell) for column, cell in zip(columns, cells, strict=True)}
+        told = self._told(typed)
+        return [told[feature] for feature in unit.features], not set(cells) <= set(NOT_HAD)
+
+    def _told(self, typed: dict[int, Any]) -> dict[int, Any]:
+        """Turn cells of the table into what the model's features are; None stays None where it is a number's."""
+        sources = {feature: int(source) for feature, source in enumerate(self._sources.tolist()) if source in typed}
         if self._transformer is None:
-            return [typed[int(self._sources[feature])] for feature in unit.features]
+            return {feature: typed[source] for feature, source in sources.items()}
         row = self._transform(typed)
-        return [row[feature] for feature in unit.features]
+        return {
+            feature: None if typed[source] is None and np.isnan(row[feature]) else row[feature]
+            for feature, source in sources.items()
+        }
 
     def known(self, pairs: list[str]) -> dict[int, Any]:
         """Read ``NAME=VALUE`` pairs."""
@@ -106,20 +141,20 @@ class _Table:
             if not equals or name not in self._names:
                 raise ValueError(f"--known: expected NAME=VALUE with one of {', '.join(self._names)}, got {pair!r}")
             typed[self._names.index(name)] = self._cell(self._names.index(name), value)
-        if self._transformer is None:
-            return typed
-        row = self._transform(typed)
-        return {place: row[place] for place, source in enumerate(self._sources.tolist()) if source in typed}
+        return self._told(typed)
 
     def _cell(self, column: int, text: str) -> Any:
-        """Read a cell: a number or a known word; None where it is missing."""
-        if text in MISSING:
+        """Read a cell: a number or a known word; None where it could not be had, NaN where it is missing."""
+        if text in NOT_HAD:
             return None
-        words = self._words.get(self._names[column]) if self._names else None
+        if text in MISSING:
+            return np.nan
+        name = self._names[column] if self._names else f"column {column}"
+        words = self._words.get(name)
         if words is None:
-            return float(text)
+            return number_of(text, name)
         if text not in words:
-            raise ValueError(f"{self._names[column]}: expected one of {some_of(words)}, or ? for none, got {text!r}")
+            raise ValueError(f"{name}: expected one of {some_of(words)}, or ? for none, got {text!r}")
         return words[text]
 
     def _transform(self, typed: dict[int, Any]) -> list[float]:
@@ -127,7 +162,7 @@ class _Table:
         import pandas as pd
 
         row = {name: typed.get(column) for column, name in enumerate(self._names)}
-        cells = {name: row[name] or "" if name in self._words else row[name] for name in self._names}
+        cells = {name: "" if name in self._words and pd.isna(row[name]) else row[name] for name in self._names}
         table = pd.DataFrame([cells]).astype({name: float for name in self._names if name not in self._words})
         return [float(value) for value in self._transformer.transform(table).to_numpy()[0]]
 
@@ -135,14 +170,19 @@ class _Table:
 def _hold(session: Session, table: _Table, *, quiet: bool) -> None:
     """Ask until the model answers or the user leaves."""
     while (unit := session.next_unit) is not None:
+        screen = sys.stderr if quiet else sys.stdout
         if not quiet:
-            print(f"{table.name(unit)} costs {session.price:.2f}: {session.reason}")
-        print(f"{table.name(unit)} = ", end="", file=sys.stderr if quiet else sys.stdout, flush=True)
+            fee = f", {session.fee:.2f} of it the fee of its group" if 0 < session.fee < session.price else ""
+            print(f"{table.name(unit)} costs {session.price:.2f}{fee}: {session.reason}")
+        for words in table.words(unit):
+            print(f"  {words}", file=screen)
+        print(f"{table.name(unit)} = ", end="", file=screen, flush=True)
         line = sys.stdin.readline()
         if not line or line.strip() == LEAVE:
             return
         try:
-            session.tell(table.values(unit, line.strip()))
+            values, charged = table.answer(unit, line.strip())
+            session.tell(values, charged)
         except ValueError as problem:
             print(f"ipforest: {problem}", file=sys.stderr)
 
@@ -157,7 +197,10 @@ def _record(session: Session) -> dict[str, Any]:
 
 def _summary(session: Session, table: _Table) -> str:
     """Say what was answered, how surely, and what was paid for what."""
-    lines = [f"  {line.price:8.2f}  {table.bought(line)}: {line.reason}" for line in session.ledger]
+    lines = [
+        f"  {line.price:8.2f}  {table.bought(line)}: {line.reason}{'' if line.charged else ' (could not be had)'}"
+        for line in session.ledger
+    ]
     verdict = f"{'Answer' if session.next_unit is None else 'So far'}: {session.guess}"
     if session.is_classifier:
         verdict += f" ({max(session.probabilities.values()):.0%})"

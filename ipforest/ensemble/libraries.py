@@ -58,12 +58,14 @@ def read(model: object) -> Forest | BoostedTrees:
     return cast("Forest | BoostedTrees", _load(reader)(model))
 
 
-def write(trees: Forest | BoostedTrees, target: str) -> Any:
+def write(trees: Any, target: str) -> Any:
     """Return trees as a model of another library, or in another format.
 
     Parameters
     ----------
-    trees : Forest or BoostedTrees
+    trees : Forest, BoostedTrees, or fitted estimator of this package
+        An estimator is refused where more than its trees decides: class costs, a cap, a rule that stops buying. Its
+        trees by themselves (``pruned_``, ``trees_.trees``) are written without these: as what they predict, no more.
     target : str
         "sklearn": a Forest as a fitted RandomForestClassifier or RandomForestRegressor.
         "lightgbm": BoostedTrees as a `lightgbm.Booster`; its ``model_to_string`` is LightGBM's text model.
@@ -74,8 +76,10 @@ def write(trees: Forest | BoostedTrees, target: str) -> Any:
     TypeError
         They are no trees of this package, or not of the kind that the format holds.
     ValueError
-        Unknown target, or tests that the format cannot express.
+        Unknown target, tests that the format cannot express, or an estimator whose decision trees do not hold.
     """
+    if hasattr(trees, "to_trees"):
+        trees = trees.to_trees()
     if not isinstance(trees, Forest | BoostedTrees):
         raise TypeError(f"trees: expected a Forest or BoostedTrees, got {type(trees).__name__}")
     if target not in WRITERS:

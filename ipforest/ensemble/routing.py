@@ -76,10 +76,18 @@ def _reach_leaves(splits: Splits, examples: Array, leaves: Array) -> None:
 
 @njit
 def walk_on(
-    splits: Splits, rows: Array, examples: Array, known: Array, place: Array, tests: Array, wanted: Array
+    splits: Splits,
+    rows: Array,
+    examples: Array,
+    known: Array,
+    barred: Array,
+    place: Array,
+    tests: Array,
+    wanted: Array,
 ) -> None:
     """Walk examples on through the trees in order, up to the first test of a feature that is not known.
 
+    A tree that tests a feature that is not known but ``barred`` (n_samples, n_features) is left at that node.
     ``place`` (n_samples, 2) holds the tree and, counted from its root, the node at which each example stands; ``tests``
     (n_samples, n_features) counts its tests. ``wanted`` (n_rows,) gets the unknown feature, -1 at the end.
     """
@@ -91,7 +99,8 @@ def walk_on(
             while splits.left[node] >= 0:
                 feature = splits.feature[node]
                 if not known[i, feature]:
-                    asked = feature
+                    if not barred[i, feature]:
+                        asked = feature
                     break
                 tests[i, feature] += 1
                 node = _child(splits, node, examples[i, feature])

@@ -19,6 +19,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.tree._tree import NODE_DTYPE, Tree
 from sklearn.utils.validation import check_is_fitted
@@ -119,7 +120,15 @@ def averaging_trees(estimator: Any) -> Any:
     """
     inner = unfrozen(estimator)
     if not isinstance(inner, AVERAGING) and not hasattr(inner, "to_forest"):
-        raise TypeError(f"estimator: expected an ensemble that averages trees ({SUPPORTED}), got {_name_of(inner)}")
+        cure = ""
+        if isinstance(inner, Pipeline):
+            cure = (
+                "; put what comes before the trees outside, as in make_pipeline(preprocessing, BudgetPrune(forest)), "
+                "with prices from FeatureCosts.for_columns"
+            )
+        raise TypeError(
+            f"estimator: expected an ensemble that averages trees ({SUPPORTED}), got {_name_of(inner)}{cure}"
+        )
     return inner
 
 

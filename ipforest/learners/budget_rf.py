@@ -201,6 +201,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         growers = self._read_parameters()
         check_validation_part(X_val, y_val)
         examples, targets = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan")
+        self._note_missing(examples)
         check_classification_targets(targets)
         self.costs_ = self._read_costs()
         self.classes_, labels = np.unique(targets, return_inverse=True)
@@ -212,7 +213,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
             validation, truth = examples[held_out], targets[held_out]
         else:
             training = np.arange(len(examples))
-            validation, truth = self._checked_part(X_val, y_val, self.classes_)
+            validation, truth = self._checked_held_out(X_val, y_val, self.classes_, examples)
         self.grown_ = tuple(
             self._grow(grower, examples[training], labels[training], validation, truth, random) for grower in growers
         )
@@ -302,9 +303,8 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         return self.forest_
 
     def to_sklearn(self) -> Any:
-        """Return the trees that were taken as a fitted RandomForestClassifier, which averages distributions."""
-        check_is_fitted(self)
-        return self.forest_.to_sklearn()
+        """Return the trees that were taken, with their votes, as a fitted RandomForestClassifier; see `to_trees`."""
+        return self.to_trees().to_sklearn()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -314,6 +314,8 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
 
 class PooledTrees(TreesInOrder):
     """Trees whose values are class counts: the probabilities are the shares of all training examples at the leaves."""
+
+    decides_by = "pooled counts"
 
     def foresee(self, progress: Progress, rows: Rows) -> tuple[FloatArray, BoolArray]:
         """Pool the counts of the nodes that what is known leads to."""

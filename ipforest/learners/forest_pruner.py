@@ -8,10 +8,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ipforest._arrays import Array
 from ipforest.base import (
@@ -182,14 +183,15 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         self._read_class_costs(getattr(ensemble, "classes_", None))
         self.forest_ = Forest.from_sklearn(ensemble)
         examples = self._checked(X)
+        self._note_missing(examples)
         self._refit_data = None
         if y is None:
-            return (examples if X_cost is None else self._checked(X_cost)), None
+            return (examples if X_cost is None else self._checked_cost_examples(X_cost, examples)), None
         data = Labelled(
             examples, np.asarray(y), _check_sample_weight(sample_weight, examples, ensure_non_negative=True)
         )
         self._refit_data = data if self.refit else None
-        paying = examples if X_cost is None else self._checked(X_cost)
+        paying = examples if X_cost is None else self._checked_cost_examples(X_cost, examples)
         return paying, data if self.errors == "held-out" else None
 
     def _parts(
@@ -201,7 +203,9 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
     ) -> Parts:
         """Check the examples; take those to train on, and those that pay."""
         classify = is_classifier(self)
+        _require_numbers(X, type(self).__name__)
         examples, targets = validate_data(self, X, y, ensure_all_finite=self._finite(), y_numeric=not classify)
+        self._note_missing(examples)
         if classify:
             check_classification_targets(targets)
         self.costs_ = self._read_costs()
@@ -246,9 +250,14 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         return TreesInOrder(self.pruned_)
 
     def to_sklearn(self) -> Any:
-        """Return the pruned forest as a fitted RandomForestClassifier or RandomForestRegressor."""
-        check_is_fitted(self)
-        forest = self.pruned_.to_sklearn()
+        """Return the pruned forest as a fitted RandomForestClassifier or RandomForestRegressor.
+
+        Raises
+        ------
+        ValueError
+            Class costs or a cap decide as well, which such a forest does not have; see `to_trees`.
+        """
+        forest = self.to_trees().to_sklearn()
         if hasattr(self, "feature_names_in_"):
             forest.feature_names_in_ = self.feature_names_in_
         return forest
@@ -260,6 +269,36 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         tags.target_tags.required = inner.target_tags.required
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags
+
+
+def _require_numbers(X: Any, name: str) -> None:
+    """Refuse a data frame with columns of words, which forests do not take, and say what does.
+
+    Raises
+    ------
+    ValueError
+        There is such a column.
+    """
+    if not isinstance(X, pd.DataFrame):
+        return
+    for column in X.columns:
+        cells = X[column].dropna()
+        if not pd.api.types.is_numeric_dtype(X[column].dtype) and not cells.map(is_number).all():
+            raise ValueError(
+                f"X: expected numbers, got {cells[~cells.map(is_number)].iloc[0]!r} in column {column!r}; encode words "
+                f"before, as in make_pipeline(make_column_transformer((OneHotEncoder(), [{column!r}])), {name}(...)) "
+                "with prices from FeatureCosts.for_columns, use BudgetForest or BudgetBoost with columns of dtype "
+                "'category', or `ipforest fit` on a file"
+            )
+
+
+def is_number(cell: Any) -> bool:
+    """Return whether a cell can be read as a number."""
+    try:
+        float(cell)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 class Labelled(NamedTuple):

@@ -207,6 +207,7 @@ class PricedBoosting(BudgetedEstimator):
         examples, targets = validate_data(
             self, X, y, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=self._is_regressor()
         )
+        self._note_missing(examples)
         self.costs_ = self._read_costs()
         columns = self._columns(targets)
         if X_val is None:
@@ -219,7 +220,7 @@ class PricedBoosting(BudgetedEstimator):
             validation, truth = examples[held_out], targets[held_out]
         else:
             training = np.arange(len(examples))
-            validation, truth = self._checked_part(X_val, y_val, getattr(self, "classes_", None))
+            validation, truth = self._checked_held_out(X_val, y_val, getattr(self, "classes_", None), examples)
         self._boost(examples[training], columns[training])
         self.stage_costs_, self.stage_errors_ = self.measure_rounds(validation, truth)
         self._choose()
@@ -419,6 +420,8 @@ class SummedTrees(TreesInOrder):
     loss : Squared
         Turns scores into outputs.
     """
+
+    decides_by = "a sum of scores"
 
     def __init__(self, forest: Forest, n_trees: int, base: FloatArray, loss: Squared) -> None:
         super().__init__(forest)

@@ -209,6 +209,7 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         numbers = self.categories_.numbers(X)
         examples, targets = validate_data(self, numbers, y, dtype=np.float32, ensure_all_finite="allow-nan")
         self.categories_.check(examples)
+        self._note_missing(examples)
         self.classes_ = classes_of(targets)
         self.costs_ = self._read_costs()
         random = check_random_state(self.random_state)
@@ -218,7 +219,7 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
             training, held_out = split_rows(targets, self.validation_fraction, random, one_of_each_class=True)
             parts = data.rows(training), data.rows(held_out)
         else:
-            unseen, labels = self._checked_part(X_val, y_val, self.classes_)
+            unseen, labels = self._checked_held_out(X_val, y_val, self.classes_, examples)
             parts = data, Labelled(unseen.astype(np.float32), labels, np.ones(len(unseen)))
         if not (parts[0].weight > 0).any():
             raise ValueError("sample_weight: expected an example of positive weight to train on, got none")

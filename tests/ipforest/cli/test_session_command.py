@@ -1,5 +1,8 @@
 import io
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +70,10 @@ def test_it_goes_on_another_day(
     assert {name for name, _ in record["bought"]} <= {"pain=mild", "pain=none", "pain=strong", "blood"}
     assert record["answer"] == record["guess"]
     assert sum(record["probabilities"].values()) == pytest.approx(1)
-    assert record["paid"] == 8.5
+    assert record["paid"] == 0
+    assert record["not_charged"] == [0, 1]
+    assert hold(monkeypatch, "NA\nnan\n", *model, "--resume", saved, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["paid"] == 8.5
 
 
 def test_what_cannot_be_read_is_asked_again(
@@ -75,7 +81,9 @@ def test_what_cannot_be_read_is_asked_again(
 ) -> None:
     known = ["--known", "pain=strong", "--known", "age=50"]
     assert hold(monkeypatch, "x\n" * 3, "--model", str(ward / "model"), *known) == 0
-    assert "could not convert string to float" in capsys.readouterr().err
+    assert "blood: expected a number, got 'x'" in capsys.readouterr().err
+    assert hold(monkeypatch, "0,9\n", "--model", str(ward / "model"), *known) == 0
+    assert "blood: expected a number, got '0,9'; write 0.9, with a decimal point" in capsys.readouterr().err
     assert hold(monkeypatch, "dull\n" * 3, "--model", str(ward / "model"), "--known", "age=50", "blood=0.9") == 0
     assert "pain: expected one of mild, none, strong, or ? for none, got 'dull'" in capsys.readouterr().err
 
@@ -136,3 +144,39 @@ def test_unknown_columns_are_refused(
 ) -> None:
     assert hold(monkeypatch, "", "--model", str(ward / "model"), "--known", "weight=80") == 2
     assert "--known: expected NAME=VALUE with one of pain, age, blood, got 'weight=80'" in capsys.readouterr().err
+
+
+def test_the_words_are_listed_and_reasons_speak_of_them(
+    ward: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert hold(monkeypatch, "strong\n", "--model", str(ward / "model"), "--known", "age=50", "blood=0.9") == 0
+    out = capsys.readouterr().out
+    assert "asks whether pain is " in out
+    assert "\n  one of mild, none, strong\npain = " in out
+
+
+def test_a_group_tells_its_fee(
+    ward: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "prices.csv").write_text("feature,cost,group,cost_in_group\nage,6,visit,1\nblood,7,visit,2\npain,1,,\n")
+    files = ["--csv", str(ward / "table.csv"), "--prices", str(tmp_path / "prices.csv"), "--out", str(tmp_path)]
+    assert main(["fit", *files, "--target", "outcome", "--budget", "9", "--trees", "5"]) == 0
+    capsys.readouterr()
+    assert hold(monkeypatch, "strong\n0.9\n50\n", "--model", str(tmp_path), "--known", "pain=strong") == 0
+    assert ", 5.00 of it the fee of its group: " in capsys.readouterr().out
+
+
+def test_a_cap_in_a_terminal_leaves_the_cheaper_columns(ward: Path) -> None:
+    """As a process: blood costs 7.5, which does not fit; pain and age are still asked for and paid."""
+    command = [sys.executable, "-m", "ipforest.cli", "session", "--model", str(ward / "model"), "--max-cost", "3"]
+    ended = subprocess.run(
+        [*command, "--json"], input="strong\n85\n", capture_output=True, text=True, check=False, env=dict(os.environ)
+    )
+    assert ended.returncode == 0, ended.stderr
+    record = json.loads(ended.stdout)
+    assert record["max_cost"] == "3"
+    assert "blood" not in {name for name, _ in record["bought"]}
+    assert record["paid"] == 1
+    assert record["answer"] in ("sick", "well")
+    assert "pain = " in ended.stderr
+    assert "blood" not in ended.stderr

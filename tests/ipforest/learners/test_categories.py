@@ -86,7 +86,7 @@ def test_sessions_take_names_and_pay_what_cost_says(fitted: tuple[Any, pd.DataFr
         session = model.session()
         while session.next_unit is not None:
             value = X.iloc[row, session.next_unit.features[0]]
-            session.tell(None if pd.isna(value) else value)
+            session.tell(np.nan if pd.isna(value) else value)
         assert (session.paid, session.answer) == (costs[row], labels[row])
     resumed = model.resume(session.to_json())
     assert (resumed.answer, resumed.paid) == (session.answer, session.paid)
@@ -155,7 +155,7 @@ def test_sessions_take_categories_that_are_numbers(model: Any) -> None:
     X = coded(X)
     costs, labels = model.cost(X), model.predict(X)
     for row in range(12):
-        told = [None if pd.isna(cell) else cell for cell in X.iloc[row]]
+        told = [np.nan if pd.isna(cell) else cell for cell in X.iloc[row]]
         half, asked = model.session({"colour": told[1]}), model.session()
         for session in (half, asked):
             while session.next_unit is not None:

@@ -1,0 +1,42 @@
+"""Words and numbers that users type: read with messages that help, and listed for messages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from textwrap import shorten
+from typing import Any
+
+
+def some_of(words: Iterable[object]) -> str:
+    """List words for a message, as many as fit, without the empty one."""
+    return shorten(", ".join(filter(None, map(str, words))), 60, placeholder=" ...")
+
+
+def number_of(value: Any, name: str) -> float:
+    """Read a number.
+
+    Parameters
+    ----------
+    value : number or str
+    name : str
+        What it is the value of, for the error message.
+
+    Raises
+    ------
+    ValueError
+        It is no number.
+    """
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        hint = ""
+        if isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d+,\d+\s*", value):
+            hint = f"; write {value.strip().replace(',', '.')}, with a decimal point"
+        raise ValueError(f"{name}: expected a number, got {value!r}{hint}") from None
+
+
+def any_of(words: Iterable[str]) -> str:
+    """Join words by commas and, before the last, by "or"."""
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last

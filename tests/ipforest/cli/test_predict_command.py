@@ -1,0 +1,116 @@
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from ipforest import BudgetForest, BudgetPrune
+from ipforest.cli import main
+from ipforest.model_files import save_model
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Fit a model in which an MRI is too expensive to be bought."""
+    folder = tmp_path_factory.mktemp("clinic")
+    rng = np.random.default_rng(0)
+    culture, age, scan = rng.choice(["negative", "positive"], 300), rng.integers(20, 90, 300), rng.random(300)
+    ill = (culture == "positive") & (age > 40)
+    table = pd.DataFrame({"culture": culture, "mri_score": scan, "age": age, "state": np.where(ill, "ill", "healthy")})
+    table.insert(0, "patient", [f"p{row}" for row in range(300)])
+    table.to_csv(folder / "table.csv", index=False)
+    (folder / "prices.csv").write_text("feature,cost\nculture,4\nage,0\nmri_score,300\n")
+    files = ["--csv", str(folder / "table.csv"), "--prices", str(folder / "prices.csv"), "--drop", "patient"]
+    fit = ["fit", *files, "--target", "state", "--budget", "9", "--trees", "5", "--out", str(folder / "model")]
+    assert main(fit) == 0
+    return folder
+
+
+def predict(clinic: Path, capsys: pytest.CaptureFixture[str], table: pd.DataFrame, *options: str) -> Any:
+    table.to_csv(clinic / "new.csv", index=False)
+    capsys.readouterr()
+    files = ["--model", str(clinic / "model"), "--csv", str(clinic / "new.csv")]
+    assert main(["predict", *files, "--json", *options]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_rows_are_told_apart_and_every_class_has_its_probability(
+    clinic: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pd.read_csv(clinic / "table.csv")[::-1]
+    answers = predict(clinic, capsys, table, "--id", "patient")
+    assert [answer["patient"] for answer in answers] == table["patient"].tolist()
+    for answer in answers:
+        chances = {label: answer[f"probability_{label}"] for label in ("healthy", "ill")}
+        assert sum(chances.values()) == pytest.approx(1)
+        assert max(chances.values()) == answer["probability"] == chances[answer["prediction"]]
+    assert list(answers[0])[:3] == ["patient", "prediction", "cost"]
+
+
+def test_a_column_that_the_model_never_buys_may_be_absent(clinic: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = pd.read_csv(clinic / "table.csv")
+    whole = predict(clinic, capsys, table)
+    without = table.drop(columns="mri_score")
+    assert predict(clinic, capsys, without) == whole
+    without.to_csv(clinic / "new.csv", index=False)
+    assert main(["predict", "--model", str(clinic / "model"), "--csv", str(clinic / "new.csv")]) == 0
+    assert "no column mri_score, which the model never buys" in capsys.readouterr().err
+    table.drop(columns="culture").to_csv(clinic / "new.csv", index=False)
+    assert main(["predict", "--model", str(clinic / "model"), "--csv", str(clinic / "new.csv")]) == 2
+    assert "got none for 'culture'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text"),
+    [
+        ("patent", "--id: expected a column of .*, got 'patent'; the closest is 'patient'"),
+        ("cost", "--id: expected a column of another name than those that are written, got 'cost'"),
+    ],
+)
+def test_ids_that_cannot_be_written_are_refused(
+    clinic: Path, capsys: pytest.CaptureFixture[str], wanted: str, text: str
+) -> None:
+    pd.read_csv(clinic / "table.csv").assign(cost=1).to_csv(clinic / "priced.csv", index=False)
+    files = ["--model", str(clinic / "model"), "--csv", str(clinic / "priced.csv")]
+    assert main(["predict", *files, "--id", wanted]) == 2
+    assert re.search(text, capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        BudgetPrune(RandomForestClassifier(4, random_state=0), feature_costs=[1, 50, 1], budget=3, random_state=0),
+        BudgetForest(
+            4,
+            n_lambdas=2,
+            n_prunings=2,
+            nested=False,
+            n_lookahead=0,
+            feature_costs=[1, 10**4, 1],
+            budget=2,
+            random_state=0,
+        ),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_data_frames_may_lack_what_is_never_bought(model: Any, tmp_path: Path, capsys: Any) -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.random((300, 3)), columns=["a", "b", "c"])
+    target = (frame["a"] + 0.2 * frame["c"] > 0.6).astype(int)
+    model.fit(frame, target)
+    assert not model.acquired(frame)[:, 1].any()
+    without = frame.drop(columns="b")
+    np.testing.assert_array_equal(model.predict_proba(without), model.predict_proba(frame))
+    np.testing.assert_array_equal(model.cost(without), model.cost(frame))
+    for other in (frame.drop(columns="a"), without[["c", "a"]]):
+        with pytest.raises(ValueError, match="feature names should match"):
+            model.predict(other)
+    save_model(model, tmp_path / "model.skops")
+    without.to_csv(tmp_path / "new.csv", index=False)
+    command = ["predict", "--model", str(tmp_path / "model.skops"), "--csv", str(tmp_path / "new.csv"), "--json"]
+    assert main(command) == 0
+    assert [answer["prediction"] for answer in json.loads(capsys.readouterr().out)] == model.predict(frame).tolist()

@@ -1,0 +1,74 @@
+"""What leaves a model for another library: trees where these alone decide, or a refusal of what would be lost."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+
+from ipforest import BudgetBoost, BudgetForest, BudgetPrune, EarlyExit, NestedCascade
+from ipforest.cascades.stopping import ThresholdStopping
+from ipforest.ensemble import write
+from ipforest.learners import BudgetRF, GreedyMiser
+
+X, Y = load_breast_cancer(return_X_y=True)
+FOREST = RandomForestClassifier(6, max_depth=4, random_state=0)
+
+
+def boosted(**options: Any) -> BudgetBoost:
+    return BudgetBoost(8, max_leaf_nodes=4, n_lambdas=1, n_prunings=1, random_state=0, **options)
+
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "class costs": (BudgetPrune(FOREST, class_costs=[[0, 1], [10, 0]]), "class_costs"),
+    "a cap": (BudgetPrune(FOREST, max_cost=3), "max_cost=3"),
+    "both": (BudgetPrune(FOREST, class_costs=[[0, 1], [10, 0]], max_cost=3), "class_costs and max_cost=3"),
+    "a cap of a grown forest": (BudgetRF(4, max_cost=3, random_state=0), "max_cost=3"),
+    "pooled counts": (BudgetRF(4, voting="pooled", random_state=0), "pooled counts"),
+    "stopping": (EarlyExit(FOREST, budget=3, stopping=ThresholdStopping()), "a rule that stops buying"),
+    "stopping of boosted trees": (boosted(budget=1), "a rule that stops buying"),
+    "stages": (NestedCascade(FOREST, random_state=0), "stages of models"),
+    "scores": (GreedyMiser(6, random_state=0), "a sum of scores"),
+}
+
+
+@pytest.mark.parametrize("name", list(REFUSED))
+def test_decisions_that_trees_do_not_hold_are_not_dropped(name: str) -> None:
+    model, part = REFUSED[name]
+    model.fit(X[::2], Y[::2])
+    exports = [lambda: write(model, "c"), lambda: write(model, "onnx"), lambda: write(model, "sklearn")]
+    for export in [*exports, *([model.to_sklearn] if hasattr(model, "to_sklearn") else [])]:
+        with pytest.raises(ValueError, match=rf"expected a model whose trees alone decide, got one with {part}, which"):
+            export()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        BudgetPrune(FOREST, budget=5, random_state=0),
+        BudgetPrune(FOREST, budget=5, refit=True, random_state=0),
+        BudgetRF(6, random_state=0),
+        BudgetRF(6, voting="hard", random_state=0),
+        BudgetForest(4, n_lambdas=1, n_prunings=1, n_lookahead=0, nested=False, stopping=(), random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_trees_that_decide_alone_predict_the_same_elsewhere(model: Any) -> None:
+    model.fit(X[::2], Y[::2])
+    exported = write(model, "sklearn")
+    np.testing.assert_array_equal(exported.predict(X), model.predict(X))
+    np.testing.assert_allclose(exported.predict_proba(X), model.predict_proba(X), atol=1e-12)
+    assert "double" in write(model, "c")
+
+
+def test_boosted_trees_without_stopping_are_written() -> None:
+    model = boosted(budget=5, stopping=()).fit(X[::2], Y[::2])
+    np.testing.assert_allclose(model.to_trees().predict_proba(X), model.predict_proba(X))
+    assert "double" in write(model, "c")
+
+
+def test_what_is_not_fitted_is_not_written() -> None:
+    with pytest.raises(NotFittedError):
+        write(BudgetPrune(FOREST), "c")
