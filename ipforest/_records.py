@@ -14,6 +14,8 @@ from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hin
 from rich.console import Console
 from rich.table import Table
 
+from ipforest._delimited import escaped
+
 T = TypeVar("T")
 
 
@@ -106,11 +108,14 @@ def _read(kind: Any, value: Any, name: str) -> Any:
 
 
 def records_to_csv(records: Sequence[dict[str, Any]]) -> str:
-    """Write records of the same keys as CSV with a header."""
+    """Write records of the same keys as CSV with a header, texts that a spreadsheet would compute with an apostrophe.
+
+    See `ipforest._delimited.escaped` for the rule; tables and price lists are read without the apostrophe.
+    """
     buffer = StringIO()
-    writer = csv.DictWriter(buffer, fieldnames=list(records[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(records)
+    writer = csv.writer(buffer, lineterminator="\n")
+    for row in (list(records[0]), *(record.values() for record in records)):
+        writer.writerow([escaped(cell) if isinstance(cell, str) else cell for cell in row])
     return buffer.getvalue()
 
 

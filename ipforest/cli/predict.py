@@ -7,11 +7,21 @@ import sys
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from ipforest.cli.options import DONE, Arguments, Subparsers, add_command
+from ipforest.cli.options import (
+    DONE,
+    Arguments,
+    Subparsers,
+    add_command,
+    add_format_options,
+    table_format,
+    warnings_as_notes,
+)
 from ipforest.cli.saved_models import known_words, read_model, some_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ipforest.tables import CsvFormat
 
 
 def add(commands: Subparsers) -> None:
@@ -22,6 +32,7 @@ def add(commands: Subparsers) -> None:
     command.add_argument("--model", required=True, metavar="DIR", help="folder of `ipforest fit`, or a model file")
     command.add_argument("--csv", required=True, metavar="FILE", help="table with the columns of training, by name")
     command.add_argument("--out", metavar="FILE", help="CSV to write (default: print it)")
+    add_format_options(command)
 
 
 def run(options: Arguments) -> int:
@@ -30,7 +41,8 @@ def run(options: Arguments) -> int:
     from ipforest._records import records_to_csv
 
     model, buyer = read_model(options.model)
-    X = _examples(options.csv, model)
+    with warnings_as_notes():
+        X = _examples(options.csv, model, table_format(options))
     table = X if model is buyer else model[:-1].transform(X)
     costs = buyer.cost(table)
     answers: dict[str, Any] = {"prediction": buyer.predict(table), "cost": costs}
@@ -49,23 +61,23 @@ def run(options: Arguments) -> int:
     return DONE
 
 
-def _examples(path: str, model: Any) -> pd.DataFrame:
+def _examples(path: str, model: Any, form: CsvFormat) -> pd.DataFrame:
     """Read the columns that the model was trained on: text where it saw text, else numbers."""
-    from ipforest.tables import read_cells, select_columns, to_numbers, to_words
+    import pandas as pd
+
+    from ipforest.tables import numbers_of, read_cells, select_columns, to_words
 
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         raise ValueError("--model: expected a model that was fitted to named columns, got one without names")
-    table = select_columns(read_cells(path), list(names), path).copy()
+    cells = select_columns(read_cells(path, form=form), list(names), path)
     words = known_words(model)
-    for name in table:
-        if name in words:
-            cells = to_words(table[name])
-            _note_unknown(cells, words[name], path)
-            table[name] = cells.map(lambda cell, seen=words[name]: seen.get(cell, cell))
-        else:
-            table[name] = to_numbers(table[name], path)
-    return table
+    parts = [numbers_of(cells[[name for name in names if name not in words]], path, form)]
+    for name, seen in words.items():
+        column = to_words(cells[name])
+        _note_unknown(column, seen, path)
+        parts.append(column.map(lambda cell, seen=seen: seen.get(cell, cell)))
+    return pd.concat(parts, axis=1)[list(names)]
 
 
 def _note_unknown(column: pd.Series, words: Collection[str], path: str) -> None:
