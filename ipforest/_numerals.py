@@ -58,7 +58,7 @@ PLAIN = Notation()
 @cache
 def _pattern(decimal: str) -> re.Pattern[str]:
     other = "," if decimal == "." else "."
-    thousands = rf"[0-9]{{1,3}}(?P<mark>[{other} \u00a0\u2009\u202f'\u2019])[0-9]{{3}}(?:(?P=mark)[0-9]{{3}})*"
+    thousands = rf"[1-9][0-9]{{0,2}}(?P<mark>[{other} \u00a0\u2009\u202f'\u2019])[0-9]{{3}}(?:(?P=mark)[0-9]{{3}})*"
     whole = rf"(?P<whole>{thousands}|[0-9]*)"
     return re.compile(
         rf"(?P<sign>[+-])?\s*{whole}(?:{re.escape(decimal)}(?P<fraction>[0-9]*))?(?P<exponent>[eE][+-]?[0-9]+)?"

@@ -141,10 +141,14 @@ def _told(
     *,
     keep: bool,
 ) -> Column:
-    different = column.different
-    n_present = sum(text not in NAN_FOR for text in column.texts)
+    if numbers is None:
+        different = column.different
+        n_present = sum(text not in NAN_FOR for text in column.texts)
+        reason = _why_no_words(name, len(different), n_present, keep=keep)
+    else:
+        n_present = int(np.count_nonzero(~np.isnan(numbers)))
+        reason = _why_no_numbers(name, numbers, n_present, keep=keep)
     missing = 1 - n_present / len(column.texts)
-    reason = _reason_to_leave_out(name, numbers, len(different), n_present, keep=keep)
     if reason:
         return Column(name, Kind.LEFT_OUT, missing, 0, reason)
     if numbers is not None:
@@ -154,10 +158,8 @@ def _told(
     return Column(name, Kind.WORDS, missing, len(different), remark)
 
 
-def _reason_to_leave_out(
-    name: str, numbers: npt.NDArray[np.float64] | None, n_different: int, n_present: int, *, keep: bool
-) -> str:
-    """Say why a column is no feature, or nothing."""
+def _why_no_words(name: str, n_different: int, n_present: int, *, keep: bool) -> str:
+    """Say why a column of words is no feature, or nothing."""
     if n_present == 0:
         return "no value"
     if keep:
@@ -165,12 +167,23 @@ def _reason_to_leave_out(
     if NAMELESS.fullmatch(folded(name)):
         return "no name"
     hardly_repeats = n_different > max(FEW_WORDS, n_present / 2)
-    if numbers is None:
-        return f"{n_different} different words in {n_present} cells" if hardly_repeats else ""
+    return f"{n_different} different words in {n_present} cells" if hardly_repeats else ""
+
+
+def _why_no_numbers(name: str, numbers: npt.NDArray[np.float64], n_present: int, *, keep: bool) -> str:
+    """Say why a column of numbers is no feature, or nothing."""
+    if n_present == 0:
+        return "no value"
+    if keep:
+        return ""
+    if NAMELESS.fullmatch(folded(name)):
+        return "no name"
     if len(numbers) >= LEAST_RUN and np.all(np.diff(numbers) == 1):
         return "counts the rows"
-    if hardly_repeats and ID.search(_spaced(name)) and np.all(numbers[~np.isnan(numbers)] % 1 == 0):
-        return "identifies the rows"
+    if ID.search(_spaced(name)):
+        different = np.unique(numbers[~np.isnan(numbers)])
+        if len(different) > max(FEW_WORDS, n_present / 2) and np.all(different % 1 == 0):
+            return "identifies the rows"
     return ""
 
 

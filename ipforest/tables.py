@@ -129,7 +129,7 @@ def read_cells(path: str | Path, *, header: bool = True, form: CsvFormat = RECOG
     cells, lines = rows.cells[header:], rows.lines[header:]
     if not cells:
         raise ValueError(f"{path}: expected a row below the names of the columns, got none")
-    table = pd.DataFrame(np.array(cells, dtype=object), index=list(lines), columns=names)
+    table = pd.DataFrame(np.array(cells, dtype=object), index=list(lines), columns=names, dtype=object)
     table.attrs["separator"] = rows.separator
     return table
 
