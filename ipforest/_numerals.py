@@ -100,3 +100,8 @@ def best_notation(texts: Iterable[str], decimal: str | None) -> tuple[Notation, 
     counts = {notation: sum(notation.plain(text) is not None for text in texts) for notation in candidates}
     best = max(candidates, key=lambda notation: counts[notation])
     return best, counts[best]
+
+
+def is_written_number(text: str) -> bool:
+    """Return whether a text is a number in some notation."""
+    return any(Notation(mark, unit_of(text)).plain(text) is not None for mark in DECIMAL_MARKS)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ipforest._name_matching import folded
 from ipforest._number_columns import NAN_FOR, InDoubt, NumberColumn, notations_of, refuse, some_names
-from ipforest._numerals import PLAIN, Notation, best_notation
+from ipforest._numerals import PLAIN, Notation, is_written_number
 from ipforest.tables import RECOGNISED, CsvFormat
 
 __all__ = ["Column", "Kind", "summary", "typed_columns"]
@@ -113,7 +113,7 @@ def typed_columns(
     columns = []
     for name, column, is_asked in zip(names, texts, asked, strict=True):
         reading = None if is_asked else next(readings)
-        if not is_asked and not _is_words(column, reading, form.decimal) and not isinstance(reading, Notation):
+        if not is_asked and not _is_words(column, reading) and not isinstance(reading, Notation):
             hint = f"; --words {name!r} takes the column as words"
             refuse(column, reading, f"{source}, column {name}", cells.index, form.decimal, hint)
         numbers = column.numbers(reading) if isinstance(reading, Notation) else None
@@ -126,11 +126,10 @@ def typed_columns(
     return _frame(values, cells.index), columns
 
 
-def _is_words(column: NumberColumn, reading: Notation | InDoubt | None, decimal: str | None) -> bool:
-    if reading is not None:
-        return False
+def _is_words(column: NumberColumn, reading: Notation | InDoubt | None) -> bool:
+    """Whether more different cells are words than numbers, of whatever notation."""
     different = column.different
-    return 2 * best_notation(different, decimal)[1] < len(different)
+    return reading is None and 2 * sum(map(is_written_number, different)) < len(different)
 
 
 def _told(

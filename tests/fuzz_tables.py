@@ -3,8 +3,8 @@
     python tests/fuzz_tables.py [--seconds S] [--seed N] [--case C]
 
 The text is made from numbers and words that are known, with random separators, encodings, decimal marks, marks between
-thousands, signs, quotes, blanks, line ends, order and case of headers. Exits with 1 at the first failure and prints what
-makes it again.
+thousands, signs, quotes, blanks, line ends, order and case of headers. Exits with 1 at the first failure and prints
+what makes it again.
 """
 
 import argparse
@@ -132,7 +132,7 @@ class Style:
     def known(self, rng: np.random.Generator) -> CsvFormat:
         """Say some of what a user may say about it."""
         said = rng.random(3) < 0.3
-        encoding = self.encoding if said[2] or self.encoding in ("cp1252", "latin-1") and rng.random() < 0.8 else None
+        encoding = self.encoding if said[2] or (self.encoding in ("cp1252", "latin-1") and rng.random() < 0.8) else None
         return CsvFormat(self.separator if said[0] else None, self.decimal if said[1] else None, encoding)
 
 
@@ -151,7 +151,7 @@ def random_numbers(rng: np.random.Generator, n_rows: int) -> list[str]:
 def check_table(rng: np.random.Generator, folder: Path) -> str:
     """Write and read one table; return what became of it."""
     style, n_rows = Style.random(rng), int(rng.integers(1, 40))
-    names = [written_name(str(name), style) for name in rng.choice(NAMES, rng.integers(1, 8), replace=False)]
+    names = [written_name(str(name), style) for name in rng.choice(NAMES, rng.integers(2, 8), replace=False)]
     if len(set(names)) < len(names):
         return "skipped"
     truth: dict[str, list[Any]] = {}

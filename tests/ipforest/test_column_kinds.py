@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from ipforest.column_kinds import Kind, summary, typed_columns
-from ipforest.tables import CsvFormat, numbers_of, read_cells, read_examples, select_columns
+from ipforest.tables import RECOGNISED, CsvFormat, numbers_of, read_cells, read_examples, select_columns
 
 
 @pytest.fixture
 def typed(tmp_path):
-    def typed(text, encoding="utf-8", form=CsvFormat(), **more):
+    def typed(text, encoding="utf-8", form=RECOGNISED, **more):
         (tmp_path / "table.csv").write_bytes(text.encode(encoding))
         table, columns = typed_columns(read_cells(tmp_path / "table.csv", form=form), "table.csv", form, **more)
         return table, {column.name: column for column in columns}
@@ -58,6 +58,8 @@ def test_numbers_in_other_notations_are_numbers(typed, cells, expected, remark) 
         (["1.5", "2.5", "old"], "column x, line 4: expected a finite number .* got 'old'; --words 'x' takes"),
         (["$1", "$2", "3"], "column x, line 4: expected a finite number with .* got '3'"),
         (["$1", "$2", "3 €"], "column x, line 4: expected a finite number with .* got '3 €'"),
+        (["$1", "2 €", "$1", "2 €"], "column x, line 3: expected a finite number with .* got '2 €'"),
+        (["1,5", "2,5", "1.5", "2.5"], "column x, line 2: expected a finite number .* got '1,5'"),
         (["1", "2", "1e400"], "column x, line 4: expected a finite number .* got '1e400'"),
         (["1", "2", "1_000"], "column x, line 4: expected a finite number .* got '1_000'"),
         ([f"{dose} mg" for dose in range(12)], "column x, line 2: expected numbers or words, got 12 .* such as '0 mg'"),
@@ -205,6 +207,12 @@ def test_names_are_matched_without_case_where_that_leaves_no_doubt(tmp_path) -> 
     assert table.iloc[0].tolist() == [3, 1]
     with pytest.raises(ValueError, match="got none for 'DOSE'; the closest is"):
         select_columns(read_examples(tmp_path / "t.csv"), ["DOSE"], "t.csv")
+
+
+def test_numbers_against_the_decimal_mark_that_was_given_are_no_words(typed) -> None:
+    for mark, cells in ((".", ["1,5", "2,5"]), (",", ["1.5", "2.5"])):
+        with pytest.raises(ValueError, match=f"column x, line 2: expected a finite number .* got {cells[0]!r}"):
+            typed(column_of(*cells), form=CsvFormat(decimal=mark))
 
 
 def test_another_notation_is_told_once_for_all_its_columns(tmp_path) -> None:
