@@ -18,7 +18,7 @@ from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -75,7 +75,7 @@ class Style:
     decimal: str
     encoding: str
     newline: str
-    quoting: int
+    quoting: Literal[0, 1, 2, 3]
     blanks: bool
     thousands: str
 
