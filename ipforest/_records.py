@@ -8,13 +8,17 @@ from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from io import StringIO
-from types import NoneType, UnionType
+from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from rich.console import Console
 from rich.table import Table
 
+from ipforest._delimited import escaped
+
 T = TypeVar("T")
+
+ENDING = "\r\n"
 
 
 def to_record(item: Any, names: Sequence[str] | None = None) -> dict[str, Any]:
@@ -106,12 +110,16 @@ def _read(kind: Any, value: Any, name: str) -> Any:
 
 
 def records_to_csv(records: Sequence[dict[str, Any]]) -> str:
-    """Write records of the same keys as CSV with a header."""
-    buffer = StringIO()
-    writer = csv.DictWriter(buffer, fieldnames=list(records[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(records)
-    return buffer.getvalue()
+    """Write records of the same keys as CSV with a header, texts that a spreadsheet would compute with an apostrophe.
+
+    See `ipforest._delimited.escaped` for the rule; tables and price lists are read without the apostrophe.
+    """
+    lines: list[str] = []
+    target: Any = SimpleNamespace(write=lines.append)
+    writer = csv.writer(target, lineterminator=ENDING)  # quotes either line break; with "\n" it leaves "\r" bare
+    for row in (list(records[0]), *(record.values() for record in records)):
+        writer.writerow([escaped(cell) if isinstance(cell, str) else cell for cell in row])
+    return "".join(line.removesuffix(ENDING) + "\n" for line in lines)
 
 
 def records_to_text(records: Sequence[dict[str, Any]]) -> str:

@@ -251,7 +251,7 @@ def plot_stops(model: BudgetedEstimator, X: npt.ArrayLike, *, ax: Axes | None = 
     axes, bottom = axes_or_new(ax), np.zeros(int(bought.max()) + 1)
     for label in model.classes_:
         counts = np.bincount(bought[labels == label], minlength=bottom.size)
-        axes.bar(np.arange(bottom.size), counts, bottom=bottom, label=f"predicted {label}")
+        axes.bar(np.arange(bottom.size), counts, bottom=bottom, label=f"predicted {_literal(label)}")
         bottom += counts
     _finish(axes, "features bought", "examples")
     return axes
@@ -281,8 +281,8 @@ def plot_purchases(model: BudgetedEstimator, X: npt.ArrayLike, y: npt.ArrayLike,
     height = 0.8 / classes.size
     for place, label in enumerate(classes):
         shares = acquired[labels == label][:, shown].mean(axis=0)
-        axes.barh(np.arange(shown.size) + place * height, shares, height, label=str(label))
-    axes.set_yticks(np.arange(shown.size) + 0.4 - height / 2, [str(names[column]) for column in shown])
+        axes.barh(np.arange(shown.size) + place * height, shares, height, label=_literal(label))
+    axes.set_yticks(np.arange(shown.size) + 0.4 - height / 2, [_literal(names[column]) for column in shown])
     axes.invert_yaxis()
     axes.set(xlabel="share of examples that buy it", xlim=(0, 1))
     axes.spines[["top", "right"]].set_visible(False)
@@ -465,10 +465,15 @@ def _lambda_scale(values: FloatArray) -> Any:
     return LogNorm(low, high if high > low else 2 * low)
 
 
+def _literal(name: object) -> str:
+    """Write a name so that dollar signs in it begin no formula."""
+    return str(name).replace("$", r"\$")
+
+
 def _label_tests(axes: Axes, picture: _TreePicture, feature_names: Sequence[str]) -> None:
     for node in np.flatnonzero(picture.is_internal & (picture.places[:, 1] >= -2)):
         axes.annotate(
-            fill(str(feature_names[picture.feature[node]]), width=12),
+            _literal(fill(str(feature_names[picture.feature[node]]), width=12)),
             picture.places[node],
             xytext=(0, 6),
             textcoords="offset points",

@@ -10,13 +10,12 @@ FeatureCosts(3 features, 0 groups, 3 units)
 
 from __future__ import annotations
 
-import csv
 import json
+import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from difflib import get_close_matches
 from fractions import Fraction
 from numbers import Integral
 from pathlib import Path
@@ -24,14 +23,20 @@ from typing import Any
 
 import numpy as np
 
+from ipforest._delimited import CsvFormat, read_rows
 from ipforest._files import write_text
+from ipforest._name_matching import closest, folded, matched_names
+from ipforest._number_columns import some_names
+from ipforest._numerals import notations
 from ipforest._records import records_to_csv
 from ipforest.costs import NO_GROUP, FeatureCosts
-from ipforest.rational import nonnegative_fraction
+from ipforest.rational import as_fraction, nonnegative_fraction
 
-__all__ = ["PriceList", "Row", "closest", "read_prices", "write_prices"]
+__all__ = ["PriceList", "Row", "read_prices", "write_prices"]
 
 COLUMNS = ("feature", "cost", "group", "cost_in_group")
+NO_CURRENCIES = ("%", "‰")
+RECOGNISED = CsvFormat()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +80,8 @@ class PriceList:
     Raises
     ------
     ValueError
-        No rows, a feature that stands twice, names for some rows only, or different discounts in one group.
+        No rows, a feature that stands twice, names for some rows only, a group in two spellings, or different
+        discounts in one group.
     """
 
     source: str
@@ -91,6 +97,7 @@ class PriceList:
             if count > 1:
                 places = " and ".join(row.where for row in self.rows if row.feature == name)
                 raise ValueError(f"{self.source}: expected each feature once, got {name!r} in {places}")
+        self._check_spelling_of_groups()
         first_of_group: dict[str, Row] = {}
         for row in self.rows:
             first = first_of_group.setdefault(row.group, row) if row.group is not None else row
@@ -99,6 +106,17 @@ class PriceList:
                     f"{row.where}: expected the discount of group {row.group!r}, {first.discount} as in {first.where}, "
                     f"got {row.discount}"
                 )
+
+    def _check_spelling_of_groups(self) -> None:
+        spelt: dict[str, Row] = {}
+        for row in self.rows:
+            if row.group is not None:
+                first = spelt.setdefault(folded(row.group), row)
+                if first.group != row.group:
+                    raise ValueError(
+                        f"{row.where}: expected one spelling of a group, {first.group!r} as in {first.where}, "
+                        f"got {row.group!r}"
+                    )
 
     @property
     def has_names(self) -> bool:
@@ -112,13 +130,17 @@ class PriceList:
         ----------
         features : sequence of str, or int
             Names in the order of the columns of X; their number where they have no names. Names are matched where
-            both sides have them, positions otherwise.
+            both sides have them, without regard to case where that leaves no doubt; positions otherwise.
 
         Raises
         ------
         ValueError
-            A feature has no price or a price no feature (the message names the closest match), or the number of rows
-            differs.
+            A feature has no price (the message names the closest match) or two, or the number of rows differs.
+
+        Warns
+        -----
+        UserWarning
+            Rows that price none of the features, as a list for several tables has them.
         """
         rows = self._matched(features)
         fee_of = {row.group: row.discount for row in rows if row.group is not None}
@@ -134,21 +156,34 @@ class PriceList:
             if len(self.rows) != expected:
                 raise ValueError(f"{self.source}: expected {expected} prices, one per feature, got {len(self.rows)}")
             return list(self.rows)
-        features = [name.strip() for name in features]  # as in the rows
-        by_name = {row.feature: row for row in self.rows}
-        absent = [name for name in features if name not in by_name]
+        by_name = {row.feature: row for row in self.rows if row.feature is not None}
+        name_of = matched_names([name.strip() for name in features], by_name)  # blanks are left out in the rows
+        features = [name.strip() for name in features]
+        taken = set(name_of.values())
+        others = [row for row in self.rows if row.feature not in taken]
+        absent = [name for name in features if name not in name_of]
         if absent:
-            raise ValueError(
-                f"{self.source}: expected a price for each feature, got none for {absent[0]!r}"
-                f"{closest(absent[0], [name for name in by_name if name is not None and name not in features])}"
-            )
-        known = set(features)
-        for row in self.rows:
-            if row.feature not in known:
-                raise ValueError(
-                    f"{row.where}: expected the name of a feature, got {row.feature!r}{closest(row.feature, features)}"
-                )
-        return [by_name[name] for name in features]
+            hint = closest(absent[0], [str(row.feature) for row in others])
+            raise ValueError(f"{self.source}: expected a price for each feature, got none for {absent[0]!r}{hint}")
+        self._note_others(others, taken)
+        return [by_name[name_of[name]] for name in features]
+
+    def _note_others(self, others: Sequence[Row], taken: Collection[str]) -> None:
+        """Warn of rows that price none of the features; refuse those that price one again in another spelling."""
+        spelt = {folded(name): name for name in taken}
+        for row in others:
+            again = spelt.get(folded(str(row.feature)))
+            if again is not None:
+                raise ValueError(f"{row.where}: expected one price for {again!r}, got another for {row.feature!r}")
+        if others:
+            names = some_names([repr(row.feature) for row in others])
+            warnings.warn(f"{self.source}: prices of no feature here: {names}", UserWarning, stacklevel=4)
+
+    @property
+    def lone_groups(self) -> list[str]:
+        """Groups with one feature, whose fee is paid with it alone."""
+        counts = Counter(row.group for row in self.rows if row.group is not None)
+        return [group for group, count in counts.items() if count == 1]
 
 
 def _as_decimal(number: Fraction) -> Fraction | Decimal:
@@ -157,24 +192,22 @@ def _as_decimal(number: Fraction) -> Fraction | Decimal:
     return decimal if Fraction(decimal) == number else number
 
 
-def closest(name: str | None, candidates: Iterable[str]) -> str:
-    """Return the hint of an error message: the candidate nearest to a misspelt name, or nothing."""
-    near = get_close_matches(str(name), list(candidates), n=1, cutoff=0.5)
-    return f"; the closest is {near[0]!r}" if near else ""
-
-
-def read_prices(source: Any) -> PriceList:
+def read_prices(source: Any, form: CsvFormat = RECOGNISED) -> PriceList:
     """Read a price list.
 
     Parameters
     ----------
     source : path, mapping, Series, DataFrame or sequence
         - a ``.csv`` file with a header: ``cost``, and optionally ``feature``, ``group`` and ``cost_in_group``; further
-          columns are passed over where the features have names;
+          columns are passed over where the features have names; separator, decimal mark and currency sign are
+          recognised;
         - a ``.json`` file: ``{name: price}``, or a list of records with the keys of the columns above;
         - a dict or Series ``{name: price}``, or a dict whose values are records; integer keys are column numbers;
-        - a DataFrame with those columns; without a column ``feature``, its index holds the names or column numbers;
+        - a DataFrame (pandas or polars) with those columns; without a column ``feature``, the index of a pandas one
+          holds the names or column numbers;
         - a sequence of numbers, without names.
+    form : CsvFormat
+        How a CSV is written, as far as it is known.
 
     Returns
     -------
@@ -191,7 +224,9 @@ def read_prices(source: Any) -> PriceList:
     """
     if isinstance(source, (str, Path)):
         path = Path(source)
-        return _read_json(path) if path.suffix == ".json" else _read_csv(path)
+        return _read_json(path) if path.suffix == ".json" else _read_csv(path, form)
+    if hasattr(source, "to_dicts"):
+        return _from_records("DataFrame of prices", _of_polars(source), "row", 0)
     if hasattr(source, "to_dict") and hasattr(source, "columns"):
         records = source.to_dict(orient="records")
         if "feature" in source.columns:
@@ -204,6 +239,15 @@ def read_prices(source: Any) -> PriceList:
     if isinstance(source, Iterable):
         return _from_records("prices", [{"cost": value} for value in source], "position", 0)
     raise TypeError(f"prices: expected a file, dict, Series, DataFrame or sequence, got {type(source).__name__}")
+
+
+def _of_polars(frame: Any) -> list[dict[str, Any]]:
+    """Take the rows of a polars frame, which has no index for names."""
+    if "cost" not in frame.columns:
+        names = ", ".join(frame.columns)
+        raise ValueError(f"DataFrame of prices: expected a column cost, got {names}{closest('cost', frame.columns)}")
+    rows: list[dict[str, Any]] = frame.to_dicts()
+    return rows
 
 
 def write_prices(costs: FeatureCosts, path: str | Path) -> Path:
@@ -236,36 +280,53 @@ def write_prices(costs: FeatureCosts, path: str | Path) -> Path:
     return write_text(path, records_to_csv(records))
 
 
-def _read_csv(path: Path) -> PriceList:
+def _read_csv(path: Path, form: CsvFormat) -> PriceList:
+    rows = read_rows(path, form).without_empty_columns()
+    header = rows.cells[0] if rows.cells else []
+    known = matched_names(COLUMNS, header)
+    columns = [next((key for key, name in known.items() if name == column), column) for column in header]
+    doubled = [name for name, count in Counter(columns).items() if count > 1]
+    if doubled:
+        raise ValueError(f"{path}: expected each column once, got {doubled[0]!r} twice")
+    if "cost" not in columns:
+        found = ", ".join(columns) or "an empty file"
+        raise ValueError(f"{path}: expected a header with the column cost, got {found}{closest('cost', columns)}")
+    unknown = [name for name in columns if name not in COLUMNS]
+    if unknown and "feature" not in columns:
+        raise ValueError(
+            f"{path}: expected the names of the features in a column feature, or no names, got a column "
+            f"{unknown[0]!r} together with cost"
+        )
+    records = [dict(zip(columns, row, strict=True)) for row in rows.cells[1:]]
+    _make_prices_plain(records, str(path), form.decimal)
+    places = [f"{path}, line {line}" for line in rows.lines[1:]]
+    return PriceList(str(path), tuple(_row(place, record) for place, record in zip(places, records, strict=True)))
+
+
+def _make_prices_plain(records: Sequence[dict[str, str]], path: str, decimal: str | None) -> None:
+    """Rewrite prices such as 7,27 or $7.27 as plain numbers, if all have one notation; others are refused later."""
+    keys = [key for key in ("cost", "cost_in_group") if any(key in record for record in records)]
+    texts = [*dict.fromkeys(record[key] for record in records for key in keys if record[key])]
+    if not texts or (decimal != "," and all(map(_is_exact, texts))):
+        return
+    readings = [notation for notation in notations(texts, decimal) if notation.unit not in NO_CURRENCIES]
+    if len(readings) > 1:
+        text = next(text for text in texts if len({notation.plain(text) for notation in readings}) > 1)
+        raise ValueError(
+            f"{path}: expected one price, got {text!r}, which can be "
+            f"{' and '.join(str(notation.plain(text)) for notation in readings)}; write prices without marks between "
+            "thousands"
+        )
+    for record in records if readings else ():
+        record.update({key: readings[0].plain(record[key]) or "" for key in keys})
+
+
+def _is_exact(text: str) -> bool:
     try:
-        return _read_rows(path)
-    except (csv.Error, UnicodeDecodeError) as problem:
-        raise ValueError(f"{path}: expected a price list in CSV, got: {problem}") from None
-
-
-def _read_rows(path: Path) -> PriceList:
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.DictReader(file, skipinitialspace=True)
-        columns = reader.fieldnames or []
-        doubled = [name for name, count in Counter(columns).items() if count > 1]
-        if doubled:
-            raise ValueError(f"{path}: expected each column once, got {doubled[0]!r} twice")
-        if "cost" not in columns:
-            found = ", ".join(columns) or "an empty file"
-            raise ValueError(f"{path}: expected a header with the column cost, got {found}{closest('cost', columns)}")
-        unknown = [name for name in columns if name not in COLUMNS]
-        if unknown and "feature" not in columns:
-            raise ValueError(
-                f"{path}: expected the names of the features in a column feature, or no names, got a column "
-                f"{unknown[0]!r} beside cost"
-            )
-        records = []
-        for record in reader:
-            where = f"{path}, line {reader.line_num}"
-            if None in record or None in record.values():
-                raise ValueError(f"{where}: expected {len(columns)} cells as in the header, got another number")
-            records.append((where, record))
-    return PriceList(str(path), tuple(_row(where, record) for where, record in records))
+        as_fraction(text, "price")
+    except ValueError:
+        return False
+    return True
 
 
 def _read_json(path: Path) -> PriceList:

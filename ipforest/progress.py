@@ -19,11 +19,11 @@ def progress_bar(description: str, *, visible: bool = True, transient: bool = Fa
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
         TimeElapsedColumn(),
-        TextColumn("{task.fields[message]}"),
+        TextColumn("{task.fields[message]}", markup=False),
     )
     with Progress(*columns, console=Console(stderr=True), disable=not visible, transient=transient) as bar:
         task = bar.add_task(description, total=1.0, message="")

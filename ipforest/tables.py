@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,29 @@ import numpy.typing as npt
 import pandas as pd
 
 from ipforest._arrays import load_arrays
-from ipforest.price_lists import closest
+from ipforest._delimited import CsvFormat, read_rows
+from ipforest._name_matching import closest, matched_names
+from ipforest._number_columns import MISSING, NumberColumn, is_number, notations_of, refuse, tell_notations
+from ipforest._numerals import Notation
 
-__all__ = ["MISSING", "has_names", "read_cells", "read_examples", "select_columns", "to_numbers", "to_words"]
+__all__ = [
+    "MISSING",
+    "CsvFormat",
+    "has_names",
+    "numbers_of",
+    "read_cells",
+    "read_examples",
+    "select_columns",
+    "to_numbers",
+    "to_words",
+]
 
-MISSING = ("", "NA", "NaN", "nan", "?")
-"""Cells that stand for a missing value."""
+RECOGNISED = CsvFormat()
 
 
-def read_examples(path: str | Path, features: Sequence[str] | None = None, *, header: bool = True) -> pd.DataFrame:
+def read_examples(
+    path: str | Path, features: Sequence[str] | None = None, *, header: bool = True, form: CsvFormat = RECOGNISED
+) -> pd.DataFrame:
     """Read a matrix of examples from a file.
 
     Parameters
@@ -33,6 +46,8 @@ def read_examples(path: str | Path, features: Sequence[str] | None = None, *, he
         Which columns, where the file has names; others may hold anything. By default all.
     header : bool
         Whether the first line of a CSV names the columns.
+    form : CsvFormat
+        How a CSV is written, as far as it is known.
 
     Returns
     -------
@@ -48,10 +63,10 @@ def read_examples(path: str | Path, features: Sequence[str] | None = None, *, he
         for a feature, or a first line of numbers that could be a header or an example.
     """
     path = Path(path)
-    return select_columns(_numbers_of(path, features, header), features, str(path))
+    return select_columns(_numbers_of(path, features, header, form), features, str(path))
 
 
-def _numbers_of(path: Path, features: Sequence[str] | None, header: bool) -> pd.DataFrame:
+def _numbers_of(path: Path, features: Sequence[str] | None, header: bool, form: CsvFormat) -> pd.DataFrame:
     """Read at least the columns of the features."""
     if path.suffix == ".npz":
         arrays = load_arrays(path, "file of examples")
@@ -63,8 +78,8 @@ def _numbers_of(path: Path, features: Sequence[str] | None, header: bool) -> pd.
             return _frame(path, np.load(path, allow_pickle=False), None)
         except (ValueError, EOFError) as problem:
             raise ValueError(f"{path}: expected a complete matrix of numbers, got: {problem}") from None
-    cells = select_columns(read_cells(path, header=header), features, str(path))
-    return cells.apply(lambda column: to_numbers(column, str(path)))
+    cells = select_columns(read_cells(path, header=header, form=form), features, str(path))
+    return numbers_of(cells, str(path), form)
 
 
 def _frame(path: Path, X: npt.NDArray[Any], names: npt.NDArray[Any] | None) -> pd.DataFrame:
@@ -83,38 +98,40 @@ def _frame(path: Path, X: npt.NDArray[Any], names: npt.NDArray[Any] | None) -> p
     return pd.DataFrame(X, columns=columns)
 
 
-def read_cells(path: str | Path, *, header: bool = True) -> pd.DataFrame:
+def read_cells(path: str | Path, *, header: bool = True, form: CsvFormat = RECOGNISED) -> pd.DataFrame:
     """Read a CSV as stripped text; the index is the line of each row in the file.
+
+    Columns without a name and without a value, which separators at the ends of lines make, are left out.
+
+    Parameters
+    ----------
+    path : str or Path
+    header : bool
+        Whether the first line names the columns.
+    form : CsvFormat
+        How the file is written, as far as it is known.
+
+    Returns
+    -------
+    DataFrame of str
+        Its ``attrs`` hold the ``separator``.
 
     Raises
     ------
     ValueError
         As `read_examples`, but for the cells.
     """
-    with Path(path).open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.reader(file)
-        try:
-            rows = {line: [cell.strip() for cell in row] for line, row in _numbered(reader) if row}
-        except (csv.Error, UnicodeDecodeError) as problem:
-            raise ValueError(f"{path}: expected a table of text cells, got: {problem}") from None
-    if not rows:
+    rows = read_rows(path, form)
+    rows = rows.without_empty_columns() if header else rows
+    if not rows.cells:
         raise ValueError(f"{path}: expected a table, got an empty file")
-    first = next(iter(rows))
-    for line, row in rows.items():
-        if len(row) != len(rows[first]):
-            raise ValueError(
-                f"{path}, line {line}: expected {len(rows[first])} cells as in line {first}, got {len(row)}"
-            )
-    names = _checked_header(path, rows.pop(first)) if header else None
-    if not rows:
+    names = _checked_header(path, rows.cells[0]) if header else None
+    cells, lines = rows.cells[header:], rows.lines[header:]
+    if not cells:
         raise ValueError(f"{path}: expected a row below the names of the columns, got none")
-    return pd.DataFrame(list(rows.values()), index=list(rows), columns=names, dtype=object)
-
-
-def _numbered(reader: Any) -> Iterator[tuple[int, list[str]]]:
-    """Give each row with the number of its last line."""
-    for row in reader:
-        yield reader.line_num, row
+    table = pd.DataFrame(np.array(cells, dtype=object), index=list(lines), columns=names, dtype=object)
+    table.attrs["separator"] = rows.separator
+    return table
 
 
 def _checked_header(path: str | Path, names: list[str]) -> list[str]:
@@ -134,48 +151,49 @@ def _check_once(names: list[str], where: str) -> None:
 
 
 def to_numbers(column: pd.Series, source: str) -> pd.Series:
-    """Turn a column of text into numbers, NaN where a cell is missing.
+    """Turn a column of text into numbers; see `numbers_of`."""
+    return numbers_of(column.to_frame(), source).iloc[:, 0]
+
+
+def numbers_of(cells: pd.DataFrame, source: str, form: CsvFormat = RECOGNISED) -> pd.DataFrame:
+    """Turn columns of text into numbers, NaN where a cell is missing.
+
+    Each column may have a notation of its own: a decimal comma, marks between thousands, a currency or percent sign,
+    the same in all its cells. It is told by a `UserWarning`; signs are left out and change no number.
 
     Parameters
     ----------
-    column : Series of str
+    cells : DataFrame of str
         As `read_cells` gives it, with lines for its index.
     source : str
-        File, for the error message.
+        File, for messages.
+    form : CsvFormat
+        Its decimal mark, if it is known.
 
     Raises
     ------
     ValueError
-        A cell is no finite number and none of `MISSING`; the message gives its line.
+        A cell is no finite number and none of `MISSING`, or can be read as two numbers, such as 1,234; the message
+        gives its line.
     """
-    missing = column.isin(MISSING)
-    texts = column.mask(missing, "nan").to_numpy(dtype=np.str_)
-    try:
-        numbers = texts.astype(np.float64)
-        bad = ~np.isfinite(numbers) | (np.strings.find(texts, "_") >= 0)
-    except ValueError:
-        bad = np.array([not is_number(cell) for cell in texts.tolist()])
-    bad &= ~missing.to_numpy()
-    if bad.any():
-        place = int(np.argmax(bad))
-        raise ValueError(
-            f"{source}, column {column.name}, line {column.index[place]}: expected a finite number or a missing value "
-            f"({', '.join(map(repr, MISSING))}), got {column.iloc[place]!r}"
-        )
-    return pd.Series(numbers, index=column.index, name=column.name)
+    columns = [NumberColumn.of(column) for column in cells.to_numpy(dtype=object).T.tolist()]
+    found = notations_of(columns, form.decimal, cells.attrs.get("separator"))
+    for place, (column, notation) in enumerate(zip(columns, found, strict=True)):
+        if not isinstance(notation, Notation):
+            refuse(column, notation, f"{source}, column {cells.columns[place]}", cells.index, form.decimal)
+    known = [notation for notation in found if isinstance(notation, Notation)]
+    tell_notations(dict(zip(map(str, cells.columns), known, strict=True)), source)
+    numbers = np.empty(cells.shape)
+    for place, (column, notation) in enumerate(zip(columns, known, strict=True)):
+        numbers[:, place] = column.numbers(notation)
+    table = pd.DataFrame(numbers, index=cells.index, columns=cells.columns)
+    table.attrs = cells.attrs
+    return table
 
 
 def to_words(column: pd.Series) -> pd.Series:
     """Write all missing cells of a column of text in one way, as empty."""
     return column.mask(column.isin(MISSING), "")
-
-
-def is_number(cell: str) -> bool:
-    """Return whether a text is a finite number; underscores between digits are not taken."""
-    try:
-        return bool(np.isfinite(float(cell))) and "_" not in cell
-    except ValueError:
-        return False
 
 
 def has_names(table: pd.DataFrame) -> bool:
@@ -184,7 +202,9 @@ def has_names(table: pd.DataFrame) -> bool:
 
 
 def select_columns(table: pd.DataFrame, features: Sequence[str] | None, source: str) -> pd.DataFrame:
-    """Return the columns of a model's features, in their order; other columns are left out.
+    """Return the columns of a model's features, in their order and by their names; other columns are left out.
+
+    A column whose name differs by case and blanks alone is taken where no other does.
 
     Parameters
     ----------
@@ -201,10 +221,13 @@ def select_columns(table: pd.DataFrame, features: Sequence[str] | None, source: 
     """
     if features is None or not has_names(table):
         return table
+    column_of = matched_names(features, table.columns)
     for name in features:
-        if name not in table.columns:
-            others = [column for column in table.columns if column not in features]
+        if name not in column_of:
+            taken = set(column_of.values())
+            others = [column for column in table.columns if column not in taken]
             raise ValueError(
                 f"{source}: expected a column for each feature, got none for {name!r}{closest(name, others)}"
             )
-    return table[list(features)]
+    selected = table[[column_of[name] for name in features]]
+    return selected.set_axis(list(features), axis=1)

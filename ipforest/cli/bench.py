@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from ipforest.cli.options import (
     DONE,
     Arguments,
@@ -15,6 +13,7 @@ from ipforest.cli.options import (
     add_command,
     new_table,
     out_directory,
+    plain_console,
     positive_integer,
     seed_number,
 )
@@ -90,6 +89,6 @@ def run(options: Arguments) -> int:
             "status",
         )
         table.add_row(*(str(row[key]) for key in keys))
-    Console().print(table)
+    plain_console().print(table)
     print(f"Wrote {file}.")
     return DONE

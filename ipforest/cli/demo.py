@@ -6,7 +6,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from rich.console import Console
 from rich.table import Table
 
 from ipforest.cli.options import (
@@ -20,6 +19,7 @@ from ipforest.cli.options import (
     make_kernels_ready,
     new_table,
     out_directory,
+    plain_console,
     positive_integer,
     seconds,
 )
@@ -121,10 +121,10 @@ def run(options: Arguments) -> int:
     if options.json:
         print(json.dumps({**json.loads(tradeoff.to_json()), "comparison": comparison.summary()}))
         return DONE
-    console = Console()
-    console.print(f"{data!r}\n{forest!r}\n{instance!r}", highlight=False, soft_wrap=True)
+    console = plain_console()
+    console.print(f"{data!r}\n{forest!r}\n{instance!r}", soft_wrap=True)
     console.print(_tradeoff_table(tradeoff))
-    console.print(_budget_verdict(tradeoff), highlight=False)
+    console.print(_budget_verdict(tradeoff))
     console.print(_comparison_table(comparison))
     if directory is not None:
         console.print(f"Wrote comparison.png and the tables as CSV and JSON to {directory}.", soft_wrap=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sys
 import warnings
+from collections.abc import Iterable
 from dataclasses import asdict
 from fractions import Fraction
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
 
 from ipforest.cli.options import (
@@ -18,19 +18,27 @@ from ipforest.cli.options import (
     Arguments,
     Subparsers,
     add_command,
+    add_format_options,
     add_search_options,
     exact_number,
     made_directory,
     make_kernels_ready,
     new_table,
+    plain_console,
     positive_integer,
+    print_note,
+    read_price_list,
     seed_number,
+    table_format,
+    warnings_as_notes,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ipforest.column_kinds import Column
     from ipforest.costs import FeatureCosts
+    from ipforest.price_lists import PriceList
 
 MODEL_FILE, REPORT_FILE = "model.skops", "report.json"
 
@@ -39,6 +47,9 @@ PRUNED, CHOSEN = "BudgetPrune", "BudgetedClassifier"
 
 OF_PRUNED: dict[str, Any] = {"trees": 100, "search": "exact", "time_limit": 10.0, "regression": False}
 """Options that only the first has, with their defaults."""
+
+MANY_CLASSES = 20
+"""Numbers that are more classes than these are perhaps none."""
 
 
 def add(commands: Subparsers) -> None:
@@ -52,14 +63,26 @@ def add(commands: Subparsers) -> None:
         "sure; it mostly errs less, and takes longer. --search, --time-limit, --regression and --trees are for "
         f"{PRUNED} alone.",
     )
-    command.add_argument("--csv", required=True, metavar="FILE", help="table with a header, a row per example")
+    command.add_argument(
+        "--csv",
+        required=True,
+        metavar="FILE",
+        help="table with a header, a row per example; a column holds numbers, or words (categories)",
+    )
     command.add_argument("--target", required=True, metavar="COLUMN", help="column to predict")
     command.add_argument(
         "--drop", nargs="+", action="extend", default=[], metavar="COLUMN", help="columns to leave out, such as ids"
     )
+    command.add_argument(
+        "--words", nargs="+", action="extend", default=[], metavar="COLUMN", help="columns of numbers that are names"
+    )
+    add_format_options(command)
     command.add_argument("--prices", metavar="FILE", help=".csv or .json of prices by column (default: 1 each)")
-    command.add_argument("--budget", required=True, metavar="B", help="what an example may cost on average")
-    command.add_argument("--out", required=True, metavar="DIR", help=f"write {MODEL_FILE} and {REPORT_FILE} there")
+    command.add_argument("--budget", metavar="B", help="what an example may cost on average")
+    command.add_argument("--out", metavar="DIR", help=f"write {MODEL_FILE} and {REPORT_FILE} there")
+    command.add_argument(
+        "--dry-run", action="store_true", help="say what is made of each column and its price; train nothing"
+    )
     command.add_argument(
         "--estimator", choices=(PRUNED, CHOSEN), default=PRUNED, help=f"what to train (default: {PRUNED})"
     )
@@ -80,6 +103,7 @@ def run(options: Arguments) -> int:
     from sklearn.model_selection import train_test_split
 
     from ipforest._files import write_text
+    from ipforest.column_kinds import summary
     from ipforest.model_files import save_model
     from ipforest.progress import progress_bar
 
@@ -87,8 +111,13 @@ def run(options: Arguments) -> int:
     if share is None or not 0 < share < 1:
         raise ValueError(f"--test-share: expected a share between 0 and 1, got {options.test_share}")
     _check_options(options)
-    X, y = _examples(options)
-    costs = _costs(options, X)
+    with warnings_as_notes():
+        X, y, columns, costs = _read(options)
+    if options.dry_run:
+        _print_reading(columns, costs, options)
+        return DONE
+    for line in summary(columns):
+        print_note(f"{options.csv}: {line}")
     X_train, X_test, y_train, y_test = train_test_split(
         X, y, test_size=float(share), random_state=options.seed, stratify=None if options.regression else y
     )
@@ -110,79 +139,137 @@ def run(options: Arguments) -> int:
     if options.json:
         print(json.dumps(report))
         return DONE
-    console = Console()
+    console = plain_console()
     console.print(_bill(report))
-    console.print(_verdict(report), highlight=False, soft_wrap=True)
-    console.print(f"Wrote {MODEL_FILE} and {REPORT_FILE} to {directory}.", highlight=False, soft_wrap=True)
+    console.print(_verdict(report), soft_wrap=True)
+    console.print(f"Wrote {MODEL_FILE} and {REPORT_FILE} to {directory}.", soft_wrap=True)
     return DONE
 
 
 def _check_options(options: Arguments) -> None:
-    """Refuse options of the pruned forest for the other estimator."""
+    """Refuse options of the pruned forest for the other estimator, and training without a budget or a folder."""
     given = [name for name in OF_PRUNED if getattr(options, name) is not None]
     if options.estimator != PRUNED and given:
         raise ValueError(f"--{given[0].replace('_', '-')}: expected it with --estimator {PRUNED} only, got {CHOSEN}")
+    for option in () if options.dry_run else ("budget", "out"):
+        if getattr(options, option) is None:
+            raise ValueError(f"--{option}: expected it, except with --dry-run, got none")
 
 
-def _examples(options: Arguments) -> tuple[pd.DataFrame, pd.Series]:
-    """Read the table; columns of numbers become numbers, columns of words stay text."""
-    from ipforest.tables import MISSING, is_number, read_cells, to_numbers, to_words
+def _read(options: Arguments) -> tuple[pd.DataFrame, pd.Series, list[Column], FeatureCosts]:
+    """Read the table and the price list; columns of numbers become numbers, columns of words stay text."""
+    from ipforest.column_kinds import summary, typed_columns
+    from ipforest.tables import MISSING, numbers_of, read_cells
 
-    cells = read_cells(options.csv)
-    _check_columns(options, list(cells.columns))
-    target = cells[options.target]
+    form = table_format(options)
+    cells = read_cells(options.csv, form=form)
+    (name,), dropped, words = _named_columns(options, list(cells.columns))
+    target = cells[name]
     missing = target.isin(MISSING)
     if missing.any():
-        where = f"{options.csv}, column {options.target}, line {missing.idxmax()}"
-        raise ValueError(f"{where}: expected a target, got none")
-    if not options.regression:
-        _check_classes(target, options)
-    table = cells.drop(columns=[options.target, *options.drop])
+        raise ValueError(f"{options.csv}, column {name}, line {missing.idxmax()}: expected a target, got none")
+    if options.regression:
+        target = numbers_of(cells[[name]], options.csv, form)[name]
+    else:
+        _check_classes(target, options.csv)
+    cells = cells.drop(columns=[name, *dropped])
+    prices = None if options.prices is None else read_price_list(options)
+    table, columns = typed_columns(cells, options.csv, form, words=words, priced=_priced(prices, cells.columns))
     if table.shape[1] == 0:
-        raise ValueError(f"{options.csv}: expected columns to predict from beside the target, got none")
-    for name in table:
-        present = table[name][~table[name].isin(MISSING)]
-        holds_numbers = present.empty or present.map(is_number).any()
-        table[name] = to_numbers(table[name], options.csv) if holds_numbers else to_words(table[name])
-    return table, to_numbers(target, options.csv) if options.regression else target
+        reasons = "; ".join(summary(columns)) or "none"
+        raise ValueError(f"{options.csv}: expected columns to predict from besides the target, got {reasons}")
+    _check_one_hot_names(table, options.csv)
+    return table, target, columns, _costs(options, prices, list(table.columns))
 
 
-def _check_columns(options: Arguments, columns: list[str]) -> None:
-    """Refuse a target or a column to drop that is not there."""
-    from ipforest.price_lists import closest
+def _named_columns(options: Arguments, columns: list[str]) -> list[list[str]]:
+    """Find the target, the columns to drop and those of words; refuse what is not there."""
+    from ipforest._name_matching import closest, matched_names
 
     known = shorten(", ".join(columns), 80, placeholder=" ...")
-    for option, names in (("--target", [options.target]), ("--drop", options.drop)):
+    found = []
+    for option, names in (("--target", [options.target]), ("--drop", options.drop), ("--words", options.words)):
+        column_of = matched_names(names, columns)
         for name in names:
-            if name not in columns:
+            if name not in column_of:
                 raise ValueError(
                     f"{option}: expected a column of {options.csv} ({known}), got {name!r}{closest(name, columns)}"
                 )
+        found.append(list(dict.fromkeys(column_of.values())))
+    return found
 
 
-def _check_classes(target: pd.Series, options: Arguments) -> None:
+def _check_classes(target: pd.Series, file: str) -> None:
     """Refuse a target of one class, and classes that cannot be both trained on and held out."""
-    where = f"{options.csv}, column {options.target}"
+    from ipforest._number_columns import NumberColumn, notations_of
+
+    where = f"{file}, column {target.name}"
     counts = target.value_counts()
     if len(counts) < 2:
         raise ValueError(f"{where}: expected at least two classes, got {counts.index[0]!r} in all {len(target)} rows")
+    holds_numbers = notations_of([NumberColumn.of(target.tolist())], None, None)[0] is not None
     if counts.min() < 2:
-        raise ValueError(f"{where}: expected at least two rows of each class, got one of {counts.idxmin()!r}")
+        hint = "; a number is predicted with --regression" if holds_numbers else ""
+        raise ValueError(f"{where}: expected at least two rows of each class, got one of {counts.idxmin()!r}{hint}")
+    if holds_numbers and len(counts) > MANY_CLASSES:
+        print_note(f"{where}: {len(counts)} classes, all of them numbers; a number is predicted with --regression")
 
 
-def _costs(options: Arguments, X: pd.DataFrame) -> FeatureCosts:
-    """Read the prices of the table's columns."""
+def _check_one_hot_names(table: pd.DataFrame, file: str) -> None:
+    """Refuse words whose one-hot column has the name of another column."""
+    owner = dict.fromkeys(map(str, table.columns), "")
+    for column in text_columns(table):
+        for word in dict.fromkeys(table[column].tolist()):
+            name = name_of_word(column, word)
+            if name in owner:
+                other = f"of column {owner[name]!r}" if owner[name] else "of the table"
+                raise ValueError(
+                    f"{file}, column {column}: expected one column of each name, but the word {word!r} becomes "
+                    f"{name!r}, which is also a column {other}; rename one of the two in the header, or leave it out "
+                    "(--drop)"
+                )
+            owner[name] = column
+
+
+def _priced(prices: PriceList | None, columns: Iterable[str]) -> set[str]:
+    """Return the columns to which a price list gives a price by name."""
+    from ipforest._name_matching import matched_names
+
+    if prices is None or not prices.has_names:
+        return set()
+    return set(matched_names(columns, [str(row.feature) for row in prices.rows]))
+
+
+def _costs(options: Arguments, prices: PriceList | None, names: list[str]) -> FeatureCosts:
+    """Match the prices to the table's columns."""
     from ipforest.costs import FeatureCosts
-    from ipforest.price_lists import read_prices
 
-    names = list(X.columns)
-    if options.prices is None:
+    if prices is None:
         return FeatureCosts([1] * len(names), feature_names=names)
-    prices = read_prices(options.prices)
     if not prices.has_names:
-        note = f"{options.prices} names no features; its rows are matched to the columns by position"
-        print(f"ipforest: note: {note}", file=sys.stderr)
+        print_note(f"{options.prices} names no features; its rows are matched to the columns by position")
     return prices.costs_for(names)
+
+
+def _print_reading(columns: list[Column], costs: FeatureCosts, options: Arguments) -> None:
+    """Print what was made of each column, and what it costs."""
+    from ipforest.column_kinds import summary
+    from ipforest.costs import NO_GROUP
+
+    names = costs.feature_names or ()
+    fees = [0.0 if group == NO_GROUP else float(costs.group_fees[group]) for group in costs.groups.tolist()]
+    priced = list(zip(names, map(float, costs.prices), fees, strict=True))
+    if options.json:
+        prices = [{"name": name, "price": price, "fee_of_group": fee} for name, price, fee in priced]
+        print(json.dumps({"columns": [asdict(column) for column in columns], "prices": prices}))
+        return
+    console = plain_console()
+    for line in summary(columns):
+        console.print(line, soft_wrap=True)
+    table = new_table("Prices", "feature", "price", "fee of its group", left=("feature",))
+    for name, price, fee in priced:
+        table.add_row(name, f"{price:.4g}", f"{fee:.4g}" if fee else "")
+    console.print(table)
 
 
 def _untrained(options: Arguments, costs: FeatureCosts, budget: Fraction | None) -> Any:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Collection
+import warnings
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rich.box import SIMPLE_HEAD
+from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
     from ipforest.costs import FeatureCosts
     from ipforest.ensemble.forest import Forest
     from ipforest.instance import PruningInstance
+    from ipforest.price_lists import PriceList
+    from ipforest.tables import CsvFormat
 
 PRICED = "price units"
 """The currency of a price list that names none."""
@@ -70,6 +75,55 @@ def add_own_options(own: Any) -> None:
     )
     own.add_argument("--no-header", action="store_true", help="the first line of the .csv is an example")
     own.add_argument("--prices", metavar="FILE", help=".csv or .json of prices by feature (default: 1 each)")
+    add_format_options(own)
+
+
+def add_format_options(command: Any) -> None:
+    """Add the options of how CSV files are written."""
+    command.add_argument(
+        "--sep", metavar="C", help="separator of the table's cells, one character or tab (default: recognised)"
+    )
+    command.add_argument("--decimal", choices=(".", ","), help="decimal mark of the table (default: recognised)")
+    command.add_argument(
+        "--encoding", metavar="E", help="encoding of the CSV files, such as cp1252 (default: UTF-8 or UTF-16)"
+    )
+
+
+def table_format(options: Arguments) -> CsvFormat:
+    """Return how the table is written, as far as it was said."""
+    from ipforest.tables import CsvFormat
+
+    separator = {"tab": "\t", "\\t": "\t"}.get(options.sep, options.sep)
+    return CsvFormat(separator, options.decimal, options.encoding)
+
+
+def read_price_list(options: Arguments) -> PriceList:
+    """Read the file of prices, and say which groups have one feature."""
+    from ipforest.price_lists import read_prices
+    from ipforest.tables import CsvFormat
+
+    prices = read_prices(options.prices, CsvFormat(encoding=options.encoding))
+    for group in prices.lone_groups:
+        print_note(f"{options.prices}: group {group!r} has one feature, so that its fee is always paid with it")
+    return prices
+
+
+@contextmanager
+def warnings_as_notes() -> Iterator[None]:
+    """Print what the block warns its user of as notes on standard error, one line each."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for warning in caught:
+        if warning.category is UserWarning:
+            print_note(str(warning.message))
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+
+
+def print_note(note: str) -> None:
+    """Print what the user may want to know, in one line on standard error."""
+    print(f"ipforest: note: {note}", file=sys.stderr)
 
 
 def add_search_options(command: argparse.ArgumentParser) -> None:
@@ -141,12 +195,12 @@ def make_kernels_ready(options: Arguments) -> None:
 def _of_data_set(options: Arguments) -> tuple[Forest, Any, FeatureCosts, str, list[str]]:
     from ipforest import datasets
     from ipforest.experiments.demo import train_and_split
-    from ipforest.price_lists import read_prices
 
     data = datasets.load(options.data)
     costs, currency = data.costs, data.currency
     if options.prices is not None:
-        costs, currency = read_prices(options.prices).costs_for(data.feature_names), PRICED
+        with warnings_as_notes():
+            costs, currency = read_price_list(options).costs_for(data.feature_names), PRICED
     forest, parts = train_and_split(data, options.trees, options.seed)
     return forest, parts.X_validation, costs, currency, []
 
@@ -156,11 +210,12 @@ def own_forest(options: Arguments) -> tuple[Forest, Any, FeatureCosts, str, list
     from ipforest.costs import FeatureCosts
     from ipforest.ensemble.forest import Forest
     from ipforest.model_files import load_model
-    from ipforest.price_lists import read_prices
     from ipforest.tables import has_names, read_examples
 
     forest = Forest.from_sklearn(load_model(options.model))
-    X = read_examples(options.examples, forest.feature_names, header=not options.no_header)
+    form = table_format(options)
+    with warnings_as_notes():
+        X = read_examples(options.examples, forest.feature_names, header=not options.no_header, form=form)
     if X.shape[1] != forest.n_features:
         raise ValueError(f"{options.examples}: expected {forest.n_features} columns as in training, got {X.shape[1]}")
     notes = []
@@ -169,10 +224,12 @@ def own_forest(options: Arguments) -> tuple[Forest, Any, FeatureCosts, str, list
     if options.prices is None:
         return forest, X, FeatureCosts.uniform(forest.n_features), "features", notes
     names = forest.feature_names or (tuple(X.columns) if has_names(X) else None)
-    prices = read_prices(options.prices)
+    prices = read_price_list(options)
     if names is None or not prices.has_names:
         notes.append(f"{options.prices} is matched to the features by position: one of both has no names")
-    return forest, X, prices.costs_for(forest.n_features if names is None else names), PRICED, notes
+    with warnings_as_notes():
+        costs = prices.costs_for(forest.n_features if names is None else names)
+    return forest, X, costs, PRICED, notes
 
 
 def write_problem(problem: Problem, directory: Path) -> list[Path]:
@@ -198,7 +255,7 @@ def write_problem(problem: Problem, directory: Path) -> list[Path]:
 def print_notes(problem: Problem) -> None:
     """Say on standard error what was taken by position."""
     for note in problem.notes:
-        print(f"ipforest: note: {note}", file=sys.stderr)
+        print_note(note)
 
 
 def _nameless(forest: Forest) -> str:
@@ -256,6 +313,11 @@ def made_directory(name: str) -> Path:
     except FileExistsError:
         raise ValueError(f"--out: expected a folder, got the file {directory}") from None
     return directory
+
+
+def plain_console() -> Console:
+    """Return a console that prints names as they are: no markup in brackets, no emoji between colons."""
+    return Console(markup=False, emoji=False, highlight=False)
 
 
 def new_table(title: str, *headings: str, left: Collection[str] = ()) -> Table:

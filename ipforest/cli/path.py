@@ -9,7 +9,6 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.table import Table
 
 from ipforest.cli.options import (
@@ -23,6 +22,7 @@ from ipforest.cli.options import (
     exact_number,
     new_table,
     out_directory,
+    plain_console,
     positive_integer,
     print_notes,
     read_problem,
@@ -91,11 +91,11 @@ def run(options: Arguments) -> int:
         within = {} if best is None else {"within_budget": best.to_dict()}
         print(json.dumps({**json.loads(path.to_json()), **within}))
         return code
-    console = Console()
-    console.print(f"{problem.forest!r}\n{instance!r}\n{path.summary()}", highlight=False, soft_wrap=True)
+    console = plain_console()
+    console.print(f"{problem.forest!r}\n{instance!r}\n{path.summary()}", soft_wrap=True)
     console.print(_path_table(path, options.rows, problem.currency))
     if best is not None:
-        console.print(best.summary(), highlight=False, soft_wrap=True)
+        console.print(best.summary(), soft_wrap=True)
     return code
 
 

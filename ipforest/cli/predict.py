@@ -8,11 +8,22 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from ipforest._words import some_of
-from ipforest.cli.options import DONE, Arguments, Subparsers, add_command
+from ipforest.cli.options import (
+    DONE,
+    Arguments,
+    Subparsers,
+    add_command,
+    add_format_options,
+    print_note,
+    table_format,
+    warnings_as_notes,
+)
 from ipforest.cli.saved_models import known_words, read_model
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ipforest.tables import CsvFormat
 
 
 def add(commands: Subparsers) -> None:
@@ -29,6 +40,7 @@ def add(commands: Subparsers) -> None:
     )
     command.add_argument("--id", metavar="COLUMN", help="column of the table to write beside each prediction")
     command.add_argument("--out", metavar="FILE", help="CSV to write (default: print it)")
+    add_format_options(command)
 
 
 def run(options: Arguments) -> int:
@@ -38,9 +50,11 @@ def run(options: Arguments) -> int:
     from ipforest.tables import read_cells
 
     model, buyer = read_model(options.model)
-    cells = read_cells(options.csv)
-    named = {} if options.id is None else {options.id: _ids(cells, options)}
-    X = _examples(cells, options.csv, model, buyer)
+    form = table_format(options)
+    with warnings_as_notes():
+        cells = read_cells(options.csv, form=form)
+        named = {} if options.id is None else {options.id: _ids(cells, options)}
+        X = _examples(cells, options.csv, model, buyer, form)
     table = X if model is buyer else model[:-1].transform(X)
     costs = buyer.cost(table)
     answers: dict[str, Any] = {**named, "prediction": buyer.predict(table), "cost": costs}
@@ -63,44 +77,47 @@ def run(options: Arguments) -> int:
 
 def _ids(cells: pd.DataFrame, options: Arguments) -> pd.Series:
     """Take the column that tells the rows apart."""
-    from ipforest.price_lists import closest
+    from ipforest._name_matching import closest, matched_names
 
-    if options.id not in cells.columns:
-        close = closest(options.id, list(cells.columns))
-        raise ValueError(f"--id: expected a column of {options.csv}, got {options.id!r}{close}")
     if options.id in ("prediction", "cost") or options.id.startswith("probability"):
         raise ValueError(f"--id: expected a column of another name than those that are written, got {options.id!r}")
-    return cells[options.id]
+    found = matched_names([options.id], cells.columns)
+    if options.id not in found:
+        raise ValueError(
+            f"--id: expected a column of {options.csv}, got {options.id!r}{closest(options.id, cells.columns)}"
+        )
+    return cells[found[options.id]]
 
 
-def _examples(cells: pd.DataFrame, path: str, model: Any, buyer: Any) -> pd.DataFrame:
-    """Take the columns that the model was trained on: text where it saw text, else numbers."""
+def _examples(cells: pd.DataFrame, path: str, model: Any, buyer: Any, form: CsvFormat) -> pd.DataFrame:
+    """Take the columns that the model was trained on: text where it saw text, else numbers.
+
+    A column that the model never buys may be absent; it is missing then, or 0 where the model takes nothing missing.
+    """
+    import pandas as pd
     from sklearn.utils import get_tags
 
-    from ipforest.tables import select_columns, to_numbers, to_words
+    from ipforest._name_matching import matched_names
+    from ipforest.tables import numbers_of, select_columns, to_words
 
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         raise ValueError("--model: expected a model that was fitted to named columns, got one without names")
-    absent = [name for name in names if name not in cells.columns]
+    absent = set(names) - matched_names(names, cells.columns).keys()
     if absent:
-        wanted = _wanted(model, buyer)
-        absent = [name for name in absent if name not in wanted]
+        absent -= _wanted(model, buyer)
     if absent:
-        print(f"ipforest: note: {path}: no column {', '.join(absent)}, which the model never buys", file=sys.stderr)
+        print_note(f"{path}: no column {', '.join(sorted(absent))}, which the model never buys")
     table = select_columns(cells, [name for name in names if name not in absent], path)
-    table = table.reindex(columns=list(names), fill_value="")
     words = known_words(model)
-    for name in table:
-        if name in words:
-            cells = to_words(table[name])
-            _note_unknown(cells, words[name], path)
-            table[name] = cells.map(lambda cell, seen=words[name]: seen.get(cell, cell))
-        else:
-            table[name] = to_numbers(table[name], path)
-            if name in absent and not get_tags(buyer).input_tags.allow_nan:
-                table[name] = 0.0
-    return table
+    parts = [numbers_of(table[[name for name in table if name not in words]], path, form)]
+    for name in words.keys() - absent:
+        column = to_words(table[name])
+        _note_unknown(column, words[name], path)
+        parts.append(column.map(lambda cell, seen=words[name]: seen.get(cell, cell)))
+    nothing = float("nan") if get_tags(buyer).input_tags.allow_nan else 0.0
+    parts += [pd.Series("" if name in words else nothing, table.index, name=name) for name in absent]
+    return pd.concat(parts, axis=1)[list(names)]
 
 
 def _wanted(model: Any, buyer: Any) -> set[str]:
@@ -119,9 +136,7 @@ def _note_unknown(column: pd.Series, words: Collection[str], path: str) -> None:
     """Say on standard error which words of a column training has not seen."""
     unknown = column[~column.isin([*words, ""])]
     if unknown.size:
-        print(
-            f"ipforest: note: {path}, column {column.name}: {unknown.size} of {column.size} rows have words that "
-            f"training has not seen, such as {unknown.iloc[0]!r} in line {unknown.index[0]}; "
-            f"it has seen {some_of(words)}",
-            file=sys.stderr,
+        print_note(
+            f"{path}, column {column.name}: {unknown.size} of {column.size} rows have words that training has not "
+            f"seen, such as {unknown.iloc[0]!r} in line {unknown.index[0]}; it has seen {some_of(words)}"
         )

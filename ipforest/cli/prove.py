@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-
 from ipforest.cli.options import (
     CHECK_FAILED,
     DONE,
@@ -12,6 +10,7 @@ from ipforest.cli.options import (
     add_command,
     add_out_option,
     out_directory,
+    plain_console,
     seed_number,
 )
 
@@ -38,5 +37,5 @@ def run(options: Arguments) -> int:
     if options.json:
         print(claims.to_json(table))
     else:
-        Console().print(claims.to_rich(table))
+        plain_console().print(claims.to_rich(table))
     return DONE if claims.all_passed(table) else CHECK_FAILED

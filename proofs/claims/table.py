@@ -92,8 +92,8 @@ def to_markdown(findings: Sequence[Finding]) -> str:
 
 def to_rich(findings: Sequence[Finding]) -> Any:
     """Lay the table out as a `rich.table.Table` for a terminal."""
-    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
     shown = Table(title="The papers' claims, examined", show_lines=True)
     for heading, ratio in (("claim", 4), ("where", 3), ("verdict", 2), ("kind", 2), ("evidence", 6)):
@@ -101,8 +101,9 @@ def to_rich(findings: Sequence[Finding]) -> Any:
     styles = {Ruling.TRUE: "green", Ruling.REPAIRED: "green", Ruling.FALSE: "yellow", Ruling.NOT_RUN: "dim"}
     for finding in findings:
         style = styles[finding.verdict] if finding.passed else "bold red"
-        verdict = f"[{style}]{_shown_verdict(finding)}[/]"
-        shown.add_row(escape(finding.claim), escape(finding.where), verdict, finding.kind, escape(finding.evidence))
+        cells = (finding.claim, finding.where, finding.kind, finding.evidence)
+        claim, where, kind, evidence = map(Text, cells)
+        shown.add_row(claim, where, Text(_shown_verdict(finding), style), kind, evidence)
     return shown
 
 

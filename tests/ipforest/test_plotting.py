@@ -179,6 +179,15 @@ def test_tests_are_named(model) -> None:
     axes.figure.canvas.draw()
 
 
+def test_dollars_in_names_are_no_formula(model) -> None:
+    names = [rf"price $\bad{number}$ [$]" for number in range(N_FEATURES)]
+    axes = draw_tree(model.forest_, 1, model.path_.node_lambda, feature_names=names)
+    axes.figure.canvas.draw()
+    root = int(model.forest_.tree_offsets[1])
+    shown = axes.texts[0].get_text().replace("\n", " ")
+    assert shown == names[model.forest_.feature[root]].replace("$", r"\$")
+
+
 def test_a_tree_of_one_leaf_and_free_nodes_can_be_drawn() -> None:
     roots_only = RandomForestClassifier(2, min_samples_split=1000, random_state=0)
     single = BudgetPrune(roots_only, random_state=0).fit(X, LABELS_X)

@@ -1,6 +1,7 @@
 """Prices go by name, from whatever a user has them in."""
 
 import json
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -102,9 +103,10 @@ def test_without_names_rows_go_by_position(write) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (HEART + "Chol,2,2,,0\n", "line 6: expected one price for 'chol', got another for 'Chol'"),
         (
-            HEART + "cholesterol,2,2,,0\n",
-            "line 6: .* name of a feature, got 'cholesterol'; the closest is 'chol'",
+            HEART.replace("thal,102.9,1,B", "thal,5.2,3.1,a"),
+            "line 5: expected one spelling of a group, 'A' as in .*'a'",
         ),
         (HEART.replace("chol,", "chool,"), "got none for 'chol'; the closest is 'chool'"),
         (HEART + "age,1,1,,0\n", r"expected each feature once, got 'age' in .* line 2 and .* line 6"),
@@ -119,13 +121,13 @@ def test_without_names_rows_go_by_position(write) -> None:
         (HEART.replace("5.17,A", ",A"), "line 3: expected cost_in_group beside group 'A', got none"),
         (HEART.replace("1,1,,0", "2,1,,0"), "line 2: expected a group beside cost_in_group 1 and cost 2, got none"),
         (HEART.replace("age,", ","), "line 2: expected the name of a feature as in the other rows, got none"),
-        (HEART.replace("1,1,,0", "1,1,,0,9"), "line 2: expected 5 cells as in the header, got another number"),
+        (HEART.replace("1,1,,0", "1,1,,0,9"), "line 2: expected 5 cells as in line 1, got 6"),
         ("feature,costs\na,1\n", "expected a header with the column cost, got feature, costs; the closest is 'costs'"),
         ("feature,cost,cost\na,1,1\n", "expected each column once, got 'cost' twice"),
         ("feature,cost\n", "expected the price of at least one feature, got none"),
         ("name,cost\nage,1\n", "expected the names of the features in a column feature, .* got a column 'name'"),
         ("", "expected a header with the column cost, got an empty file"),
-        ('feature,cost\n"a,1\n' + "b,1\n" * 40_000, "expected a price list in CSV, got: field larger than"),
+        ('feature,cost\n"a,1\n' + "b,1\n" * 40_000, "line 32770: expected text in cells, got: field larger than"),
     ],
 )
 def test_what_does_not_match_is_refused_with_its_line(write, text: str, message: str) -> None:
@@ -174,3 +176,97 @@ def test_prices_by_name_need_columns_with_names(groups) -> None:
     with pytest.raises(ValueError, match=r"^feature_costs: expected a sequence .* got prices of 'c' and others"):
         read_costs({"c": 3, "a": 1, "b": 2}, groups, fees, 3)
     assert read_costs({2: 3, 0: 1, 1: 2}, groups, fees, 3).prices == (1, 2, 3)
+
+
+def test_rows_for_other_tables_are_told_and_left_alone(write) -> None:
+    long = read_prices(write(HEART + "cholesterol,2,2,,0\nTotal,500,500,,0\n"))
+    with pytest.warns(UserWarning, match=r"prices\.csv: prices of no feature here: 'cholesterol', 'Total'$"):
+        assert long.costs_for(FEATURES) == read_prices(write(HEART)).costs_for(FEATURES)
+    with pytest.raises(ValueError, match="got none for 'fbs'; the closest is 'fbs1'"):
+        read_prices(write(HEART.replace("fbs,", "fbs1,"))).costs_for(FEATURES)
+
+
+def test_groups_of_one_feature_are_known(write) -> None:
+    assert read_prices(write(HEART)).lone_groups == ["B"]
+
+
+def written(
+    separator: str = ";", price="{}".format, decimal: str = ",", header: str = "feature cost cost_in_group group"
+) -> str:
+    """Write the prices of HEART in another way."""
+    rows = [
+        ["age", "1", "1", ""],
+        ["chol", "7.27", "5.17", "A"],
+        ["fbs", "5.20", "3.10", "A"],
+        ["thal", "102.9", "1", "B"],
+    ]
+    cells = [[name, *(price(cost.replace(".", decimal)) for cost in costs), group] for name, *costs, group in rows]
+    return "\n".join(separator.join(row) for row in [header.split(" "), *cells]) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        (written(), "utf-8"),
+        (written(), "utf-8-sig"),
+        (written(), "utf-16"),
+        (written("\t"), "utf-16-le"),
+        (written(decimal="."), "utf-16-be"),
+        (written(), "utf-32"),
+        ("sep=;\n" + written(), "utf-8"),
+        (written().replace("\n", ";;\n"), "utf-8"),
+        (written(header="Feature COST Cost_In_Group Group").replace("\n", "\r\n"), "utf-8"),
+        (written(",", '"{}"'.format), "utf-8"),
+        (written(",", "${}".format, "."), "utf-8"),
+        (written(";", "{} €".format), "utf-8"),
+    ],
+)
+def test_separators_marks_and_encodings_are_recognised(tmp_path, text, encoding) -> None:
+    (tmp_path / "prices.csv").write_bytes(text.encode(encoding))
+    expected = FeatureCosts([1, "3.1", 1, "5.17"], [1, 0, -1, 0], ["2.1", "101.9"], feature_names=FEATURES)
+    assert read_prices(tmp_path / "prices.csv").costs_for(FEATURES) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "message"),
+    [
+        ("feature;cost\na;1,250\nb;3,500\n", "utf-8", "expected one price, got '1,250', which can be 1250 and 1.250"),
+        ("feature;cost\na;5%\n", "utf-8", "line 2, cost: expected a finite number .* got '5%'"),
+        ("feature;cost\na;$5\nb;5 €\n", "utf-8", r"line 2, cost: expected a finite number .* got '\$5'"),
+        ("feature;cost\na;$5\nb;5\n", "utf-8", r"line 2, cost: expected a finite number .* got '\$5'"),
+        ("feature;costs\na;5\n", "utf-8", "the column cost, got feature, costs; the closest is 'costs'"),
+        ("feature,cost\na,1,5\n", "utf-8", "line 2: expected 2 cells as in line 1, got 3; cells are separated by ','"),
+        (
+            "feature,cost\nfièvre,5\n",
+            "cp1252",
+            r"line 2: expected text in UTF-8, got the byte 0xe8; .*--encoding cp1252",
+        ),
+        ('feature,cost\n"a,5\n', "utf-8", "line 2: expected text in cells, got: unexpected end of data"),
+    ],
+)
+def test_prices_in_doubt_are_refused_with_what_to_give(tmp_path, text, encoding, message) -> None:
+    (tmp_path / "prices.csv").write_bytes(text.encode(encoding))
+    with pytest.raises(ValueError, match=message):
+        read_prices(tmp_path / "prices.csv")
+
+
+def test_polars_frames_are_read_by_name_and_by_position() -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(
+        {"feature": ["b", "a"], "cost": [2.0, 1.5], "group": ["g", None], "cost_in_group": [1.0, None]}
+    )
+    assert read_prices(frame).costs_for(["a", "b"]) == FeatureCosts(["1.5", 1], [-1, 0], [1], feature_names=["a", "b"])
+    assert read_prices(frame.select("cost")).costs_for(2) == FeatureCosts([2, "1.5"])
+    assert read_prices(frame["cost"]).costs_for(2) == FeatureCosts([2, "1.5"])
+    with pytest.raises(ValueError, match="expected a column cost, got feature, Cost; the closest is 'Cost'"):
+        read_prices(frame.select("feature", polars.col("cost").alias("Cost")))
+
+
+@pytest.mark.parametrize(
+    "names", [["=cmd()", "+a", "-log(x)", "@b"], ["'=x", "''-y", "'quoted'", "-5"], ["a\tb", " c", "\te", "f"]]
+)
+def test_names_that_a_spreadsheet_computes_come_back(tmp_path, names) -> None:
+    costs = FeatureCosts([1, 2, 3, 4], feature_names=[name.strip() for name in names])
+    text = write_prices(costs, tmp_path / "prices.csv").read_text()
+    assert not re.search(r"^[=+@\t]|^-[^0-9]", text, re.MULTILINE)
+    assert read_prices(tmp_path / "prices.csv").costs_for(costs.feature_names) == costs

@@ -1,16 +1,19 @@
 """Dataclasses as plain records and back."""
 
+import csv
 import json
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from io import StringIO
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ipforest import Pruning
-from ipforest._records import from_record, json_object, to_record
+from ipforest._delimited import unescaped
+from ipforest._records import from_record, json_object, records_to_csv, to_record
 
 
 class Color(StrEnum):
@@ -72,3 +75,22 @@ def test_what_is_missing_or_unreadable_is_named(record, message):
 def test_another_json_value_is_refused():
     with pytest.raises(ValueError, match="text: expected a JSON object, got list"):
         json_object("[]")
+
+
+FORMULAS = ["=HYPERLINK(1)", "+a", "-log x", "@SUM(1)", "\ta", "\ra", "＝1+x", "-", "'=x", "''+x", "=1", "--1"]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_texts_that_a_spreadsheet_computes_are_escaped_and_come_back(text):
+    rows = [*csv.reader(StringIO(records_to_csv([{"name": text, text: 1.5}]), newline=""))]
+    assert rows == [["name", f"'{text}"], [f"'{text}", "1.5"]]
+    assert unescaped(rows[1][0]) == text
+
+
+@pytest.mark.parametrize(
+    "cell", ["-1.5", "+3", "-1/3", "-1e-05", "a=b", "'quoted'", "x-y", "", "-inf", -2, -0.5, None, True]
+)
+def test_numbers_and_other_texts_are_written_as_they_are(cell):
+    rows = [*csv.reader(StringIO(records_to_csv([{"a": cell, "b": 1}])))]
+    assert rows[1][0] == ("" if cell is None else str(cell))
+    assert unescaped(rows[1][0]) == rows[1][0]

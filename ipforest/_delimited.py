@@ -1,0 +1,204 @@
+"""Delimited text: encoding and separator recognised where they are certain, cells that a spreadsheet would compute."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+from dataclasses import dataclass, replace
+from io import StringIO
+from pathlib import Path
+
+SEPARATORS = (",", ";", "\t")
+"""Separators that are recognised; others are asked for."""
+
+MARKS_OF_ENCODINGS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # begins as the mark of UTF-16
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
+"""How a text begins that a spreadsheet computes, or that was escaped for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CsvFormat:
+    """How a CSV is written; None is recognised from the file, or refused where the file leaves it open.
+
+    Parameters
+    ----------
+    separator : str or None
+        One character; comma, semicolon and tab are recognised.
+    decimal : "." or "," or None
+    encoding : str or None
+        As `bytes.decode` names it; UTF-8, and UTF-16 and UTF-32 with a byte order mark, are recognised.
+
+    Raises
+    ------
+    ValueError
+        Not one character, another decimal mark, one mark for both, or an encoding that Python does not know.
+    """
+
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.separator is not None and (len(self.separator) != 1 or self.separator in "\r\n\"'"):
+            raise ValueError(f"separator: expected one character, such as ; or a tab, got {self.separator!r}")
+        if self.decimal not in (None, ".", ","):
+            raise ValueError(f"decimal: expected . or , got {self.decimal!r}")
+        if self.encoding is not None:
+            try:
+                "".encode(self.encoding)
+            except (LookupError, UnicodeError):
+                raise ValueError(
+                    f"encoding: expected the name of an encoding, such as cp1252, got {self.encoding!r}"
+                ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of a delimited file, stripped, without blank lines.
+
+    Parameters
+    ----------
+    lines : tuple of int
+        Line of each row in the file, its last one where a cell has line breaks.
+    cells : tuple of list of str
+        As many for each row as for the first.
+    separator : str
+    """
+
+    lines: tuple[int, ...]
+    cells: tuple[list[str], ...]
+    separator: str
+
+    def without_empty_columns(self) -> Rows:
+        """Leave out what separators at the ends of all lines make: columns without a name and without a value."""
+        if not self.cells or all(self.cells[0]) or len(self.cells[0]) == 1:
+            return self
+        places = [place for place, name in enumerate(self.cells[0]) if name or any(row[place] for row in self.cells)]
+        return replace(self, cells=tuple([row[place] for place in places] for row in self.cells))
+
+
+def read_rows(path: str | Path, form: CsvFormat) -> Rows:
+    """Read a delimited file.
+
+    Raises
+    ------
+    OSError
+        The file cannot be opened.
+    ValueError
+        The encoding or the separator is in doubt (the message says what to give), rows have different lengths, or a
+        quote is not closed.
+    """
+    text = _decoded(Path(path).read_bytes(), str(path), form.encoding)
+    first_line, separator = 1, form.separator
+    declared = re.match(r"sep=(.)\r?\n", text, re.IGNORECASE)  # as Excel reads and writes it
+    if declared and separator in (None, declared[1]):
+        first_line, separator, text = 2, declared[1], text[declared.end() :]
+    if separator is None:
+        separator = _recognised_separator(text, str(path))
+    lines, cells = _split(text, separator, str(path), first_line)
+    width = len(cells[0]) if cells else 0
+    for line, row in zip(lines, cells, strict=True):
+        if len(row) != width:
+            raise ValueError(
+                f"{path}, line {line}: expected {width} cells as in line {lines[0]}, got {len(row)}; "
+                f"cells are separated by {separator!r}, one that holds it stands in double quotes"
+            )
+    return Rows(tuple(lines), tuple(cells), separator)
+
+
+def _decoded(data: bytes, path: str, encoding: str | None) -> str:
+    for mark, name in MARKS_OF_ENCODINGS:
+        if data.startswith(mark):
+            return _decode(data, name, path)
+    if encoding is not None:
+        return _decode(data, encoding, path)
+    if b"\0" in data:
+        first, second = (b"\0" in data[place::2] for place in (0, 1))
+        if len(data) % 2 == 0 and first != second:  # the high bytes of European letters and of all separators
+            return _decode(data, "utf-16-be" if first else "utf-16-le", path)
+        raise ValueError(f"{path}: expected a text file, got zero bytes; a spreadsheet is saved as CSV UTF-8 first")
+    return _decode(data, "utf-8", path)
+
+
+def _decode(data: bytes, encoding: str, path: str) -> str:
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        raise ValueError(
+            f"{path}, line {line}: expected text in {encoding.upper()}, got the byte 0x{data[problem.start]:02x}; save "
+            "it as UTF-8, or give its encoding (--encoding cp1252 for most files of Excel in western Europe)"
+        ) from None
+
+
+def _recognised_separator(text: str, path: str) -> str:
+    """Find the one separator that gives all rows the same length, above one."""
+    widths = {separator: _widths(text, separator, path) for separator in SEPARATORS}
+    fitting = [separator for separator, found in widths.items() if len(found) == 1 and found[0] > 1]
+    if len(fitting) > 1:
+        told = " and ".join(f"{separator!r} ({widths[separator][0]} columns)" for separator in fitting)
+        raise ValueError(f"{path}: expected one separator, got rows that fit {told}; give it (--sep)")
+    if fitting:
+        return fitting[0]
+    return max(SEPARATORS, key=lambda separator: widths[separator][0] if widths[separator] else 0)
+
+
+def _widths(text: str, separator: str, path: str) -> list[int]:
+    """List the different lengths of the rows, that of the first row first; a first row of one cell tells enough."""
+    reader = csv.reader(StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
+    found: dict[int, None] = {}
+    try:
+        for row in reader:
+            if row:
+                found[len(row)] = None
+            if len(found) > 1 or len(row) == 1:
+                break
+    except csv.Error:
+        found[0] = None
+    return list(found)
+
+
+def _split(text: str, separator: str, path: str, first_line: int) -> tuple[list[int], list[list[str]]]:
+    reader = csv.reader(StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
+    lines, cells = [], []
+    try:
+        for row in reader:
+            if row:
+                lines.append(reader.line_num + first_line - 1)
+                cells.append([cell.strip() for cell in row])
+    except csv.Error as problem:
+        line = reader.line_num + first_line - 1
+        raise ValueError(f"{path}, line {line}: expected text in cells, got: {problem}") from None
+    if "'" in text:
+        cells = [[unescaped(cell) for cell in row] for row in cells]
+    return lines, cells
+
+
+def escaped(text: str) -> str:
+    """Escape a text that a spreadsheet would compute, by an apostrophe before it; numbers stay as they are.
+
+    `unescaped` gives it back. The rule is that of OWASP, "CSV Injection": a text that begins with ``=``, ``+``, ``-``,
+    ``@``, their wide forms, a tab or a line break. A text that looks escaped is escaped once more.
+    """
+    return f"'{text}" if FORMULA.match(text) and not _is_number(text) else text
+
+
+def unescaped(text: str) -> str:
+    """Give back what `escaped` was given."""
+    return text[1:] if text.startswith("'") and FORMULA.match(text) else text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return re.fullmatch(r"[+-]?\d+/\d+", text) is not None
+    return True

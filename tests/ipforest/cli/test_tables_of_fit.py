@@ -1,0 +1,177 @@
+"""The commands on tables and price lists as people have them."""
+
+import csv
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from rich.table import Table
+
+from ipforest import progress as progress_module
+from ipforest.cli import main
+from ipforest.cli.options import new_table, plain_console
+from proofs.claims import table as claims
+from proofs.claims.claim import Finding, Ruling
+
+SEMICOLONS = "feature;cost\nage [years];1\nbmi [/kg];2,5\nblood type;3\nMRI;300\n"
+
+
+@pytest.fixture
+def clinic(tmp_path):
+    """A table with units in brackets, decimal commas, blood types, an identifier and words to predict."""
+    rng = np.random.default_rng(3)
+    age, bmi = rng.integers(20, 80, 120), rng.normal(25, 4, 120).round(1)
+    blood = rng.choice(["A", "B", "AB", "0"], 120)
+    ill = np.where((age > 50) & (bmi > 24) | (blood == "0"), "=ill", "[bold]well")
+    rows = zip(range(120), age, bmi, blood, ill, strict=True)
+    lines = [f"p{i};{a};{str(b).replace('.', ',')};{kind};{y}" for i, a, b, kind, y in rows]
+    header = "Patient_ID;Age [years];bmi [/kg];blood type;Diagnosis"
+    (tmp_path / "clinic.csv").write_text("\n".join([header, *lines]) + "\n", encoding="utf-8-sig")
+    (tmp_path / "prices.csv").write_text(SEMICOLONS, encoding="utf-16")
+    return tmp_path
+
+
+def fit(folder, *more):
+    arguments = ["fit", "--csv", folder / "clinic.csv", "--target", "diagnosis", "--prices", folder / "prices.csv"]
+    return [*map(str, [*arguments, *more])]
+
+
+TRAINED = ("--budget", "4", "--trees", "5", "--time-limit", "0")
+
+
+@pytest.mark.slow
+def test_a_clinic_from_its_files_to_predictions(clinic) -> None:
+    """The whole way as processes of their own."""
+
+    def run(*arguments):
+        command = [sys.executable, "-m", "ipforest.cli", *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=None, cwd=clinic)
+        assert done.returncode == 0, done.stderr
+        return done.stdout, done.stderr
+
+    out, err = run(*fit(clinic, *TRAINED, "--out", "model"))
+    for name in ("bmi [/kg]", "Age [years]", "blood type"):
+        assert name in out
+    for told in (
+        "left out, 1 column: 'Patient_ID': 120 different words in 120 cells",
+        "numbers, 1 column: 'bmi [/kg]': with a decimal comma",
+        "words, 1 column: 'blood type' (4): '0' taken as words, too",
+        "prices of no feature here: 'MRI'",
+    ):
+        assert told in err
+    out, err = run("predict", "--model", "model", "--csv", "clinic.csv", "--out", "answers.csv")
+    assert "bmi [/kg] read as numbers with a decimal comma" in err
+    with (clinic / "answers.csv").open(newline="") as file:
+        answers = [row["prediction"] for row in csv.DictReader(file)]
+    assert set(answers) == {"'=ill", "[bold]well"}
+    with (clinic / "clinic.csv").open(newline="", encoding="utf-8-sig") as file:
+        truth = [row["Diagnosis"] for row in csv.DictReader(file, delimiter=";")]
+    assert np.mean([answer.removeprefix("'") == label for answer, label in zip(answers, truth, strict=True)]) > 0.8
+
+
+def test_a_dry_run_tells_columns_and_prices_and_trains_nothing(clinic, capsys) -> None:
+    assert main(fit(clinic, "--dry-run")) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert lines[:2] == ["numbers, 1 column: 'Age [years]'", "numbers, 1 column: 'bmi [/kg]': with a decimal comma"]
+    assert ["bmi", "[/kg]", "2.5"] in [line.split() for line in lines]
+    assert err.count("note") == 1
+    assert main(fit(clinic, "--dry-run", "--json")) == 0
+    told = json.loads(capsys.readouterr().out)
+    kinds = {column["name"]: column["kind"] for column in told["columns"]}
+    assert kinds == {"Patient_ID": "left out", "Age [years]": "numbers", "bmi [/kg]": "numbers", "blood type": "words"}
+    assert told["prices"][1] == {"name": "bmi [/kg]", "price": 2.5, "fee_of_group": 0}
+    assert sorted(path.name for path in clinic.iterdir()) == ["clinic.csv", "prices.csv"]
+
+
+def test_a_dry_run_shows_fees_and_lone_groups(clinic, capsys) -> None:
+    text = "feature,cost,group,cost_in_group\nage [years],1,,\nbmi [/kg],9,g,2\nblood type,3,,\n"
+    (clinic / "prices.csv").write_text(text)
+    assert main(fit(clinic, "--dry-run")) == 0
+    out, err = capsys.readouterr()
+    assert ["bmi", "[/kg]", "2", "7"] in [line.split() for line in out.splitlines()]
+    assert "group 'g' has one feature, so that its fee is always paid with it" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--out", "x"], "--budget: expected it, except with --dry-run, got none"),
+        (["--budget", "1"], "--out: expected it, except with --dry-run, got none"),
+        (["--dry-run", "--words", "blood typ"], "--words: expected a column of"),
+        (["--dry-run", "--sep", "::"], "separator: expected one character"),
+        (["--dry-run", "--sep", ","], "cells as in line 1"),
+        (["--dry-run", "--decimal", "."], "column bmi [/kg], line 2: expected a finite number"),
+        (["--dry-run", "--encoding", "nonsense"], "encoding: expected the name of an encoding, such as cp1252"),
+        (["--dry-run", "--drop", "AGE [years]", "BMI [/kg]", "Blood Type"], "expected columns to predict from"),
+    ],
+)
+def test_what_the_options_leave_open_is_refused(clinic, capsys, options, expected) -> None:
+    assert main(fit(clinic, *options)) == 2
+    errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("ipforest: error:")]
+    assert len(errors) == 1
+    assert expected in errors[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "expected"),
+    [
+        ("a,a=x,y\nx,1,p\nz,2,q\nx,3,p\nz,4,q\n", "y", "word 'x' becomes 'a=x', which is also a column of the table"),
+        (
+            "a,a=b,y\nb=c,c,p\nz,d,q\nz,c,p\nz,d,q\n",
+            "y",
+            "word 'c' becomes 'a=b=c', which is also a column of column 'a'",
+        ),
+        ("a,y\n1,-1.8\n2,0.5\n3,7\n", "y", "got one of '-1.8'; a number is predicted with --regression"),
+        ("a;y\n1;-1,8\n2;0,5\n3;7\n", "y", "a number is predicted with --regression"),
+    ],
+)
+def test_advice_names_what_the_command_has(tmp_path, capsys, text, target, expected) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    assert main(["fit", "--csv", str(tmp_path / "t.csv"), "--target", target, "--dry-run"]) == 2
+    assert expected in capsys.readouterr().err
+
+
+def test_words_without_a_number_get_no_hint_of_regression(tmp_path, capsys) -> None:
+    (tmp_path / "t.csv").write_text("a,y\n1,p\n2,q\n3,q\n")
+    assert main(["fit", "--csv", str(tmp_path / "t.csv"), "--target", "y", "--dry-run"]) == 2
+    assert "regression" not in capsys.readouterr().err
+
+
+def test_many_classes_of_numbers_are_told(tmp_path, capsys) -> None:
+    rows = "".join(f"{row % 7},{row % 30 / 4}\n" for row in range(90))
+    (tmp_path / "t.csv").write_text("a,y\n" + rows)
+    assert main(["fit", "--csv", str(tmp_path / "t.csv"), "--target", "y", "--dry-run"]) == 0
+    assert "30 classes, all of them numbers; a number is predicted with --regression" in capsys.readouterr().err
+
+
+def test_help_says_that_words_are_fine(capsys) -> None:
+    with pytest.raises(SystemExit):
+        main(["fit", "--help"])
+    assert "a column holds numbers, or words (categories)" in " ".join(capsys.readouterr().out.split())
+
+
+NAMES = ["bmi [/kg]", "age [years]", "[bold]", "[/]", ":smile:", "[link=x]y[/link]", "\\[a]"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_are_printed_as_they_are(name, capsys) -> None:
+    table = new_table(name, name, left=(name,))
+    table.add_row(name)
+    plain_console().print(table)
+    plain_console().print(name)
+    assert capsys.readouterr().out.count(name) == 4
+    with progress_module.progress_bar(name) as progress:
+        progress(0.5, name)
+    assert name in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_claims_are_printed_as_they_are(name, capsys) -> None:
+    finding = Finding(name, name, Ruling.TRUE, Ruling.TRUE, "proof", name, 0.0)
+    table = claims.to_rich([finding])
+    assert isinstance(table, Table)
+    plain_console().print(table, width=300)
+    assert capsys.readouterr().out.count(name) == 3
