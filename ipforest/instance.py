@@ -329,9 +329,11 @@ class PruningInstance:
         examples = trees.checked_examples(X_cost, "X_cost")
         price_of_split = nonnegative_fraction(split_cost, "split_cost")
         denominator = lcm(costs.denominator, price_of_split.denominator)
-        unit_costs = np.array([_int64(cost * denominator) for cost in costs.unit_costs], dtype=np.int64)
+        unit_costs = _integer_prices(costs, denominator)
         leaves = trees.leaves(examples)
         uses = trees.first_uses(leaves, costs)
+        if exact_sum(unit_costs[uses.unit]) >= INT64_SAFE:
+            raise _too_large(costs, denominator, f" in total over {examples.shape[0]} examples")
         return cls(
             tree_offsets=trees.tree_offsets,
             node_parent=trees.parent,
@@ -568,18 +570,28 @@ def _depths(parent: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     return depth
 
 
-def _int64(value: Fraction) -> int:
-    if value >= INT64_SAFE:
-        raise OverflowError(
-            f"prices: expected prices that are integers below 2^62 over a common denominator, got {value}; "
-            "round the prices to fewer decimals"
-        )
-    return int(value)
+def _integer_prices(costs: FeatureCosts, denominator: int) -> IntArray:
+    """Write the unit costs as integers over a common denominator."""
+    numbers = [int(cost * denominator) for cost in costs.unit_costs]
+    if max(numbers) >= INT64_SAFE:
+        raise _too_large(costs, denominator, "")
+    return np.array(numbers, dtype=np.int64)
+
+
+def _too_large(costs: FeatureCosts, denominator: int, where: str) -> OverflowError:
+    """Return the error of prices whose integers 64 bits do not hold, with the two that make them large."""
+    largest = max(costs.unit_costs)
+    finest = max(costs.unit_costs, key=lambda cost: cost.denominator)
+    return OverflowError(
+        f"prices: expected costs below 2^62{where} in integers over a common denominator, got {denominator} for it, "
+        f"with {float(largest)!r} the largest price and {float(finest)!r} the one of most digits; round the prices, "
+        "the small ones to fewer decimals"
+    )
 
 
 def _split_costs(n_passing: IntArray, price: Fraction, n_walks: int) -> IntArray:
     """Price the tests at each internal node; each of the walks makes at most one there."""
-    integer_price = _int64(price)
+    integer_price = int(price)
     if integer_price * n_walks >= INT64_SAFE:
         raise OverflowError(f"split_cost: expected a total below 2^62 cost units, got {integer_price} per test")
     return n_passing * integer_price
