@@ -126,7 +126,7 @@ def _refined(
 
 
 def _is_optimum_of(specification: ModelSpecification, solution: Solution, mixture: Mixture) -> bool:
-    """Tell whether the solver gave a point that keeps the rows and errs no more than a mixture, up to its tolerances."""
+    """Tell whether the solver gave a point that keeps the rows and errs no more than a mixture, within tolerances."""
     if solution.values is None:
         return False
     instance, program = specification.instance, linear_program(specification)
