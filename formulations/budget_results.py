@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import isfinite, sqrt
@@ -56,11 +55,13 @@ def mixture_result(specification: ModelSpecification, solution: Solution, method
     price, (relaxed, _) = max(bounds.items(), key=lambda item: item[1][0])
     found += [met for _, met in bounds.values()]
     if solution.status is Status.OPTIMAL and relaxed < _expectation(instance, mixture)[0]:
-        slope, bound_there, ends = _refined(instance, budget, mixture, bounds[Fraction(0)][1])
-        refined = _best_mixture(instance, ends, budget)
-        if _is_optimum_of(specification, solution, refined):
-            price, relaxed, mixture = slope, bound_there, refined
-            found += ends
+        refined = _refined(instance, budget, mixture, bounds[Fraction(0)][1])
+        if refined is not None:
+            slope, bound_there, ends = refined
+            of_ends = _best_mixture(instance, ends, budget)
+            if _is_optimum_of(specification, solution, of_ends):
+                price, relaxed, mixture = slope, bound_there, of_ends
+                found += ends
     mixture_error, mixture_cost = _expectation(instance, mixture)
     pruning = _best_within(instance, found, budget)
     error, cost = instance.evaluate(pruning)
@@ -84,7 +85,7 @@ def mixture_result(specification: ModelSpecification, solution: Solution, method
 
 def _refined(
     instance: PruningInstance, budget: Fraction, mixture: Mixture, least_error: Pruning
-) -> tuple[Fraction, Fraction, list[Pruning]]:
+) -> tuple[Fraction, Fraction, list[Pruning]] | None:
     """Solve at the slope of two prunings that enclose the budget until none lies below their line (Newton's method).
 
     Parameters
@@ -103,12 +104,15 @@ def _refined(
         On the error within the budget.
     ends : list of Pruning
         Two nested prunings whose costs enclose the budget, or the one of the least error if it is within the budget.
+        None instead of all three where scaled by a slope errors and costs outgrow 64 bits.
     """
     cheap, dear = mixture[0][1], mixture[1][1] if len(mixture) == 2 else least_error
     if instance.evaluate(dear)[1] <= budget:
         return Fraction(0), instance.evaluate(dear)[0], [dear]
     while True:
         price = _slope_between(instance, cheap, dear)
+        if _in_range(instance, price) != price:
+            return None
         lam = price * instance.error_unit / instance.cost_unit
         at_slope = specify("closure", instance, lam, relaxed=True)
         met = pruning_result(at_slope, run(linear_program(at_slope)), "highs-lp")
@@ -122,7 +126,9 @@ def _refined(
 
 
 def _is_optimum_of(specification: ModelSpecification, solution: Solution, mixture: Mixture) -> bool:
-    """Tell whether the solver's point keeps the rows, and errs no more than a mixture, up to its tolerances."""
+    """Tell whether the solver gave a point that keeps the rows and errs no more than a mixture, within tolerances."""
+    if solution.values is None:
+        return False
     instance, program = specification.instance, linear_program(specification)
     scale = np.maximum(abs(program.A).max(axis=1).toarray().ravel(), 1.0)
     activity = program.A @ solution.values
@@ -146,13 +152,11 @@ def integer_result(
     if isfinite(solution.bound) and specification.formulation.integer_units:
         attainable = Attainable.errors(instance).at_least(solution.integer_bound) * instance.error_unit
         bound = max(bound, min(error, attainable))
-    return replace(
-        relaxation,
-        status=solution.status.judged(bound == error),
-        pruning=pruning,
-        error=error,
-        cost=cost,
-        bound=bound,
+    return relaxation.improved(
+        pruning,
+        (error, cost),
+        bound,
+        ended=solution.status,
         runtime_s=solution.runtime_s + relaxation.runtime_s,
         method=method,
     )

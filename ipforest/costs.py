@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ipforest._arrays import FloatArray, checked_array, read_only
 from ipforest.feature_names import checked_names, positions_by_name, values_and_names
-from ipforest.rational import nonnegative_fraction
+from ipforest.rational import INT64_SAFE, nonnegative_fraction
 
 PriceList: TypeAlias = Mapping[str, object] | Sequence[object] | npt.ArrayLike
 GroupList: TypeAlias = Mapping[str, int] | Sequence[int] | npt.ArrayLike
@@ -23,7 +23,13 @@ NO_GROUP = -1
 EXACT_DIGITS = 9
 """A decimal number of more significant digits is taken for a measurement and rounded."""
 MEASURED_DIGITS = 7
-"""Significant digits of the largest price that measured prices are rounded to."""
+"""Significant digits of the largest price to which measured prices are rounded, or finer where a small one needs it."""
+MEASURED_TOLERANCE = Fraction(1, 10**6)
+"""Rounding changes no measured price by a larger part of itself."""
+STEPS = (Fraction(1, 2), 1, 2, 5, 10)
+"""A resolution is one of these times a power of ten."""
+LARGEST_UNITS = INT64_SAFE
+"""A price, in multiples of what measured prices are rounded to, stays below this: instances count costs in int64."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -42,8 +48,9 @@ class FeatureCosts:
     ----------
     prices : sequence of int, float, str, Decimal or Fraction, shape (n_features,)
         What each feature itself costs, >= 0. A float means its shortest decimal. A decimal number of more than 9
-        significant digits is a measurement and is rounded, see ``resolution``; fractions are exact. A dict or a pandas
-        Series gives the names of the features, too; integer keys are column numbers.
+        significant digits is a measurement and is rounded by at most a millionth of itself, see ``resolution``; all
+        others, fractions of any size among them, are exact. A dict or a pandas Series gives the names of the features,
+        too; integer keys are column numbers.
     groups : sequence of int, shape (n_features,), optional
         The group of each feature, -1 for none; a dict or a Series by name, in any order.
     group_fees : sequence of numbers, shape (n_groups,), optional
@@ -56,7 +63,9 @@ class FeatureCosts:
     sources : ndarray of int64, shape (n_features,)
         Which price each feature needs: its own, unless the features are columns computed from others (`for_columns`).
     resolution : Fraction or None
-        What measured prices were rounded to multiples of, at least one: the seventh digit of the largest price.
+        What measured prices and fees were rounded to multiples of: the seventh digit of the largest price, or, where
+        that is more than two millionths of the smallest measured one, the largest number 1, 2 or 5 times a power of ten
+        that is not. None where no price is measured.
     unit_costs : tuple of Fraction, shape (n_units,)
         What each unit costs: c_k of the papers.
     unit_indptr, unit_indices : ndarray of int32
@@ -65,7 +74,8 @@ class FeatureCosts:
     Raises
     ------
     ValueError
-        A price or fee is negative, NaN or infinite; lengths or names differ; a group has no fee.
+        A price or fee is negative, NaN or infinite; lengths or names differ; a group has no fee. Or the largest price
+        is 2^62 multiples of the resolution, so that no integer of 64 bits counts it and the smallest measured price.
     TypeError
         A price is no number, a name no string, or groups are not integers.
 
@@ -105,10 +115,12 @@ class FeatureCosts:
                 f"groups: expected the group of each feature beside group_fees, got none for {len(fees)} fees"
             )
         measured = measured_prices | measured_fees
-        resolution = _resolution((*exact_prices, *fees)) if measured else None
+        resolution = _resolution(measured, max((*exact_prices, *fees))) if measured else None
         if resolution is not None:
-            exact_prices = tuple(_rounded(price, resolution) if price in measured else price for price in exact_prices)
-            fees = tuple(_rounded(fee, resolution) if fee in measured else fee for fee in fees)
+            exact_prices, fees = (
+                tuple(round(price / resolution) * resolution if price in measured else price for price in amounts)
+                for amounts in (exact_prices, fees)
+            )
         known_names = checked_names(names, len(exact_prices))
         self._set(exact_prices, group_of, fees, known_names, np.arange(len(exact_prices)), resolution)
 
@@ -195,7 +207,8 @@ class FeatureCosts:
                     f"in_group: expected a discount of {expected} for feature {feature} {where}, got {discount}"
                 )
         n_groups = max(fees, default=NO_GROUP) + 1
-        return cls(later, group_of, [fees.get(group, Fraction(0)) for group in range(n_groups)], names)
+        decimals = [_as_decimal(fees.get(group, Fraction(0))) for group in range(n_groups)]
+        return cls(later_prices, group_of, decimals, names)
 
     @property
     def n_features(self) -> int:
@@ -372,14 +385,33 @@ def _is_measured(value: object) -> bool:
     return len(Decimal(str(value)).normalize().as_tuple().digits) > EXACT_DIGITS
 
 
-def _resolution(prices: Sequence[Fraction]) -> Fraction:
-    """Choose what measured prices are rounded to."""
-    return Fraction(10) ** (floor(log10(max(prices))) + 1 - MEASURED_DIGITS)
+def _as_decimal(number: Fraction) -> Decimal | Fraction:
+    """Write a number as a decimal if it is one: a difference of measurements is a measurement."""
+    decimal = Decimal(number.numerator) / Decimal(number.denominator)
+    return decimal if Fraction(decimal) == number else number
 
 
-def _rounded(price: Fraction, resolution: Fraction) -> Fraction:
-    """Round to a multiple of the resolution, but nothing to zero."""
-    return max(round(price / resolution), 1) * resolution
+def _resolution(measured: Iterable[Fraction], largest: Fraction) -> Fraction:
+    """Choose what measured prices are rounded to.
+
+    Raises
+    ------
+    ValueError
+        The largest price is too many multiples of it.
+    """
+    smallest = min(measured)
+    most = 2 * MEASURED_TOLERANCE * smallest
+    resolution = Fraction(10) ** (floor(log10(largest)) + 1 - MEASURED_DIGITS)
+    if resolution > most:
+        power = Fraction(10) ** floor(log10(most))  # a float's logarithm may be one too large or too small
+        resolution = max(step * power for step in STEPS if step * power <= most)
+    if largest >= LARGEST_UNITS * resolution:
+        raise ValueError(
+            f"prices: expected prices that 64-bit integers can count together, got {float(largest)!r} and the measured "
+            f"{float(smallest)!r}, which differ by a factor of {float(largest / smallest):.0e}; round the small price "
+            f"to at most {EXACT_DIGITS} digits, or make it 0"
+        )
+    return resolution
 
 
 def _group_array(groups: Sequence[int] | npt.ArrayLike | None, n_features: int) -> npt.NDArray[np.int32]:

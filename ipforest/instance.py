@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from math import ceil, lcm
@@ -352,7 +352,9 @@ class PruningInstance:
             prices = tuple(price if number else Fraction(0) for price, number in zip(prices, numbers, strict=True))
             tests = (price_of_split, max(leaves.size, int(uses.n_passing.sum())))
             errors, step = joint_resolution(errors, trees.parent, [*zip(prices, numbers, strict=True), tests])
-        unit_costs = np.array([_steps(price, step) for price in prices], dtype=np.int64)
+        unit_costs = _integer_prices(prices, step)
+        if exact_sum(unit_costs[uses.unit]) >= INT64_SAFE:
+            raise _too_large(prices, step, f" in total over {examples.shape[0]} examples")
         return cls(
             tree_offsets=trees.tree_offsets,
             node_parent=trees.parent,
@@ -362,7 +364,7 @@ class PruningInstance:
             acquisition_unit=uses.unit.astype(np.int32),
             acquisition_example=uses.example.astype(np.int32),
             acquisition_cost=unit_costs[uses.unit],
-            split_cost=_split_costs(uses.n_passing, _steps(price_of_split, step), leaves.size),
+            split_cost=_split_costs(uses.n_passing, ceil(price_of_split / step), leaves.size),
             error_unit=errors.error_unit,
             cost_unit=step / examples.shape[0],
             n_units=costs.n_units,
@@ -589,15 +591,22 @@ def _depths(parent: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     return depth
 
 
-def _steps(price: Fraction, step: Fraction) -> int:
-    """Count the steps of a price, rounded up: what is within a budget then is so at the price itself."""
-    value = ceil(price / step)
-    if value >= INT64_SAFE:
-        raise OverflowError(
-            f"prices: expected prices that are integers below 2^62 over a common denominator, got {value}; "
-            "round the prices to fewer decimals"
-        )
-    return value
+def _integer_prices(prices: Sequence[Fraction], step: Fraction) -> IntArray:
+    """Count the steps of each price, rounded up: what is within a budget then is so at the prices themselves."""
+    numbers = [ceil(price / step) for price in prices]
+    if max(numbers) >= INT64_SAFE:
+        raise _too_large(prices, step, "")
+    return np.array(numbers, dtype=np.int64)
+
+
+def _too_large(prices: Sequence[Fraction], step: Fraction, where: str) -> OverflowError:
+    """Return the error of prices whose integers 64 bits do not hold, with the two that make them large."""
+    largest, finest = max(prices), max(prices, key=lambda price: price.denominator)
+    return OverflowError(
+        f"prices: expected costs below 2^62{where} in integers over a common denominator, got {1 / step} for it, "
+        f"with {float(largest)!r} the largest price and {float(finest)!r} the one of most digits; round the prices, "
+        "the small ones to fewer decimals"
+    )
 
 
 def _split_costs(n_passing: IntArray, integer_price: int, n_walks: int) -> IntArray:

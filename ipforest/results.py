@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Self, TypeAlias
@@ -312,6 +312,62 @@ class BudgetResult:
             raise ValueError(f"cost: expected at most the budget {self.budget}, got {self.cost}")
         if self.bound > self.error:
             raise ValueError(f"bound: expected at most the error {float(self.error)!r}, got {float(self.bound)!r}")
+        if self.mixture_error > self.error or self.mixture_cost > self.budget:
+            raise ValueError(
+                f"mixture: expected one within the budget {self.budget} that errs at most {float(self.error)!r}, as "
+                f"the pruning does, got the error {float(self.mixture_error)!r} at cost {self.mixture_cost}"
+            )
+        if (self.status is Status.OPTIMAL) != (self.bound == self.error):
+            raise ValueError(
+                f'status: expected "optimal" if and only if the bound meets the error, got {str(self.status)!r} with '
+                f"the bound {float(self.bound)!r} and the error {float(self.error)!r}"
+            )
+
+    def improved(
+        self,
+        pruning: Pruning,
+        evaluation: tuple[Fraction, Fraction],
+        bound: Fraction,
+        *,
+        method: str,
+        runtime_s: float,
+        ended: Status = Status.OPTIMAL,
+    ) -> Self:
+        """Return the result of a solver that went on from this one's relaxation: the one ending of all of them.
+
+        Parameters
+        ----------
+        pruning : Pruning
+        evaluation : tuple of two Fraction
+            Its error and cost, from ``instance.evaluate``.
+        bound : Fraction
+            What the solver has proven.
+        method : str
+        runtime_s : float
+        ended : Status
+            How the search ended; the result's status is "optimal" if and only if the bound meets the error.
+
+        Raises
+        ------
+        ValueError
+            The bound exceeds the error, the pruning the budget, or the solver has lost what the relaxation proves: its
+            bound is lower, or its pruning is better than any mixture.
+        """
+        error, cost = evaluation
+        if bound < self.bound:
+            raise ValueError(
+                f"bound: expected at least {float(self.bound)!r}, which the relaxation proves, got {float(bound)!r}"
+            )
+        return replace(
+            self,
+            status=ended.judged(bound == error),
+            pruning=pruning,
+            error=error,
+            cost=cost,
+            bound=bound,
+            runtime_s=runtime_s,
+            method=method,
+        )
 
     @property
     def gap(self) -> Fraction:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -43,6 +44,9 @@ from ipforest.feature_names import require_features_of
 from ipforest.policy import ANSWERS, InWords, Policy, Progress, Rows, TreesInOrder, compared
 from ipforest.rational import nonnegative_fraction
 from ipforest.session import Seller, Sessions
+
+GRID_STEP = Fraction(3, 2)
+"""Between budgets at which an estimator that has budgets itself is tried."""
 
 
 class EarlyExitPolicy:
@@ -208,8 +212,10 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         What an example may cost on average; without one, as much as lowers the error.
     max_cost : number, optional
         The most that any one example may pay.
-    overspend : tuple of numbers, default=(1, 1.5, 2, 3, 5)
-        An estimator that has budgets itself is tried at these multiples of the budget: stopping brings the cost down.
+    overspend : number, default=5
+        An estimator that has budgets itself is tried at budgets up to this multiple of the budget: stopping brings the
+        cost down. What a smaller budget tries a larger one tries, too, so on the held-out examples more budget never
+        gives more error, nor less cost.
     n_folds : int, default=5
         Folds in which cost and error of every level are estimated by rules that have not seen the examples.
     validation_fraction : float, default=0.25
@@ -257,7 +263,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
-        overspend: tuple[float, ...] = (1, 1.5, 2, 3, 5),
+        overspend: Any = 5,
         n_folds: int = 5,
         validation_fraction: float = 0.25,
         random_state: Any = None,
@@ -340,6 +346,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
             check_inner_estimator(self, ensemble)
         optional_number(self.budget, "budget")
         optional_number(self.max_cost, "max_cost")
+        nonnegative_fraction(self.overspend, "overspend")
         check_share(self.validation_fraction, "validation_fraction")
         if self.order not in ORDERS:
             raise ValueError(f"order: expected one of {', '.join(map(repr, ORDERS))}, got {self.order!r}")
@@ -356,10 +363,23 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         self.level_ = float(self.curve_.level[level])
 
     def _inner_budgets(self) -> list[object]:
+        """List the budgets at which to try an estimator that has budgets itself, ascending; None is without one.
+
+        They are 0 and a grid, a constant factor apart, from the cheapest unit to all units together, as far as in
+        reach: a larger budget tries all that a smaller one does.
+        """
         if self.budget is None or not isinstance(self.estimator_, BudgetedEstimator):
             return [None]
-        budget = nonnegative_fraction(self.budget, "budget")
-        return [budget * nonnegative_fraction(factor, "overspend") for factor in self.overspend]
+        most = nonnegative_fraction(self.budget, "budget") * nonnegative_fraction(self.overspend, "overspend")
+        whole = sum(self.costs_.unit_costs, Fraction(0))
+        least = min((cost for cost in self.costs_.unit_costs if cost > 0), default=whole)
+        grid = []
+        inner = whole / GRID_STEP
+        while inner >= least > 0:
+            grid.append(inner)
+            inner /= GRID_STEP
+        reached: list[object] = [Fraction(0), *(inner for inner in reversed(grid) if inner <= most)]
+        return [*reached, None] if most >= whole else reached
 
     def _candidate(self, inner_budget: object) -> Candidate:
         """Learn when to stop the ensemble that has so large a budget, once."""

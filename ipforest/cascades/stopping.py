@@ -125,7 +125,7 @@ class Curve(NamedTuple):
     Parameters
     ----------
     level : ndarray of float64, shape (k,)
-        Falling: the first stops everyone at once.
+        Falling: the first, infinity, stops every example at once, of these examples or of others.
     cost, error : ndarray of float64, shape (k,)
         Means over the examples.
     """
@@ -204,7 +204,7 @@ def stopping_curve(keenness: FloatArray, paths: StoppingPaths) -> Curve:
     Returns
     -------
     Curve
-        From stopping everyone at stage 0 to stopping nobody.
+        From stopping all at stage 0 to stopping none.
     """
     endurance = np.minimum.accumulate(keenness, axis=1)[:, :-1]
     goes_on = endurance > -inf
@@ -215,7 +215,8 @@ def stopping_curve(keenness: FloatArray, paths: StoppingPaths) -> Curve:
         sums: FloatArray = (amounts[:, 0].sum() + np.concatenate([[0.0], np.cumsum(steps)])) / paths.n_samples
         return sums
 
-    return Curve(np.append(-levels, -inf), summed(paths.cost), summed(paths.loss))
+    cost, loss = summed(paths.cost), summed(paths.loss)
+    return Curve(np.concatenate([[inf], -levels, [-inf]]), np.append(cost[:1], cost), np.append(loss[:1], loss))
 
 
 class LearntStopping(NamedTuple):
@@ -260,16 +261,14 @@ def learn_stopping(
 def _learn(rule: StoppingRule, paths: StoppingPaths, n_folds: int) -> LearntStopping:
     """Fit a rule; a level costs and loses what it does cross-fitted, but no less than by the rule itself.
 
-    Where the folds disagree about whether anybody buys at all, their mean is no policy. The first level stops everyone,
-    by the folds and by the rule.
+    Where the folds disagree about whether to buy at all, their mean is no policy.
     """
     fitted = rule.fit(paths)
     unseen = stopping_curve(cross_fitted_keenness(rule, paths, n_folds), paths)
-    own = stopping_curve(keenness_along(fitted, paths), paths)
-    stops_all = own.level[:1][own.level[:1] > unseen.level[0]]
-    levels = np.append(stops_all, unseen.level)
-    unseen, own = unseen.at(levels), own.at(levels)
-    return LearntStopping(fitted, Curve(levels, np.maximum(unseen.cost, own.cost), np.maximum(unseen.error, own.error)))
+    own = stopping_curve(keenness_along(fitted, paths), paths).at(unseen.level)
+    return LearntStopping(
+        fitted, unseen._replace(cost=np.maximum(unseen.cost, own.cost), error=np.maximum(unseen.error, own.error))
+    )
 
 
 def best_within(learnt: Sequence[LearntStopping], budget: object | None) -> tuple[LearntStopping, int]:

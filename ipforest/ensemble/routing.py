@@ -355,6 +355,27 @@ def first_off_path(
 
 
 @njit
+def first_branching(parent: Array, internal_nodes: Array, indptr: Array, example_of: Array, n_examples: int) -> int:
+    """Return the first triple whose example needs something in the same tree off the path to it, or -1 without one.
+
+    Internal nodes stand before those below them; ``example_of`` (n_triples,) holds the example of each triple.
+    """
+    begin, end = _depth_first_ranges(parent)
+    last = np.full(n_examples, -1, np.int64)
+    root = -1
+    for row in range(internal_nodes.size):
+        node = internal_nodes[row]
+        if parent[node] < 0:
+            root = node
+        for triple in range(indptr[row], indptr[row + 1]):
+            above = last[example_of[triple]]
+            if above >= root and not begin[above] <= begin[node] < end[above]:
+                return triple
+            last[example_of[triple]] = node
+    return -1
+
+
+@njit
 def first_repeat(tree_starts: Array, indices: Array, n_acquisitions: int) -> int:
     """Return the first triple whose acquisition the same tree has already, or -1 without one.
 

@@ -100,8 +100,9 @@ def solve_budget_branch_and_bound(
     Raises
     ------
     ValueError
-        A negative budget or cap, a cap beside split costs, a limit that is no number >= 0, or the path of another
-        instance. Any other budget can be kept: bare roots cost nothing.
+        A negative budget or cap, a cap beside split costs or on an instance whose examples take several paths through a
+        tree, a limit that is no number >= 0, or the path of another instance. Any other budget can be kept: bare roots
+        cost nothing.
     OverflowError
         As `ipforest.prune_path`.
     """
@@ -114,14 +115,11 @@ def solve_budget_branch_and_bound(
     search = _Search(instance, relaxed, cap)
     ended = search.run(tolerance, deadline)
     pruning = Pruning(search.best)
-    error, cost = instance.evaluate(pruning)
-    return replace(
-        relaxed,
-        status=ended.judged(search.bound == search.error),
-        pruning=pruning,
-        error=error,
-        cost=cost,
-        bound=search.bound * instance.error_unit,
+    return relaxed.improved(
+        pruning,
+        instance.evaluate(pruning),
+        search.bound * instance.error_unit,
+        ended=ended,
         runtime_s=clock() - started,
         method="mip",
     )
@@ -273,7 +271,7 @@ class _Search:
         part = Remainder.whole(base).restrict(decisions.kept, decisions.dropped, decisions.bought)
         error = self._base.error + part.error
         attainable = Attainable.errors(part.instance)
-        if parent.dearest < 0 and part.nodes.size == base.n_internal:
+        if part.instance is self._whole:
             between = self._relaxed
         else:
             between = straddle(part.instance, room, attainable.below(self.error - error))
@@ -409,7 +407,7 @@ def _drop_over_cap(
 ) -> None:
     """Mark nodes at which, with their ancestors, an example needs more than it may pay, and all below them.
 
-    In one tree the nodes at which an example needs something lie on one path.
+    In one tree the nodes at which an example needs something lie on one path; `cap_units` sees to that.
     """
     needed = np.zeros(spare.size, np.int64)
     for h in range(parent.size):

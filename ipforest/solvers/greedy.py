@@ -7,17 +7,17 @@ nodes with the largest ratio, comes from a few passes over it (Dinkelbach's meth
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from ipforest._arrays import BoolArray, IntArray
 from ipforest._numba import clock
+from ipforest.ensemble.routing import first_branching
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath, path_of
 from ipforest.rational import INT64_SAFE, exact_sum, nonnegative_fraction
-from ipforest.results import BudgetResult, Pruning, Status
+from ipforest.results import BudgetResult, Pruning
 from ipforest.solvers.attainable import Attainable
 from ipforest.solvers.greedy_kernels import (
     Additions,
@@ -87,7 +87,8 @@ def solve_budget_greedy(
     Raises
     ------
     ValueError
-        A negative budget or cap, a cap beside split costs, or the path of another instance.
+        A negative budget or cap, a cap beside split costs or on an instance whose examples take several paths through a
+        tree, or the path of another instance.
     OverflowError
         As `ipforest.prune_path`.
     """
@@ -99,18 +100,8 @@ def solve_budget_greedy(
     smaller, larger = relaxed.mixture[0][1].kept, relaxed.mixture[-1][1].kept
     found = fill_between(instance, forest, smaller, larger, limit, cap)
     pruning = Pruning(exchange(forest, found, limit, n_trials, cap))
-    error, cost = instance.evaluate(pruning)
     bound = Attainable.errors(instance).at_least(relaxed.bound / instance.error_unit) * instance.error_unit
-    return replace(
-        relaxed,
-        status=Status.OPTIMAL.judged(bound == error),
-        pruning=pruning,
-        error=error,
-        cost=cost,
-        bound=bound,
-        runtime_s=clock() - started,
-        method="greedy",
-    )
+    return relaxed.improved(pruning, instance.evaluate(pruning), bound, runtime_s=clock() - started, method="greedy")
 
 
 def budget_units(instance: PruningInstance, budget: Fraction) -> int:
@@ -121,16 +112,37 @@ def budget_units(instance: PruningInstance, budget: Fraction) -> int:
 def cap_units(instance: PruningInstance, max_cost: object) -> IntArray:
     """Read a cap per example in the units of acquisitions, shape (n_examples,).
 
+    Under a cap what an example needs in a tree is added up along one path, the one that it takes.
+
     Raises
     ------
     ValueError
-        A negative cap, or one beside split costs.
+        A negative cap, one beside split costs, or an instance in which an example needs something on two branches of a
+        tree; no forest gives such a one.
     """
     cap = nonnegative_fraction(max_cost, "max_cost")
     if instance.split_cost.any():
         raise ValueError(f"max_cost: expected none beside split costs, got {max_cost}")
+    _require_one_path(instance)
     units = min(int(cap // (instance.cost_unit * instance.n_examples)), INT64_SAFE)
     return np.full(instance.n_examples, units, dtype=np.int64)
+
+
+def _require_one_path(instance: PruningInstance) -> None:
+    """Require that what an example needs in a tree lies on one path; known where the instance has its routing."""
+    if instance.example_leaf is not None:
+        return
+    example_of = instance.acquisition_example[instance.indices]
+    triple = first_branching(
+        instance.node_parent, instance.internal_nodes, instance.indptr, example_of, instance.n_examples
+    )
+    if triple >= 0:
+        node = instance.internal_nodes[instance.node_of_triples(np.array([triple]))[0]]
+        raise ValueError(
+            "max_cost: expected an instance in which each example takes one path through a tree, "
+            f"got example {example_of[triple]}, which needs unit {instance.acquisition_unit[instance.indices[triple]]} "
+            f"at node {node} and others off the path to it; solve without a cap"
+        )
 
 
 def structure(instance: PruningInstance) -> Structure:

@@ -19,6 +19,10 @@ LinearSolver = Literal["simplex", "ipm"]
 
 LARGEST_ENTRY = 2.0**53
 """Up to it floats tell integers apart; HiGHS by default refuses entries from 10^15 on."""
+INFEASIBLE = "Infeasible"
+"""HiGHS's name for a program without a feasible point."""
+LARGE = 1e8
+"""Where numbers exceed it HiGHS's tolerance of a row, 1e-7 of 1 and absolute, is near to their rounding."""
 GAP_TOLERANCE = 1e-6
 """A relative gap that branch and bound leaves below it is rounding, above it what was asked for."""
 
@@ -155,11 +159,17 @@ def _pass(highs: Any, highspy: Any, program: LinearProgram) -> Any:
 
 
 def _failure(program: LinearProgram, ending: str) -> RuntimeError:
-    """Return the error of a program that HiGHS does not solve, with the largest of its numbers."""
+    """Return the error of a program that HiGHS does not solve, with the largest of its numbers and what to do."""
     numbers = np.concatenate([program.A.data, program.objective, program.rhs])
+    largest = np.abs(numbers).max(initial=0)
+    advice = []
+    if ending == INFEASIBLE:
+        advice.append("take out rows that were added, which exclude every pruning")
+    if ending != INFEASIBLE or largest > LARGE:
+        advice.append("round prices, errors and lambda to fewer digits, or use a method without HiGHS")
     return RuntimeError(
         f"HiGHS: expected an optimum or the time limit, got {ending} for {program!r}, whose numbers reach "
-        f"{np.abs(numbers).max(initial=0):.0e}; where they are large, use fewer digits or a method without HiGHS"
+        f"{largest:.0e}; {'; or, as floats blur numbers so large, '.join(advice)}"
     )
 
 

@@ -66,8 +66,16 @@ class Remainder:
             Disjoint, `kept` closed under parents and `dropped` under children; at least one node stays free.
         bought : ndarray of bool, shape (instance.n_acquisitions,), optional
             Acquisitions that are paid for, beside those of the kept nodes.
+
+        Returns
+        -------
+        Remainder
+            This one where nothing more is decided. Otherwise trees without a free node are left out of it, and their
+            errors, like those of a tree that is one leaf, are part of its ``error``.
         """
         part = self.instance
+        if not (kept.any() or dropped.any() or (bought is not None and bought.any())):
+            return self
         paid = np.zeros(part.n_acquisitions, dtype=bool) if bought is None else bought.copy()
         triple_node = part.triple_node
         paid[part.indices[kept[triple_node]]] = True

@@ -1,4 +1,4 @@
-"""Small random instances that visit the corners: ties, zero costs, groups, held-out errors, single leaves."""
+"""Small random instances that visit the corners: ties, zero costs, groups, held-out errors, bare leaves, knapsacks."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -10,6 +10,8 @@ from ipforest.instance import PruningInstance
 
 IntegerSource: TypeAlias = Callable[[int, int], int]
 """Returns an integer between two bounds, both included."""
+FEWEST_ITEMS, MOST_ITEMS = 3, 6
+"""Stumps of a knapsack among other instances: with fewer greed finds the best, with more there are many prunings."""
 
 
 def random_instance(rng: np.random.Generator, max_internal: int = 9) -> PruningInstance:
@@ -22,7 +24,7 @@ def draw_instance(integer: IntegerSource, max_internal: int = 9) -> PruningInsta
 
     One to three trees of at most `max_internal` internal nodes in all, up to four examples and four units of cost
     0..3, nodes that need one or two units (a group's fee), errors that need not fall from parent to children, split
-    costs in some instances.
+    costs in some instances. One of five is a knapsack, see `draw_knapsack`.
 
     Parameters
     ----------
@@ -34,6 +36,8 @@ def draw_instance(integer: IntegerSource, max_internal: int = 9) -> PruningInsta
     -------
     PruningInstance
     """
+    if max_internal >= FEWEST_ITEMS and integer(0, 4) == 0:
+        return draw_knapsack(integer, min(max_internal, MOST_ITEMS))
     n_trees, n_examples, n_units = integer(1, 3), integer(1, 4), integer(1, 4)
     unit_costs = [integer(0, 3) for _ in range(n_units)]
     split_price = integer(0, 1) * integer(0, 2)
@@ -66,6 +70,55 @@ def draw_instance(integer: IntegerSource, max_internal: int = 9) -> PruningInsta
         n_units=n_units,
         n_examples=n_examples,
         example_leaf=np.array(leaves),
+    )
+
+
+def draw_knapsack(integer: IntegerSource, max_internal: int = 9) -> PruningInstance:
+    """Build an instance on which greed often fails within a budget: stumps whose gains are near their costs.
+
+    Each stump tests a unit of its own, or that of the stump before, which all examples pay. One or two more trees are
+    single leaves with errors, which no pruning can change.
+
+    Parameters
+    ----------
+    integer : callable
+        As of `draw_instance`.
+    max_internal : int
+        At least `FEWEST_ITEMS`.
+
+    Returns
+    -------
+    PruningInstance
+    """
+    n_items, n_examples, n_leaves = integer(FEWEST_ITEMS, max_internal), integer(1, 2), integer(1, 2)
+    units = [0]
+    for _ in range(n_items - 1):
+        units.append(units[-1] + (integer(0, 4) > 0))
+    costs = [integer(10, 50) for _ in range(units[-1] + 1)]
+    stumps = np.arange(n_items)
+    errors = [[costs[unit] * n_examples + integer(-4, 4), 0, 0] for unit in units]
+    bare = [integer(1, 9) for _ in range(n_leaves)]
+    offsets = np.append(3 * stumps, 3 * n_items + np.arange(n_leaves + 1))
+    first_children = np.repeat([[-1, 0, 0]], n_items, axis=0) + 3 * stumps[:, None] * [0, 1, 1]
+    pairs = [(unit, example) for unit in range(units[-1] + 1) for example in range(n_examples)]
+    return PruningInstance(
+        tree_offsets=offsets,
+        node_parent=np.append(first_children.ravel(), [-1] * n_leaves),
+        errors=np.append(np.ravel(errors), bare),
+        indptr=n_examples * np.arange(n_items + 1),
+        indices=np.ravel([[unit * n_examples + example for example in range(n_examples)] for unit in units]),
+        acquisition_unit=np.array([unit for unit, _ in pairs]),
+        acquisition_example=np.array([example for _, example in pairs]),
+        acquisition_cost=np.array([costs[unit] for unit, _ in pairs]),
+        split_cost=np.zeros(n_items, dtype=np.int64),
+        error_unit=Fraction(1, integer(1, 5)),
+        cost_unit=Fraction(1, n_examples),
+        n_units=units[-1] + 1,
+        n_examples=n_examples,
+        example_leaf=np.array(
+            [[3 * t + integer(1, 2) for _ in range(n_examples)] for t in range(n_items)]
+            + [[3 * n_items + t] * n_examples for t in range(n_leaves)]
+        ),
     )
 
 

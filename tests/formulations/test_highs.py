@@ -18,6 +18,7 @@ from strategies import instances, lambdas
 import formulations
 from formulations import FORMULATIONS
 from formulations.arrays import linear_program
+from formulations.budget_results import mixture_result
 from formulations.exact_results import pruning_result
 from formulations.solving import solve_lp, solve_mip
 from ipforest import MissingSolverError, Status, solve, solve_budget
@@ -122,8 +123,23 @@ def test_options_are_checked():
 
 def test_an_infeasible_program_is_an_error():
     built = linear_program(formulations.specify("ip0", TREE))
-    with pytest.raises(RuntimeError, match=r"HiGHS: expected an optimum .*, got Infeasible for .* reach 9e\+00;"):
+    with pytest.raises(
+        RuntimeError, match=r"HiGHS: expected an optimum .*, got Infeasible for .* reach 9e\+00; take out"
+    ):
         run(replace(built, rhs=np.array([1.0, 1.0, 9.0])))
+    with pytest.raises(RuntimeError, match=r"reach 9e\+11; take out rows .* or use a method without HiGHS"):
+        run(replace(built, rhs=np.array([1.0, 1.0, 9e11])))
+
+
+def test_an_optimum_without_a_point_proves_nothing():
+    """HiGHS may end so between prices that differ by 10^12; what is known exactly comes back, and no TypeError."""
+    instance = load_reference("figure_1_ensemble").instance
+    specification = formulations.specify("lp1", instance, budget=1, relaxed=True)
+    nothing = Solution(Status.OPTIMAL, None, None, np.inf, np.inf, 0.1, 1)
+    result = mixture_result(specification, nothing, "lp1")
+    best = solve_budget(instance, 1, "mip")
+    assert result.bound <= best.error <= result.error
+    assert (result.status is Status.OPTIMAL) == (result.bound == result.error)
 
 
 @pytest.mark.parametrize(

@@ -155,6 +155,57 @@ def test_bad_price_lists_are_refused(arguments, error: type[Exception], text: st
 
 
 @pytest.mark.parametrize(
+    ("prices", "kept"),
+    [
+        ([1e9, 0.1234567891, 5], ["1000000000", "0.1234568", "5"]),
+        ([10**9, "0.123456789012", Fraction(1, 3)], ["1000000000", "0.123456800", "1/3"]),
+        ([0.3487261940, 1e9], ["0.348726194", "1000000000"]),
+        ([1234.56789012, 0.0123456789012], ["1234.56789012", "0.01234568"]),
+        ([0.99999999999], ["1"]),
+    ],
+)
+def test_rounding_changes_no_price_by_more_than_a_millionth_of_itself(prices, kept) -> None:
+    """Measured prices beside large ones were rounded to multiples of the seventh digit of these: 0.12 to 1,000."""
+    assert FeatureCosts(prices).prices == tuple(Fraction(text) for text in kept)
+
+
+@given(
+    st.lists(st.floats(1e-4, 1e4), min_size=1, max_size=6),
+    st.lists(st.floats(1e-4, 1e4), max_size=3),
+)
+def test_measured_prices_and_fees_stay_what_they_are(prices, fees) -> None:
+    costs = FeatureCosts(prices, None if not fees else [0] * len(prices), fees)
+    for typed, price in zip([*prices, *fees], [*costs.prices, *costs.group_fees], strict=True):
+        assert abs(price - Fraction(repr(typed))) <= Fraction(repr(typed)) / 10**6
+        assert len(repr(typed)) > 10 or price == Fraction(repr(typed))
+
+
+@pytest.mark.parametrize(
+    ("prices", "text"),
+    [
+        (
+            [10**12, 0.123456789012, 0.2],
+            "got 1000000000000.0 and the measured 0.123456789012, which differ by a factor of 8e.12;",
+        ),
+        (
+            [1.0, 1e-13 / 3],
+            "the measured 3.3333333333333334e-14, which differ .* round the small price .* or make it 0",
+        ),
+    ],
+)
+def test_measured_prices_that_no_scale_holds_are_refused(prices, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        FeatureCosts(prices)
+    assert FeatureCosts([prices[0], Fraction(repr(prices[1])), *prices[2:]]).prices[1] == Fraction(repr(prices[1]))
+
+
+def test_discounts_of_measured_prices_are_measured() -> None:
+    costs = FeatureCosts.from_discounts([5.12345678901, 6.12345678901], [3.1, 4.1], [0, 0])
+    assert costs.group_fees == (Fraction("2.023457"),)
+    assert costs.prices == (Fraction("3.1"), Fraction("4.1"))
+
+
+@pytest.mark.parametrize(
     ("alone", "in_group", "groups", "text"),
     [
         ([5, 6], [3, 3], [0, 0], "in_group: expected a discount of 2 for feature 1 of group 0, got 3"),
@@ -191,12 +242,12 @@ def test_names_that_do_not_match_are_refused() -> None:
 
 
 def test_measured_prices_are_rounded_and_say_so() -> None:
-    prices = [*np.random.default_rng(0).random(30).tolist(), 1e-12 / 3]
+    prices = [*(0.1 + np.random.default_rng(0).random(30)).tolist()]
     costs = FeatureCosts(prices)
-    assert costs.resolution == Fraction(1, 10**7)
-    assert "rounded to multiples of 1/10000000" in repr(costs)
+    assert costs.resolution == Fraction(2, 10**7)
+    assert "rounded to multiples of 1/5000000" in repr(costs)
     assert all(price % costs.resolution == 0 and price > 0 for price in costs.prices)
-    np.testing.assert_allclose([float(price) for price in costs.prices], prices, atol=1e-7)
+    np.testing.assert_allclose([float(price) for price in costs.prices], prices, rtol=1e-6, atol=0)
     exact = FeatureCosts([0.25, 1e-9, Fraction(12345678901234, 10**14), Fraction(1, 3), "1/3", 1])
     assert exact.resolution is None
     assert exact.prices[2] == Fraction(12345678901234, 10**14)

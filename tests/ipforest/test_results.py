@@ -127,11 +127,32 @@ def test_a_budget_result_describes_itself() -> None:
     [
         ({"cost": Fraction(11, 2)}, "cost: expected at most the budget 5, got 11/2"),
         ({"bound": Fraction(1, 3)}, r"bound: expected at most the error 0.25, got 0.333"),
+        ({"mixture_error": Fraction(1, 3)}, r"mixture: expected one within the budget 5 .* 0\.25, .* error 0\.333"),
+        ({"mixture_cost": Fraction(6)}, r"mixture: expected one within the budget 5 .* at cost 6"),
+        ({"status": Status.OPTIMAL}, r'status: expected "optimal" if and only if .* bound 0\.2 and the error 0\.25'),
+        ({"bound": Fraction(1, 4)}, r"status: expected .*, got 'feasible' with the bound 0\.25 and the error 0\.25"),
     ],
 )
 def test_budget_results_that_contradict_themselves_are_refused(changes, text: str) -> None:
     with pytest.raises(ValueError, match=text):
         budget_result(**changes)
+
+
+def test_a_solver_that_goes_on_from_a_relaxation_keeps_what_it_proves() -> None:
+    relaxed, pruning = budget_result(), Pruning(np.array([True, False]))
+    better = relaxed.improved(pruning, (Fraction(9, 40), Fraction(5)), Fraction(9, 40), method="mip", runtime_s=1.0)
+    assert (better.status, better.gap, better.mixture) == (Status.OPTIMAL, 0, relaxed.mixture)
+    stopped = relaxed.improved(
+        pruning, (Fraction(9, 40), Fraction(5)), relaxed.bound, method="mip", runtime_s=1.0, ended=Status.TIME_LIMIT
+    )
+    assert (stopped.status, stopped.gap) == (Status.TIME_LIMIT, Fraction(1, 40))
+    for error, bound, text in (
+        (Fraction(1, 4), Fraction(1, 10), r"bound: expected at least 0\.2, which the relaxation proves, got 0\.1"),
+        (Fraction(1, 4), Fraction(1, 3), r"bound: expected at most the error 0\.25"),
+        (Fraction(1, 10), Fraction(1, 10), r"bound: expected at least 0\.2"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            relaxed.improved(pruning, (error, Fraction(5)), bound, method="mip", runtime_s=1.0)
 
 
 def flow(**changes) -> DualFlow:

@@ -10,6 +10,7 @@ from lightgbm import LGBMClassifier
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
+from sklearn.tree import DecisionTreeClassifier
 
 import proofs
 from ipforest import BudgetPrune, EarlyExit, FeatureCosts, Forest
@@ -95,6 +96,42 @@ def test_a_budgeted_estimator_is_tried_at_larger_budgets() -> None:
     assert model.costs_ == model.estimator_.costs_
     assert model.at_budget(1).cost(X[TEST]).mean() < 2
     assert model.at_budget(6).score(X[TEST], Y[TEST]) > 0.9
+
+
+def test_a_budget_of_nothing_buys_nothing_for_examples_unlike_the_held_out_ones() -> None:
+    """Held-out examples that need nothing but what is free told nothing of others, which then went on to the end."""
+    rng = np.random.default_rng(0)
+    examples = rng.uniform(-1, 1, (200, 2))
+    labels = (examples[:, 0] > 0) & (examples[:, 1] > 0)
+    held_out = examples[:, 0] < 0
+    for learner in (DecisionTreeClassifier(random_state=0), RandomForestClassifier(5, random_state=0)):
+        estimator = learner.fit(examples, labels)
+        for stopping in RULES:
+            exit_ = EarlyExit(FrozenEstimator(estimator), stopping=stopping, feature_costs=[0, 4], budget=0)
+            exit_.fit(examples, labels, examples[held_out], labels[held_out])
+            assert exit_.cost(examples).max() == 0
+
+
+def test_more_budget_costs_no_less_and_loses_no_more() -> None:
+    """A wrapped estimator was tried at multiples of the budget alone, so that 8 found less to buy than 6 did."""
+    examples, labels = make_classification(220, 6, n_informative=4, n_redundant=0, random_state=10)
+    costs = FeatureCosts([4, 5, 1, 1, 4, 4], [0, 0, -1, -1, 1, 1], [1, 2])
+    inner = BudgetPrune(RandomForestClassifier(8, max_depth=6, random_state=0), feature_costs=costs, random_state=0)
+    model = EarlyExit(inner, stopping=CertifiedStopping(2, 10), random_state=0)
+    model.fit(examples, labels, examples[:120], labels[:120])
+    found = [model.at_budget(budget) for budget in (0, "1/2", 1, 2, 3, 4, 6, 8, 20)]
+    paid = [at.cost(examples[:120]).mean() for at in found]
+    lost = [at.curve_.error[at.curve_.within(at.budget)] for at in found]
+    assert paid == sorted(paid)
+    assert lost == sorted(lost, reverse=True)
+    assert paid[0] == 0
+    assert model.at_budget(0).cost(examples).max() == 0
+
+
+@pytest.mark.parametrize("overspend", [-1, "much", (1, 2)])
+def test_an_overspend_that_is_no_number_is_refused(overspend: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"^overspend: expected a"):
+        EarlyExit(RandomForestClassifier(2), overspend=overspend).fit(X[FITTED], Y[FITTED])
 
 
 def test_nobody_pays_more_than_the_cap(forest: RandomForestClassifier) -> None:

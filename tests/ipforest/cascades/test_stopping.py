@@ -80,6 +80,19 @@ def test_one_level_buys_nothing_even_where_the_rule_is_keener_than_its_folds() -
     assert keener
 
 
+@pytest.mark.parametrize("rule", [ThresholdStopping(), OptimalStopping(4, 5), CertifiedStopping(2, 10)])
+def test_the_first_level_stops_examples_that_are_keener_than_all_it_has_seen(rule: Any) -> None:
+    paths = random_paths(0)
+    nothing_to_buy = paths.of(paths.last == 0)
+    for seen in (paths, nothing_to_buy):
+        ((fitted, curve),) = learn_stopping(rule, seen, 2)
+        assert curve.within(0) == 0
+        assert curve.level[0] == np.inf
+        assert np.all(np.diff(curve.level) <= 0)
+        keenness = keenness_along(fitted, random_paths(1))
+        assert np.all(stages_reached(keenness, curve.level[0]) == 0)
+
+
 def test_cost_by_stage() -> None:
     paths = StoppingPaths(
         np.zeros((2, 3)), np.zeros((2, 3)), np.array([2, 1]), np.array([[0, 1], [0, 3]]), FeatureCosts([5, 7])

@@ -1,5 +1,6 @@
 """Branch and bound within a budget: every step against all prunings, the whole on fitted forests."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -65,6 +66,92 @@ def test_every_budget_level_of_random_instances(seed):
             assert (result.status, result.error, result.bound) == (Status.OPTIMAL, best, best)
             assert instance.evaluate(result.pruning) == (result.error, result.cost)
             assert result.cost <= budget
+
+
+def stumps_and_a_leaf(gains, costs, leaf_errors):
+    """One stump per gain, that buys a unit of its own for the only example; and a tree that is one leaf."""
+    n = len(gains)
+    return PruningInstance(
+        tree_offsets=np.array([*range(0, 3 * n + 1, 3), 3 * n + 1]),
+        node_parent=np.array([parent for t in range(n) for parent in (-1, 3 * t, 3 * t)] + [-1]),
+        errors=np.array([errors for gain in gains for errors in (gain, 0, 0)] + [leaf_errors]),
+        indptr=np.arange(n + 1),
+        indices=np.arange(n),
+        acquisition_unit=np.arange(n),
+        acquisition_example=np.zeros(n, dtype=int),
+        acquisition_cost=np.array(costs),
+        split_cost=np.zeros(n, dtype=int),
+        error_unit=Fraction(1),
+        cost_unit=Fraction(1),
+        n_units=n,
+        n_examples=1,
+    )
+
+
+@pytest.mark.parametrize("leaf_errors", [0, 1, 5, 100])
+def test_the_errors_of_a_bare_leaf_count_once(leaf_errors):
+    instance = stumps_and_a_leaf([29, 15, 21, 46, 41, 51], [27, 15, 20, 42, 40, 50], leaf_errors)
+    assert solve_budget(instance, 128, "greedy").error == 72 + leaf_errors
+    result = solve_budget(instance, 128, "mip")
+    assert (result.status, result.error, result.bound) == (Status.OPTIMAL, 70 + leaf_errors, 70 + leaf_errors)
+
+
+def test_where_greed_fails_the_program_as_printed_agrees():
+    """Two roads to the optimum: branch and bound on what is bought, and HiGHS on the 0-1 program."""
+    instance = stumps_and_a_leaf([29, 15, 21, 46, 41, 51], [27, 15, 20, 42, 40, 50], 5)
+    n_greed_failed = 0
+    for budget in range(100, 150, 4):
+        result = solve_budget(instance, budget, "mip")
+        printed = run(linear_program(specify("lp1", instance, budget=result.budget)))
+        assert result.status is Status.OPTIMAL
+        assert round(printed.objective) == result.error == result.bound
+        n_greed_failed += solve_budget(instance, budget, "greedy").error > result.error
+    assert n_greed_failed > 0
+
+
+def on_two_branches():
+    """One tree, a free root; its only example needs a unit of price 1 at each of the two nodes below."""
+    return PruningInstance(
+        tree_offsets=np.array([0, 7]),
+        node_parent=np.array([-1, 0, 0, 1, 1, 2, 2]),
+        errors=np.array([9, 2, 5, 0, 0, 0, 0]),
+        indptr=np.array([0, 0, 1, 2]),
+        indices=np.array([0, 1]),
+        acquisition_unit=np.array([0, 1]),
+        acquisition_example=np.array([0, 0]),
+        acquisition_cost=np.array([1, 1]),
+        split_cost=np.zeros(3, dtype=int),
+        error_unit=Fraction(1),
+        cost_unit=Fraction(1),
+        n_units=2,
+        n_examples=1,
+    )
+
+
+@pytest.mark.parametrize("method", ["mip", "greedy"])
+def test_a_cap_needs_examples_that_take_one_path_through_a_tree(method):
+    """Needs on two branches do not add up along a path; to add them up all the same gave 5 in place of 2."""
+    instance = on_two_branches()
+    assert solve_budget(instance, 2, method).error == 0
+    with pytest.raises(
+        ValueError, match=r"max_cost: .* example 0, which needs unit 1 at node 2 and others off the path"
+    ):
+        solve_budget(instance, 2, method, max_cost=1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_without_routing_a_cap_binds_as_with_it(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        routed = random_instance(rng, max_internal=8)
+        if routed.split_cost.any():
+            continue
+        instance = replace(routed, example_leaf=None)
+        points = [instance.evaluate(one) for one in prunings(instance)]
+        cap = max(example_costs(instance, instance.unpruned)) / 2
+        budget = points[rng.integers(len(points))][1]
+        with_routing, without = (solve_budget(one, budget, "mip", max_cost=cap) for one in (routed, instance))
+        assert without.error == with_routing.error
 
 
 @pytest.mark.parametrize("seed", range(3))
