@@ -27,6 +27,7 @@ import numpy as np
 from ipforest._files import write_text
 from ipforest._records import records_to_csv
 from ipforest.costs import NO_GROUP, FeatureCosts
+from ipforest.feature_names import as_in_training, places_by_number
 from ipforest.rational import nonnegative_fraction
 
 __all__ = ["PriceList", "Row", "closest", "read_prices", "write_prices"]
@@ -112,13 +113,14 @@ class PriceList:
         ----------
         features : sequence of str, or int
             Names in the order of the columns of X; their number where they have no names. Names are matched where
-            both sides have them, positions otherwise.
+            both sides have them. Rows that have numbers of columns in place of names, "0", "1", "10", go by number,
+            rows without names by position.
 
         Raises
         ------
         ValueError
-            A feature has no price or a price no feature (the message names the closest match), or the number of rows
-            differs.
+            A feature has no price or a price no feature (the message names the closest match), the number of rows
+            differs, or rows with names are for features that have none.
         """
         rows = self._matched(features)
         fee_of = {row.group: row.discount for row in rows if row.group is not None}
@@ -129,25 +131,33 @@ class PriceList:
         return FeatureCosts([_as_decimal(row.cost_in_group) for row in rows], groups, fees, feature_names=names)
 
     def _matched(self, features: Sequence[str] | int) -> list[Row]:
-        if isinstance(features, int) or not self.has_names:
-            expected = features if isinstance(features, int) else len(features)
-            if len(self.rows) != expected:
-                raise ValueError(f"{self.source}: expected {expected} prices, one per feature, got {len(self.rows)}")
+        expected = features if isinstance(features, int) else len(features)
+        if len(self.rows) != expected and (isinstance(features, int) or not self.has_names):
+            raise ValueError(f"{self.source}: expected {expected} prices, one per feature, got {len(self.rows)}")
+        if not self.has_names:
             return list(self.rows)
-        features = [name.strip() for name in features]  # as in the rows
-        by_name = {row.feature: row for row in self.rows}
+        names = None if isinstance(features, int) else [name.strip() for name in features]  # as in the rows
+        labels = [str(row.feature) for row in self.rows]
+        places = places_by_number(labels, names, expected, f"{self.source}: expected prices")
+        return self._by_name(names or []) if places is None else [self.rows[place] for place in places]
+
+    def _by_name(self, features: Sequence[str]) -> list[Row]:
+        labels = as_in_training([str(row.feature) for row in self.rows], features)
+        by_name = dict(zip(labels, self.rows, strict=True))
         absent = [name for name in features if name not in by_name]
         if absent:
             raise ValueError(
                 f"{self.source}: expected a price for each feature, got none for {absent[0]!r}"
-                f"{closest(absent[0], [name for name in by_name if name is not None and name not in features])}"
+                f"{closest(absent[0], [name for name in by_name if name not in features])}"
             )
         known = set(features)
-        for row in self.rows:
-            if row.feature not in known:
+        for label, row in zip(labels, self.rows, strict=True):
+            if label not in known:
                 raise ValueError(
                     f"{row.where}: expected the name of a feature, got {row.feature!r}{closest(row.feature, features)}"
                 )
+            if by_name[label] is not row:
+                raise ValueError(f"{row.where}: expected one price of {label!r}, got another as {row.feature!r}")
         return [by_name[name] for name in features]
 
 
