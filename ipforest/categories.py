@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -93,14 +93,12 @@ class Categories:
         numbered = np.array(X, dtype=None if _holds_words(X) else np.float64) if frame is None else frame.copy()
         for column in set(self.names) & set(range(numbered.shape[1])):
             if frame is not None:
-                numbered.isetitem(column, self._places(column, frame.iloc[:, column]))
-            elif _holds_words(X) or not all(isinstance(name, str) for name in self.names[column]):
-                numbered[:, column] = self._places(column, pd.Series(numbered[:, column]))
+                numbered.isetitem(column, _places(self.names[column], frame.iloc[:, column]))
+            else:
+                known = self.names[column] if _holds_words(X) else [*map(_as_number, self.names[column])]
+                if not all(isinstance(category, str) for category in known) or _holds_words(X):
+                    numbered[:, column] = _places(known, pd.Series(numbered[:, column]))
         return numbered
-
-    def _places(self, column: int, values: pd.Series) -> FloatArray:
-        places = pd.Index(self.names[column], dtype=object).get_indexer(values.astype(object))
-        return np.where(places < 0, np.nan, places)
 
     def check(self, X: npt.NDArray[np.floating[Any]]) -> None:
         """Require categories that are numbers from 0 to `MAX_BINS` - 1, or NaN.
@@ -138,6 +136,19 @@ def _is_category(dtype: Any) -> bool:
 def _categorical(values: pd.Series) -> pd.Categorical:
     """Find the categories of a column; those of an Arrow dictionary are of its values."""
     return pd.Categorical(values if isinstance(values.dtype, pd.CategoricalDtype) else values.astype(object))
+
+
+def _places(categories: Sequence[Any], values: pd.Series) -> FloatArray:
+    places = pd.Index(categories, dtype=object).get_indexer(values.astype(object))
+    return np.where(places < 0, np.nan, places)
+
+
+def _as_number(category: Any) -> Any:
+    """Read a category that is the text of a number as the number."""
+    try:
+        return float(category)
+    except (TypeError, ValueError):
+        return category
 
 
 def _holds_words(X: Any) -> bool:

@@ -242,6 +242,8 @@ class FeatureCosts:
             There are prices for another number of features, for unknown ones, or not for all; an unknown name is told
             with the closest known one. Or prices by name are for features that have no names.
         """
+        if (feature_names is None or self.feature_names is None) and self.n_features != n_features:
+            raise ValueError(f"costs: expected {n_features} prices, one per feature, got {self.n_features}")
         if self.feature_names is not None and not (feature_names is None and self.in_column_order):
             problem = "costs: expected a price for each feature"
             order = places_by_number(self.feature_names, feature_names, n_features, problem)
@@ -250,8 +252,6 @@ class FeatureCosts:
                 order = positions_by_name(self.feature_names, names or (), problem)
             if order != list(range(n_features)) or names != self.feature_names or not self.in_column_order:
                 return self._reordered(order, names)
-        elif self.n_features != n_features:
-            raise ValueError(f"costs: expected {n_features} prices, one per feature, got {self.n_features}")
         return self
 
     def _reordered(self, order: list[int], feature_names: tuple[str, ...] | None) -> FeatureCosts:
