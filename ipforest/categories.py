@@ -90,15 +90,18 @@ class Categories:
         frame = _as_frame(X) if self.names else None
         if not self.names or (frame is None and np.ndim(X) != 2):
             return X
-        numbered = np.array(X, dtype=None if _holds_words(X) else np.float64) if frame is None else frame.copy()
-        for column in set(self.names) & set(range(numbered.shape[1])):
-            if frame is not None:
+        if frame is not None:
+            numbered = frame.copy()
+            for column in set(self.names) & set(range(frame.shape[1])):
                 numbered.isetitem(column, _places(self.names[column], frame.iloc[:, column]))
-            else:
-                known = self.names[column] if _holds_words(X) else [*map(_as_number, self.names[column])]
-                if not all(isinstance(category, str) for category in known) or _holds_words(X):
-                    numbered[:, column] = _places(known, pd.Series(numbered[:, column]))
-        return numbered
+            return numbered
+        has_words = np.asarray(X).dtype.kind in "OUS"
+        table = np.array(X, dtype=object if has_words else np.float64)
+        for column in set(self.names) & set(range(table.shape[1])):
+            known = self.names[column] if has_words else [*map(_as_number, self.names[column])]
+            if has_words or not all(isinstance(category, str) for category in known):
+                table[:, column] = _places(known, pd.Series(table[:, column]))
+        return table
 
     def check(self, X: npt.NDArray[np.floating[Any]]) -> None:
         """Require categories that are numbers from 0 to `MAX_BINS` - 1, or NaN.
@@ -149,10 +152,6 @@ def _as_number(category: Any) -> Any:
         return float(category)
     except (TypeError, ValueError):
         return category
-
-
-def _holds_words(X: Any) -> bool:
-    return bool(np.asarray(X).dtype.kind in "OUS")
 
 
 def _numbers(wanted: Any, n_features: int, names: tuple[str, ...] | None) -> list[int]:

@@ -29,6 +29,9 @@ STAGE_LOSSES = ("second-order", "stage")
 STORED_TOLERANCE = 1e-6
 """Share of a tree's squared error by which stored errors may differ from those of what its nodes predict."""
 
+ROUNDING_TOLERANCE = 1e-4
+"""Share of a tree's squared error that rounding may have changed."""
+
 EXAMPLE_BITS, TOTAL_BITS = 16, 28
 
 
@@ -279,14 +282,19 @@ def _in_bag_squares(forest: Forest) -> FloatArray:
     of_tree = np.repeat(squares[forest.tree_offsets[:-1]], np.diff(forest.tree_offsets))[inner]
     unexplained = np.abs((squares[children] + weight[children] * moved**2).sum(axis=0) - squares[inner])
     off_mean = np.abs((weight[children] * moved).sum(axis=0))
-    spread = np.sqrt(of_tree * weight[inner])
-    if np.any(unexplained > STORED_TOLERANCE * of_tree) or np.any(off_mean > STORED_TOLERANCE * spread):
+    spread = np.sqrt(np.maximum(of_tree, 0) * weight[inner])
+    rounding = np.finfo(np.float64).eps * weight[inner] * value[inner] ** 2  # scikit-learn subtracts squares
+    if (
+        np.any(unexplained > STORED_TOLERANCE * of_tree)
+        or np.any(off_mean > STORED_TOLERANCE * spread)
+        or np.any(rounding > ROUNDING_TOLERANCE * of_tree)
+    ):
         raise ValueError(
             "estimator: expected in-bag means of the targets at the nodes, to which the stored errors belong, or "
             "error_data = (X, y) beside it, got other values alone (as under monotonic constraints, or where targets "
             "differ by much less than their size)"
         )
-    return squares
+    return _nonnegative(squares)
 
 
 def _in_bag_counts(forest: Forest) -> FloatArray:

@@ -154,7 +154,7 @@ class BoostedTrees(Trees):
             return self
         if self.base_score.size == 1:
             return replace(self, classes=classes, value=-self.value, base_score=-self.base_score)
-        fields = {"classes": classes, "base_score": self.base_score[order]}
+        fields: dict[str, Any] = {"classes": classes, "base_score": self.base_score[order]}
         if self.value.shape[1] > 1:
             return replace(self, **fields, value=self.value[:, order])
         return replace(self, **fields, first_output=np.argsort(order)[self.first_output].astype(np.int32))
