@@ -29,6 +29,9 @@ STAGE_LOSSES = ("second-order", "stage")
 STORED_TOLERANCE = 1e-6
 """Share of a tree's squared error by which stored errors may differ from those of what its nodes predict."""
 
+NEGATIVE_TOLERANCE = 1e-9
+"""A stored variance below minus this is no rounding of a zero."""
+
 ROUNDING_TOLERANCE = 1e-4
 """Share of a tree's squared error that rounding may have changed."""
 
@@ -285,7 +288,8 @@ def _in_bag_squares(forest: Forest) -> FloatArray:
     spread = np.sqrt(np.maximum(of_tree, 0) * weight[inner])
     rounding = np.finfo(np.float64).eps * weight[inner] * value[inner] ** 2  # scikit-learn subtracts squares
     if (
-        np.any(unexplained > STORED_TOLERANCE * of_tree)
+        forest.impurity.min() < -NEGATIVE_TOLERANCE
+        or np.any(unexplained > STORED_TOLERANCE * of_tree)
         or np.any(off_mean > STORED_TOLERANCE * spread)
         or np.any(rounding > ROUNDING_TOLERANCE * of_tree)
     ):
