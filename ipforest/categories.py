@@ -67,8 +67,10 @@ class Categories:
             columns = np.flatnonzero([_is_category(dtype) for dtype in frame.dtypes]).tolist()
         else:
             columns = _numbers(wanted, shape[1], column_names(X))
+        if frame is None:
+            return cls(tuple(columns))
         names = {}
-        for column in [] if frame is None else columns:
+        for column in columns:
             values = frame.iloc[:, column]
             if _is_category(values.dtype) or not pd.api.types.is_numeric_dtype(values.dtype):
                 names[column] = tuple(_categorical(values).categories.tolist())

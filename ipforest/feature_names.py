@@ -37,7 +37,7 @@ def _column_number(label: Any) -> int:
     return int(label) if isinstance(label, str) and label.isascii() and label.isdecimal() else -1
 
 
-def _labels(X: object) -> Any:
+def _labels(X: Any) -> Any:
     """Return what labels the columns; the ``columns`` of an Arrow table are the data."""
     return X.column_names if hasattr(type(X), "column_names") else getattr(X, "columns", None)
 
