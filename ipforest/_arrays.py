@@ -97,6 +97,35 @@ def is_ascending(values: npt.NDArray[np.integer[Any]]) -> bool:
     return bool(np.all(values[1:] > values[:-1]))
 
 
+def places_in(classes: Array, labels: npt.ArrayLike, name: str = "y") -> IntArray:
+    """Find the place of each label among the classes, which may stand in any order.
+
+    Parameters
+    ----------
+    classes : ndarray, shape (n_classes,)
+        Each once. CatBoost orders texts of numbers by number: "2", "9", "10".
+    labels : array, shape (n_labels,)
+    name : str
+        What the labels are, for the error message.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_labels,)
+
+    Raises
+    ------
+    ValueError
+        A label is no class.
+    """
+    known, wanted = np.asarray(classes), np.asarray(labels)
+    order = np.argsort(known, kind="stable")
+    places = order[np.minimum(np.searchsorted(known, wanted, sorter=order), known.size - 1)]
+    unknown = wanted[known[places] != wanted]
+    if unknown.size:
+        raise ValueError(f"{name}: expected classes among {known.tolist()}, got {unknown.tolist()[0]!r}")
+    return places.astype(np.int64)
+
+
 def checked_integer(value: object, name: str) -> int:
     """Take an integer of any make as a Python integer, which does not wrap around.
 

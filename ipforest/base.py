@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from ipforest._arrays import Array
 from ipforest.costs import FeatureCosts
+from ipforest.feature_names import column_numbers
 from ipforest.policy import Policy
 from ipforest.price_lists import read_prices
 from ipforest.rational import nonnegative_fraction
@@ -394,7 +395,7 @@ def read_costs(
 
 
 def _check_columns_have_names(priced: Sequence[str | None] | None, columns: Sequence[str] | None) -> None:
-    if priced is not None and columns is None:
+    if priced is not None and columns is None and column_numbers(priced) is None:
         raise ValueError(
             "feature_costs: expected a sequence in the order of the columns of X, which have no names, "
             f"got prices of {priced[0]!r} and others; give X as a DataFrame"

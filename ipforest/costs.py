@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest._arrays import FloatArray, checked_array, read_only
-from ipforest.feature_names import checked_names, positions_by_name, values_and_names
+from ipforest.feature_names import checked_names, places_by_number, positions_by_name, values_and_names
 from ipforest.rational import INT64_SAFE, nonnegative_fraction
 
 PriceList: TypeAlias = Mapping[str, object] | Sequence[object] | npt.ArrayLike
@@ -62,6 +62,8 @@ class FeatureCosts:
     ----------
     sources : ndarray of int64, shape (n_features,)
         Which price each feature needs: its own, unless the features are columns computed from others (`for_columns`).
+    in_column_order : bool
+        Whether prices stand in the order of the columns; not if their names came with a dict or a Series alone.
     resolution : Fraction or None
         What measured prices and fees were rounded to multiples of: the seventh digit of the largest price, or, where
         that is more than two millionths of the smallest measured one, the largest number 1, 2 or 5 times a power of ten
@@ -91,6 +93,7 @@ class FeatureCosts:
     feature_names: tuple[str, ...] | None
     sources: npt.NDArray[np.int64]
     resolution: Fraction | None
+    in_column_order: bool
     unit_costs: tuple[Fraction, ...] = field(init=False)
     unit_indptr: npt.NDArray[np.int32] = field(init=False)
     unit_indices: npt.NDArray[np.int32] = field(init=False)
@@ -122,7 +125,8 @@ class FeatureCosts:
                 for amounts in (exact_prices, fees)
             )
         known_names = checked_names(names, len(exact_prices))
-        self._set(exact_prices, group_of, fees, known_names, np.arange(len(exact_prices)), resolution)
+        in_column_order = feature_names is not None or known_names is None
+        self._set(exact_prices, group_of, fees, known_names, np.arange(len(exact_prices)), resolution, in_column_order)
 
     def _set(
         self,
@@ -132,6 +136,7 @@ class FeatureCosts:
         feature_names: tuple[str, ...] | None,
         sources: npt.NDArray[np.int64],
         resolution: Fraction | None,
+        in_column_order: bool,
     ) -> None:
         object.__setattr__(self, "prices", prices)
         object.__setattr__(self, "groups", read_only(groups))
@@ -139,6 +144,7 @@ class FeatureCosts:
         object.__setattr__(self, "feature_names", feature_names)
         object.__setattr__(self, "sources", read_only(sources))
         object.__setattr__(self, "resolution", resolution)
+        object.__setattr__(self, "in_column_order", in_column_order)
         self._number_units()
 
     def _number_units(self) -> None:
@@ -208,7 +214,9 @@ class FeatureCosts:
                 )
         n_groups = max(fees, default=NO_GROUP) + 1
         decimals = [_as_decimal(fees.get(group, Fraction(0))) for group in range(n_groups)]
-        return cls(later_prices, group_of, decimals, names)
+        by_name = names is not None and feature_names is None
+        prices = dict(zip(names, later_prices, strict=True)) if by_name and names is not None else later_prices
+        return cls(prices, group_of, decimals, feature_names)
 
     @property
     def n_features(self) -> int:
@@ -231,7 +239,10 @@ class FeatureCosts:
         return lcm(*(cost.denominator for cost in self.unit_costs))
 
     def matched_to(self, n_features: int, feature_names: Sequence[str] | None = None) -> FeatureCosts:
-        """Return the prices in the order of an ensemble's features: by name where both have names, else by position.
+        """Return the prices in the order of an ensemble's features.
+
+        By name where both have names, by column number where the prices have numbers in place of names, else by
+        position.
 
         Parameters
         ----------
@@ -242,17 +253,21 @@ class FeatureCosts:
         ------
         ValueError
             There are prices for another number of features, for unknown ones, or not for all; an unknown name is told
-            with the closest known one.
+            with the closest known one. Or prices by name are for features that have no names.
         """
-        if self.feature_names is not None and feature_names is not None:
-            order = positions_by_name(self.feature_names, feature_names, "costs: expected a price for each feature")
-            if order != list(range(n_features)):
-                return self._reordered(order, tuple(feature_names))
-        elif self.n_features != n_features:
+        if (feature_names is None or self.feature_names is None) and self.n_features != n_features:
             raise ValueError(f"costs: expected {n_features} prices, one per feature, got {self.n_features}")
+        if self.feature_names is not None and not (feature_names is None and self.in_column_order):
+            problem = "costs: expected a price for each feature"
+            order = places_by_number(self.feature_names, feature_names, n_features, problem)
+            names = None if feature_names is None else tuple(feature_names)
+            if order is None:
+                order = positions_by_name(self.feature_names, names or (), problem)
+            if order != list(range(n_features)) or names != self.feature_names or not self.in_column_order:
+                return self._reordered(order, names)
         return self
 
-    def _reordered(self, order: list[int], feature_names: tuple[str, ...]) -> FeatureCosts:
+    def _reordered(self, order: list[int], feature_names: tuple[str, ...] | None) -> FeatureCosts:
         if len(self.prices) != self.n_features:
             return self._copy(self.prices, self.groups, feature_names, self.sources[order])
         prices = tuple(self.prices[position] for position in order)
@@ -286,7 +301,7 @@ class FeatureCosts:
         sources: npt.NDArray[np.int64],
     ) -> FeatureCosts:
         other = object.__new__(FeatureCosts)
-        other._set(prices, groups, self.group_fees, feature_names, sources, self.resolution)
+        other._set(prices, groups, self.group_fees, feature_names, sources, self.resolution, in_column_order=True)
         return other
 
     def units_of(self, feature: int) -> npt.NDArray[np.int32]:

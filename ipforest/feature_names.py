@@ -2,14 +2,44 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from numbers import Integral
 from typing import Any
+
+import numpy as np
 
 MOST_SHOWN = 3
 
 
 def column_names(X: object) -> tuple[str, ...] | None:
-    """Return the column names of a data frame, or None for what has no names."""
-    return _all_names(getattr(X, "columns", None))
+    """Return the column names of a data frame or an Arrow table, or None for what has no names."""
+    return _all_names(_labels(X))
+
+
+def column_numbers(labels: Any) -> list[int] | None:
+    """Read labels as the numbers of all columns, 0..n-1 in any order; None if they are something else.
+
+    Labels that are texts are read, too, as the keys of JSON and the cells of CSV are texts.
+
+    >>> column_numbers(["0", "1", "10", "2", "3", "4", "5", "6", "7", "8", "9"])
+    [0, 1, 10, 2, 3, 4, 5, 6, 7, 8, 9]
+    >>> column_numbers([1, 2]), column_numbers(["a", "b"])
+    (None, None)
+    """
+    if labels is None or callable(labels):
+        return None
+    numbers = [_column_number(label) for label in labels]
+    return numbers if numbers and set(numbers) == set(range(len(numbers))) else None
+
+
+def _column_number(label: Any) -> int:
+    if isinstance(label, Integral) and not isinstance(label, bool | np.bool_):
+        return int(label)
+    return int(label) if isinstance(label, str) and label.isascii() and label.isdecimal() else -1
+
+
+def _labels(X: Any) -> Any:
+    """Return what labels the columns; the ``columns`` of an Arrow table are the data."""
+    return X.column_names if hasattr(type(X), "column_names") else getattr(X, "columns", None)
 
 
 def values_and_names(values: Any) -> tuple[Any, tuple[str, ...] | None]:
@@ -79,7 +109,8 @@ def require_same_columns(
     ValueError
         Columns are missing, unknown, or in another order.
     """
-    if tuple(names) == tuple(expected):
+    names = as_in_training(names, expected)
+    if names == list(expected):
         return
     positions_by_name(names, expected, f"{what}: expected the columns of training")
     place = next(place for place, pair in enumerate(zip(names, expected, strict=True)) if pair[0] != pair[1])
@@ -89,10 +120,38 @@ def require_same_columns(
     )
 
 
+def require_columns_of_training(X: object, expected: Sequence[str] | None, what: str) -> None:
+    """Require the columns of training, in their order, as far as both sides have names or numbers of columns.
+
+    Parameters
+    ----------
+    X : object
+        Examples. Without names on one side, columns that are numbered 0..n-1 must be in order.
+    expected : sequence of str or None
+        The names of training.
+    what : str
+        What has the columns, for the error message.
+
+    Raises
+    ------
+    ValueError
+        Columns are missing, unknown, or in another order.
+    """
+    names, numbers = column_names(X), column_numbers(_labels(X))
+    if names is not None and expected is not None:
+        require_same_columns(names, expected, what)
+    elif numbers is not None:
+        in_order = [*range(len(numbers))] if expected is None else column_numbers(expected)
+        if in_order is not None and numbers != in_order:
+            place = next(place for place, pair in enumerate(zip(numbers, in_order, strict=False)) if len({*pair}) > 1)
+            raise ValueError(
+                f"{what}: expected columns that are numbered in the order of training, got number {numbers[place]} in "
+                f"place {place}; reorder them, or give {what} as an array"
+            )
+
+
 def require_features_of(estimator: Any, n_features: int, names: Sequence[str] | None) -> None:
     """Require the features that a fitted estimator was trained on: their number, and their names where both have some.
-
-    LightGBM writes a blank in a name as an underscore.
 
     Parameters
     ----------
@@ -111,9 +170,53 @@ def require_features_of(estimator: Any, n_features: int, names: Sequence[str] | 
         raise ValueError(f"X: expected {estimator.n_features_in_} columns as in training, got {n_features}")
     trained = getattr(estimator, "feature_names_in_", None)
     if names is not None and trained is not None:
-        known = dict.fromkeys(map(str, trained))
-        seen = [name if name in known else name.replace(" ", "_") for name in names]
-        require_same_columns(seen, [*known], "X", "estimator.feature_names_in_")
+        require_same_columns(names, [*map(str, trained)], "X", "estimator.feature_names_in_")
+
+
+def as_in_training(names: Sequence[str], expected: Sequence[str]) -> list[str]:
+    """Write names as training wrote them: LightGBM puts an underscore in place of a blank."""
+    known = set(expected)
+    underscored = [name.replace(" ", "_") for name in names]
+    return [
+        name if name in known or written not in known else written
+        for name, written in zip(names, underscored, strict=True)
+    ]
+
+
+def places_by_number(
+    labels: Sequence[str], features: Sequence[str] | None, n_features: int, problem: str
+) -> list[int] | None:
+    """Find where the price of each feature stands in a list that tells features by column number.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        What the list calls its features; "0", "1", "10" are numbers of columns, unless these are the features' names.
+    features : sequence of str, shape (n_features,), or None
+        The names of the features, if they have names.
+    n_features : int
+    problem : str
+        Beginning of the error message: what is being matched.
+
+    Returns
+    -------
+    list of int, shape (n_features,), or None
+        None if labels are names, to be matched with those of the features.
+
+    Raises
+    ------
+    ValueError
+        Labels are names, and the features have none.
+    """
+    numbers = column_numbers(labels)
+    if numbers is not None and len(numbers) == n_features and {*labels} != {*(features or ())}:
+        return [numbers.index(column) for column in range(n_features)]
+    if features is None:
+        raise ValueError(
+            f"{problem}, by column number 0..{n_features - 1} or in the order of the columns, as the features have no "
+            f"names; got a price of {labels[0]!r}"
+        )
+    return None
 
 
 def positions_by_name(names: Sequence[str], expected: Sequence[str], problem: str) -> list[int]:
@@ -130,6 +233,7 @@ def positions_by_name(names: Sequence[str], expected: Sequence[str], problem: st
     ValueError
         A name occurs twice, is unknown, or an expected one is missing; unknown names are told with the closest one.
     """
+    names = as_in_training(names, expected)
     place = {name: position for position, name in enumerate(names)}
     if len(place) != len(names):
         twice = next(name for position, name in enumerate(names) if place[name] != position)

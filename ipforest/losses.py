@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import xlogy
 
-from ipforest._arrays import Array, FloatArray
-from ipforest.ensemble.margin_losses import MARGIN_LOSSES, encode_targets
+from ipforest._arrays import Array, FloatArray, places_in
+from ipforest.ensemble.margin_losses import encode_targets
 from ipforest.rational import INT64_SAFE, as_fraction
 
 if TYPE_CHECKING:
@@ -25,6 +25,15 @@ ErrorData: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike] | tuple[npt.ArrayLike
 CLASSIFICATION_LOSSES = ("misclassification", "gini", "entropy")
 REGRESSION_LOSSES = ("squared_error",)
 STAGE_LOSSES = ("second-order", "stage")
+
+STORED_TOLERANCE = 1e-6
+"""Share of a tree's squared error by which stored errors may differ from those of what its nodes predict."""
+
+NEGATIVE_TOLERANCE = 1e-9
+"""A stored variance below minus this is no rounding of a zero."""
+
+ROUNDING_TOLERANCE = 1e-4
+"""Share of a tree's squared error that rounding may have changed."""
 
 EXAMPLE_BITS, TOTAL_BITS = 16, 28
 
@@ -166,7 +175,7 @@ def _second_order_losses(
     targets: FloatArray,
     weight: FloatArray,
 ) -> FloatArray:
-    loss = MARGIN_LOSSES[trees.link]
+    loss = trees.margin_loss
     value = trees.value[slice(*trees.tree_offsets[number : number + 2].tolist())]
     gradient, hessian = (part[:, columns] for part in loss.derivatives(margins, targets))
     largest = np.abs(value).max(axis=0)
@@ -187,7 +196,7 @@ def _stage_losses(
     targets: FloatArray,
     weight: FloatArray,
 ) -> FloatArray:
-    loss = MARGIN_LOSSES[trees.link]
+    loss = trees.margin_loss
     start, stop = trees.tree_offsets[number : number + 2].tolist()
     losses = np.zeros(stop - start)
     rows, node = np.arange(reached.size), reached
@@ -249,7 +258,7 @@ def _in_bag(forest: Forest, loss: str, class_costs: FloatArray | None) -> FloatA
                 "estimator: expected criterion 'squared_error', which stores the in-bag errors, or error_data = (X, y) "
                 f"beside it, got criterion {forest.criterion!r} alone"
             )
-        return _nonnegative(forest.impurity * forest.weight)
+        return _in_bag_squares(forest)
     counts = _in_bag_counts(forest)
     totals: FloatArray = counts.sum(axis=1)
     if class_costs is not None:
@@ -261,6 +270,35 @@ def _in_bag(forest: Forest, loss: str, class_costs: FloatArray | None) -> FloatA
     with np.errstate(divide="ignore", invalid="ignore"):
         bits = np.where(counts > 0, counts * np.log2(totals[:, None] / counts), 0.0)
     return _nonnegative(bits.sum(axis=1))
+
+
+def _in_bag_squares(forest: Forest) -> FloatArray:
+    """Take the in-bag squared errors that scikit-learn stores, if they are those of what the nodes predict.
+
+    They are where the squares within the children and between them make up the parent's, and its value is their mean:
+    from the root on, each value is then the mean of the node's targets.
+    """
+    inner = forest.internal_nodes
+    children = np.stack([forest.left[inner], forest.right[inner]])
+    squares, weight, value = forest.impurity * forest.weight, forest.weight, forest.value[:, 0]
+    moved = value[children] - value[inner]
+    of_tree = np.repeat(squares[forest.tree_offsets[:-1]], np.diff(forest.tree_offsets))[inner]
+    unexplained = np.abs((squares[children] + weight[children] * moved**2).sum(axis=0) - squares[inner])
+    off_mean = np.abs((weight[children] * moved).sum(axis=0))
+    spread = np.sqrt(np.maximum(of_tree, 0) * weight[inner])
+    rounding = np.finfo(np.float64).eps * weight[inner] * value[inner] ** 2  # scikit-learn subtracts squares
+    if (
+        forest.impurity.min() < -NEGATIVE_TOLERANCE
+        or np.any(unexplained > STORED_TOLERANCE * of_tree)
+        or np.any(off_mean > STORED_TOLERANCE * spread)
+        or np.any(rounding > ROUNDING_TOLERANCE * of_tree)
+    ):
+        raise ValueError(
+            "estimator: expected in-bag means of the targets at the nodes, to which the stored errors belong, or "
+            "error_data = (X, y) beside it, got other values alone (as under monotonic constraints, or where targets "
+            "differ by much less than their size)"
+        )
+    return _nonnegative(squares)
 
 
 def _in_bag_counts(forest: Forest) -> FloatArray:
@@ -287,7 +325,7 @@ def _held_out(
         n, total, squares = forest.reach_sums(leaves, [weights, target * weights, target**2 * weights]).T
         return _nonnegative(squares - 2 * prediction * total + n * prediction**2)
     assert forest.classes is not None
-    encoded = np.searchsorted(forest.classes, y)
+    encoded = places_in(forest.classes, y)
     counts = forest.reach_sums(leaves, [weights * (encoded == label) for label in range(len(forest.classes))])
     totals: FloatArray = counts.sum(axis=1)
     nodes = np.arange(forest.n_nodes)

@@ -285,6 +285,6 @@ class TreesInOrder:
         node = int(self.trees.tree_offsets[tree]) + below_root
         categories, chosen = None, int(self.trees.category_set[node])
         if chosen >= 0:
-            categories = tuple(np.flatnonzero(self.trees.left_categories[chosen, :-1]).tolist())
+            categories = tuple(self.trees.left_categories.members(chosen).tolist())
         test = Test(int(self.trees.feature[node]), float(self.trees.threshold[node]), categories)
         return f"tree {tree + 1} of {self.trees.n_trees} {in_words(test)}"

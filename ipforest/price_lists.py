@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -30,6 +30,7 @@ from ipforest._number_columns import some_names
 from ipforest._numerals import notations
 from ipforest._records import records_to_csv
 from ipforest.costs import NO_GROUP, FeatureCosts
+from ipforest.feature_names import as_in_training, places_by_number
 from ipforest.rational import as_fraction, nonnegative_fraction
 
 __all__ = ["PriceList", "Row", "read_prices", "write_prices"]
@@ -130,12 +131,14 @@ class PriceList:
         ----------
         features : sequence of str, or int
             Names in the order of the columns of X; their number where they have no names. Names are matched where
-            both sides have them, without regard to case where that leaves no doubt; positions otherwise.
+            both sides have them, without regard to case where that leaves no doubt. Rows that have numbers of columns
+            in place of names, "0", "1", "10", go by number, rows without names by position.
 
         Raises
         ------
         ValueError
-            A feature has no price (the message names the closest match) or two, or the number of rows differs.
+            A feature has no price (the message names the closest match) or two, the number of rows differs, or rows
+            with names are for features that have none.
 
         Warns
         -----
@@ -151,33 +154,38 @@ class PriceList:
         return FeatureCosts([_as_decimal(row.cost_in_group) for row in rows], groups, fees, feature_names=names)
 
     def _matched(self, features: Sequence[str] | int) -> list[Row]:
-        if isinstance(features, int) or not self.has_names:
-            expected = features if isinstance(features, int) else len(features)
-            if len(self.rows) != expected:
-                raise ValueError(f"{self.source}: expected {expected} prices, one per feature, got {len(self.rows)}")
+        expected = features if isinstance(features, int) else len(features)
+        if len(self.rows) != expected and (isinstance(features, int) or not self.has_names):
+            raise ValueError(f"{self.source}: expected {expected} prices, one per feature, got {len(self.rows)}")
+        if not self.has_names:
             return list(self.rows)
-        by_name = {row.feature: row for row in self.rows if row.feature is not None}
-        name_of = matched_names([name.strip() for name in features], by_name)  # blanks are left out in the rows
-        features = [name.strip() for name in features]
-        taken = set(name_of.values())
-        others = [row for row in self.rows if row.feature not in taken]
-        absent = [name for name in features if name not in name_of]
-        if absent:
-            hint = closest(absent[0], [str(row.feature) for row in others])
-            raise ValueError(f"{self.source}: expected a price for each feature, got none for {absent[0]!r}{hint}")
-        self._note_others(others, taken)
-        return [by_name[name_of[name]] for name in features]
+        names = None if isinstance(features, int) else [name.strip() for name in features]  # as in the rows
+        labels = [str(row.feature) for row in self.rows]
+        places = places_by_number(labels, names, expected, f"{self.source}: expected prices")
+        return self._by_name(names or []) if places is None else [self.rows[place] for place in places]
 
-    def _note_others(self, others: Sequence[Row], taken: Collection[str]) -> None:
-        """Warn of rows that price none of the features; refuse those that price one again in another spelling."""
-        spelt = {folded(name): name for name in taken}
+    def _by_name(self, features: Sequence[str]) -> list[Row]:
+        labels = as_in_training([str(row.feature) for row in self.rows], features)
+        by_name = dict(zip(labels, self.rows, strict=True))
+        name_of = matched_names(features, by_name)
+        absent = [name for name in features if name not in name_of]
+        taken = set(name_of.values())
+        if absent:
+            hint = closest(absent[0], [label for label in by_name if label not in taken])
+            raise ValueError(f"{self.source}: expected a price for each feature, got none for {absent[0]!r}{hint}")
+        spelt = {folded(name): by_name[name] for name in taken}
+        others = [row for label, row in zip(labels, self.rows, strict=True) if by_name.get(label) is not row]
+        others += [row for label, row in by_name.items() if label not in taken]
         for row in others:
-            again = spelt.get(folded(str(row.feature)))
+            again = spelt.get(folded(as_in_training([str(row.feature)], features)[0]))
             if again is not None:
-                raise ValueError(f"{row.where}: expected one price for {again!r}, got another for {row.feature!r}")
+                raise ValueError(
+                    f"{row.where}: expected one price for {again.feature!r}, got another for {row.feature!r}"
+                )
         if others:
             names = some_names([repr(row.feature) for row in others])
-            warnings.warn(f"{self.source}: prices of no feature here: {names}", UserWarning, stacklevel=4)
+            warnings.warn(f"{self.source}: prices of no feature here: {names}", UserWarning, stacklevel=5)
+        return [by_name[name_of[name]] for name in features]
 
     @property
     def lone_groups(self) -> list[str]:

@@ -15,7 +15,7 @@ from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import _safe_indexing, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ipforest._arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest._arrays import Array, BoolArray, FloatArray, IntArray, places_in
 from ipforest.adaptive.candidates import Candidate, GatedPair, lower_hull
 from ipforest.adaptive.full_model import (
     check_full_model,
@@ -233,10 +233,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         ValueError
             A label is none of the full model's classes.
         """
-        unknown = ~np.isin(labels, self.classes_)
-        if unknown.any():
-            raise ValueError(f"y: expected classes of the estimator, got {labels[unknown][0].item()!r}")
-        return np.searchsorted(self.classes_, labels)
+        return places_in(self.classes_, labels)
 
     def _train(self, X: Array, codes: IntArray, probabilities: FloatArray) -> None:
         indicators = np.eye(self.classes_.size)[codes]

@@ -10,7 +10,7 @@ from scipy.special import expit, softmax
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing, check_random_state
 
-from ipforest._arrays import Array, FloatArray, IntArray
+from ipforest._arrays import Array, FloatArray, IntArray, places_in
 from ipforest.adaptive.gated_policy import AllAtOnce
 from ipforest.base import BudgetedEstimator
 from ipforest.ensemble.libraries import read
@@ -83,7 +83,7 @@ def cross_fitted(model: Any, X: npt.ArrayLike, y: Array, n_folds: int, random_st
     for number in np.unique(fold[fold >= 0]):
         others, here = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         trained = clone(model).fit(_safe_indexing(X, others), y[others])
-        columns = np.searchsorted(model.classes_, trained.classes_)
+        columns = places_in(model.classes_, trained.classes_)
         probabilities[np.ix_(here, columns)] = class_probabilities(trained, _safe_indexing(X, here))
     return probabilities
 

@@ -84,11 +84,11 @@ class Stage:
     sees_before: bool = False
 
     def outputs(self, X: Array, before: FloatArray | None) -> FloatArray:
-        """Compute class probabilities, or targets as a column, for examples (n_samples, n_features)."""
+        """Compute class probabilities, classes ascending, or targets as a column, for examples X."""
         own = X[:, self.features]
         inputs = np.hstack([own, before]) if self.sees_before and before is not None else own
         if is_classifier(self.model):
-            return np.asarray(self.model.predict_proba(inputs), dtype=np.float64)
+            return np.asarray(self.model.predict_proba(inputs), dtype=np.float64)[:, np.argsort(self.model.classes_)]
         return np.asarray(self.model.predict(inputs), dtype=np.float64).reshape(-1, 1)
 
     def goals(self, X: Array) -> IntArray:

@@ -225,8 +225,8 @@ def own_forest(options: Arguments) -> tuple[Forest, Any, FeatureCosts, str, list
         return forest, X, FeatureCosts.uniform(forest.n_features), "features", notes
     names = forest.feature_names or (tuple(X.columns) if has_names(X) else None)
     prices = read_price_list(options)
-    if names is None or not prices.has_names:
-        notes.append(f"{options.prices} is matched to the features by position: one of both has no names")
+    if not prices.has_names:
+        notes.append(f"{options.prices} is matched to the features by position: it has no names")
     with warnings_as_notes():
         costs = prices.costs_for(forest.n_features if names is None else names)
     return forest, X, costs, PRICED, notes

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, softmax
 
-from ipforest._arrays import Array, FloatArray, checked_array
+from ipforest._arrays import Array, FloatArray, checked_array, places_in
 from ipforest.ensemble import routing
+from ipforest.ensemble.margin_losses import MARGIN_LOSSES, MarginLoss
 from ipforest.ensemble.trees import Trees
 
 if TYPE_CHECKING:
@@ -50,6 +51,10 @@ class BoostedTrees(Trees):
         Class labels; None for regression.
     link : {"identity", "log", "logit", "half logit", "multinomial logit"}
         Between margins and what they stand for: targets or probabilities.
+    loss : str, optional
+        What the trees were trained by, if it is not the loss of their link in
+        `ipforest.ensemble.margin_losses.MARGIN_LOSSES`: "quantile", "gamma", ... They are then neither judged nor
+        refitted; see `margin_loss`.
 
     Raises
     ------
@@ -65,6 +70,7 @@ class BoostedTrees(Trees):
     base_score: FloatArray
     classes: npt.NDArray[Any] | None
     link: str
+    loss: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         Trees.__post_init__(self)
@@ -91,6 +97,23 @@ class BoostedTrees(Trees):
         """Whether the trees predict classes."""
         return self.classes is not None
 
+    @property
+    def margin_loss(self) -> MarginLoss:
+        """The loss by which the trees are judged and refitted: that of their link.
+
+        Raises
+        ------
+        ValueError
+            They were trained by another one.
+        """
+        if self.loss is not None:
+            raise ValueError(
+                f"trees: expected trees that were trained by the loss of their link {self.link!r}, by which they are "
+                f"judged and refitted, got trees of the loss {self.loss!r}; dataclasses.replace(trees, loss=None) has "
+                "them judged all the same"
+            )
+        return MARGIN_LOSSES[self.link]
+
     def margins(self, X: npt.ArrayLike) -> FloatArray:
         """Add the leaf values to the base score, in the order of the trees.
 
@@ -111,6 +134,30 @@ class BoostedTrees(Trees):
     def output_columns(self) -> list[slice]:
         """Return the margins that each tree adds to."""
         return [slice(first, first + self.value.shape[1]) for first in self.first_output.tolist()]
+
+    def with_classes(self, classes: Array) -> Self:
+        """Return the same trees with their classes in another order.
+
+        Parameters
+        ----------
+        classes : ndarray, shape (n_classes,)
+
+        Raises
+        ------
+        ValueError
+            They are not the classes of the trees.
+        """
+        if self.classes is None or len(classes) != len(self.classes):
+            raise ValueError(f"classes: expected those of the trees in some order, got {len(classes)} classes")
+        order = places_in(self.classes, classes)
+        if np.array_equal(order, np.arange(order.size)):
+            return self
+        if self.base_score.size == 1:
+            return replace(self, classes=classes, value=-self.value, base_score=-self.base_score)
+        fields: dict[str, Any] = {"classes": classes, "base_score": self.base_score[order]}
+        if self.value.shape[1] > 1:
+            return replace(self, **fields, value=self.value[:, order])
+        return replace(self, **fields, first_output=np.argsort(order)[self.first_output].astype(np.int32))
 
     def sums_of_tree(self, tree: int, reached: npt.NDArray[np.int32], amounts: FloatArray) -> FloatArray:
         """Sum amounts of the examples that pass each node of one tree.

@@ -11,7 +11,7 @@ import numpy as np
 
 from ipforest._arrays import Array
 from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.joining import TreeNodes, classes_of_margins, join_trees, trained_names
+from ipforest.ensemble.joining import TreeNodes, classes_of_margins, join_trees
 from ipforest.ensemble.trees import LEAF
 
 LINKS = {
@@ -22,18 +22,30 @@ LINKS = {
 }
 """Link of each loss that is read."""
 
+JUDGED = ("Logloss", "CrossEntropy", "MultiClass", "RMSE", "Poisson")
+"""Losses that are those of their link."""
+
 
 def read_catboost(model: Any) -> BoostedTrees:
     """Read a fitted CatBoostClassifier, CatBoostRegressor or CatBoost whose trees are symmetric.
 
-    A symmetric tree makes the same test at all nodes of a level.
+    A symmetric tree makes the same test at all nodes of a level. The base class CatBoost predicts margins: it is read
+    where these are the targets.
 
     Raises
     ------
     TypeError
-        A loss that is not read, a sum of models, other trees, tests of categories or text, or another probability
-        threshold than one half.
+        A loss that is not read, a sum of models, other trees, columns of text or embeddings, tests of categories,
+        another probability threshold than one half, or margins that are no targets.
     """
+    from catboost import CatBoostClassifier, CatBoostRegressor
+
+    for kind, columns in (
+        ("text", model.get_text_feature_indices()),
+        ("embeddings", model.get_embedding_feature_indices()),
+    ):
+        if columns:
+            raise TypeError(f"model: expected tests of numbers, got columns of {kind}: {columns[:3]}")
     stored = _dump(model)
     if "params" not in stored["model_info"]:
         raise TypeError("model: expected one that was trained, got a sum of models, which does not keep its parameters")
@@ -45,6 +57,11 @@ def read_catboost(model: Any) -> BoostedTrees:
     loss = str(stored["model_info"]["params"]["loss_function"]["type"])
     if loss not in LINKS:
         raise TypeError(f"model: expected a loss of {', '.join(LINKS)}, got {loss}")
+    if LINKS[loss] != "identity" and not isinstance(model, CatBoostClassifier | CatBoostRegressor):
+        raise TypeError(
+            f"model: expected a CatBoostClassifier or CatBoostRegressor for the loss {loss}, got a CatBoost, whose "
+            "predict gives margins; use catboost.to_classifier or catboost.to_regressor"
+        )
     if "oblivious_trees" not in stored:
         raise TypeError("model: expected symmetric trees, got others (grow_policy)")
     features = stored["features_info"].get("float_features", [])
@@ -58,10 +75,16 @@ def read_catboost(model: Any) -> BoostedTrees:
         dtype=np.dtype(np.float32),
         first_output=np.zeros(len(trees), dtype=np.int32),
         base_score=np.array(base, dtype=np.float64),
-        feature_names=trained_names(model.feature_names_),
+        feature_names=tuple(model.feature_names_) if any(map(_name, features)) else None,
         classes=classes_of_margins(model, link, len(base)),
         link=link,
+        loss=None if loss in JUDGED else loss,
     )
+
+
+def _name(feature: dict[str, Any]) -> str:
+    """Return the name of a feature; it is empty where the model was trained on an array."""
+    return str(feature.get("feature_id", ""))
 
 
 def _dump(model: Any) -> dict[str, Any]:

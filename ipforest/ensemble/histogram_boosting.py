@@ -10,7 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._arrays import Array, BoolArray, FloatArray
 from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.joining import TreeNodes, category_row, join_trees
+from ipforest.ensemble.category_sets import Members
+from ipforest.ensemble.joining import TreeNodes, join_trees
+from ipforest.ensemble.library_checks import fields_of, require_known_parts
 from ipforest.ensemble.trees import LEAF
 
 LINKS = {
@@ -19,6 +21,17 @@ LINKS = {
     **dict.fromkeys(("poisson", "gamma"), "log"),
 }
 """Link of each loss that is read."""
+
+JUDGED = ("log_loss", "squared_error", "poisson")
+"""Losses that are those of their link."""
+
+NODE_FIELDS = frozenset(
+    (
+        *("value", "count", "feature_idx", "num_threshold", "missing_go_to_left", "left", "right", "gain", "depth"),
+        *("is_leaf", "bin_threshold", "is_categorical", "bitset_idx"),
+    )
+)
+"""What a node of these trees holds, as far as it is read here."""
 
 
 def read_histogram_boosting(estimator: Any) -> BoostedTrees:
@@ -46,6 +59,7 @@ def read_histogram_boosting(estimator: Any) -> BoostedTrees:
         base_score=np.asarray(estimator._baseline_prediction, dtype=np.float64).reshape(-1),
         classes=estimator.classes_ if isinstance(estimator, HistGradientBoostingClassifier) else None,
         link="multinomial logit" if n_margins > 1 else link,
+        loss=None if estimator.loss in JUDGED else estimator.loss,
     )
 
 
@@ -81,6 +95,7 @@ def _codes(categories: Any) -> FloatArray:
 
 def _nodes(tree: Any, columns: _Columns, known: tuple[Array, Array]) -> TreeNodes:
     nodes = tree.nodes
+    require_known_parts(fields_of(nodes), NODE_FIELDS)
     is_leaf = nodes["is_leaf"].astype(bool)
     bitset_of_feature, place_of_feature = known[0], known[1]
     left_categories = {}
@@ -89,7 +104,7 @@ def _nodes(tree: Any, columns: _Columns, known: tuple[Array, Array]) -> TreeNode
         left = _members(tree.raw_left_cat_bitsets[nodes["bitset_idx"][node]])
         seen = _members(bitset_of_feature[place_of_feature[feature]])
         goes_left = left | ~seen if nodes["missing_go_to_left"][node] else left
-        left_categories[node] = _renumbered(goes_left, columns.values[feature], bool(nodes["missing_go_to_left"][node]))
+        left_categories[node] = _named(goes_left, columns.values[feature], bool(nodes["missing_go_to_left"][node]))
     return TreeNodes(
         left=np.where(is_leaf, LEAF, nodes["left"].astype(np.int64)),
         right=np.where(is_leaf, LEAF, nodes["right"].astype(np.int64)),
@@ -106,9 +121,6 @@ def _members(bitset: Array) -> BoolArray:
     return np.unpackbits(np.ascontiguousarray(bitset, dtype="<u4").view(np.uint8), bitorder="little").astype(bool)
 
 
-def _renumbered(goes_left: BoolArray, values: FloatArray, unknown_left: bool) -> BoolArray:
+def _named(goes_left: BoolArray, values: FloatArray, unknown_left: bool) -> Members:
     """Say of the categories themselves, not of their numbers, where they go."""
-    row = category_row(values.astype(np.int64), inside=False, others=unknown_left)
-    row[:-1] = unknown_left
-    row[values.astype(np.int64)] = goes_left[: values.size]
-    return row
+    return values[goes_left[: values.size] != unknown_left].astype(np.int64), unknown_left

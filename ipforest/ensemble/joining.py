@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from ipforest._arrays import Array, BoolArray
-from ipforest.ensemble.trees import LEAF, category_table
+from ipforest._arrays import Array
+from ipforest.ensemble.category_sets import CategorySets, Members
+from ipforest.ensemble.trees import LEAF
 
 
 class TreeNodes(NamedTuple):
@@ -24,8 +25,8 @@ class TreeNodes(NamedTuple):
     threshold : array of float, shape (n_nodes,)
     missing_left : array of bool, shape (n_nodes,)
     value : array of float, shape (n_nodes,) or (n_nodes, n_values)
-    left_categories : dict of int to ndarray of bool, optional
-        Of the nodes that test a category: which categories go left; the last entry is for all others.
+    left_categories : dict of int to Members, optional
+        Of the nodes that test a category: which categories go left.
     """
 
     left: Any
@@ -34,7 +35,7 @@ class TreeNodes(NamedTuple):
     threshold: Any
     missing_left: Any
     value: Any
-    left_categories: Mapping[int, BoolArray] = MappingProxyType({})
+    left_categories: Mapping[int, Members] = MappingProxyType({})
 
 
 def join_trees(trees: Sequence[TreeNodes]) -> dict[str, Any]:
@@ -79,7 +80,7 @@ def join_trees(trees: Sequence[TreeNodes]) -> dict[str, Any]:
         "threshold": np.where(is_leaf, 0.0, taken("threshold").astype(np.float64)),
         "missing_left": taken("missing_left").astype(bool) & ~is_leaf,
         "category_set": np.where(sets < 0, -1, sets + first_set[tree_of_node]).astype(np.int32),
-        "left_categories": category_table([row for tree in trees for row in tree.left_categories.values()]),
+        "left_categories": CategorySets.of(row for tree in trees for row in tree.left_categories.values()),
         "value": values if values.ndim == 2 else values[:, None],
     }
 
@@ -90,32 +91,6 @@ def _breadth_first(left: Any, right: Any) -> Array:
         if left[node] != LEAF:
             order += [left[node], right[node]]
     return np.array(order)
-
-
-def category_row(members: Sequence[int] | Array, *, inside: bool, others: bool, size: int = 0) -> BoolArray:
-    """Tell which categories go left, the last entry being for all others.
-
-    Parameters
-    ----------
-    members : sequence of int
-        Categories that go left if `inside`, else right.
-    inside, others : bool
-        Whether the members, and categories beyond the row, go left.
-    size : int
-        The row has at least so many categories; those that are no members go where the members do not go.
-    """
-    chosen = np.asarray(members, dtype=np.int64)
-    row = np.full(max(size, chosen.max(initial=-1) + 1) + 1, not inside)
-    row[chosen] = inside
-    row[-1] = others
-    return row
-
-
-def trained_names(names: Iterable[str]) -> tuple[str, ...] | None:
-    """Return the names of the columns of training, or None where the library made them up from their numbers."""
-    taken = tuple(names)
-    made_up = (tuple(f"{start}{column}" for column in range(len(taken))) for start in ("", "Column_"))
-    return None if taken in made_up else taken
 
 
 def classes_of_margins(model: Any, link: str, n_margins: int) -> Array | None:

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
+from ipforest.ensemble.library_checks import require_own_predictions
 from ipforest.ensemble.scikit_learn import unfrozen
 
 READERS = {
@@ -46,16 +47,18 @@ def read(model: object) -> Forest | BoostedTrees:
     Raises
     ------
     TypeError
-        No reader for the model's library, or the library's reader does not know this kind of model.
+        No reader for the model's library, the library's reader does not know this kind of model, or the model's class
+        predicts in a way of its own.
     """
     model = unfrozen(model)
     packages = [kind.__module__.partition(".")[0] for kind in type(model).__mro__]
-    reader = next((READERS[package] for package in packages if package in READERS), None)
-    if reader is None:
+    library = next((package for package in packages if package in READERS), None)
+    if library is None:
         raise TypeError(
             f"model: expected a fitted model of {', '.join(READERS)}, got {packages[0]}.{type(model).__name__}"
         )
-    return cast("Forest | BoostedTrees", _load(reader)(model))
+    require_own_predictions(model, library)
+    return cast("Forest | BoostedTrees", _load(READERS[library])(model))
 
 
 def write(trees: Any, target: str) -> Any:

@@ -11,11 +11,9 @@ from ipforest._arrays import Array
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.joining import (
     TreeNodes,
-    category_row,
     check_places,
     classes_of_margins,
     join_trees,
-    trained_names,
 )
 from ipforest.ensemble.trees import LEAF
 
@@ -27,6 +25,9 @@ LINKS = {
     **dict.fromkeys(("poisson", "gamma", "tweedie"), "log"),
 }
 """Link of each objective that is read."""
+
+JUDGED = ("binary", "cross_entropy", "multiclass", "regression", "poisson")
+"""Objectives that are the loss of their link."""
 
 OBJECTIVES = {
     "logit": "binary sigmoid:1",
@@ -46,7 +47,7 @@ WORD = 32
 def read_lightgbm(model: Any) -> BoostedTrees:
     """Read a fitted LGBMClassifier, LGBMRegressor or Booster.
 
-    LightGBM writes a blank in a name as an underscore: if a name has one, columns go by their order.
+    LightGBM writes a blank in a name as an underscore; `ipforest.feature_names.as_in_training` does so, too.
 
     Raises
     ------
@@ -58,7 +59,8 @@ def read_lightgbm(model: Any) -> BoostedTrees:
     """
     booster = model.booster_ if hasattr(type(model), "booster_") else model
     dump = booster.dump_model()
-    link, scale = _link(str(dump.get("objective", "a function of your own")))
+    objective = str(dump.get("objective", "a function of your own"))
+    link, scale = _link(objective)
     for categories in dump["pandas_categorical"] or []:
         check_places(categories)
     n_margins = int(dump["num_tree_per_iteration"])
@@ -70,10 +72,18 @@ def read_lightgbm(model: Any) -> BoostedTrees:
         dtype=np.dtype(np.float64),
         first_output=(np.arange(len(trees)) % n_margins).astype(np.int32),
         base_score=np.zeros(n_margins),
-        feature_names=None if "_" in "".join(dump["feature_names"]) else trained_names(dump["feature_names"]),
+        feature_names=_names(dump),
         classes=classes_of_margins(model, link, n_margins),
         link=link,
+        loss=None if objective.split()[0] in JUDGED else objective.split()[0],
     )
+
+
+def _names(dump: dict[str, Any]) -> tuple[str, ...] | None:
+    """Return the names of the columns of training; None for an array, whose columns LightGBM numbers."""
+    names = tuple(dump["feature_names"])
+    numbered = tuple(f"Column_{column}" for column in range(len(names)))
+    return None if names == numbered and dump["pandas_categorical"] is None else names
 
 
 def _link(objective: str) -> tuple[str, float]:
@@ -109,7 +119,7 @@ def _nodes(structure: dict[str, Any]) -> TreeNodes:
         missing_left=[_missing_left(node) for node in nodes],
         value=[_leaf_value(node) for node in nodes],
         left_categories={
-            number: category_row([int(code) for code in node["threshold"].split("||")], inside=True, others=False)
+            number: ([int(code) for code in node["threshold"].split("||")], False)
             for number, node in enumerate(nodes)
             if node.get("decision_type") == "=="
         },
@@ -237,8 +247,10 @@ def _tree_text(trees: BoostedTrees, threshold: Array, number: int, nodes: range)
 
 def _bits(trees: BoostedTrees, node: int) -> list[int]:
     """Pack the categories that go left into words of 32 bits."""
-    row = trees.left_categories[trees.category_set[node]]
-    if row[-1] or trees.missing_left[node]:
+    number = int(trees.category_set[node])
+    if trees.left_categories.others[number] or trees.missing_left[node]:
         raise ValueError("trees: expected unknown and missing categories to go right, as in LightGBM, got some left")
-    padded = np.append(row[:-1], np.zeros(-(row.size - 1) % WORD, dtype=bool))
-    return [int(word) for word in np.packbits(padded, bitorder="little").view("<u4")]
+    members = trees.left_categories.members(number)
+    is_member = np.zeros((members.max(initial=0) // WORD + 1) * WORD, dtype=bool)
+    is_member[members] = True
+    return [int(word) for word in np.packbits(is_member, bitorder="little").view("<u4")]

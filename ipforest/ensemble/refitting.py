@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from ipforest._arrays import FloatArray
 from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.margin_losses import MARGIN_LOSSES, MarginLoss, checked_weights, encode_targets
+from ipforest.ensemble.margin_losses import MarginLoss, checked_weights, encode_targets
 
 __all__ = ["fill_inner_values", "mean_loss", "refit_by_newton", "refit_jointly"]
 
@@ -38,7 +38,7 @@ class _Sample:
         if targets.shape[0] != leaves.shape[1]:
             raise ValueError(f"y: expected one target per example, shape ({leaves.shape[1]},), got {np.shape(y)}")
         weight = checked_weights(sample_weight, targets.shape[0])
-        return cls(trees, leaves, targets, weight, MARGIN_LOSSES[trees.link])
+        return cls(trees, leaves, targets, weight, trees.margin_loss)
 
     def margins(self) -> FloatArray:
         total = np.tile(self.trees.base_score, (self.leaves.shape[1], 1))
@@ -53,7 +53,7 @@ class _Sample:
 def mean_loss(
     trees: BoostedTrees, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
 ) -> float:
-    """Compute the average loss of the margins on examples, that of `MARGIN_LOSSES` for the link of the trees."""
+    """Compute the average loss of the margins on examples, that of the link; see `BoostedTrees.margin_loss`."""
     sample = _Sample.of(trees, X, y, sample_weight)
     return sample.mean_loss(sample.margins())
 

@@ -28,8 +28,8 @@ class Splits(NamedTuple):
         Whether a missing value goes left.
     category_set : ndarray of int32, shape (n_nodes,)
         The set of categories that goes left, -1 for a test of a number.
-    left_categories : ndarray of bool, shape (n_sets, n_categories + 1)
-        Whether a category is in the set; the last column is for all others.
+    set_offsets, listed, others : ndarray of int64 (n_sets + 1,), int64 (n_listed,) and bool (n_sets,)
+        The sets; see `ipforest.ensemble.category_sets.CategorySets`.
     """
 
     root: Array
@@ -39,7 +39,9 @@ class Splits(NamedTuple):
     threshold: Array
     missing_left: Array
     category_set: Array
-    left_categories: Array
+    set_offsets: Array
+    listed: Array
+    others: Array
 
 
 @inner_njit
@@ -47,12 +49,27 @@ def _child(splits: Splits, node: int, x: float) -> int:
     """Return the child of a node to which its test sends a value."""
     if np.isnan(x):
         goes_left = splits.missing_left[node]
-    elif splits.left_categories.shape[0] > 0 and splits.category_set[node] >= 0:
-        others = splits.left_categories.shape[1] - 1
-        goes_left = splits.left_categories[splits.category_set[node], int(x) if 0 <= x < others else others]
+    elif splits.others.size > 0 and splits.category_set[node] >= 0:
+        goes_left = _lists(splits, splits.category_set[node], x) != splits.others[splits.category_set[node]]
     else:
         goes_left = x <= splits.threshold[node]
     return int(splits.left[node] if goes_left else splits.right[node])
+
+
+@inner_njit
+def _lists(splits: Splits, number: int, x: float) -> bool:
+    """Return whether a set lists a category, by bisection."""
+    low, high = splits.set_offsets[number], splits.set_offsets[number + 1]
+    if low == high or x < 0 or x >= splits.listed[high - 1] + 1:
+        return False
+    category = int(x)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if splits.listed[middle] <= category:
+            low = middle
+        else:
+            high = middle
+    return bool(splits.listed[low] == category)
 
 
 def reached_leaves(splits: Splits, examples: Array, leaves: Array) -> None:

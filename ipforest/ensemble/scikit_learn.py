@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn import __version__ as sklearn_version
+from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import (
     BaggingClassifier,
@@ -27,6 +29,12 @@ from sklearn.utils.validation import check_is_fitted
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.histogram_boosting import read_histogram_boosting
+from ipforest.ensemble.library_checks import (
+    fields_of,
+    require_known_parts,
+    require_own_predictions,
+    unknown_parts,
+)
 from ipforest.ensemble.trees import LEAF
 
 SINGLE_TREES = (DecisionTreeClassifier, DecisionTreeRegressor)
@@ -36,12 +44,30 @@ AVERAGING = (*SINGLE_TREES, *FORESTS, *BAGGINGS)
 BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
 HISTOGRAM_BOOSTED = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 
+NODE_FIELDS = frozenset(
+    (
+        *("left_child", "right_child", "feature", "threshold", "missing_go_to_left"),
+        *("impurity", "n_node_samples", "weighted_n_node_samples"),
+    )
+)
+"""What a node of scikit-learn's trees holds, as far as it is read here."""
+
+TREE_PARTS = frozenset(("max_depth", "node_count", "nodes", "values"))
+"""What a tree of scikit-learn's holds, as far as it is read here."""
+
+JUDGED = ("log_loss", "exponential", "squared_error")
+"""Losses of gradient boosting that are judged by that of their link; the exponential one has the same probabilities."""
+
+TREE_ARGUMENTS = ("n_features", "n_classes", "n_outputs")
+"""What scikit-learn's trees are made with."""
+
 SUPPORTED = "RandomForest*, ExtraTrees*, Bagging* of trees, DecisionTree* or ExtraTree*"
 
 
 def read_sklearn(model: Any) -> Forest | BoostedTrees:
     """Read a fitted estimator, averaging or boosted; see `ipforest.ensemble.read`."""
     inner = unfrozen(model)
+    require_own_predictions(inner, "sklearn")
     if isinstance(inner, BOOSTED):
         return _boosted_from_sklearn(inner)
     if isinstance(inner, HISTOGRAM_BOOSTED):
@@ -97,6 +123,7 @@ def _boosted_from_sklearn(estimator: Any) -> BoostedTrees:
         base_score=estimator._raw_predict_init(np.zeros((1, estimator.n_features_in_), dtype=np.float32))[0],
         classes=getattr(estimator, "classes_", None),
         link=_link(estimator, n_outputs),
+        loss=None if estimator.loss in JUDGED else estimator.loss,
     )
 
 
@@ -116,7 +143,7 @@ def averaging_trees(estimator: Any) -> Any:
     Raises
     ------
     TypeError
-        It is another kind of estimator.
+        It is another kind of estimator, or predicts in a way of its own.
     """
     inner = unfrozen(estimator)
     if not isinstance(inner, AVERAGING) and not hasattr(inner, "to_forest"):
@@ -129,6 +156,8 @@ def averaging_trees(estimator: Any) -> Any:
         raise TypeError(
             f"estimator: expected an ensemble that averages trees ({SUPPORTED}), got {_name_of(inner)}{cure}"
         )
+    for package in ("sklearn", "ipforest"):
+        require_own_predictions(inner, package, "estimator")
     return inner
 
 
@@ -147,10 +176,13 @@ def _members(estimator: Any) -> tuple[list[Any], list[npt.NDArray[np.int64] | No
         return [estimator], [None]
     trees = list(estimator.estimators_)
     for tree in trees:
-        if not isinstance(tree, SINGLE_TREES):
+        if not isinstance(tree, SINGLE_TREES) or is_classifier(tree) != is_classifier(estimator):
+            wanted = "classification" if is_classifier(estimator) else "regression"
             raise TypeError(
-                f"estimator: expected {type(estimator).__name__} of decision trees, got one of {_name_of(tree)}"
+                f"estimator: expected {type(estimator).__name__} of decision trees for {wanted}, got one of "
+                f"{_name_of(tree)}"
             )
+        require_own_predictions(tree, "sklearn", "estimator")
     if isinstance(estimator, BAGGINGS):
         return trees, [np.asarray(columns) for columns in estimator.estimators_features_]
     return trees, [None] * len(trees)
@@ -160,6 +192,10 @@ def _structure(
     estimator: Any, trees: Sequence[Any], features: Sequence[npt.NDArray[np.int64] | None]
 ) -> dict[str, Any]:
     """Join the trees; give the fields of `Trees`."""
+    for tree in trees:
+        state = tree.tree_.__getstate__()
+        require_known_parts(state, TREE_PARTS)
+        require_known_parts(fields_of(state["nodes"]), NODE_FIELDS)
     offsets = np.concatenate([[0], np.cumsum([tree.tree_.node_count for tree in trees])])
     start = np.repeat(offsets[:-1], np.diff(offsets))
 
@@ -211,6 +247,8 @@ def forest_to_sklearn(forest: Forest) -> Any:
         The trees are added up, not averaged.
     ValueError
         A test is none of scikit-learn's forests: of a category, by "<", or of float64 values.
+    RuntimeError
+        This version of scikit-learn holds trees in another way.
     """
     if not isinstance(forest, Forest):
         raise TypeError(f"trees: expected a Forest, which scikit-learn averages, got {type(forest).__name__}")
@@ -223,6 +261,7 @@ def forest_to_sklearn(forest: Forest) -> Any:
         if forest.is_classifier
         else (RandomForestRegressor, DecisionTreeRegressor)
     )
+    _require_known_trees(tree_kind)
     ensemble = kind(n_estimators=forest.n_trees, criterion=forest.criterion)
     ensemble.estimator_ = tree_kind(criterion=forest.criterion)
     ensemble.estimators_ = [_fitted_tree(forest, tree_kind, start, stop) for start, stop in forest]
@@ -234,6 +273,20 @@ def forest_to_sklearn(forest: Forest) -> Any:
         ensemble.classes_ = np.array(forest.classes)
         ensemble.n_classes_ = len(forest.classes)
     return ensemble
+
+
+def _require_known_trees(kind: type) -> None:
+    """Require that this version of scikit-learn holds trees which compare numbers as they are written here."""
+    own = kind().fit([[0.0], [1.0]], [0, 1]).tree_
+    state, (_, arguments, *_) = own.__getstate__(), own.__reduce__()
+    fields = fields_of(state["nodes"])
+    unknown = {*NODE_DTYPE.names} - NODE_FIELDS - {*fields}
+    unknown |= {*unknown_parts(fields, NODE_FIELDS), *unknown_parts(state, TREE_PARTS)}
+    if unknown or len(arguments) != len(TREE_ARGUMENTS):
+        raise RuntimeError(
+            f"to_sklearn: expected trees as scikit-learn 1.6 to 1.9 holds them, got {sorted(unknown) or arguments} in "
+            f"those of scikit-learn {sklearn_version}; write another format, or install an earlier version"
+        )
 
 
 def _fitted_tree(forest: Forest, kind: type, start: int, stop: int) -> Any:

@@ -8,12 +8,14 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from ipforest._arrays import Array, BoolArray, FloatArray, IntArray, checked_array, checked_offsets, read_only
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble import routing
-from ipforest.feature_names import checked_names, column_names, require_same_columns
+from ipforest.ensemble.category_sets import CategorySets
+from ipforest.feature_names import checked_names, require_columns_of_training, require_same_columns
 
 LEAF = -1
 
@@ -72,8 +74,8 @@ class Trees:
         The columns of training; a data frame must have the same.
     category_set : ndarray of int32, shape (n_nodes,), optional
         Of a node that tests a category, the set that goes left; -1 at all other nodes.
-    left_categories : ndarray of bool, shape (n_sets, n_categories + 1), optional
-        Whether categories 0, 1, ... are in the set; the last column is for all others, negative numbers included.
+    left_categories : CategorySets, optional
+        The sets.
 
     Attributes
     ----------
@@ -110,7 +112,7 @@ class Trees:
     dtype: np.dtype[Any] = field(default=FLOAT32, kw_only=True)
     feature_names: tuple[str, ...] | None = field(default=None, kw_only=True)
     category_set: npt.NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32), kw_only=True)
-    left_categories: BoolArray = field(default_factory=lambda: np.empty((0, 1), dtype=bool), kw_only=True)
+    left_categories: CategorySets = field(default_factory=lambda: CategorySets.of(()), kw_only=True)
     parent: npt.NDArray[np.int32] = field(init=False)
     internal_nodes: npt.NDArray[np.int32] = field(init=False)
 
@@ -134,14 +136,12 @@ class Trees:
 
     def _set_categories(self) -> None:
         numbers = self.category_set if np.size(self.category_set) else np.full(self.n_nodes, -1)
-        shape = np.shape(self.left_categories)
         object.__setattr__(self, "category_set", checked_array(numbers, "category_set", np.int32, (self.n_nodes,)))
-        object.__setattr__(
-            self, "left_categories", checked_array(self.left_categories, "left_categories", np.bool_, shape)
-        )
-        last = self.category_set.max()
-        if len(shape) != 2 or last >= shape[0]:
-            raise ValueError(f"left_categories: expected a row for each set 0..{last}, got shape {shape}")
+        if not isinstance(self.left_categories, CategorySets):
+            raise TypeError(f"left_categories: expected CategorySets, got {type(self.left_categories).__name__}")
+        last, n_sets = self.category_set.max(), len(self.left_categories)
+        if last >= n_sets:
+            raise ValueError(f"left_categories: expected sets 0..{last}, got {n_sets} sets")
 
     def _check_tests(self, internal: npt.NDArray[np.int32]) -> None:
         tested = self.feature[internal]
@@ -203,7 +203,9 @@ class Trees:
             threshold,
             self.missing_left,
             self.category_set,
-            self.left_categories,
+            self.left_categories.offsets,
+            self.left_categories.listed,
+            self.left_categories.others,
         )
 
     def float64_thresholds(self) -> FloatArray:
@@ -295,11 +297,12 @@ class Trees:
         ValueError
             X is not 2-dimensional, empty, has other columns, or infinite (or too large) values.
         """
-        if hasattr(X, "tocsr"):
-            raise TypeError(f"{name}: expected a dense array, got a sparse matrix; call its toarray()")
-        columns = column_names(X)
-        if columns is not None and self.feature_names is not None:
-            require_same_columns(columns, self.feature_names, name)
+        if issparse(X):
+            raise TypeError(
+                f"{name}: expected a dense array, got a sparse matrix; call its toarray() if what is not stored is 0, "
+                "as for scikit-learn, LightGBM and CatBoost; for XGBoost it is missing: NaN has to stand in its place"
+            )
+        require_columns_of_training(X, self.feature_names, name)
         raw = X if hasattr(X, "dtypes") else np.asarray(X)
         shape = np.shape(raw)
         if len(shape) != 2:
@@ -472,8 +475,8 @@ class Trees:
         sets = fields["category_set"][self.n_nodes :]
         sets[sets >= 0] += len(self.left_categories)
         offsets = np.concatenate([self.tree_offsets, self.n_nodes + others.tree_offsets[1:]])
-        table = category_table([*self.left_categories, *others.left_categories])
-        return replace(self, tree_offsets=offsets, left_categories=table, **fields)
+        both = self.left_categories.followed_by(others.left_categories)
+        return replace(self, tree_offsets=offsets, left_categories=both, **fields)
 
     def _take(self, sequence: IntArray) -> Self:
         sizes = np.diff(self.tree_offsets)[sequence]
@@ -551,13 +554,3 @@ class Trees:
 
     def _sizes(self) -> str:
         return f"{self.n_trees} trees, {self.n_nodes} nodes, {self.n_internal} internal, {self.n_features} features"
-
-
-def category_table(rows: Sequence[BoolArray]) -> BoolArray:
-    """Bring sets of categories to one width."""
-    width = max((row.size for row in rows), default=1)
-    table = np.empty((len(rows), width), dtype=bool)
-    for number, row in enumerate(rows):
-        table[number, : row.size - 1] = row[:-1]
-        table[number, row.size - 1 :] = row[-1]
-    return table

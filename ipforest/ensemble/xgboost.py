@@ -13,11 +13,9 @@ from ipforest._arrays import FloatArray
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.joining import (
     TreeNodes,
-    category_row,
     check_places,
     classes_of_margins,
     join_trees,
-    trained_names,
 )
 
 LINKS = {
@@ -36,6 +34,12 @@ LINKS = {
     **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie"), "log"),
 }
 """Link of each objective that is read."""
+
+JUDGED = (
+    *("binary:logistic", "reg:logistic", "multi:softprob", "multi:softmax"),
+    *("reg:squarederror", "count:poisson"),
+)
+"""Objectives that are the loss of their link."""
 
 
 def read_xgboost(model: Any) -> BoostedTrees:
@@ -73,12 +77,13 @@ def read_xgboost(model: Any) -> BoostedTrees:
         **join_trees(trees),
         n_features=int(sizes["num_feature"]),
         comparison="<",
-        feature_names=trained_names(learner["feature_names"]),
+        feature_names=tuple(learner["feature_names"]) or None,
         dtype=np.dtype(np.float32),
         first_output=np.array(stored["tree_info"][:n_kept], dtype=np.int32),
         base_score=_base_margins(sizes["base_score"], link, n_margins),
         classes=classes_of_margins(model, link, n_margins),
         link=link,
+        loss=None if objective in JUDGED else objective,
     )
 
 
@@ -111,10 +116,7 @@ def _nodes(tree: dict[str, Any], weight: float) -> TreeNodes:
         threshold=conditions,
         missing_left=tree["default_left"],
         value=weight * conditions,
-        left_categories={
-            node: category_row(tree["categories"][start : start + size], inside=False, others=True)
-            for node, start, size in rows
-        },
+        left_categories={node: (tree["categories"][start : start + size], True) for node, start, size in rows},
     )
 
 

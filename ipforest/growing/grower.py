@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 
+from ipforest.ensemble.category_sets import CategorySets
 from ipforest.ensemble.forest import Forest
-from ipforest.ensemble.trees import category_table
 from ipforest.growing import loop
 from ipforest.growing.acquisition import AcquisitionState
 from ipforest.growing.codes import CodedExamples
@@ -52,8 +52,8 @@ class GrownTree:
     n_samples : ndarray of int64, shape (n_nodes,)
     impurity : ndarray of float64, shape (n_nodes,)
     category_set : ndarray of int32, shape (n_nodes,)
-    left_categories : ndarray of bool, shape (n_sets, n_categories + 1)
-        As in `ipforest.ensemble.Trees`; missing and unknown categories, and those of no example of the node, go right.
+    left_categories : ndarray of bool, shape (n_sets, n_categories)
+        Which categories go left; missing and unknown ones, and those of no example of the node, go right.
     """
 
     left: npt.NDArray[np.int32]
@@ -322,7 +322,7 @@ def _sets_of_categories(
         examples.lows[examples.offsets[feature] : examples.offsets[feature + 1]].astype(np.int64)
         for feature in features
     ]
-    sets = np.zeros((len(names), max((int(name[-1]) + 1 for name in names), default=0) + 1), dtype=bool)
+    sets = np.zeros((len(names), max((int(name[-1]) + 1 for name in names), default=0)), dtype=bool)
     for row, name, left in zip(sets, names, goes_left, strict=True):
         row[name] = left[: name.size]
     return sets
@@ -367,7 +367,7 @@ def forest_of(trees: Sequence[GrownTree], n_features: int, classes: npt.NDArray[
         classes=classes,
         criterion=criterion,
         category_set=category_set,
-        left_categories=category_table(sets),
+        left_categories=CategorySets.from_rows(sets),
     )
 
 

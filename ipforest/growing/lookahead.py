@@ -83,7 +83,7 @@ class LookaheadGrower:
             n_samples=np.array([rows.size for rows in members]),
             impurity=_gini(sums),
             category_set=np.full(left.size, -1, dtype=np.int32),
-            left_categories=np.empty((0, 1), dtype=bool),
+            left_categories=np.empty((0, 0), dtype=bool),
         )
 
     def best_split(self, X: Array, counts: FloatArray, tried: IntArray) -> tuple[int, float]:

@@ -14,7 +14,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ipforest._arrays import Array, FloatArray
+from ipforest._arrays import Array, FloatArray, places_in
 from ipforest.base import check_integer, classes_of
 from ipforest.ensemble.forest import Forest
 from ipforest.learners.scores import brier_score, soft_error
@@ -110,7 +110,7 @@ class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
             )
             for kind in (RandomForestClassifier, ExtraTreesClassifier)
         )
-        labels = np.searchsorted(self.classes_, targets)
+        labels = places_in(self.classes_, targets)
 
         def error(averaged: Sequence[Any]) -> float:
             return brier_score(np.mean([each.oob_decision_function_ for each in averaged], axis=0), labels, weight)

@@ -15,7 +15,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import TargetEncoder
 
-from ipforest._arrays import Array, FloatArray, IntArray
+from ipforest._arrays import Array, FloatArray, IntArray, places_in
 from ipforest.base import check_integer
 from ipforest.cascades.stages import Stage, StagesInOrder, feature_sets, stage_sizes, stages_in_order
 from ipforest.cascades.unit_order import by_price, features_of_units
@@ -266,7 +266,7 @@ class BudgetForest(GrownFrontier):
     def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Forest]:
         X = np.ascontiguousarray(training.X, dtype=np.float32)
         coded = CodedExamples.from_examples(X, self.max_bins, self.categories_.mask(X.shape[1]))
-        labels = np.searchsorted(self.classes_, training.y)
+        labels = places_in(self.classes_, training.y)
         data = _Training(X, coded, labels, training.weight)
         paying = sample_of(training, MOST_COST_ROWS, random)
         shares = np.bincount(labels, training.weight) / training.weight.sum()
@@ -316,7 +316,7 @@ class BudgetForest(GrownFrontier):
     def _looking_ahead(self, training: Labelled, random: Any) -> Iterator[Forest]:
         """Grow a forest with lookahead, and prune it."""
         grower = self._lookahead_grower
-        labels = np.searchsorted(self.classes_, training.y)
+        labels = places_in(self.classes_, training.y)
 
         def grow(drawn: FloatArray, seed: int) -> GrownTree:
             return grower.grow(training.X, labels, len(self.classes_), drawn, seed)

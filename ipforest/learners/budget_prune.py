@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._arrays import Array, IntArray
+from ipforest._arrays import Array, IntArray, places_in
 from ipforest.base import optional_number
 from ipforest.costs import FeatureCosts
 from ipforest.learners.forest_pruner import ForestPruner, Parts
@@ -235,11 +235,7 @@ class BudgetPrune(ForestPruner):
         check_is_fitted(self)
         if self.class_costs_ is None:
             raise ValueError("class_costs: expected a matrix of costs to average, got None")
-        labels = np.asarray(y)
-        unknown = labels[~np.isin(labels, self.classes_)]
-        if unknown.size:
-            raise ValueError(f"y: expected classes among {self.classes_.tolist()}, got {unknown.tolist()[0]!r}")
-        true, predicted = (np.searchsorted(self.classes_, given) for given in (labels, self.predict(X)))
+        true, predicted = (places_in(self.classes_, given) for given in (y, self.predict(X)))
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         return float(np.average(self.class_costs_[true, predicted], weights=weights))
 

@@ -13,6 +13,7 @@ from ipforest._arrays import Array
 from ipforest.base import BudgetedEstimator
 from ipforest.cascades.stages import StagedEstimator
 from ipforest.categories import FROM_DTYPE, is_from_dtype
+from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.libraries import read
 from ipforest.learners.budget_boost import BudgetBoost
 from ipforest.learners.budget_forest import BudgetForest
@@ -168,7 +169,10 @@ class BudgetedClassifier(JointFrontier):
                 for candidate in model.candidates_:
                     yield self._staged_member(candidate.policy, validation, model.stopping, model.n_folds)
             else:
-                yield self._member(read(model), validation)
+                trees = read(model)
+                yield self._member(
+                    trees.with_classes(self.classes_) if isinstance(trees, BoostedTrees) else trees, validation
+                )
 
     def _named(self, X: Array) -> Any:
         """Give columns their names, if those of training have names, by which an estimator's parameters may go."""

@@ -24,7 +24,8 @@ from ipforest.base import (
     warn_if_nothing_is_bought,
 )
 from ipforest.ensemble.forest import Forest
-from ipforest.ensemble.scikit_learn import averaging_trees
+from ipforest.ensemble.library_checks import overridden
+from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.losses import ErrorData, checked_class_costs, loss_for
 from ipforest.policy import TreesInOrder
@@ -150,7 +151,9 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         check_share(self.validation_fraction, "validation_fraction")
         if self.errors not in ERRORS:
             raise ValueError(f"errors: expected one of {', '.join(map(repr, ERRORS))}, got {self.errors!r}")
-        averaging_trees(self.estimator)
+        ensemble = averaging_trees(self.estimator)
+        if self.errors == "out-of-bag":
+            check_own_samples(ensemble)
         self.loss_ = loss_for(self.loss, is_classifier(self))
         self.split_cost_ = nonnegative_fraction(self.split_cost, "split_cost")
         if self.max_cost is not None and self.split_cost_:
@@ -228,7 +231,8 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         training = parts.training
         weights = {"sample_weight": training.weight} if parts.is_weighted else {}
         self.estimator_ = clone(self.estimator).fit(training.X, training.y, **weights)
-        self.forest_ = Forest.from_sklearn(self.estimator_)
+        names = getattr(self, "feature_names_in_", None)
+        self.forest_ = replace(Forest.from_sklearn(self.estimator_), feature_names=names)
         error_data = {"in-bag": None, "held-out": parts.validation}.get(self.errors, training)
         if self.errors == "out-of-bag":
             error_data = training._replace(
@@ -320,6 +324,22 @@ class Parts(NamedTuple):
     validation: Labelled
     paying: Array
     is_weighted: bool
+
+
+def check_own_samples(ensemble: Any) -> None:
+    """Require an ensemble that draws the examples of its trees as scikit-learn does, which is how they are known later.
+
+    Raises
+    ------
+    ValueError
+        Its class draws them in a way of its own, as imbalanced-learn's forests do.
+    """
+    method = overridden(ensemble, "sklearn", ("fit", "_fit", "estimators_samples_", "_get_estimators_indices"))
+    if isinstance(ensemble, AVERAGING) and method is not None:
+        raise ValueError(
+            f"errors: expected 'in-bag' or 'held-out' for {type(ensemble).__name__}, whose {method} draws examples in "
+            "its own way, got 'out-of-bag'"
+        )
 
 
 def out_of_bag(ensemble: Any, n_samples: int) -> npt.NDArray[np.bool_]:

@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from ipforest._arrays import BoolArray, FloatArray
+from ipforest._arrays import BoolArray, FloatArray, places_in
 from ipforest.base import (
     BudgetedEstimator,
     check_integer,
@@ -378,7 +378,7 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
 
     def _columns(self, targets: Array) -> FloatArray:
         self.classes_ = classes_of(targets)
-        indicators = np.eye(len(self.classes_))[np.searchsorted(self.classes_, targets)]
+        indicators = np.eye(len(self.classes_))[places_in(self.classes_, targets)]
         return indicators[:, 1:] if len(self.classes_) == 2 else indicators
 
     def _loss(self) -> Squared:

@@ -313,8 +313,11 @@ def test_prices_are_brought_into_the_order_of_the_features() -> None:
     costs = FeatureCosts({"a": 1, "b": 2, "c": 0}, [-1, 0, 0], [7])
     moved = costs.matched_to(3, ("c", "a", "b"))
     assert moved == FeatureCosts({"c": 0, "a": 1, "b": 2}, [0, -1, 0], [7])
-    assert costs.matched_to(3, ("a", "b", "c")) is costs
-    assert costs.matched_to(3) is costs
+    assert costs.matched_to(3, ("a", "b", "c")) == costs
+    ordered = FeatureCosts([1, 2, 0], [-1, 0, 0], [7], feature_names=["a", "b", "c"])
+    assert ordered.matched_to(3, ("a", "b", "c")) is ordered
+    assert ordered.matched_to(3) is ordered
+    assert costs.matched_to(3, ("a", "b", "c")).matched_to(3) == costs
     nameless = FeatureCosts([1, 2, 0])
     assert nameless.matched_to(3, ("c", "a", "b")) is nameless
 

@@ -1,13 +1,18 @@
 """Matching by name: what is found, and what is said of names that do not match."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from ipforest.feature_names import (
+    as_in_training,
     checked_names,
     column_names,
+    column_numbers,
     positions_by_name,
+    require_columns_of_training,
     require_same_columns,
     values_and_names,
 )
@@ -71,3 +76,56 @@ def test_checked_names() -> None:
         checked_names(NAMES, 3)
     with pytest.raises(TypeError, match="feature_names: expected strings, got 1"):
         checked_names(["a", 1], 2)
+
+
+@pytest.mark.parametrize(
+    ("labels", "numbers"),
+    [
+        ([0, 1, 2], [0, 1, 2]),
+        (["0", "1", "10", *map(str, range(2, 10))], [0, 1, 10, *range(2, 10)]),
+        (pd.RangeIndex(3)[::-1], [2, 1, 0]),
+        (np.array([1, 0]), [1, 0]),
+        (["1", 0], [1, 0]),
+        (["1", "2"], None),
+        (["0", "0"], None),
+        (["a", "0"], None),
+        (["0", "-1"], None),
+        (["0", "\u0661"], None),
+        ([True, False], None),
+        ([], None),
+        (None, None),
+    ],
+)
+def test_column_numbers(labels: Any, numbers: list[int] | None) -> None:
+    assert column_numbers(labels) == numbers
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected", "is_right"),
+    [
+        ([0, 1, 2], None, True),
+        ([2, 1, 0], None, False),
+        (["2", "1", "0"], None, False),
+        (["2", "1", "0"], ("2", "1", "0"), True),
+        ([2, 1, 0], ("2", "1", "0"), True),
+        ([0, 1, 2], ("2", "1", "0"), False),
+        ([2, 1, 0], ("a", "b", "c"), True),  # as in scikit-learn, numbers are no names
+        (["a b", "c", "d"], ("a_b", "c", "d"), True),
+        (["c", "a b", "d"], ("a_b", "c", "d"), False),
+        (["a b", "a_b", "d"], ("a_b", "c", "d"), False),
+        (["a_b", "c", "d"], ("a b", "c", "d"), False),
+        ([5, 7, 9], None, True),
+        (["x", "y", "z"], None, True),
+    ],
+)
+def test_columns_of_training(columns: list[Any], expected: tuple[str, ...] | None, is_right: bool) -> None:
+    frame = pd.DataFrame(np.ones((1, 3)), columns=columns)
+    if is_right:
+        require_columns_of_training(frame, expected, "X")
+    else:
+        with pytest.raises(ValueError, match=r"^X: expected"):
+            require_columns_of_training(frame, expected, "X")
+
+
+def test_names_as_in_training() -> None:
+    assert as_in_training(["a b", "a_b", "c d", "e"], ["a_b", "c d", "e"]) == ["a_b", "a_b", "c d", "e"]

@@ -7,7 +7,7 @@ from math import log2
 import numpy as np
 import pytest
 from fitted_forests import LABELS, N_FEATURES, examples, fitted
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from ipforest import FeatureCosts, Forest, PruningInstance
@@ -272,3 +272,49 @@ def test_in_bag_squared_error_of_averaged_forest_matches_impurity_sum() -> None:
         ]
     )
     np.testing.assert_allclose(float(instance.evaluate(instance.unpruned)[0]), expected, rtol=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", [RandomForestRegressor, ExtraTreesRegressor, DecisionTreeRegressor])
+def test_squared_errors_under_monotonic_constraints_need_error_data(kind: type, seed: int) -> None:
+    """scikit-learn stores the impurity about the mean from before a value is clipped."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(200, 4))
+    y = X[:, 0] * 2 + np.sin(3 * X[:, 1]) + rng.normal(size=200) * 2
+    options = {} if kind is DecisionTreeRegressor else {"n_estimators": 3, "bootstrap": False}
+    model = kind(monotonic_cst=[1, 0, -1, 0], random_state=seed, **options).fit(X, y)
+    forest = Forest.from_sklearn(model)
+    with pytest.raises(ValueError, match=r"estimator: expected in-bag means .* error_data = \(X, y\) .* monotonic"):
+        node_errors(forest, "squared_error", None, None)
+    errors = node_errors(forest, "squared_error", (X, y), None)
+    claimed = float(errors.error_unit * int(errors.errors[forest.is_leaf].sum()))
+    true = np.mean([np.square(forest.value[leaves, 0] - y) for leaves in forest.leaves(forest.checked_examples(X))])
+    assert claimed == pytest.approx(true, rel=1e-3)
+
+
+def test_squared_errors_of_targets_far_from_zero_are_right_or_refused() -> None:
+    """The stored impurity is a difference of two squares, which loses all digits far from zero."""
+    for offset in (0, 1e3, 1e6, 1e8):
+        y = TARGET_TRAIN + offset
+        tree = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X_TRAIN, y)
+        forest = Forest.from_sklearn(tree)
+        try:
+            errors = node_errors(forest, "squared_error", None, None)
+        except ValueError as problem:
+            assert "differ by much less than their size" in str(problem), offset  # noqa: PT017
+            continue
+        claimed = float(errors.error_unit * int(errors.errors[forest.is_leaf].sum()))
+        assert claimed == pytest.approx(float(np.square(tree.predict(X_TRAIN) - y).mean()), rel=1e-3)
+    assert offset == 1e8
+
+
+def test_clipped_values_that_add_up_to_the_parents_are_seen() -> None:
+    """Both children clipped to the same distance keep the mean, but not the squares."""
+    tree = DecisionTreeRegressor(max_depth=1).fit([[0.0], [1.0]], [0.0, 2.0])
+    forest = Forest.from_sklearn(tree)
+    assert node_errors(forest, "squared_error", None, None).errors.tolist() == [2, 0, 0]
+    clipped = dataclasses.replace(forest, value=np.array([[1.0], [0.5], [1.5]]))
+    with pytest.raises(ValueError, match="expected in-bag means of the targets at the nodes"):
+        node_errors(clipped, "squared_error", None, None)
+    moved = dataclasses.replace(forest, value=np.array([[0.0], [0.0], [0.0]]), impurity=np.array([1.0, 1.0, 1.0]))
+    assert node_errors(moved, "squared_error", None, None).errors.tolist() == [2, 1, 1]

@@ -270,3 +270,23 @@ def test_names_that_a_spreadsheet_computes_come_back(tmp_path, names) -> None:
     text = write_prices(costs, tmp_path / "prices.csv").read_text()
     assert not re.search(r"^[=+@\t]|^-[^0-9]", text, re.MULTILINE)
     assert read_prices(tmp_path / "prices.csv").costs_for(costs.feature_names) == costs
+
+
+def test_numbers_of_columns_as_text_are_numbers(write, tmp_path) -> None:
+    price = {str(column): 10 * column for column in range(12)}
+    as_text = {key: price[key] for key in sorted(price)}
+    (tmp_path / "prices.json").write_text(json.dumps(as_text))
+    lines = "".join(f"{key},{cost}\n" for key, cost in as_text.items())
+    frame = pd.DataFrame({"feature": [*as_text], "cost": [*as_text.values()]})
+    by_index = pd.DataFrame({"cost": [*as_text.values()]}, index=[*as_text])
+    numbers = pd.DataFrame({"feature": [*map(int, as_text)], "cost": [*as_text.values()]})
+    for source in (as_text, tmp_path / "prices.json", write("feature,cost\n" + lines), frame, by_index, numbers):
+        for features in (12, [f"x{column}" for column in range(12)]):
+            assert read_prices(source).costs_for(features).prices == tuple(price.values())
+        backwards = [str(column) for column in reversed(range(12))]
+        assert read_prices(source).costs_for(backwards).prices == tuple(reversed(price.values()))
+    for names in ({"1": 1, "2": 2}, {"0": 1, "2": 2}, {"a": 1, "0": 2}):
+        with pytest.raises(
+            ValueError, match=r"expected prices, by column number 0\.\.1 .* as the features have no names"
+        ):
+            read_prices(names).costs_for(2)

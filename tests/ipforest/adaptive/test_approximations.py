@@ -177,7 +177,7 @@ def test_bad_input_is_refused_before_training(estimator: Any, error: type[Except
 
 def test_classes_that_the_full_model_does_not_know_are_refused() -> None:
     fitted = LogisticRegression(max_iter=5000).fit(X, Y)
-    with pytest.raises(ValueError, match=r"^y: expected classes of the estimator, got 2$"):
+    with pytest.raises(ValueError, match=r"^y: expected classes among \[0, 1\], got 2$"):
         AdaptLin(fitted, **SMALL).fit(X, Y * 2)
     with pytest.raises(ValueError, match=r"^y_val: expected labels among the classes of training, got 2$"):
         AdaptLin(fitted, **SMALL).fit(X, Y, X, Y * 2)

@@ -53,9 +53,10 @@ def test_boosters_cost_penalties_and_names() -> None:
     np.testing.assert_allclose(read(model.booster_).predict_proba(X)[:, 1], model.booster_.predict(X), rtol=1e-10)
 
 
-def test_columns_go_by_name_where_no_name_has_a_blank() -> None:
+def test_columns_go_by_name_where_training_had_names() -> None:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    assert read(lightgbm.LGBMClassifier(**SMALL).fit(X, y)).feature_names is None
+    underscored = tuple(name.replace(" ", "_") for name in X)
+    assert read(lightgbm.LGBMClassifier(**SMALL).fit(X, y)).feature_names == underscored
     assert read(lightgbm.LGBMClassifier(**SMALL).fit(X.to_numpy(), y)).feature_names is None
     plain = X.rename(columns=lambda name: name.replace(" ", "-"))
     trees = read(lightgbm.LGBMClassifier(**SMALL).fit(plain, y))

@@ -91,7 +91,7 @@ def test_categories_of_no_example_go_where_missing_ones_go() -> None:
     leaves = forest.leaves(np.array([[np.nan], [99], [-3]], dtype=np.float32))[0]
     assert len(set(leaves.tolist())) == 1
     assert not forest.missing_left.any()
-    assert not forest.left_categories[:, -1].any()
+    assert not forest.left_categories.others.any()
     np.testing.assert_array_equal(
         forest.reach_counts(forest.leaves(X), np.zeros(200, dtype=int), 1)[:, 0], tree.n_samples
     )

@@ -180,3 +180,76 @@ def test_values_of_categories() -> None:
     assert (seller.named(1, 2.0), seller.named(1, None), seller.named(0, 2.0)) == (30, None, 2.0)
     with pytest.raises(ValueError, match=r"^code: expected the number of a category 0\.\.2, got 3"):
         seller.named(1, 3.0)
+
+
+VALUES = {
+    "one to seven": [1, 2, 3, 4, 5, 6, 7],
+    "backwards": [6, 5, 4, 3, 2, 1, 0],
+    "zip codes": [10115, 99084, 1067, 20095, 501, 80331, 50667],
+    "halves": [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5],
+    "texts of numbers": ["1", "2", "3", "4", "10", "20", "30"],
+    "words": ["a", "b", "c", "d", "e", "f", "g"],
+}
+
+
+def forms(frame: pd.DataFrame) -> dict[str, Any]:
+    """Give the same examples in every form that holds their values."""
+    plain = frame.assign(colour=frame["colour"].astype(object))
+    given: dict[str, Any] = {"objects": plain, "array of objects": plain.to_numpy()}
+    if isinstance(plain["colour"].dropna().iloc[0], int | float):
+        given |= {"numbers": plain.astype(float), "array": plain.to_numpy(dtype=float)}
+    try:
+        import polars
+        import pyarrow
+    except ImportError:
+        return given
+    table = pyarrow.Table.from_pandas(plain, preserve_index=False)
+    encoded = table.set_column(1, "colour", table["colour"].dictionary_encode())
+    given |= {"arrow": table, "dictionary": encoded, "polars": polars.from_arrow(table)}
+    dictionary = pd.ArrowDtype(pyarrow.dictionary(pyarrow.int32(), table["colour"].type))
+    given["pandas of arrow"] = frame.assign(colour=plain["colour"].astype(pd.ArrowDtype(table["colour"].type)))
+    given["pandas of a dictionary"] = frame.assign(
+        colour=pd.Series(pd.arrays.ArrowExtensionArray(encoded["colour"].combine_chunks()), dtype=dictionary)
+    )
+    return given
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("model", [BOOST, FOREST], ids=["boost", "forest"])
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
+def test_the_same_values_are_the_same_categories_in_every_form(model: Any, values: list[Any]) -> None:
+    def told(frame: pd.DataFrame) -> pd.DataFrame:
+        return frame.assign(colour=frame["colour"].cat.rename_categories(values))
+
+    (X_train, y_train), (X_val, y_val), (X, _) = colours(), colours(1), colours(2, 60)
+    model = clone(model).fit(told(X_train), y_train, told(X_val), y_val)
+    X = told(X)
+    expected, costs = model.predict_proba(X), model.cost(X)
+    for form, examples in forms(X).items():
+        np.testing.assert_allclose(model.predict_proba(examples), expected, err_msg=form)
+        np.testing.assert_array_equal(model.cost(examples), costs, err_msg=form)
+
+
+def test_categories_of_polars_and_arrow_are_found_by_dtype() -> None:
+    polars, arrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    X, y = colours()
+    words = X["colour"].astype(object).where(X["colour"].notna(), None).tolist()
+    columns = {"number": X["number"], "noise": X["noise"]}
+    expected = clone(BOOST).fit(X[["number", "noise", "colour"]], y)
+    for frame in (
+        polars.DataFrame({**columns, "colour": polars.Series(words, dtype=polars.Enum(COLOURS.tolist()))}),
+        polars.DataFrame({**columns, "colour": polars.Series(words, dtype=polars.Categorical)}),
+        arrow.table({**columns, "colour": arrow.array(words).dictionary_encode()}),
+    ):
+        model = clone(BOOST).fit(frame, y)
+        assert {*model.categories_.names[2]} == {*COLOURS}
+        np.testing.assert_allclose(model.predict_proba(frame), expected.predict_proba(X[["number", "noise", "colour"]]))
+
+
+def test_numbers_of_categories_that_are_words() -> None:
+    categories = Categories((0,), {0: ("amber", "blue")})
+    np.testing.assert_array_equal(categories.numbers(np.array([[1.0, 5.0], [0.0, 6.0]])), [[1, 5], [0, 6]])
+    texts = Categories((0,), {0: ("10", "9")})
+    np.testing.assert_array_equal(texts.numbers(np.array([[9.0], [10.0], [0.0]])), [[1], [0], [np.nan]])
+    assert Categories().numbers([[1.0]]) == [[1.0]]
