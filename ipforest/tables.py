@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import csv
+import sys
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import isfinite
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ipforest._arrays import load_arrays
+from ipforest._arrays import load_array, load_arrays
 from ipforest.price_lists import closest
 
 __all__ = ["MISSING", "has_names", "read_cells", "read_examples", "select_columns", "to_numbers", "to_words"]
+
+ROWS_AT_ONCE = 1000
+SHORT = 3
+"""Most characters of cells that are kept once."""
 
 MISSING = ("", "NA", "NaN", "nan", "?")
 """Cells that stand for a missing value."""
@@ -59,10 +67,7 @@ def _numbers_of(path: Path, features: Sequence[str] | None, header: bool) -> pd.
             raise ValueError(f"{path}: expected an array X, got {', '.join(arrays)}")
         return _frame(path, arrays["X"], arrays.get("feature_names"))
     if path.suffix == ".npy":
-        try:
-            return _frame(path, np.load(path, allow_pickle=False), None)
-        except (ValueError, EOFError) as problem:
-            raise ValueError(f"{path}: expected a complete matrix of numbers, got: {problem}") from None
+        return _frame(path, load_array(path, "matrix of numbers"), None)
     cells = select_columns(read_cells(path, header=header), features, str(path))
     return cells.apply(lambda column: to_numbers(column, str(path)))
 
@@ -91,30 +96,55 @@ def read_cells(path: str | Path, *, header: bool = True) -> pd.DataFrame:
     ValueError
         As `read_examples`, but for the cells.
     """
+    lines, columns = array("q"), list[list[str]]()
     with Path(path).open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.reader(file)
         try:
-            rows = {line: [cell.strip() for cell in row] for line, row in _numbered(reader) if row}
+            for numbers, rows in _in_blocks(csv.reader(file), path):
+                columns = columns or [[] for _ in rows[0]]
+                for column, cells in zip(columns, zip(*rows, strict=True), strict=True):
+                    column += map(_stripped, cells)
+                lines.extend(numbers)
         except (csv.Error, UnicodeDecodeError) as problem:
             raise ValueError(f"{path}: expected a table of text cells, got: {problem}") from None
-    if not rows:
+    if not lines:
         raise ValueError(f"{path}: expected a table, got an empty file")
-    first = next(iter(rows))
-    for line, row in rows.items():
-        if len(row) != len(rows[first]):
-            raise ValueError(
-                f"{path}, line {line}: expected {len(rows[first])} cells as in line {first}, got {len(row)}"
-            )
-    names = _checked_header(path, rows.pop(first)) if header else None
-    if not rows:
+    names = _checked_header(path, [column[0] for column in columns]) if header else None
+    first = 0 if names is None else 1
+    if len(lines) == first:
         raise ValueError(f"{path}: expected a row below the names of the columns, got none")
-    return pd.DataFrame(list(rows.values()), index=list(rows), columns=names, dtype=object)
+    table = np.empty((len(columns), len(lines) - first), dtype=object)
+    for number, column in enumerate(columns):
+        table[number] = column[first:]
+        column.clear()
+    in_a_row = lines[-1] - lines[first] == len(lines) - first - 1
+    index = pd.RangeIndex(lines[first], lines[-1] + 1) if in_a_row else np.array(lines[first:])
+    return pd.DataFrame(table.T, index=index, columns=names, copy=False)
 
 
-def _numbered(reader: Any) -> Iterator[tuple[int, list[str]]]:
-    """Give each row with the number of its last line."""
+def _in_blocks(reader: Any, path: str | Path) -> Iterator[tuple[list[int], list[list[str]]]]:
+    """Give the rows that are not empty, some at a time, with the numbers of their last lines; all are of one length."""
+    rows: dict[int, list[str]] = {}
+    first = None
     for row in reader:
-        yield reader.line_num, row
+        if not row:
+            continue
+        first = first or (reader.line_num, len(row))
+        if len(row) != first[1]:
+            raise ValueError(
+                f"{path}, line {reader.line_num}: expected {first[1]} cells as in line {first[0]}, got {len(row)}"
+            )
+        rows[reader.line_num] = row
+        if len(rows) == ROWS_AT_ONCE:
+            yield list(rows), list(rows.values())
+            rows = {}
+    if rows:
+        yield list(rows), list(rows.values())
+
+
+def _stripped(cell: str) -> str:
+    """Strip a cell; a short one, of which there may be many, is kept in memory once."""
+    text = cell.strip()
+    return sys.intern(text) if len(text) <= SHORT else text
 
 
 def _checked_header(path: str | Path, names: list[str]) -> list[str]:
@@ -148,20 +178,17 @@ def to_numbers(column: pd.Series, source: str) -> pd.Series:
     ValueError
         A cell is no finite number and none of `MISSING`; the message gives its line.
     """
-    missing = column.isin(MISSING)
-    texts = column.mask(missing, "nan").to_numpy(dtype=np.str_)
+    missing = column.isin(MISSING).to_numpy()
+    cells = column.to_numpy()
+    numbers = np.full(cells.size, np.nan)
     try:
-        numbers = texts.astype(np.float64)
-        bad = ~np.isfinite(numbers) | (np.strings.find(texts, "_") >= 0)
+        numbers[~missing] = np.fromiter(map(_number, cells[~missing]), dtype=np.float64)
     except ValueError:
-        bad = np.array([not is_number(cell) for cell in texts.tolist()])
-    bad &= ~missing.to_numpy()
-    if bad.any():
-        place = int(np.argmax(bad))
+        place = next(place for place in np.flatnonzero(~missing).tolist() if not is_number(cells[place]))
         raise ValueError(
             f"{source}, column {column.name}, line {column.index[place]}: expected a finite number or a missing value "
-            f"({', '.join(map(repr, MISSING))}), got {column.iloc[place]!r}"
-        )
+            f"({', '.join(map(repr, MISSING))}), got {shorten(repr(cells[place]), 200, placeholder='...')}"
+        ) from None
     return pd.Series(numbers, index=column.index, name=column.name)
 
 
@@ -173,9 +200,17 @@ def to_words(column: pd.Series) -> pd.Series:
 def is_number(cell: str) -> bool:
     """Return whether a text is a finite number; underscores between digits are not taken."""
     try:
-        return bool(np.isfinite(float(cell))) and "_" not in cell
+        _number(cell)
     except ValueError:
         return False
+    return True
+
+
+def _number(cell: str) -> float:
+    number = float(cell)
+    if "_" in cell or not isfinite(number):
+        raise ValueError(cell)
+    return number
 
 
 def has_names(table: pd.DataFrame) -> bool:
