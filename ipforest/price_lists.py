@@ -11,7 +11,6 @@ FeatureCosts(3 features, 0 groups, 3 units)
 from __future__ import annotations
 
 import csv
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from ipforest._files import write_text
+from ipforest._json import read_json
 from ipforest._records import records_to_csv
 from ipforest.costs import NO_GROUP, FeatureCosts
 from ipforest.rational import nonnegative_fraction
@@ -276,7 +276,7 @@ def _read_json(path: Path) -> PriceList:
         return dict(pairs)
 
     try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=once, parse_float=str)
+        content = read_json(path.read_text(encoding="utf-8-sig"), object_pairs_hook=once, parse_float=str)
     except ValueError as problem:
         raise ValueError(f"{path}: expected a price list in JSON, got: {problem}") from None
     if isinstance(content, dict):
