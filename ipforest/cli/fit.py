@@ -218,7 +218,7 @@ def _fitted(options: Arguments, X: pd.DataFrame, y: pd.Series, costs: FeatureCos
     words = text_columns(X)
     if not words:
         return model.fit(X, y)
-    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, feature_name_combiner=name_of_word)
+    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, feature_name_combiner=WordColumns())
     preprocessing = make_column_transformer((encoder, words), remainder="passthrough", verbose_feature_names_out=False)
     preprocessing.set_output(transform="pandas")
     columns = preprocessing.fit_transform(X)
@@ -226,9 +226,12 @@ def _fitted(options: Arguments, X: pd.DataFrame, y: pd.Series, costs: FeatureCos
     return Pipeline([("preprocessing", preprocessing), ("model", model.fit(columns, y))])
 
 
-def name_of_word(column: str, word: str) -> str:
-    """Name the one-hot column of a word."""
-    return f"{column}={word}"
+class WordColumns:
+    """Names one-hot columns; an object, since a file of a model holds no functions."""
+
+    def __call__(self, column: str, word: str) -> str:
+        """Name the column of a word."""
+        return f"{column}={word}"
 
 
 def text_columns(X: pd.DataFrame) -> list[str]:

@@ -62,14 +62,23 @@ def add_problem_options(command: argparse.ArgumentParser) -> None:
 
 def add_own_options(own: Any) -> None:
     """Add the options of the files of a forest of one's own."""
-    own.add_argument(
-        "--model", metavar="FILE", help="fitted ensemble: .skops, or .joblib (loading that runs code in it)"
-    )
+    own.add_argument("--model", metavar="FILE", help="fitted ensemble: .skops, or with --allow-pickle .joblib")
+    add_pickle_option(own)
     own.add_argument(
         "--examples", metavar="FILE", help="examples that pay: .csv with a header, .npy, or .npz with an X"
     )
     own.add_argument("--no-header", action="store_true", help="the first line of the .csv is an example")
     own.add_argument("--prices", metavar="FILE", help=".csv or .json of prices by feature (default: 1 each)")
+
+
+def add_pickle_option(command: Any) -> None:
+    """Add the consent to models that run code when they are read."""
+    command.add_argument(
+        "--allow-pickle",
+        action="store_true",
+        help="read models from .joblib, .pkl and .pickle, too: reading runs the code in them, so only from people "
+        "you trust",
+    )
 
 
 def add_search_options(command: argparse.ArgumentParser) -> None:
@@ -159,7 +168,7 @@ def own_forest(options: Arguments) -> tuple[Forest, Any, FeatureCosts, str, list
     from ipforest.price_lists import read_prices
     from ipforest.tables import has_names, read_examples
 
-    forest = Forest.from_sklearn(load_model(options.model))
+    forest = Forest.from_sklearn(load_model(options.model, allow_pickle=options.allow_pickle))
     X = read_examples(options.examples, forest.feature_names, header=not options.no_header)
     if X.shape[1] != forest.n_features:
         raise ValueError(f"{options.examples}: expected {forest.n_features} columns as in training, got {X.shape[1]}")

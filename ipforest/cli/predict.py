@@ -7,8 +7,8 @@ import sys
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from ipforest.cli.options import DONE, Arguments, Subparsers, add_command
-from ipforest.cli.saved_models import known_words, read_model, some_of
+from ipforest.cli.options import DONE, Arguments, Subparsers, add_command, add_pickle_option
+from ipforest.cli.saved_models import known_words, read_model, some_of, using
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,6 +20,7 @@ def add(commands: Subparsers) -> None:
         commands, "predict", run, "Predict the rows of a table with a saved model; say what each row pays."
     )
     command.add_argument("--model", required=True, metavar="DIR", help="folder of `ipforest fit`, or a model file")
+    add_pickle_option(command)
     command.add_argument("--csv", required=True, metavar="FILE", help="table with the columns of training, by name")
     command.add_argument("--out", metavar="FILE", help="CSV to write (default: print it)")
 
@@ -29,13 +30,14 @@ def run(options: Arguments) -> int:
     from ipforest._files import write_text
     from ipforest._records import records_to_csv
 
-    model, buyer = read_model(options.model)
+    model, buyer = read_model(options.model, allow_pickle=options.allow_pickle)
     X = _examples(options.csv, model)
-    table = X if model is buyer else model[:-1].transform(X)
-    costs = buyer.cost(table)
-    answers: dict[str, Any] = {"prediction": buyer.predict(table), "cost": costs}
-    if hasattr(buyer, "predict_proba"):
-        answers["probability"] = buyer.predict_proba(table).max(axis=1)
+    with using(options.model):
+        table = X if model is buyer else model[:-1].transform(X)
+        costs = buyer.cost(table)
+        answers: dict[str, Any] = {"prediction": buyer.predict(table), "cost": costs}
+        if hasattr(buyer, "predict_proba"):
+            answers["probability"] = buyer.predict_proba(table).max(axis=1)
     columns = {name: values.tolist() for name, values in answers.items()}
     records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     if options.out is not None:

@@ -10,7 +10,16 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_array
 
-from ipforest._arrays import Array, BoolArray, FloatArray, IntArray, checked_array, checked_offsets, read_only
+from ipforest._arrays import (
+    Array,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    checked_array,
+    checked_integer,
+    checked_offsets,
+    read_only,
+)
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble import routing
 from ipforest.feature_names import checked_names, column_names, require_same_columns
@@ -115,6 +124,7 @@ class Trees:
     internal_nodes: npt.NDArray[np.int32] = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "n_features", checked_integer(self.n_features, "n_features"))
         object.__setattr__(self, "tree_offsets", checked_offsets(self.tree_offsets))
         for name, dtype in (
             ("left", np.int32),

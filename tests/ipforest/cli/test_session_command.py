@@ -5,8 +5,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
 
+from ipforest import BudgetPrune
 from ipforest.cli import main
+from ipforest.model_files import save_model
 
 
 @pytest.fixture(scope="module")
@@ -136,3 +140,12 @@ def test_unknown_columns_are_refused(
 ) -> None:
     assert hold(monkeypatch, "", "--model", str(ward / "model"), "--known", "weight=80") == 2
     assert "--known: expected NAME=VALUE with one of pain, age, blood, got 'weight=80'" in capsys.readouterr().err
+
+
+def test_labels_that_are_integers_are_written_as_json(tmp_path, monkeypatch, capsys) -> None:
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    save_model(BudgetPrune(RandomForestClassifier(3, random_state=0), budget=1).fit(X, y), tmp_path / "m.skops")
+    assert hold(monkeypatch, "1\n1\n1\n1\n", "--model", str(tmp_path / "m.skops"), "--json") == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["answer"] in (0, 1, 2)
+    assert record["guess"] == record["answer"]
