@@ -101,7 +101,7 @@ def edited_array(values: np.ndarray, random: np.random.Generator) -> np.ndarray:
     if choice == 1:
         return np.concatenate([changed, changed]) if changed.ndim else changed
     if choice == 2:
-        return changed.astype(random.choice(["<i8", "<f8", "<i4", "<u1"])) if changed.dtype.names is None else changed
+        return changed.astype(random.choice(["<i8", "<f8", "<i4", "<u1"])) if changed.dtype.kind in "biuf" else changed
     if choice == 3 and changed.ndim:
         return random.permutation(changed)
     if not changed.size:
