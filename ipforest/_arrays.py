@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
-from zipfile import ZIP_STORED, BadZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipInfo
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
 CACHE_LINE = 64
+
+FREE_BYTES = 64 << 20
+"""What any file may unpack to; beyond it, no more than the file itself has."""
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -163,30 +166,60 @@ def load_arrays(path: str | Path, content: str, *, compressed: bool = True) -> d
     content : str
         What the file should hold, for the error message.
     compressed : bool, default=True
-        Whether arrays may be compressed; if not, reading takes no more memory than the file has bytes.
+        Whether arrays may be compressed; if not, reading takes no more memory than the file has bytes, else no more
+        than 64 MiB beyond.
 
     Raises
     ------
     OSError
         The file cannot be opened.
     ValueError
-        It is no ``.npz`` file, is truncated or damaged, or has arrays that are compressed or stand twice.
+        It is no ``.npz`` file, is truncated or damaged, has arrays that are compressed or stand twice, or unpacks to
+        more than it may.
     """
     with Path(path).open("rb") as file:
         try:
             archive = np.load(file, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile) or archive.zip is None:
                 raise ValueError("a single array")
-            _check_members(archive.zip.infolist(), None if compressed else Path(path).stat().st_size)
+            _check_members(archive.zip.infolist(), Path(path).stat().st_size, compressed=compressed)
             return {name: archive[name] for name in archive.files}
         except DAMAGED as problem:
             raise ValueError(f"{path}: expected a complete {content} file (.npz), got: {one_line(problem)}") from None
 
 
-def _check_members(members: list[ZipInfo], most_bytes: int | None) -> None:
-    if len({member.filename for member in members}) < len(members):
+def load_array(path: str | Path, content: str) -> npt.NDArray[Any]:
+    """Read one array from an ``.npy`` file, without pickles.
+
+    Raises
+    ------
+    OSError
+        The file cannot be opened.
+    ValueError
+        It is no ``.npy`` file, or is truncated or damaged.
+    """
+    with Path(path).open("rb") as file:
+        try:
+            array: npt.NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+        except DAMAGED as problem:
+            raise ValueError(f"{path}: expected a complete {content} (.npy), got: {one_line(problem)}") from None
+    return array
+
+
+def most_unpacked(size: int) -> int:
+    """Return how many bytes a file of some size may unpack to."""
+    return max(size, FREE_BYTES)
+
+
+def _check_members(members: list[ZipInfo], size: int, *, compressed: bool) -> None:
+    if len({member.filename.removesuffix(".npy") for member in members}) < len(members):
         raise ValueError("an array that stands twice")
-    if most_bytes is not None and any(member.compress_type != ZIP_STORED for member in members):
+    if not compressed and any(member.compress_type != ZIP_STORED for member in members):
         raise ValueError("compressed arrays")
-    if most_bytes is not None and sum(member.file_size for member in members) > most_bytes:
+    if any(member.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for member in members):
+        raise ValueError("arrays compressed by another method than deflate")
+    unpacked, most = sum(member.file_size for member in members), most_unpacked(size)
+    if not compressed and unpacked > size:
         raise ValueError("arrays that are larger than the file")
+    if unpacked > most:
+        raise ValueError(f"{unpacked} unpacked bytes where at most {most} are taken; save without compression")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import re
+import sys
 from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
@@ -22,6 +23,8 @@ MARKS_OF_ENCODINGS = (
 
 FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 """How a text begins that a spreadsheet computes, or that was escaped for it."""
+SHORT = 4
+"""Most characters of cells that are kept once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,13 +176,19 @@ def _split(text: str, separator: str, path: str, first_line: int) -> tuple[list[
         for row in reader:
             if row:
                 lines.append(reader.line_num + first_line - 1)
-                cells.append([cell.strip() for cell in row])
+                cells.append([_stripped(cell) for cell in row])
     except csv.Error as problem:
         line = reader.line_num + first_line - 1
         raise ValueError(f"{path}, line {line}: expected text in cells, got: {problem}") from None
     if "'" in text:
         cells = [[unescaped(cell) for cell in row] for row in cells]
     return lines, cells
+
+
+def _stripped(cell: str) -> str:
+    """Strip a cell; a short one, of which there may be many, is kept in memory once."""
+    text = cell.strip()
+    return sys.intern(text) if len(text) <= SHORT else text
 
 
 def escaped(text: str) -> str:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 
 def write_file(path: str | Path, write: Callable[[Path], object]) -> Path:
-    """Write a file whole or not at all: to a temporary name beside it, then renamed.
+    """Write a file whole or not at all: to a new file of another name in the same folder, then renamed.
+
+    Each call has a new file of its own, so of several threads or processes that write one path the last one wins. A
+    symbolic link at `path` is replaced, not followed.
 
     Parameters
     ----------
     path : str or Path
     write : callable
-        Writes to the path that it is given.
+        Writes to the path that it is given, which has the suffix of `path`.
 
     Raises
     ------
@@ -23,9 +27,11 @@ def write_file(path: str | Path, write: Callable[[Path], object]) -> Path:
         The disk is full, say; the message names the file, and an older file of that name stays as it was.
     """
     path = Path(path)
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}.partial{path.suffix}")
+    temporary = path.with_name(f".{path.stem[:64]}.{secrets.token_hex(8)}.partial{path.suffix}")
     try:
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         write(temporary)
+        _flush(temporary)
         temporary.replace(path)
     except OSError as problem:
         raise OSError(
@@ -40,3 +46,9 @@ def write_file(path: str | Path, write: Callable[[Path], object]) -> Path:
 def write_text(path: str | Path, text: str) -> Path:
     """Write a text file whole or not at all; see `write_file`."""
     return write_file(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+
+def _flush(path: Path) -> None:
+    """Wait until the content is on the disk, so that no crash leaves the new name without it."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())

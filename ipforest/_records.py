@@ -1,7 +1,6 @@
 """Plain records, dictionaries of JSON types: dataclasses as records and back, tables of records as CSV and as text."""
 
 import csv
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from decimal import Decimal
@@ -15,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ipforest._delimited import escaped
+from ipforest._json import read_json
 
 T = TypeVar("T")
 
@@ -67,9 +67,9 @@ def json_object(text: str) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        The text is no JSON, or another value.
+        The text is no JSON that `read_json` takes, or another value.
     """
-    value = json.loads(text)
+    value = read_json(text)
     if not isinstance(value, dict):
         raise ValueError(f"text: expected a JSON object, got {type(value).__name__}")
     return value

@@ -139,12 +139,30 @@ class FeatureCosts:
         in_column_order: bool,
     ) -> None:
         object.__setattr__(self, "prices", prices)
-        object.__setattr__(self, "groups", read_only(groups))
+        object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "group_fees", group_fees)
         object.__setattr__(self, "feature_names", feature_names)
-        object.__setattr__(self, "sources", read_only(sources))
+        object.__setattr__(self, "sources", sources)
         object.__setattr__(self, "resolution", resolution)
         object.__setattr__(self, "in_column_order", in_column_order)
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        for name in ("prices", "group_fees"):
+            object.__setattr__(self, name, _exact_list(getattr(self, name), name)[0])
+        if not self.prices:
+            raise ValueError("prices: expected at least one price, got none")
+        object.__setattr__(self, "groups", _group_array(self.groups, len(self.prices)))
+        _check_fees(self.groups, len(self.group_fees))
+        sources = checked_array(self.sources, "sources", np.int64, np.shape(self.sources))
+        if sources.ndim != 1 or sources.size == 0 or sources.min() < 0 or sources.max() >= len(self.prices):
+            raise ValueError(f"sources: expected features 0..{len(self.prices) - 1}, got another")
+        object.__setattr__(self, "sources", sources)
+        object.__setattr__(self, "feature_names", checked_names(self.feature_names, sources.size))
+        if self.resolution is not None:
+            object.__setattr__(self, "resolution", nonnegative_fraction(self.resolution, "resolution"))
+        if not isinstance(self.in_column_order, bool):
+            raise TypeError(f"in_column_order: expected a bool, got {type(self.in_column_order).__name__}")
         self._number_units()
 
     def _number_units(self) -> None:

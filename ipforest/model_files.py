@@ -10,12 +10,6 @@ from ipforest._files import write_file
 
 __all__ = ["load_model", "save_model"]
 
-TRUSTED = (
-    *("fractions.Fraction", "numpy.dtype", "scipy.sparse._csr.csr_array", "sklearn.tree._tree.Tree"),
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-)
-"""Types that are loaded from skops files beside those of this package and those that skops trusts itself."""
-
 PICKLES = (".joblib", ".pkl", ".pickle")
 """Suffixes of files that may run code when they are read."""
 
@@ -42,13 +36,16 @@ def save_model(model: Any, path: str | Path) -> Path:
     if path.suffix == ".skops":
         from skops import io
 
+        from ipforest.skops_files import ForeignTypeError, checked_file
+
         content: bytes = io.dumps(model)
-        foreign = _foreign(io.get_untrusted_types(data=content))
-        if foreign:
+        try:
+            checked_file(content)
+        except ForeignTypeError as foreign:
             raise TypeError(
-                f"model: expected parts of scikit-learn's and this package's types for {path}, got {foreign[0]}; "
+                f"model: expected parts of scikit-learn's and this package's types for {path}, got {foreign.name}; "
                 "write a .joblib file"
-            )
+            ) from None
         return write_file(path, lambda temporary: temporary.write_bytes(content))
     if path.suffix == ".joblib":
         import joblib
@@ -57,16 +54,22 @@ def save_model(model: Any, path: str | Path) -> Path:
     raise ValueError(f"{path}: expected a model file named .skops or .joblib, got {path.suffix or 'no suffix'}")
 
 
-def load_model(path: str | Path) -> Any:
+def load_model(path: str | Path, *, allow_pickle: bool = True) -> Any:
     """Read a model that `save_model`, skops, joblib or pickle wrote; loading any but ``.skops`` runs code in it.
+
+    Parameters
+    ----------
+    path : str or Path
+    allow_pickle : bool, default=True
+        Whether to read files that run code. The commands do so with ``--allow-pickle`` only.
 
     Raises
     ------
     OSError
         The file cannot be opened.
     ValueError
-        It has another suffix, is truncated or damaged, or is a skops file with types that neither skops trusts nor this
-        package needs.
+        It has another suffix, or one that is not allowed, is truncated or damaged, or is a skops file that names a
+        type which is not in `ipforest.loadable_types`, or holds an object that its type's constructor would refuse.
     """
     path = Path(path)
     if path.suffix == ".skops":
@@ -75,26 +78,28 @@ def load_model(path: str | Path) -> Any:
         raise ValueError(
             f"{path}: expected a model file (.skops, {', '.join(PICKLES)}), got {path.suffix or 'no suffix'}"
         )
+    if not allow_pickle:
+        raise ValueError(
+            f"{path}: expected a .skops file, got one that may run any code when it is read; if you trust where it "
+            "comes from, add --allow-pickle"
+        )
     return _load_pickle(path)
 
 
 def _load_skops(path: Path) -> Any:
     from skops import io
 
+    from ipforest.loaded_models import check_loaded
+    from ipforest.skops_files import checked_file
+
     content = path.read_bytes()
     try:
-        types = io.get_untrusted_types(data=content)
-        foreign = _foreign(types)
-        if foreign:
-            raise ValueError(f"{foreign[0]}, a type that is neither scikit-learn's nor of this package")
-        return io.loads(content, trusted=types)
+        content, types = checked_file(content)
+        model = io.loads(content, trusted=types)
+        check_loaded(model)
+        return model
     except (AttributeError, *DAMAGED) as problem:
         raise ValueError(f"{path}: expected a complete model written by skops, got: {one_line(problem)}") from None
-
-
-def _foreign(types: list[str]) -> list[str]:
-    """List, of the types that skops does not trust, those that this package does not need either."""
-    return [name for name in types if name not in TRUSTED and not name.startswith("ipforest.")]
 
 
 def _load_pickle(path: Path) -> Any:

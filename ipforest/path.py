@@ -32,6 +32,7 @@ from ipforest._arrays import (
     read_only,
     save_arrays,
 )
+from ipforest._json import read_json
 from ipforest._numba import clock
 from ipforest._records import records_to_csv
 from ipforest.instance import PruningInstance, require_instance
@@ -632,7 +633,7 @@ class PathSearch:
         """
         stored = load_arrays(file, "unfinished path", compressed=False)
         try:
-            about = json.loads(str(stored["about"]))
+            about = read_json(str(stored["about"]))
             if about["version"] != SEARCH_VERSION:
                 raise ValueError(f"version {about['version']}, not {SEARCH_VERSION}")
             if about["instance"] != instance.fingerprint():

@@ -178,6 +178,8 @@ class TreesInOrder:
     decides_by = ""
 
     def __init__(self, trees: Forest | BoostedTrees) -> None:
+        if not isinstance(trees, (Forest, BoostedTrees)):
+            raise TypeError(f"trees: expected a Forest or BoostedTrees, got {type(trees).__name__}")
         self.trees = trees
         lowest, highest = trees.value.copy(), trees.value.copy()
         routing.extremes_below(trees.left, trees.right, lowest, highest)
@@ -203,7 +205,7 @@ class TreesInOrder:
         """Walk on; the place is the tree and, counted from its root, the node."""
         wanted = np.empty(rows.size, dtype=np.int32)
         routing.walk_on(
-            self.trees.splits,
+            self._splits(progress),
             rows,
             progress.values,
             progress.known,
@@ -221,7 +223,7 @@ class TreesInOrder:
     def reached(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int64]:
         """Find the node of each tree that what is known leads to, shape (n_rows, n_trees)."""
         nodes = np.empty((rows.size, self.trees.n_trees), dtype=np.int64)
-        routing.reached_nodes(self.trees.splits, rows, progress.values, progress.known, nodes)
+        routing.reached_nodes(self._splits(progress), rows, progress.values, progress.known, nodes)
         return nodes
 
     def foresee(self, progress: Progress, rows: Rows) -> tuple[FloatArray, BoolArray]:
@@ -244,13 +246,21 @@ class TreesInOrder:
         total = np.where(all_count[:, None], outlook.everything, outlook.counted)
         return total / np.where(all_count, self.trees.n_trees, outlook.n_counted)[:, None], settled
 
+    def _splits(self, progress: Progress) -> routing.Splits:
+        """Return the tests for the kernels, which take on trust that the examples have the features."""
+        n_features = progress.values.shape[1]
+        if n_features != self.trees.n_features:
+            raise ValueError(f"progress: expected examples of {self.trees.n_features} features, got {n_features}")
+        return self.trees.splits
+
     def _look_ahead(self, progress: Progress, rows: Rows) -> routing.Outlook:
+        splits = self._splits(progress)
         sums = [np.zeros((rows.size, self._n_outputs)) for _ in range(4)]
         outlook = routing.Outlook(sums[0], np.zeros(rows.size, dtype=np.int64), *sums[1:])
 
         def look(part: slice) -> None:
             routing.look_ahead(
-                self.trees.splits,
+                splits,
                 rows[part],
                 progress.values,
                 progress.known,

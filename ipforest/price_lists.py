@@ -10,7 +10,6 @@ FeatureCosts(3 features, 0 groups, 3 units)
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,6 +24,7 @@ import numpy as np
 
 from ipforest._delimited import CsvFormat, read_rows
 from ipforest._files import write_text
+from ipforest._json import read_json
 from ipforest._name_matching import closest, folded, matched_names
 from ipforest._number_columns import some_names
 from ipforest._numerals import notations
@@ -345,7 +345,7 @@ def _read_json(path: Path) -> PriceList:
         return dict(pairs)
 
     try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=once, parse_float=str)
+        content = read_json(path.read_text(encoding="utf-8-sig"), object_pairs_hook=once, parse_float=str)
     except ValueError as problem:
         raise ValueError(f"{path}: expected a price list in JSON, got: {problem}") from None
     if isinstance(content, dict):

@@ -5,21 +5,26 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import reprlib
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import partial
-from typing import Any, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from ipforest._arrays import Array, FloatArray
+from ipforest._records import json_object
 from ipforest._words import any_of, number_of, some_of
 from ipforest.costs import FeatureCosts
 from ipforest.policy import ANSWERS, Policy, Progress, Rows, Test
 from ipforest.rational import nonnegative_fraction
+
+LARGEST_FLOAT = sys.float_info.max
 
 ROUNDING = 1e-9
 """By how much, relative to the cap, a sum of prices may pass it: sums of floats are not exact."""
@@ -809,26 +814,86 @@ class Session:
         Raises
         ------
         ValueError
-            The text is no session, or the model wants something else at some point: it is another model.
+            The text is no session, a value in it is none that the model takes, or the model wants something else at
+            some point: it is another model.
         """
         try:
-            record = json.loads(saved)
-            not_charged = record.get("not_charged")
-            read = partial(_read_saved, null_is_absent=not_charged is not None)
-            told = {seller.column(feature): read(number) for feature, number in record["known"]}
+            record = _SavedSession.read(saved)
+            told = {seller.column(feature): number for feature, number in record.known}
             known = {column: seller.named(column, number) for column, number in told.items()}
-            bought = [(unit, [read(number) for number in values]) for unit, values in record["bought"]]
-            limit = record["max_cost"]
-        except (KeyError, TypeError, ValueError) as problem:
+            session = cls(policy, seller, known, record.max_cost)
+        except (OverflowError, TypeError, ValueError) as problem:
             raise ValueError(f"saved: expected what Session.to_json wrote, got: {problem}") from None
-        session = cls(policy, seller, known, limit)
-        for place, (unit, values) in enumerate(bought):
+        for place, (unit, values) in enumerate(record.bought):
             wanted = session.next_unit
             if wanted is None or wanted.name != unit:
                 raise ValueError(f"saved: expected a session of this model, which wants {wanted} now, got {unit}")
+            if len(values) != len(wanted.features):
+                raise ValueError(f"saved: expected {len(wanted.features)} values of {wanted}, got {len(values)}")
             cells = [seller.named(*cell) for cell in zip(wanted.features, values, strict=True)]
-            session.tell(cells, charged=place not in (not_charged or ()))
+            session.tell(cells, charged=place not in record.not_charged)
         return session
+
+
+class _SavedSession(NamedTuple):
+    """What `Session.to_json` wrote: what was known, the limit, units with their values, and which were not paid."""
+
+    known: list[tuple[Any, Any]]
+    max_cost: Any
+    bought: list[tuple[Any, list[Any]]]
+    not_charged: list[int]
+
+    @classmethod
+    def read(cls, saved: str) -> Self:
+        """Read the text, every part of it.
+
+        Raises
+        ------
+        ValueError
+            A part is missing, or of another kind than `Session.to_json` writes.
+        """
+        record = json_object(saved)
+        missing = [name for name in ("known", "max_cost", "bought") if name not in record]
+        if missing:
+            raise ValueError(f"no {missing[0]}")
+        known, bought = _pairs(record["known"], "known"), _pairs(record["bought"], "bought")
+        for feature, value in known:
+            _check_single(value, feature)
+        for unit, values in bought:
+            for value in _items(values, unit):
+                _check_single(value, unit)
+        _check_single(record["max_cost"], "max_cost")
+        not_charged = _items(record.get("not_charged", []), "not_charged")
+        if any(type(place) is not int for place in not_charged):
+            raise ValueError("no list of integers in not_charged")
+        read = partial(_read_saved, null_is_absent="not_charged" in record)
+        return cls(
+            [(feature, read(value)) for feature, value in known],
+            record["max_cost"],
+            [(unit, [read(value) for value in values]) for unit, values in bought],
+            not_charged,
+        )
+
+
+def _items(value: Any, name: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError(f"{type(value).__name__} in place of a list for {name}")
+    return value
+
+
+def _pairs(value: Any, name: str) -> list[tuple[Any, Any]]:
+    pairs = [_items(pair, name) for pair in _items(value, name)]
+    if any(len(pair) != 2 or not isinstance(pair[0], (str, int)) for pair in pairs):
+        raise ValueError(f"no pairs of a name and what it is in {name}")
+    return [(first, second) for first, second in pairs]
+
+
+def _check_single(value: Any, name: str) -> None:
+    """Require None, a text, or a number that a float holds."""
+    if value is None or isinstance(value, (str, float)):
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST_FLOAT:
+        raise ValueError(f"{reprlib.repr(value)} in place of a number for {name}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

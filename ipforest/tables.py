@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ipforest._arrays import load_arrays
+from ipforest._arrays import load_array, load_arrays
 from ipforest._delimited import CsvFormat, read_rows
 from ipforest._name_matching import closest, matched_names
 from ipforest._number_columns import MISSING, NumberColumn, is_number, notations_of, refuse, tell_notations
@@ -74,10 +74,7 @@ def _numbers_of(path: Path, features: Sequence[str] | None, header: bool, form: 
             raise ValueError(f"{path}: expected an array X, got {', '.join(arrays)}")
         return _frame(path, arrays["X"], arrays.get("feature_names"))
     if path.suffix == ".npy":
-        try:
-            return _frame(path, np.load(path, allow_pickle=False), None)
-        except (ValueError, EOFError) as problem:
-            raise ValueError(f"{path}: expected a complete matrix of numbers, got: {problem}") from None
+        return _frame(path, load_array(path, "matrix of numbers"), None)
     cells = select_columns(read_cells(path, header=header, form=form), features, str(path))
     return numbers_of(cells, str(path), form)
 

@@ -12,6 +12,7 @@ import pandas as pd
 
 from ipforest._arrays import FloatArray, IntArray
 from ipforest.cascades.feature_map import FeatureMap
+from ipforest.learners.greedy_miser import Squared
 from ipforest.policy import ANSWERS, InWords, Policy, Progress, Rows, compared
 
 GATE, CHEAP, FULL = range(3)
@@ -134,26 +135,20 @@ class LinearScores(_FixedFeatures):
         One output per feature.
     prices : ndarray of float64, shape (n_features,)
         The cheapest are wanted first.
-    outputs : callable
-        Turns scores (n_samples, n_outputs) into answers.
+    loss : Squared
+        Its ``outputs`` turn scores (n_samples, n_outputs) into answers.
     """
 
-    def __init__(
-        self,
-        weights: FloatArray,
-        feature_map: FeatureMap,
-        prices: FloatArray,
-        outputs: Callable[[FloatArray], FloatArray],
-    ) -> None:
+    def __init__(self, weights: FloatArray, feature_map: FeatureMap, prices: FloatArray, loss: Squared) -> None:
         used = np.flatnonzero(weights[:-1].any(axis=1))
         super().__init__(used[np.argsort(prices[used], kind="stable")])
-        self._weights, self._map, self._outputs = weights, feature_map, outputs
+        self._weights, self._feature_map, self._prices, self._loss = weights, feature_map, prices, loss
 
     def answer(self, progress: Progress, rows: Rows) -> FloatArray:
         """Weigh what is known."""
         known = np.where(progress.known[rows], progress.values[rows], np.nan)
-        phi = self._map.transform(known, self._wants)
-        return self._outputs(phi @ self._weights[self._wants] + self._weights[-1])
+        phi = self._feature_map.transform(known, self._wants)
+        return self._loss.outputs(phi @ self._weights[self._wants] + self._weights[-1])
 
     def reason(self, progress: Progress, row: int, in_words: InWords = compared) -> str:
         """Say how many features are weighed."""

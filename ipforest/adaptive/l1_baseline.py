@@ -99,9 +99,9 @@ class L1Baseline(AdaptiveApproximation):
         weights = self._fit_on(used, self._labels)
         wrong = (self._scores(weights) > 0) != self._labels
         prices = np.array([float(price) for price in self.costs_.prices])[self.costs_.sources]
-        cheap = LinearScores(weights, self.feature_map_, prices, Logistic().outputs)
+        cheap = LinearScores(weights, self.feature_map_, prices, Logistic())
         gate_weights = self._fit_on(used, wrong)
-        gate = LinearScores(gate_weights, self.feature_map_, prices, Squared().outputs)
+        gate = LinearScores(gate_weights, self.feature_map_, prices, Squared())
         cuts = np.quantile(self._scores(gate_weights), 1 - np.asarray(self.shares, dtype=np.float64))
         return [
             GatedPair(gate, cheap, float(part), lam, 1, float(cut)) for part, cut in zip(self.shares, cuts, strict=True)

@@ -105,6 +105,6 @@ class LinearApproximation(AdaptiveApproximation):
         )
         fit = best_fit(problem, share, self.settings or AlternationSettings(), self.n_starts, self._seed)
         prices = np.array([float(price) for price in self.costs_.prices])[self.costs_.sources]
-        gate = LinearScores(fit.weights[:, :1], self.feature_map_, prices, Squared().outputs)
-        cheap = LinearScores(fit.weights[:, 1:], self.feature_map_, prices, Logistic().outputs)
+        gate = LinearScores(fit.weights[:, :1], self.feature_map_, prices, Squared())
+        cheap = LinearScores(fit.weights[:, 1:], self.feature_map_, prices, Logistic())
         return [GatedPair(gate, cheap, share, lam, len(fit.objectives) // 2)]

@@ -11,6 +11,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from ipforest._arrays import one_line
 from ipforest.cli import (
     bench,
     crosscheck,
@@ -48,10 +49,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _told(problem: Exception) -> str:
-    """Return the message of an error, without the number that the system gives to it."""
+    """Return the message of an error in one line, without the number that the system gives to it."""
     if isinstance(problem, OSError) and problem.filename is not None and problem.strerror is not None:
         return f"{problem.filename}: {problem.strerror}"
-    return str(problem)
+    return one_line(problem)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -218,6 +218,7 @@ def _check_classes(target: pd.Series, file: str) -> None:
 def _check_one_hot_names(table: pd.DataFrame, file: str) -> None:
     """Refuse words whose one-hot column has the name of another column."""
     owner = dict.fromkeys(map(str, table.columns), "")
+    name_of_word = WordColumns()
     for column in text_columns(table):
         for word in dict.fromkeys(table[column].tolist()):
             name = name_of_word(column, word)
@@ -310,7 +311,7 @@ def _fitted(options: Arguments, X: pd.DataFrame, y: pd.Series, costs: FeatureCos
     words = text_columns(X)
     if not words:
         return _least_error(model, X, y, costs, budget)
-    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, feature_name_combiner=name_of_word)
+    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, feature_name_combiner=WordColumns())
     preprocessing = make_column_transformer((encoder, words), remainder="passthrough", verbose_feature_names_out=False)
     preprocessing.set_output(transform="pandas")
     columns = preprocessing.fit_transform(X)
@@ -333,9 +334,12 @@ def _least_error(model: Any, X: pd.DataFrame, y: pd.Series, costs: FeatureCosts,
     return min([clone(model).fit(table, y) for table in (X, shown)], key=lambda trained: trained.result_.error)
 
 
-def name_of_word(column: str, word: str) -> str:
-    """Name the one-hot column of a word."""
-    return f"{column}={word}"
+class WordColumns:
+    """Names one-hot columns; an object, since a file of a model holds no functions."""
+
+    def __call__(self, column: str, word: str) -> str:
+        """Name the column of a word."""
+        return f"{column}={word}"
 
 
 def text_columns(X: pd.DataFrame) -> list[str]:

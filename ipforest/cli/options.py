@@ -67,9 +67,8 @@ def add_problem_options(command: argparse.ArgumentParser) -> None:
 
 def add_own_options(own: Any) -> None:
     """Add the options of the files of a forest of one's own."""
-    own.add_argument(
-        "--model", metavar="FILE", help="fitted ensemble: .skops, or .joblib (loading that runs code in it)"
-    )
+    own.add_argument("--model", metavar="FILE", help="fitted ensemble: .skops, or with --allow-pickle .joblib")
+    add_pickle_option(own)
     own.add_argument(
         "--examples", metavar="FILE", help="examples that pay: .csv with a header, .npy, or .npz with an X"
     )
@@ -124,6 +123,16 @@ def warnings_as_notes() -> Iterator[None]:
 def print_note(note: str) -> None:
     """Print what the user may want to know, in one line on standard error."""
     print(f"ipforest: note: {note}", file=sys.stderr)
+
+
+def add_pickle_option(command: Any) -> None:
+    """Add the consent to models that run code when they are read."""
+    command.add_argument(
+        "--allow-pickle",
+        action="store_true",
+        help="read models from .joblib, .pkl and .pickle, too: reading runs the code in them, so only from people "
+        "you trust",
+    )
 
 
 def add_search_options(command: argparse.ArgumentParser) -> None:
@@ -212,7 +221,7 @@ def own_forest(options: Arguments) -> tuple[Forest, Any, FeatureCosts, str, list
     from ipforest.model_files import load_model
     from ipforest.tables import has_names, read_examples
 
-    forest = Forest.from_sklearn(load_model(options.model))
+    forest = Forest.from_sklearn(load_model(options.model, allow_pickle=options.allow_pickle))
     form = table_format(options)
     with warnings_as_notes():
         X = read_examples(options.examples, forest.feature_names, header=not options.no_header, form=form)

@@ -14,11 +14,12 @@ from ipforest.cli.options import (
     Subparsers,
     add_command,
     add_format_options,
+    add_pickle_option,
     print_note,
     table_format,
     warnings_as_notes,
 )
-from ipforest.cli.saved_models import known_words, read_model
+from ipforest.cli.saved_models import known_words, read_model, using
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +33,7 @@ def add(commands: Subparsers) -> None:
         commands, "predict", run, "Predict the rows of a table with a saved model; say what each row pays."
     )
     command.add_argument("--model", required=True, metavar="DIR", help="folder of `ipforest fit`, or a model file")
+    add_pickle_option(command)
     command.add_argument(
         "--csv",
         required=True,
@@ -49,19 +51,21 @@ def run(options: Arguments) -> int:
     from ipforest._records import records_to_csv
     from ipforest.tables import read_cells
 
-    model, buyer = read_model(options.model)
+    model, buyer = read_model(options.model, allow_pickle=options.allow_pickle)
     form = table_format(options)
     with warnings_as_notes():
         cells = read_cells(options.csv, form=form)
         named = {} if options.id is None else {options.id: _ids(cells, options)}
         X = _examples(cells, options.csv, model, buyer, form)
-    table = X if model is buyer else model[:-1].transform(X)
-    costs = buyer.cost(table)
-    answers: dict[str, Any] = {**named, "prediction": buyer.predict(table), "cost": costs}
-    if hasattr(buyer, "predict_proba"):
-        chances = buyer.predict_proba(table)
-        answers["probability"] = chances.max(axis=1)
-        answers |= {f"probability_{label}": chances[:, place] for place, label in enumerate(buyer.classes_.tolist())}
+    with using(options.model):
+        table = X if model is buyer else model[:-1].transform(X)
+        costs = buyer.cost(table)
+        answers: dict[str, Any] = {**named, "prediction": buyer.predict(table), "cost": costs}
+        if hasattr(buyer, "predict_proba"):
+            chances = buyer.predict_proba(table)
+            answers["probability"] = chances.max(axis=1)
+            labels = enumerate(buyer.classes_.tolist())
+            answers |= {f"probability_{label}": chances[:, place] for place, label in labels}
     columns = {name: values.tolist() for name, values in answers.items()}
     records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     if options.out is not None:

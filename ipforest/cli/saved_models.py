@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ipforest._arrays import one_line
 from ipforest.cli.fit import MODEL_FILE
 
 
-def read_model(path: str) -> tuple[Any, Any]:
+def read_model(path: str, *, allow_pickle: bool) -> tuple[Any, Any]:
     """Read a model from a file or a folder of ``fit``; give it whole, and its last step, which buys.
+
+    Parameters
+    ----------
+    path : str
+    allow_pickle : bool
+        See `ipforest.model_files.load_model`.
 
     Raises
     ------
@@ -26,13 +35,30 @@ def read_model(path: str) -> tuple[Any, Any]:
     if not Path(path).exists():
         raise ValueError(f"--model: expected a folder of `ipforest fit` or a model file, found nothing at {path}")
     file = Path(path) / MODEL_FILE if Path(path).is_dir() else Path(path)
-    model = load_model(file)
+    model = load_model(file, allow_pickle=allow_pickle)
     buyer = model[-1] if isinstance(model, Pipeline) else model
     if not isinstance(buyer, BudgetedEstimator):
         raise ValueError(
             f"{file}: expected a model with prices, such as `ipforest fit` saves, got {type(buyer).__name__}"
         )
     return model, buyer
+
+
+@contextmanager
+def using(path: str) -> Iterator[None]:
+    """Blame the file of a model for what its parts cannot do: each was read, but they need not fit together.
+
+    Raises
+    ------
+    ValueError
+        Arrays of different lengths or types, say, met in the block.
+    """
+    from numba.core.errors import NumbaError
+
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, NumbaError) as problem:
+        raise ValueError(f"{path}: expected a model as saved, got one that fails: {one_line(problem)}") from problem
 
 
 def known_words(model: Any) -> dict[str, dict[str, Any]]:

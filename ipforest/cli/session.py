@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ipforest._words import number_of, some_of
-from ipforest.cli.options import DONE, Arguments, Subparsers, add_command
-from ipforest.cli.saved_models import known_words, read_model
+from ipforest.cli.options import DONE, Arguments, Subparsers, add_command, add_pickle_option
+from ipforest.cli.saved_models import known_words, read_model, using
 from ipforest.tables import MISSING
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def add(commands: Subparsers) -> None:
         "that cannot be had, and the others are still asked for.",
     )
     command.add_argument("--model", required=True, metavar="DIR", help="folder of `ipforest fit`, or a model file")
+    add_pickle_option(command)
     command.add_argument(
         "--known", nargs="+", action="extend", default=[], metavar="NAME=VALUE", help="values that are free"
     )
@@ -52,18 +53,20 @@ def run(options: Arguments) -> int:
         raise ValueError("--resume: expected no --known and no --max-cost beside it: the session has its own")
     if options.save is not None and not Path(options.save).absolute().parent.is_dir():
         raise ValueError(f"--save: expected a file in a folder that exists, got {options.save}")
-    model, buyer = read_model(options.model)
-    table = _Table(model, buyer)
-    if options.resume is not None:
-        session = buyer.resume(Path(options.resume).read_text(encoding="utf-8"))
-    else:
-        session = buyer.session(known=table.known(options.known), max_cost=options.max_cost)
-    try:
-        _hold(session, table, quiet=options.json)
-    finally:
-        if options.save is not None:
-            write_text(options.save, session.to_json())
-    print(json.dumps(_record(session), indent=2) if options.json else _summary(session, table))
+    model, buyer = read_model(options.model, allow_pickle=options.allow_pickle)
+    with using(options.model):
+        table = _Table(model, buyer)
+        if options.resume is not None:
+            session = buyer.resume(Path(options.resume).read_text(encoding="utf-8"))
+        else:
+            session = buyer.session(known=table.known(options.known), max_cost=options.max_cost)
+        try:
+            _hold(session, table, quiet=options.json)
+        finally:
+            if options.save is not None:
+                write_text(options.save, session.to_json())
+        told = json.dumps(_record(session), indent=2) if options.json else _summary(session, table)
+    print(told)
     return DONE
 
 
@@ -189,7 +192,10 @@ def _hold(session: Session, table: _Table, *, quiet: bool) -> None:
 
 def _record(session: Session) -> dict[str, Any]:
     """Return what was told and bought, what it costs, and the answer, None while something is wanted."""
-    answers = {"guess": session.guess, "answer": session.guess if session.next_unit is None else None}
+    import numpy as np
+
+    guess = np.asarray(session.guess).item()
+    answers = {"guess": guess, "answer": guess if session.next_unit is None else None}
     chances = {"probabilities": session.probabilities} if session.is_classifier else {}
     told: dict[str, Any] = json.loads(session.to_json())
     return {**told, **answers, **chances, "paid": session.paid}

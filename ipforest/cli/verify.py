@@ -95,6 +95,7 @@ def _verdicts(certificate: Any, options: Arguments) -> Iterator[Verdict]:
         split_cost = options.split_cost or stated.get("split_cost", 0)
         yield verify_origin(certificate, forest, X, costs, loss, split_cost)
     if options.pruned is not None:
-        yield verify_pruned(certificate, forest, Forest.from_sklearn(load_model(options.pruned)))
+        pruned = load_model(options.pruned, allow_pickle=options.allow_pickle)
+        yield verify_pruned(certificate, forest, Forest.from_sklearn(pruned))
     if options.result is not None:
         yield verify_result(certificate, read_result(Path(options.result).read_text(encoding="utf-8")))

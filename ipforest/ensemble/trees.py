@@ -11,7 +11,16 @@ import numpy.typing as npt
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
-from ipforest._arrays import Array, BoolArray, FloatArray, IntArray, checked_array, checked_offsets, read_only
+from ipforest._arrays import (
+    Array,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    checked_array,
+    checked_integer,
+    checked_offsets,
+    read_only,
+)
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble import routing
 from ipforest.ensemble.category_sets import CategorySets
@@ -117,6 +126,7 @@ class Trees:
     internal_nodes: npt.NDArray[np.int32] = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "n_features", checked_integer(self.n_features, "n_features"))
         object.__setattr__(self, "tree_offsets", checked_offsets(self.tree_offsets))
         for name, dtype in (
             ("left", np.int32),

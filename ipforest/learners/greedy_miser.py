@@ -412,7 +412,7 @@ class SummedTrees(TreesInOrder):
 
     Parameters
     ----------
-    forest : Forest
+    trees : Forest
         The values are steps of the scores.
     n_trees : int
         How many of its trees count; 0 if it only stands for the base.
@@ -423,8 +423,8 @@ class SummedTrees(TreesInOrder):
 
     decides_by = "a sum of scores"
 
-    def __init__(self, forest: Forest, n_trees: int, base: FloatArray, loss: Squared) -> None:
-        super().__init__(forest)
+    def __init__(self, trees: Forest, n_trees: int, base: FloatArray, loss: Squared) -> None:
+        super().__init__(trees)
         self._n_trees = n_trees
         self._base = base
         self._loss = loss

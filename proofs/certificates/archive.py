@@ -29,8 +29,8 @@ larger than the file, so that reading takes no more memory than the file has byt
     int64: used, triple, up, gain, split, see `ipforest.results.DualFlow` and `ipforest.path.PathFlow`.
 
 All arrays are one-dimensional NumPy files, version 1.0, of little-endian int64, int32 or bool. Whoever writes such a
-file can seal anything: the digest finds damage, the checkers find lies. Nothing here imports a solver, numba or
-`ipforest`.
+file can seal anything: the digest finds damage, the checkers find lies. What reads and checks imports no solver,
+numba or `ipforest`; writing uses `ipforest._files`.
 """
 
 from __future__ import annotations
@@ -96,20 +96,23 @@ def write_archive(path: str | Path, header: Mapping[str, Any], arrays: Mapping[s
     ------
     ValueError
         If the header could not be read back.
+    OSError
+        If the file cannot be written.
     """
+    from ipforest._files import write_file
+
     text = json.dumps({**header, "content_sha256": _content_digest(header, arrays)}, indent=1, sort_keys=True)
     _read_header(text.encode())
-    unfinished = Path(f"{path}.unfinished")
-    try:
+
+    def write(unfinished: Path) -> None:
         with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_STORED) as archive:
             archive.writestr("header.json", text)
             for name, values in arrays.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
                     np.lib.format.write_array(member, little, version=(1, 0), allow_pickle=False)
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+
+    write_file(path, write)
 
 
 def read_archive(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -169,6 +172,8 @@ def _unpack(file: BinaryIO) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
             raise ValueError("a member stands twice")
         header = _read_header(archive.read("header.json"))
         names = [member.filename for member in members if member.filename != "header.json"]
+        if not all(name.endswith(".npy") for name in names):
+            raise ValueError("a member is neither header.json nor an array NAME.npy")
         return header, {name.removesuffix(".npy"): _read_array(name, archive.read(name)) for name in names}
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ipforest._files import write_text
-from ipforest._records import records_to_text, to_record
+from ipforest._records import json_object, records_to_text, to_record
 from ipforest.instance import PruningInstance
 from ipforest.progress import ProgressCallback, silent
 from ipforest.rational import nonnegative_fraction
@@ -234,7 +234,7 @@ def replay(path: str | Path, methods: Sequence[str] | Mapping[str, Method] | Non
     """
     chosen_methods(methods)
     try:
-        content = json.loads(Path(path).read_text())
+        content = json_object(Path(path).read_text())
         if content["version"] != REPLAY_VERSION:
             raise ValueError(f"version {REPLAY_VERSION} expected, got {content['version']}")
         if "seed" in content:

@@ -89,7 +89,8 @@ def own_forest(tmp_path_factory):
 
 
 def own(folder, examples="examples.csv", prices="prices.csv", model="model.joblib"):
-    return ("--model", folder / model, "--examples", folder / examples, "--prices", folder / prices)
+    files = ("--model", folder / model, "--examples", folder / examples, "--prices", folder / prices)
+    return (*files, "--allow-pickle")
 
 
 def test_demo_prints_the_table_and_writes_the_curve(ipforest, tmp_path):
@@ -551,7 +552,7 @@ def test_categories_of_a_model_from_python_are_read(tmp_path, capsys, monkeypatc
 
 def test_models_without_prices_are_refused(own_forest, capsys) -> None:
     for command in ("predict", "session"):
-        arguments = [command, "--model", str(own_forest / "model.joblib")]
+        arguments = [command, "--model", str(own_forest / "model.joblib"), "--allow-pickle"]
         code = main([*arguments, "--csv", "absent.csv"] if command == "predict" else arguments)
         assert_bad_input(code, capsys.readouterr().err, "expected a model with prices", "got RandomForestClassifier")
 
@@ -690,7 +691,7 @@ def test_examples_and_prices_go_by_name(own_forest, tmp_path, capsys) -> None:
     results = []
     for columns in (X.columns, X.columns[::-1]):
         X[1::2][columns].to_csv(tmp_path / "examples.csv", index=False)
-        files = ["--model", tmp_path / "model.joblib", "--examples", tmp_path / "examples.csv"]
+        files = ["--model", tmp_path / "model.joblib", "--examples", tmp_path / "examples.csv", "--allow-pickle"]
         assert (
             main([*map(str, ["prune", *files, "--prices", own_forest / "prices.csv", "--lam", "0.01", "--json"])]) == 0
         )

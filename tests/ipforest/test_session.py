@@ -1,6 +1,7 @@
 import asyncio
 import json
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -284,6 +285,29 @@ def test_errors_of_sessions(sensor_model: BudgetPrune) -> None:
         sensor_model.resume("{}")
     with pytest.raises(ValueError, match=r"^saved: expected a session of this model, which wants"):
         sensor_model.resume('{"known": [], "max_cost": null, "bought": [["blood", [1]]]}')
+
+
+SAVED = {"known": [["feature 8", 1.5]], "max_cost": "9", "bought": [["blood", [1, 2, 3]]]}
+ODD = [[], {}, [1], {"a": 1}, True, [[]], 10**400, "x", "nan", "1e400", -1, 99, [["blood"]], [[[], 1]], [["blood", 1]]]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: repr(odd)[:20])
+def test_every_part_of_a_saved_session_is_checked(sensor_model, odd: Any) -> None:
+    """What cannot be taken is a ValueError, never another one."""
+    places = [("known",), ("max_cost",), ("bought",), ("known", 0), ("known", 0, 0), ("known", 0, 1), ("bought", 0)]
+    places += [("bought", 0, 0), ("bought", 0, 1), ("bought", 0, 1, 0)]
+    refused = 0
+    for *above, last in places:
+        edited: Any = deepcopy(SAVED)
+        holder = edited
+        for key in above:
+            holder = holder[key]
+        holder[last] = odd
+        try:
+            sensor_model.resume(json.dumps(edited))
+        except ValueError:
+            refused += 1
+    assert refused >= 5
 
 
 def test_a_cap_and_a_split_cost_do_not_go_together() -> None:

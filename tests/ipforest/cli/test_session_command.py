@@ -8,8 +8,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
 
+from ipforest import BudgetPrune
 from ipforest.cli import main
+from ipforest.model_files import save_model
 
 
 @pytest.fixture(scope="module")
@@ -180,3 +184,12 @@ def test_a_cap_in_a_terminal_leaves_the_cheaper_columns(ward: Path) -> None:
     assert record["answer"] in ("sick", "well")
     assert "pain = " in ended.stderr
     assert "blood" not in ended.stderr
+
+
+def test_labels_that_are_integers_are_written_as_json(tmp_path, monkeypatch, capsys) -> None:
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    save_model(BudgetPrune(RandomForestClassifier(3, random_state=0), budget=1).fit(X, y), tmp_path / "m.skops")
+    assert hold(monkeypatch, "1\n1\n1\n1\n", "--model", str(tmp_path / "m.skops"), "--json") == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["answer"] in (0, 1, 2)
+    assert record["guess"] == record["answer"]

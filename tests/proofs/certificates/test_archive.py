@@ -79,7 +79,7 @@ def test_certificates_are_read_back(pruning_certificate, path_certificate):
         certificate = read_certificate(file)
         assert certificate.provenance == {"budget": "5"}
         assert certificate.instance.fingerprint() == STANDARD.fingerprint()
-        assert list(file.parent.glob("*.unfinished")) == []
+        assert sorted(path.name for path in file.parent.iterdir()) == ["path.cert", "pruning.cert"]
     assert read_certificate(pruning_certificate).lam == 1
     assert read_certificate(path_certificate).path.breakpoints == STANDARD_PATH.breakpoints
 
@@ -148,6 +148,14 @@ def test_members_are_few_by_both_counts(tmp_path):
     end = struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, 400, 400, 50, start, 0)
     (tmp_path / "many.cert").write_bytes(data[:-22] + record + locator + end)
     assert reason(tmp_path / "many.cert") == "it has too many members"
+
+
+@pytest.mark.parametrize("name", ["instance/errors", "flow/up.npz", "more"])
+def test_a_member_is_the_header_or_an_array(pruning_certificate, tmp_path, name):
+    """``NAME`` and ``NAME.npy`` would be two readings of one array."""
+    members = members_of(pruning_certificate)
+    pack(tmp_path / "other.cert", [*dict(members).items(), (name, dict(members)["instance/errors.npy"])])
+    assert reason(tmp_path / "other.cert").endswith("a member is neither header.json nor an array NAME.npy")
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
