@@ -110,7 +110,7 @@ _PART = (
     "kind",
     "merged",  # union-find
     "parent",  # the marker in this part whose mate is in the parent; NONE for a root
-    "size",  # number of edges of a polygon or bond
+    "n_edges",  # number of edges of a polygon or bond
     "id_sum",  # sum of their numbers, to know the last one left
     "seen",  # the stamp of the column for which the following hold
     "climbed",
@@ -127,7 +127,7 @@ _PART = (
     "leave",  # ... where it ends or goes on into the child
 )
 _VERTEX = ("same", "seen", "degree")
-_ROW = ("block", "size")
+_ROW = ("block", "weight")
 _SLOT = ("key", "edge")
 
 
@@ -143,7 +143,7 @@ def _empty_state(rows: int, columns: int, nonzeros: int) -> _State:
     vertex = _records(_VERTEX, n_vertices)
     vertex["same"] = np.arange(n_vertices)
     row = _records(_ROW, rows)
-    row["block"], row["size"] = np.arange(rows), 1
+    row["block"], row["weight"] = np.arange(rows), 1
     slot = _records(_SLOT, 1 << int(8 * (rows + columns) + 64).bit_length())
     slot["edge"] = NONE
     free = np.arange(rows + columns, n_edges, dtype=np.int64)[::-1].copy()
@@ -240,7 +240,7 @@ def _put(s: _State, edge: int, member: int, tail: int, head: int) -> None:
     s.edge[edge].member = member
     s.edge[edge].tail = tail
     s.edge[edge].head = head
-    s.part[member].size += 1
+    s.part[member].n_edges += 1
     s.part[member].id_sum += edge
 
 
@@ -281,7 +281,7 @@ def _add_column(s: _State, edge: int, path: Array, part: Array, roots: Array) ->
     if n_blocks == 1 and n_new == 0:
         if not _join_ends(s, part[:n_old], edge):
             return False
-        s.row[roots[0]].size += 1
+        s.row[roots[0]].weight += 1
         return True
     polygon = _new_member(s, POLYGON)
     _put(s, edge, polygon, NONE, NONE)
@@ -305,7 +305,7 @@ def _add_column(s: _State, edge: int, path: Array, part: Array, roots: Array) ->
         if largest == NONE:
             largest = block
             s.part[polygon].parent = outside
-        elif s.row[block].size > s.row[largest].size:
+        elif s.row[block].weight > s.row[largest].weight:
             _reroot(s, s.edge[s.part[polygon].parent].mate)
             s.part[polygon].parent = outside
             largest = block
@@ -321,8 +321,8 @@ def _add_column(s: _State, edge: int, path: Array, part: Array, roots: Array) ->
         block = find_root(s.row.block, row)
         if block != largest:
             s.row[block].block = largest
-            s.row[largest].size += s.row[block].size
-    s.row[largest].size += 1
+            s.row[largest].weight += s.row[block].weight
+    s.row[largest].weight += 1
     _remember(s, edge)
     return True
 
@@ -505,7 +505,7 @@ def _classify(s: _State, member: int) -> int:
     if s.part[member].has_double:
         return DOUBLE
     if s.part[member].kind == POLYGON:
-        return CLOSED if s.part[member].n_path == s.part[member].size - 1 else OPEN
+        return CLOSED if s.part[member].n_path == s.part[member].n_edges - 1 else OPEN
     if s.part[member].kind == BOND:
         if s.part[member].n_path > 1:
             return INVALID
@@ -610,7 +610,7 @@ def _closes(s: _State, member: int, child: int) -> bool:
     if s.part[member].kind == BOND:
         return bool(s.part[member].n_path == 1)
     if s.part[member].kind == POLYGON:
-        return bool(s.part[member].n_path == s.part[member].size - 1)
+        return bool(s.part[member].n_path == s.part[member].n_edges - 1)
     one, two, n_ends = _path_ends(s, member)
     tail, head = find_root(s.vertex.same, s.edge[child].tail), find_root(s.vertex.same, s.edge[child].head)
     return n_ends == 2 and ((one == tail and two == head) or (one == head and two == tail))
@@ -738,12 +738,12 @@ def _put_rest(
     s: _State, member: int, target: int, tail: int, head: int, taken: int, taken_ids: int, key: int, leads_up: bool
 ) -> None:
     """Move to the target what is left of a member once the edges `taken` are gone, several behind a marker."""
-    left = s.part[member].size - taken
+    left = s.part[member].n_edges - taken
     left_ids = s.part[member].id_sum - taken_ids
     if left == 0:
         return
     if left == 1:
-        s.part[member].size = 0
+        s.part[member].n_edges = 0
         _put(s, left_ids, target, tail, head)
         if leads_up:
             s.part[target].parent = left_ids
@@ -751,7 +751,7 @@ def _put_rest(
         return
     inside, outside = _new_marker(s, key), _new_marker(s, key)
     _pair(s, inside, outside)
-    s.part[member].size = left
+    s.part[member].n_edges = left
     s.part[member].id_sum = left_ids
     _put(s, inside, member, NONE, NONE)
     _put(s, outside, target, tail, head)
@@ -781,21 +781,19 @@ def _merge(s: _State, root: int, edge: int) -> None:
         _put(s, edge, rigid, one, two)
         return
     leads_up = s.part[root].parent != NONE
-    in_path = leads_up and _parent_is_on_path(s, root)
-    taken = s.part[root].n_path + s.part[root].n_open
-    taken_ids = _path_ids(s, root) + child + (other if other != NONE else 0)
-    key = s.edge[child].key ^ s.part[root].path_key ^ (s.edge[other].key if other != NONE else 0)
+    opened = child + (other if other != NONE else 0)
     if s.part[root].kind == BOND:
-        key = s.edge[child].key
+        # what stays of a bond is one edge of the rigid member, with P's edge in it: two would be parallel
         near, far = _new_vertex(s), _new_vertex(s)
-        on_path = s.part[root].n_path == 1
-        if on_path:
-            _put_path(s, root, rigid, near, far, in_path)
-        _put_rest(s, root, rigid, near, far, taken, taken_ids, key, leads_up and not in_path)
+        _put_rest(s, root, rigid, near, far, 2, opened, s.edge[child].key, leads_up)
         one = _follow(s, rigid, child, near, far)
-        two = _follow(s, rigid, other, far, near) if on_path else _follow(s, rigid, other, near, far)
+        two = _follow(s, rigid, other, far, near) if s.part[root].n_path == 1 else _follow(s, rigid, other, near, far)
         _put(s, edge, rigid, one, two)
         return
+    in_path = leads_up and _parent_is_on_path(s, root)
+    taken = s.part[root].n_path + s.part[root].n_open
+    taken_ids = _path_ids(s, root) + opened
+    key = s.edge[child].key ^ s.part[root].path_key ^ (s.edge[other].key if other != NONE else 0)
     near = _new_vertex(s)
     far = near
     if s.part[root].n_path > 0:
@@ -807,7 +805,7 @@ def _merge(s: _State, root: int, edge: int) -> None:
         end = _follow(s, rigid, child, far, back)
         _put(s, edge, rigid, near, end)
         return
-    forth = back if s.part[root].size == taken else _new_vertex(s)
+    forth = back if s.part[root].n_edges == taken else _new_vertex(s)
     _put_rest(s, root, rigid, forth, back, taken, taken_ids, key, leads_up and not in_path)
     one = _follow(s, rigid, child, near, forth)
     two = _follow(s, rigid, other, far, back)
@@ -836,27 +834,23 @@ def _follow(s: _State, rigid: int, marker: int, near: int, far: int) -> int:
             s.vertex[find_root(s.vertex.same, entry)].same = find_root(s.vertex.same, near)
             s.vertex[find_root(s.vertex.same, beyond)].same = find_root(s.vertex.same, far)
             near, far = leave, next_far
+        elif s.part[member].kind == BOND:
+            _put_rest(s, member, rigid, near, far, 2, upward + child, s.edge[upward].key, False)
+            if s.part[member].n_path == 1:
+                near, far = far, near
         else:
             taken = s.part[member].n_path + 1 + s.part[member].n_open
             taken_ids = _path_ids(s, member) + upward + (child if child != NONE else 0)
-            if s.part[member].kind == BOND:
-                on_path = s.part[member].n_path == 1
-                if on_path:
-                    _put_path(s, member, rigid, near, far, False)
-                _put_rest(s, member, rigid, near, far, taken, taken_ids, s.edge[upward].key, False)
-                if on_path:
-                    near, far = far, near
-            else:
-                key = s.edge[upward].key ^ s.part[member].path_key ^ (s.edge[child].key if child != NONE else 0)
-                end = near
-                if s.part[member].n_path > 0:
-                    end = _new_vertex(s)
-                    _put_path(s, member, rigid, near, end, False)
-                back = far if s.part[member].size == taken else _new_vertex(s)
-                if child == NONE:
-                    back = end
-                _put_rest(s, member, rigid, back, far, taken, taken_ids, key, False)
-                near, far = end, back
+            key = s.edge[upward].key ^ s.part[member].path_key ^ (s.edge[child].key if child != NONE else 0)
+            end = near
+            if s.part[member].n_path > 0:
+                end = _new_vertex(s)
+                _put_path(s, member, rigid, near, end, False)
+            back = far if s.part[member].n_edges == taken else _new_vertex(s)
+            if child == NONE:
+                back = end
+            _put_rest(s, member, rigid, back, far, taken, taken_ids, key, False)
+            near, far = end, back
         for edge in (marker, upward):
             s.edge[edge].mate = GONE
             s.free[s.counts[FREE]] = edge
