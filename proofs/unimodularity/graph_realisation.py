@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from ipforest._numba import inner_njit, njit
+from ipforest._numba import inner_njit, njit, with_fields
 from ipforest._union_find import find_root
 
 BOND, POLYGON, RIGID = 0, 1, 2
@@ -138,10 +138,7 @@ def _empty_state(rows: int, columns: int, nonzeros: int) -> _State:
     edge = _records(_EDGE, n_edges)
     edge["member"], edge["mate"] = NONE, GONE
     edge["mate"][: rows + columns] = NONE
-    part = _records(_PART, n_parts)
-    part["merged"], part["parent"] = np.arange(n_parts), NONE
-    vertex = _records(_VERTEX, n_vertices)
-    vertex["same"] = np.arange(n_vertices)
+    part, vertex = _records(_PART, n_parts), _records(_VERTEX, n_vertices)  # memory is touched as they are numbered
     row = _records(_ROW, rows)
     row["block"], row["weight"] = np.arange(rows), 1
     slot = _records(_SLOT, 1 << int(8 * (rows + columns) + 64).bit_length())
@@ -153,7 +150,7 @@ def _empty_state(rows: int, columns: int, nonzeros: int) -> _State:
 
 
 def _records(names: tuple[str, ...], size: int) -> Any:
-    return np.zeros(size, dtype=np.dtype([(name, np.int64) for name in names], align=True))
+    return with_fields(np.zeros(size, dtype=np.dtype([(name, np.int64) for name in names], align=True)))
 
 
 @njit
@@ -173,7 +170,7 @@ def _member(s: _State, edge: int) -> int:
 def _new_member(s: _State, kind: int) -> int:
     member: int = s.counts[PARTS]
     s.counts[PARTS] += 1
-    s.part[member].kind = kind
+    s.part[member].kind, s.part[member].merged, s.part[member].parent = kind, member, NONE
     return member
 
 
@@ -181,6 +178,7 @@ def _new_member(s: _State, kind: int) -> int:
 def _new_vertex(s: _State) -> int:
     vertex: int = s.counts[VERTICES]
     s.counts[VERTICES] += 1
+    s.vertex[vertex].same = vertex
     return vertex
 
 
