@@ -13,6 +13,11 @@ path P. In the part of the tree that P touches, from below:
 The open members on the way between the two ends of P merge with the topmost one into one rigid member. Polygons and
 bonds on that way first put the edges on P, and the others, into members of their own.
 
+**What always holds** between two columns: no two bonds and no two polygons are neighbours, a rigid member is simple and
+3-connected, a polygon or bond has three edges or more, both markers of a pair have one key, and each tree of members has
+one root. A path may be refused only because of these: where two parallel edges stand in a rigid member, the ways to turn
+what is between them are missed.
+
 **Parallel edges.** Every edge, real or marker, joins two vertices, hence has a path in the tree, and two edges are
 parallel iff their paths are equal. A random 64-bit number for each row, summed modulo two along the path, gives each
 edge a key; an edge parallel to the new one is found by its key. Keys that coincide by chance could only spoil a
@@ -132,6 +137,7 @@ _SLOT = ("key", "edge")
 
 
 def _empty_state(rows: int, columns: int, nonzeros: int) -> _State:
+    """Make room for all edges, members and vertices that the columns can need; no member exists yet."""
     n_edges = 6 * (rows + columns) + 64
     n_parts = nonzeros + 6 * columns + 64
     n_vertices = 8 * (nonzeros + rows + columns) + 64
@@ -150,11 +156,13 @@ def _empty_state(rows: int, columns: int, nonzeros: int) -> _State:
 
 
 def _records(names: tuple[str, ...], size: int) -> Any:
+    """Make zeroed records with int64 fields of these names."""
     return with_fields(np.zeros(size, dtype=np.dtype([(name, np.int64) for name in names], align=True)))
 
 
 @njit
 def _find_all(up: Array, places: Array) -> Array:
+    """Return the roots of many elements of disjoint sets."""
     found = np.empty_like(places)
     for number, place in enumerate(places):
         found[number] = find_root(up, place)
@@ -163,11 +171,13 @@ def _find_all(up: Array, places: Array) -> Array:
 
 @njit
 def _member(s: _State, edge: int) -> int:
+    """Return the member that an edge lies in now, after all merges."""
     return find_root(s.part.merged, s.edge[edge].member)
 
 
 @inner_njit
 def _new_member(s: _State, kind: int) -> int:
+    """Begin a member, a root until it is given a parent."""
     member: int = s.counts[PARTS]
     s.counts[PARTS] += 1
     s.part[member].kind, s.part[member].merged, s.part[member].parent = kind, member, NONE
@@ -176,6 +186,7 @@ def _new_member(s: _State, kind: int) -> int:
 
 @inner_njit
 def _new_vertex(s: _State) -> int:
+    """Begin a vertex of a rigid member."""
     vertex: int = s.counts[VERTICES]
     s.counts[VERTICES] += 1
     s.vertex[vertex].same = vertex
@@ -184,6 +195,7 @@ def _new_vertex(s: _State) -> int:
 
 @inner_njit
 def _new_marker(s: _State, key: int) -> int:
+    """Take a marker off the stack of free ones, without a mate yet."""
     s.counts[FREE] -= 1
     marker: int = s.free[s.counts[FREE]]
     s.edge[marker].mate = NONE
@@ -193,6 +205,7 @@ def _new_marker(s: _State, key: int) -> int:
 
 @inner_njit
 def _pair(s: _State, one: int, two: int) -> None:
+    """Make two markers the two ends of one gluing."""
     s.edge[one].mate = two
     s.edge[two].mate = one
 
@@ -209,6 +222,7 @@ def _slot(s: _State, key: int) -> int:
 
 @inner_njit
 def _remember(s: _State, edge: int) -> None:
+    """File an edge under its key, in place of one that is parallel."""
     slot = _slot(s, s.edge[edge].key)
     s.slot[slot].key = s.edge[edge].key
     s.slot[slot].edge = edge
@@ -235,6 +249,7 @@ def _forget(s: _State, one: int, two: int) -> None:
 
 @inner_njit
 def _put(s: _State, edge: int, member: int, tail: int, head: int) -> None:
+    """Put an edge into a member, between two vertices if that is rigid."""
     s.edge[edge].member = member
     s.edge[edge].tail = tail
     s.edge[edge].head = head
@@ -244,6 +259,7 @@ def _put(s: _State, edge: int, member: int, tail: int, head: int) -> None:
 
 @njit
 def _realise(s: _State, indptr: Array, indices: Array, keys: Array) -> bool:
+    """Add the columns one by one; return whether all of them are paths."""
     rows, columns = s.counts[ROWS], s.counts[COLUMNS]
     for row in range(rows):
         s.edge[row].key = keys[row]
@@ -362,6 +378,7 @@ def _join_ends(s: _State, path: Array, edge: int) -> bool:
 
 @inner_njit
 def _add_parallel(s: _State, other: int, edge: int) -> None:
+    """Add an edge parallel to another: to the bond next to that one, or to a new bond between it and its member."""
     member = _member(s, other)
     if s.part[member].kind == BOND:
         _put(s, edge, member, NONE, NONE)
@@ -395,6 +412,7 @@ def _add_parallel(s: _State, other: int, edge: int) -> None:
 
 @inner_njit
 def _visit(s: _State, member: int) -> bool:
+    """Reset what is known of a member for this column; return whether that was still to be done."""
     stamp = s.counts[STAMP]
     if s.part[member].seen == stamp:
         return False
@@ -411,6 +429,7 @@ def _visit(s: _State, member: int) -> bool:
 
 @inner_njit
 def _add_path_edge(s: _State, member: int, edge: int) -> None:
+    """Note that an edge of a member, real or the marker of a closed child, is on P."""
     s.edge[edge].path_next = s.part[member].path_head
     s.part[member].path_head = edge
     s.part[member].n_path += 1
@@ -513,6 +532,7 @@ def _classify(s: _State, member: int) -> int:
 
 @inner_njit
 def _classify_rigid(s: _State, member: int) -> int:
+    """Say how P lies in a rigid member below the top; for an open one, where P enters and where it leaves."""
     marker = s.part[member].parent
     tail, head = find_root(s.vertex.same, s.edge[marker].tail), find_root(s.vertex.same, s.edge[marker].head)
     one, two, n_ends = _path_ends(s, member)
@@ -551,6 +571,7 @@ def _classify_rigid(s: _State, member: int) -> int:
 
 @inner_njit
 def _touch_vertex(s: _State, vertex: int) -> None:
+    """Count one more path edge at a vertex."""
     if s.vertex[vertex].seen != s.counts[STAMP]:
         s.vertex[vertex].seen = s.counts[STAMP]
         s.vertex[vertex].degree = 0
@@ -616,6 +637,7 @@ def _closes(s: _State, member: int, child: int) -> bool:
 
 @inner_njit
 def _is_one_path(s: _State, member: int) -> bool:
+    """Whether all of P is one path in the member."""
     if s.part[member].kind == RIGID:
         one, two, n_ends = _path_ends(s, member)
         s.part[member].entry, s.part[member].leave = one, two
@@ -683,6 +705,7 @@ def _close(s: _State, root: int, edge: int) -> None:
 
 @inner_njit
 def _path_ids(s: _State, member: int) -> int:
+    """Sum the numbers of a member's path edges, to know what is left without them."""
     total = 0
     edge = s.part[member].path_head
     while edge != NONE:
@@ -693,6 +716,7 @@ def _path_ids(s: _State, member: int) -> int:
 
 @inner_njit
 def _parent_is_on_path(s: _State, member: int) -> bool:
+    """Whether the member's parent marker stands for a part of P."""
     edge = s.part[member].path_head
     while edge != NONE:
         if edge == s.part[member].parent:
@@ -812,6 +836,7 @@ def _merge(s: _State, root: int, edge: int) -> None:
 
 @inner_njit
 def _across(s: _State, edge: int, vertex: int) -> int:
+    """Return the other end of an edge."""
     tail, head = find_root(s.vertex.same, s.edge[edge].tail), find_root(s.vertex.same, s.edge[edge].head)
     return head if find_root(s.vertex.same, vertex) == tail else tail
 
