@@ -13,10 +13,10 @@ path P. In the part of the tree that P touches, from below:
 The open members on the way between the two ends of P merge with the topmost one into one rigid member. Polygons and
 bonds on that way first put the edges on P, and the others, into members of their own.
 
-**What always holds** between two columns: no two bonds and no two polygons are neighbours, a rigid member is simple and
-3-connected, a polygon or bond has three edges or more, both markers of a pair have one key, and each tree of members has
-one root. A path may be refused only because of these: where two parallel edges stand in a rigid member, the ways to turn
-what is between them are missed.
+**What always holds** between two columns: no two bonds and no two polygons are neighbours, a rigid member is simple
+and 3-connected, a polygon or bond has three edges or more, both markers of a pair have one key, and each tree of
+members has one root. A path may be refused only because of these: where two parallel edges stand in a rigid member,
+the ways to turn what is between them are missed.
 
 **Parallel edges.** Every edge, real or marker, joins two vertices, hence has a path in the tree, and two edges are
 parallel iff their paths are equal. A random 64-bit number for each row, summed modulo two along the path, gives each
