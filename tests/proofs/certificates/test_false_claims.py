@@ -190,6 +190,14 @@ MALFORMED_PRUNINGS = {
         PruningClaim(IDLE, kept(1), flow([0], [0], [0], [0], p=0, q=-1), Fraction(0)),
         "the integer form 0/-1 of lambda must not be negative",
     ),
+    "a scale of nothing": (
+        PruningClaim(IDLE, kept(1), flow([0], [0], [0], [0], p=0, q=0), Fraction(0)),
+        "the integer form 0/0 of lambda must not be negative",
+    ),
+    "a smaller lambda than the flow's": (
+        PruningClaim(STANDARD, FIRST, STANDARD_FLOW, HALF),
+        "lambda 1/2 in integer units is 1/2, not 1/1",
+    ),
     "a sum that wraps around at a node": (
         PruningClaim(
             FULL_SPLITS, NOTHING, flow([2], [0, LARGEST], [0, 0], [LARGEST, LARGEST], p=2**62), Fraction(2**62)
