@@ -1,8 +1,10 @@
 """The checker that is itself proved: built from the Coq sources, run on the certificates that the Python checkers read.
 
 `coq/checker.v` and `coq/certificate_files.v` hold boolean functions and the theorems that say what "true" means: no
-pruning is better, for one lambda or along a whole path. Coq extracts them to OCaml; `coq/main.ml` reads numbers and
-nodes and is all that is not proved. `build` compiles the program, `pruning_text` and `path_text` write what it reads.
+pruning is better, for one lambda or along a whole path. `coq/without_stack.v` has them once more, proved equal, in
+tail calls only, so that forests of any size and depth are checked. Coq extracts these to OCaml; `coq/main.ml` reads
+numbers and nodes and is all that is not proved. `build` compiles the program, `pruning_text` and `path_text` write what
+it reads.
 
 The text holds each tree with its nodes in place, so that arrays which describe no forest cannot be written: they are
 refused before the program sees them.
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from proofs.certificates.records import AnyPath, Flow, Instance, PathFlow
 
 SOURCES = Path(__file__).parent / "coq"
-COMPILED = ("checker.v", "certificate_files.v", "extraction.v")
+COMPILED = ("checker.v", "certificate_files.v", "without_stack.v", "extraction.v")
 
 
 class NoForestError(ValueError):

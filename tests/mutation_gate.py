@@ -1,10 +1,13 @@
-"""Remove the conditions of the checkers one by one: every removal must fail a quick test.
+"""Remove the conditions of the checkers one by one, or get them slightly wrong: each time a quick test must fail.
 
-    python tests/mutation_gate.py [--only WORD] [--jobs N]
+    python tests/mutation_gate.py [--slips] [--only WORD] [--jobs N]
 
-Lists each removal with its fate; exits with 1 if one survives. A removal is: an `if` that is never taken, one part of
+Lists each change with its fate; exits with 1 if one survives. A removal is: an `if` that is never taken, one part of
 an `and`, `or`, `&`, `|` or chain of comparisons left out, a conditional expression or a boolean answer fixed, a call
-made for its error left out. Tests run in a forked process in which one function's code has been exchanged.
+made for its error left out. A slip, with `--slips`: a relation taken for its neighbour, `and` for `or`, a bound or a
+constant off by one. Not all slips that survive have been looked at: some change no answer, others want a test.
+
+Tests run in a forked process in which one function's code has been exchanged.
 """
 
 import argparse
@@ -83,15 +86,15 @@ class Removal:
         function.__code__ = self.code
 
 
-def removals(module: str, source: str) -> Iterator[Removal]:
-    """Yield every removal of a condition in a module's functions."""
+def removals(module: str, source: str, slips: bool = False) -> Iterator[Removal]:
+    """Yield every removal of a condition in a module's functions, or every slip in one."""
     tree = ast.parse(source)
     places = {id(node): place for place, node in enumerate(ast.walk(tree))}
     for name, function in functions(tree):
         if module.startswith(SEARCHERS) and not CHECKS.search(name.split(".")[-1]):
             continue
         for node in (inner for statement in function.body for inner in ast.walk(statement)):
-            for what, replacement in without_one(node, is_predicate(function)):
+            for what, replacement in slightly_wrong(node) if slips else without_one(node, is_predicate(function)):
                 changed = copy.deepcopy(tree)
                 old = list(ast.walk(changed))[places[id(node)]]
                 changed = ast.fix_missing_locations(Exchange(old, replacement).visit(changed))
@@ -139,6 +142,52 @@ def without_one(node: ast.AST, in_predicate: bool) -> Iterator[tuple[str, ast.AS
         case ast.Return(value=value) if in_predicate and not isinstance(value, ast.Constant):
             for answer in (True, False):
                 yield f"{_short(node)}: always {answer}", ast.Return(ast.Constant(answer))
+
+
+NEIGHBOURS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
+    ast.Lt: (ast.LtE,),
+    ast.LtE: (ast.Lt,),
+    ast.Gt: (ast.GtE,),
+    ast.GtE: (ast.Gt,),
+    ast.Eq: (ast.GtE, ast.LtE),
+    ast.NotEq: (ast.Gt, ast.Lt),
+}
+"""What each relation is mistaken for: the answer differs where both sides are equal, or on one side."""
+
+
+def slightly_wrong(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """Yield what a slip makes of a node: a relation or a connective mistaken, a bound or a constant off by one."""
+    match node:
+        case ast.Compare(left=left, ops=ops, comparators=comparators):
+            for place, (op, end) in enumerate(zip(ops, comparators, strict=True)):
+                mistaken = [[*ops[:place], other(), *ops[place + 1 :]] for other in NEIGHBOURS.get(type(op), ())]
+                changes = [(other, comparators) for other in mistaken if not isinstance(end, ast.Tuple)]
+                if isinstance(op, ast.Lt | ast.LtE | ast.Gt | ast.GtE):
+                    ends = ([*comparators[:place], by_one, *comparators[place + 1 :]] for by_one in _off_by_one(end))
+                    changes += [(ops, changed) for changed in ends]
+                for other, changed in changes:
+                    compared = ast.Compare(left, other, changed)
+                    yield f"{_short(node)}: {_short(compared)}", compared
+        case ast.BoolOp(op=op, values=values):
+            swapped = ast.BoolOp(ast.And() if isinstance(op, ast.Or) else ast.Or(), values)
+            yield f"{_short(node)}: {_short(swapped)}", swapped
+        case ast.BinOp(left=left, op=ast.BitAnd() | ast.BitOr() as op, right=right) if _compares(node):
+            joined = ast.BinOp(left, ast.BitAnd() if isinstance(op, ast.BitOr) else ast.BitOr(), right)
+            yield f"{_short(node)}: {_short(joined)}", joined
+        case ast.BinOp(left=left, op=op, right=ast.Constant(value=int()) as constant):
+            for by_one in _off_by_one(constant):
+                changed_sum = ast.BinOp(left, op, by_one)
+                yield f"{_short(node)}: {_short(changed_sum)}", changed_sum
+
+
+def _off_by_one(bound: ast.expr) -> Iterator[ast.expr]:
+    """Yield a bound that is larger by one, and one that is smaller."""
+    for change, sign in ((1, ast.Add()), (-1, ast.Sub())):
+        match bound:
+            case ast.Constant(value=int(value)):
+                yield ast.Constant(value + change)
+            case ast.Name() | ast.Attribute() | ast.BinOp() | ast.Call() | ast.Subscript():
+                yield ast.BinOp(bound, sign, ast.Constant(1))
 
 
 def _compares(node: ast.AST) -> bool:
@@ -210,11 +259,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", metavar="WORD", help="only removals whose line contains it")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="processes at a time")
+    parser.add_argument("--slips", action="store_true", help="conditions slightly wrong in place of removed; not in CI")
     options = parser.parse_args()
     LISTED.extend(
         removal
         for module in TESTS
-        for removal in removals(module, Path(importlib.import_module(module).__file__ or "").read_text())
+        for removal in removals(module, Path(importlib.import_module(module).__file__ or "").read_text(), options.slips)
         if options.only in str(removal)
     )
     if run_apart({file for removal in LISTED for file in TESTS[removal.module]}) != pytest.ExitCode.OK:

@@ -68,6 +68,27 @@ def test_what_is_removed_is_gone_where_it_is_used(module, what, values, before, 
     assert claim.check(5) == after
 
 
+def test_every_slip_is_found(module):
+    found = [f"{removal.function}: {removal.what}" for removal in removals("toy_checker", SOURCE, slips=True)]
+    assert found == [
+        "Claim.check: not self.values or min(self.values) < 0: not self.values and min(self.values) < 0",
+        "Claim.check: min(self.values) < 0: min(self.values) <= 0",
+        "Claim.check: min(self.values) < 0: min(self.values) < 1",
+        "Claim.check: min(self.values) < 0: min(self.values) < -1",
+        "Claim.check: 0 <= max(self.values) < high: 0 < max(self.values) < high",
+        "Claim.check: 0 <= max(self.values) < high: 0 <= max(self.values) + 1 < high",
+        "Claim.check: 0 <= max(self.values) < high: 0 <= max(self.values) - 1 < high",
+        "Claim.check: 0 <= max(self.values) < high: 0 <= max(self.values) <= high",
+        "Claim.check: 0 <= max(self.values) < high: 0 <= max(self.values) < high + 1",
+        "Claim.check: 0 <= max(self.values) < high: 0 <= max(self.values) < high - 1",
+        "Claim.is_plain: len(self.values) == 1: len(self.values) >= 1",
+        "Claim.is_plain: len(self.values) == 1: len(self.values) <= 1",
+        "require: len(values) > 3: len(values) >= 3",
+        "require: len(values) > 3: len(values) > 4",
+        "require: len(values) > 3: len(values) > 2",
+    ]
+
+
 def test_calls_and_properties_change_too(module):
     claim = module.Claim([1, 1, 1, 1])
     with pytest.raises(ValueError, match="too many"):

@@ -1,7 +1,7 @@
 (** * What has been proved of the checkers, once more: see statements.v *)
 
 From Coq Require Import ZArith QArith.
-From IpForest Require Import checker certificate_files.
+From IpForest Require Import checker certificate_files without_stack.
 
 Local Open Scope Z_scope.
 
@@ -35,6 +35,23 @@ Check check_pruning_file_correct : forall (D : data) (c : pruning_claims), check
   /\ forall P, prunes (trees D) P -> stated_bound c <= value D (lambda c) P.
 
 Check check_path_file_correct : forall (D : data) (c : path_claims), check_path_file D c = true ->
+  forall (i : Z) (lam : Q), (0 <= i <= number_of_breakpoints c)%Z -> 0 <= lam ->
+  (forall b, (0 <= b < i)%Z -> at_or_above D c lam b) ->
+  (forall b, (i <= b < number_of_breakpoints c)%Z -> at_or_below D c lam b) ->
+  best D lam (cut_at i (trees D)).
+
+(** What is extracted: the same answers. *)
+Check run_pruning_file_same : forall (D : data) (c : pruning_claims), run_pruning_file D c = check_pruning_file D c.
+Check run_path_file_same : forall (D : data) (c : path_claims), run_path_file D c = check_path_file D c.
+
+Check run_pruning_file_correct : forall (D : data) (c : pruning_claims), run_pruning_file D c = true ->
+  best D (lambda c) (kept_part (trees D))
+  /\ stated_error c == error_rate D (kept_part (trees D))
+  /\ stated_cost c == cost_rate D (kept_part (trees D))
+  /\ stated_objective c == value D (lambda c) (kept_part (trees D))
+  /\ forall P, prunes (trees D) P -> stated_bound c <= value D (lambda c) P.
+
+Check run_path_file_correct : forall (D : data) (c : path_claims), run_path_file D c = true ->
   forall (i : Z) (lam : Q), (0 <= i <= number_of_breakpoints c)%Z -> 0 <= lam ->
   (forall b, (0 <= b < i)%Z -> at_or_above D c lam b) ->
   (forall b, (i <= b < number_of_breakpoints c)%Z -> at_or_below D c lam b) ->

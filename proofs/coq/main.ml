@@ -72,19 +72,20 @@ let node () =
   let uses = listed (pair positive z) in
   { errors; split_cost; uses; kept; piece; gain_arc; split_arc; up }
 
-let rec forest n =
-  if n = 0 then Nil
+(* Told what to do next with the forest that is read, so that the depth of trees is no depth of the stack. *)
+let rec forest_then n next =
+  if n = 0 then next Nil
   else
     let root = node () in
-    let below = forest (count ()) in
-    let beside = forest (n - 1) in
-    Tree (root, below, beside)
+    forest_then (count ()) (fun below -> forest_then (n - 1) (fun beside -> next (Tree (root, below, beside))))
+
+let forest n = forest_then n (fun trees -> trees)
 
 let data () =
   let error_unit = q () in
   let cost_unit = q () in
-  let rec numbered number = function [] -> [] | price :: rest -> (number, price) :: numbered (Pos.succ number) rest in
-  let prices = numbered XH (listed z) in
+  let number (next, numbered) price = (Pos.succ next, (next, price) :: numbered) in
+  let prices = List.rev (snd (List.fold_left number (XH, []) (listed z))) in
   let trees = forest (count ()) in
   { trees; prices; error_unit; cost_unit }
 
@@ -108,8 +109,8 @@ let path_claims () =
 let answer kind =
   let stated = data () in
   match kind with
-  | "pruning" -> check_pruning_file stated (pruning_claims ())
-  | "path" -> check_path_file stated (path_claims ())
+  | "pruning" -> run_pruning_file stated (pruning_claims ())
+  | "path" -> run_path_file stated (path_claims ())
   | other -> raise (Malformed other)
 
 let () =

@@ -11,7 +11,7 @@ from typing import Any
 
 from scipy import sparse
 
-from proofs.unimodularity.counterexample import Counterexample, as_matrix
+from proofs.unimodularity.counterexample import Counterexample, NoViolationError, as_matrix
 from proofs.unimodularity.decomposition import Certificate
 from proofs.unimodularity.total_unimodularity import is_totally_unimodular
 
@@ -45,10 +45,10 @@ def decide_with_cmr(matrix: Any) -> Certificate | Counterexample:
         if not answer:
             raise RuntimeError(f"CMR accepts a matrix that is {answer}: report it")
         return answer
-    found = Counterexample.of(as_matrix(matrix), *violator)
-    if not found.check():
-        raise RuntimeError(f"CMR's violating submatrix is none: {found.check().reason}: report this matrix")
-    return found
+    try:
+        return Counterexample.of(as_matrix(matrix), *violator)
+    except NoViolationError as problem:
+        raise RuntimeError(f"CMR's violating submatrix is none: {problem}: report this matrix") from problem
 
 
 def cmr_violator(matrix: Any) -> tuple[list[int], list[int]] | None:

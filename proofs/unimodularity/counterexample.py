@@ -15,6 +15,10 @@ from proofs.exact import Number, determinant
 from proofs.verdict import Verdict, accept, refuse
 
 
+class NoViolationError(ValueError):
+    """A submatrix that violates nothing; the text says what it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Counterexample:
     """A square submatrix that shows a matrix is not totally unimodular; false as a truth value.
@@ -36,8 +40,19 @@ class Counterexample:
 
     @classmethod
     def of(cls, matrix: NDArray[Any] | sparse.csr_array, rows: Sequence[int], columns: Sequence[int]) -> Counterexample:
-        """State a submatrix with its determinant."""
-        return cls(matrix, tuple(rows), tuple(columns), determinant(exact_rows(_part(matrix, rows, columns))))
+        """Compute the determinant of a submatrix, and state it as a violation.
+
+        Raises
+        ------
+        NoViolationError
+            If it is not square, or its determinant is -1, 0 or 1.
+        """
+        size = determinant(exact_rows(_part(matrix, rows, columns))) if len(rows) == len(columns) else 0
+        found = cls(matrix, tuple(rows), tuple(columns), size)
+        verdict = found.check()
+        if not verdict:
+            raise NoViolationError(f"rows, columns: expected a violating submatrix, got one of which {verdict.reason}")
+        return found
 
     def __bool__(self) -> bool:
         return False
@@ -64,7 +79,8 @@ class Counterexample:
         return accept(f"rows {list(self.rows)}, columns {list(self.columns)} have determinant {found}")
 
     def __str__(self) -> str:
-        return f"not totally unimodular: {self.check().reason}"
+        verdict = self.check()
+        return f"{'not totally unimodular' if verdict else 'no counterexample'}: {verdict.reason}"
 
 
 def as_matrix(matrix: Any) -> NDArray[Any] | sparse.csr_array:

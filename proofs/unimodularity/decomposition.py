@@ -222,7 +222,7 @@ Proof: TypeAlias = Step | NetworkCertificate | ColouringCertificate
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Certificate:
-    """A proof that a matrix is totally unimodular; true as a truth value.
+    """A proof that a matrix is totally unimodular; true as a truth value if it passes its check.
 
     Attributes
     ----------
@@ -285,10 +285,11 @@ class Certificate:
         return ", ".join(f"{found.count(name)} {name}" for name in dict.fromkeys(found))
 
     def __bool__(self) -> bool:
-        return True
+        return bool(self.check())
 
     def __str__(self) -> str:
-        return f"totally unimodular ({self.check().reason})"
+        verdict = self.check()
+        return f"totally unimodular ({verdict.reason})" if verdict else f"no certificate: {verdict.reason}"
 
 
 def _following(proof: Proof) -> Sequence[Proof]:

@@ -13,6 +13,11 @@ path P. In the part of the tree that P touches, from below:
 The open members on the way between the two ends of P merge with the topmost one into one rigid member. Polygons and
 bonds on that way first put the edges on P, and the others, into members of their own.
 
+**What always holds** between two columns: no two bonds and no two polygons are neighbours, a rigid member is simple
+and 3-connected, a polygon or bond has three edges or more, both markers of a pair have one key, and each tree of
+members has one root. A path may be refused only because of these: where two parallel edges stand in a rigid member,
+the ways to turn what is between them are missed.
+
 **Parallel edges.** Every edge, real or marker, joins two vertices, hence has a path in the tree, and two edges are
 parallel iff their paths are equal. A random 64-bit number for each row, summed modulo two along the path, gives each
 edge a key; an edge parallel to the new one is found by its key. Keys that coincide by chance could only spoil a
@@ -29,7 +34,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from ipforest._numba import inner_njit, njit
+from ipforest._numba import inner_njit, njit, with_fields
 from ipforest._union_find import find_root
 
 BOND, POLYGON, RIGID = 0, 1, 2
@@ -110,7 +115,7 @@ _PART = (
     "kind",
     "merged",  # union-find
     "parent",  # the marker in this part whose mate is in the parent; NONE for a root
-    "size",  # number of edges of a polygon or bond
+    "n_edges",  # number of edges of a polygon or bond
     "id_sum",  # sum of their numbers, to know the last one left
     "seen",  # the stamp of the column for which the following hold
     "climbed",
@@ -127,23 +132,21 @@ _PART = (
     "leave",  # ... where it ends or goes on into the child
 )
 _VERTEX = ("same", "seen", "degree")
-_ROW = ("block", "size")
+_ROW = ("block", "weight")
 _SLOT = ("key", "edge")
 
 
 def _empty_state(rows: int, columns: int, nonzeros: int) -> _State:
+    """Make room for all edges, members and vertices that the columns can need; no member exists yet."""
     n_edges = 6 * (rows + columns) + 64
     n_parts = nonzeros + 6 * columns + 64
     n_vertices = 8 * (nonzeros + rows + columns) + 64
     edge = _records(_EDGE, n_edges)
     edge["member"], edge["mate"] = NONE, GONE
     edge["mate"][: rows + columns] = NONE
-    part = _records(_PART, n_parts)
-    part["merged"], part["parent"] = np.arange(n_parts), NONE
-    vertex = _records(_VERTEX, n_vertices)
-    vertex["same"] = np.arange(n_vertices)
+    part, vertex = _records(_PART, n_parts), _records(_VERTEX, n_vertices)  # memory is touched as they are numbered
     row = _records(_ROW, rows)
-    row["block"], row["size"] = np.arange(rows), 1
+    row["block"], row["weight"] = np.arange(rows), 1
     slot = _records(_SLOT, 1 << int(8 * (rows + columns) + 64).bit_length())
     slot["edge"] = NONE
     free = np.arange(rows + columns, n_edges, dtype=np.int64)[::-1].copy()
@@ -153,11 +156,13 @@ def _empty_state(rows: int, columns: int, nonzeros: int) -> _State:
 
 
 def _records(names: tuple[str, ...], size: int) -> Any:
-    return np.zeros(size, dtype=np.dtype([(name, np.int64) for name in names], align=True))
+    """Make zeroed records with int64 fields of these names."""
+    return with_fields(np.zeros(size, dtype=np.dtype([(name, np.int64) for name in names], align=True)))
 
 
 @njit
 def _find_all(up: Array, places: Array) -> Array:
+    """Return the roots of many elements of disjoint sets."""
     found = np.empty_like(places)
     for number, place in enumerate(places):
         found[number] = find_root(up, place)
@@ -166,26 +171,31 @@ def _find_all(up: Array, places: Array) -> Array:
 
 @njit
 def _member(s: _State, edge: int) -> int:
+    """Return the member that an edge lies in now, after all merges."""
     return find_root(s.part.merged, s.edge[edge].member)
 
 
 @inner_njit
 def _new_member(s: _State, kind: int) -> int:
+    """Begin a member, a root until it is given a parent."""
     member: int = s.counts[PARTS]
     s.counts[PARTS] += 1
-    s.part[member].kind = kind
+    s.part[member].kind, s.part[member].merged, s.part[member].parent = kind, member, NONE
     return member
 
 
 @inner_njit
 def _new_vertex(s: _State) -> int:
+    """Begin a vertex of a rigid member."""
     vertex: int = s.counts[VERTICES]
     s.counts[VERTICES] += 1
+    s.vertex[vertex].same = vertex
     return vertex
 
 
 @inner_njit
 def _new_marker(s: _State, key: int) -> int:
+    """Take a marker off the stack of free ones, without a mate yet."""
     s.counts[FREE] -= 1
     marker: int = s.free[s.counts[FREE]]
     s.edge[marker].mate = NONE
@@ -195,6 +205,7 @@ def _new_marker(s: _State, key: int) -> int:
 
 @inner_njit
 def _pair(s: _State, one: int, two: int) -> None:
+    """Make two markers the two ends of one gluing."""
     s.edge[one].mate = two
     s.edge[two].mate = one
 
@@ -211,6 +222,7 @@ def _slot(s: _State, key: int) -> int:
 
 @inner_njit
 def _remember(s: _State, edge: int) -> None:
+    """File an edge under its key, in place of one that is parallel."""
     slot = _slot(s, s.edge[edge].key)
     s.slot[slot].key = s.edge[edge].key
     s.slot[slot].edge = edge
@@ -237,15 +249,17 @@ def _forget(s: _State, one: int, two: int) -> None:
 
 @inner_njit
 def _put(s: _State, edge: int, member: int, tail: int, head: int) -> None:
+    """Put an edge into a member, between two vertices if that is rigid."""
     s.edge[edge].member = member
     s.edge[edge].tail = tail
     s.edge[edge].head = head
-    s.part[member].size += 1
+    s.part[member].n_edges += 1
     s.part[member].id_sum += edge
 
 
 @njit
 def _realise(s: _State, indptr: Array, indices: Array, keys: Array) -> bool:
+    """Add the columns one by one; return whether all of them are paths."""
     rows, columns = s.counts[ROWS], s.counts[COLUMNS]
     for row in range(rows):
         s.edge[row].key = keys[row]
@@ -281,7 +295,7 @@ def _add_column(s: _State, edge: int, path: Array, part: Array, roots: Array) ->
     if n_blocks == 1 and n_new == 0:
         if not _join_ends(s, part[:n_old], edge):
             return False
-        s.row[roots[0]].size += 1
+        s.row[roots[0]].weight += 1
         return True
     polygon = _new_member(s, POLYGON)
     _put(s, edge, polygon, NONE, NONE)
@@ -305,7 +319,7 @@ def _add_column(s: _State, edge: int, path: Array, part: Array, roots: Array) ->
         if largest == NONE:
             largest = block
             s.part[polygon].parent = outside
-        elif s.row[block].size > s.row[largest].size:
+        elif s.row[block].weight > s.row[largest].weight:
             _reroot(s, s.edge[s.part[polygon].parent].mate)
             s.part[polygon].parent = outside
             largest = block
@@ -321,8 +335,8 @@ def _add_column(s: _State, edge: int, path: Array, part: Array, roots: Array) ->
         block = find_root(s.row.block, row)
         if block != largest:
             s.row[block].block = largest
-            s.row[largest].size += s.row[block].size
-    s.row[largest].size += 1
+            s.row[largest].weight += s.row[block].weight
+    s.row[largest].weight += 1
     _remember(s, edge)
     return True
 
@@ -364,6 +378,7 @@ def _join_ends(s: _State, path: Array, edge: int) -> bool:
 
 @inner_njit
 def _add_parallel(s: _State, other: int, edge: int) -> None:
+    """Add an edge parallel to another: to the bond next to that one, or to a new bond between it and its member."""
     member = _member(s, other)
     if s.part[member].kind == BOND:
         _put(s, edge, member, NONE, NONE)
@@ -397,6 +412,7 @@ def _add_parallel(s: _State, other: int, edge: int) -> None:
 
 @inner_njit
 def _visit(s: _State, member: int) -> bool:
+    """Reset what is known of a member for this column; return whether that was still to be done."""
     stamp = s.counts[STAMP]
     if s.part[member].seen == stamp:
         return False
@@ -413,6 +429,7 @@ def _visit(s: _State, member: int) -> bool:
 
 @inner_njit
 def _add_path_edge(s: _State, member: int, edge: int) -> None:
+    """Note that an edge of a member, real or the marker of a closed child, is on P."""
     s.edge[edge].path_next = s.part[member].path_head
     s.part[member].path_head = edge
     s.part[member].n_path += 1
@@ -505,7 +522,7 @@ def _classify(s: _State, member: int) -> int:
     if s.part[member].has_double:
         return DOUBLE
     if s.part[member].kind == POLYGON:
-        return CLOSED if s.part[member].n_path == s.part[member].size - 1 else OPEN
+        return CLOSED if s.part[member].n_path == s.part[member].n_edges - 1 else OPEN
     if s.part[member].kind == BOND:
         if s.part[member].n_path > 1:
             return INVALID
@@ -515,6 +532,7 @@ def _classify(s: _State, member: int) -> int:
 
 @inner_njit
 def _classify_rigid(s: _State, member: int) -> int:
+    """Say how P lies in a rigid member below the top; for an open one, where P enters and where it leaves."""
     marker = s.part[member].parent
     tail, head = find_root(s.vertex.same, s.edge[marker].tail), find_root(s.vertex.same, s.edge[marker].head)
     one, two, n_ends = _path_ends(s, member)
@@ -553,6 +571,7 @@ def _classify_rigid(s: _State, member: int) -> int:
 
 @inner_njit
 def _touch_vertex(s: _State, vertex: int) -> None:
+    """Count one more path edge at a vertex."""
     if s.vertex[vertex].seen != s.counts[STAMP]:
         s.vertex[vertex].seen = s.counts[STAMP]
         s.vertex[vertex].degree = 0
@@ -610,7 +629,7 @@ def _closes(s: _State, member: int, child: int) -> bool:
     if s.part[member].kind == BOND:
         return bool(s.part[member].n_path == 1)
     if s.part[member].kind == POLYGON:
-        return bool(s.part[member].n_path == s.part[member].size - 1)
+        return bool(s.part[member].n_path == s.part[member].n_edges - 1)
     one, two, n_ends = _path_ends(s, member)
     tail, head = find_root(s.vertex.same, s.edge[child].tail), find_root(s.vertex.same, s.edge[child].head)
     return n_ends == 2 and ((one == tail and two == head) or (one == head and two == tail))
@@ -618,6 +637,7 @@ def _closes(s: _State, member: int, child: int) -> bool:
 
 @inner_njit
 def _is_one_path(s: _State, member: int) -> bool:
+    """Whether all of P is one path in the member."""
     if s.part[member].kind == RIGID:
         one, two, n_ends = _path_ends(s, member)
         s.part[member].entry, s.part[member].leave = one, two
@@ -685,6 +705,7 @@ def _close(s: _State, root: int, edge: int) -> None:
 
 @inner_njit
 def _path_ids(s: _State, member: int) -> int:
+    """Sum the numbers of a member's path edges, to know what is left without them."""
     total = 0
     edge = s.part[member].path_head
     while edge != NONE:
@@ -695,6 +716,7 @@ def _path_ids(s: _State, member: int) -> int:
 
 @inner_njit
 def _parent_is_on_path(s: _State, member: int) -> bool:
+    """Whether the member's parent marker stands for a part of P."""
     edge = s.part[member].path_head
     while edge != NONE:
         if edge == s.part[member].parent:
@@ -738,12 +760,12 @@ def _put_rest(
     s: _State, member: int, target: int, tail: int, head: int, taken: int, taken_ids: int, key: int, leads_up: bool
 ) -> None:
     """Move to the target what is left of a member once the edges `taken` are gone, several behind a marker."""
-    left = s.part[member].size - taken
+    left = s.part[member].n_edges - taken
     left_ids = s.part[member].id_sum - taken_ids
     if left == 0:
         return
     if left == 1:
-        s.part[member].size = 0
+        s.part[member].n_edges = 0
         _put(s, left_ids, target, tail, head)
         if leads_up:
             s.part[target].parent = left_ids
@@ -751,7 +773,7 @@ def _put_rest(
         return
     inside, outside = _new_marker(s, key), _new_marker(s, key)
     _pair(s, inside, outside)
-    s.part[member].size = left
+    s.part[member].n_edges = left
     s.part[member].id_sum = left_ids
     _put(s, inside, member, NONE, NONE)
     _put(s, outside, target, tail, head)
@@ -781,21 +803,19 @@ def _merge(s: _State, root: int, edge: int) -> None:
         _put(s, edge, rigid, one, two)
         return
     leads_up = s.part[root].parent != NONE
-    in_path = leads_up and _parent_is_on_path(s, root)
-    taken = s.part[root].n_path + s.part[root].n_open
-    taken_ids = _path_ids(s, root) + child + (other if other != NONE else 0)
-    key = s.edge[child].key ^ s.part[root].path_key ^ (s.edge[other].key if other != NONE else 0)
+    opened = child + (other if other != NONE else 0)
     if s.part[root].kind == BOND:
-        key = s.edge[child].key
+        # what stays of a bond is one edge of the rigid member, with P's edge in it: two would be parallel
         near, far = _new_vertex(s), _new_vertex(s)
-        on_path = s.part[root].n_path == 1
-        if on_path:
-            _put_path(s, root, rigid, near, far, in_path)
-        _put_rest(s, root, rigid, near, far, taken, taken_ids, key, leads_up and not in_path)
+        _put_rest(s, root, rigid, near, far, 2, opened, s.edge[child].key, leads_up)
         one = _follow(s, rigid, child, near, far)
-        two = _follow(s, rigid, other, far, near) if on_path else _follow(s, rigid, other, near, far)
+        two = _follow(s, rigid, other, far, near) if s.part[root].n_path == 1 else _follow(s, rigid, other, near, far)
         _put(s, edge, rigid, one, two)
         return
+    in_path = leads_up and _parent_is_on_path(s, root)
+    taken = s.part[root].n_path + s.part[root].n_open
+    taken_ids = _path_ids(s, root) + opened
+    key = s.edge[child].key ^ s.part[root].path_key ^ (s.edge[other].key if other != NONE else 0)
     near = _new_vertex(s)
     far = near
     if s.part[root].n_path > 0:
@@ -807,7 +827,7 @@ def _merge(s: _State, root: int, edge: int) -> None:
         end = _follow(s, rigid, child, far, back)
         _put(s, edge, rigid, near, end)
         return
-    forth = back if s.part[root].size == taken else _new_vertex(s)
+    forth = back if s.part[root].n_edges == taken else _new_vertex(s)
     _put_rest(s, root, rigid, forth, back, taken, taken_ids, key, leads_up and not in_path)
     one = _follow(s, rigid, child, near, forth)
     two = _follow(s, rigid, other, far, back)
@@ -816,6 +836,7 @@ def _merge(s: _State, root: int, edge: int) -> None:
 
 @inner_njit
 def _across(s: _State, edge: int, vertex: int) -> int:
+    """Return the other end of an edge."""
     tail, head = find_root(s.vertex.same, s.edge[edge].tail), find_root(s.vertex.same, s.edge[edge].head)
     return head if find_root(s.vertex.same, vertex) == tail else tail
 
@@ -836,27 +857,23 @@ def _follow(s: _State, rigid: int, marker: int, near: int, far: int) -> int:
             s.vertex[find_root(s.vertex.same, entry)].same = find_root(s.vertex.same, near)
             s.vertex[find_root(s.vertex.same, beyond)].same = find_root(s.vertex.same, far)
             near, far = leave, next_far
+        elif s.part[member].kind == BOND:
+            _put_rest(s, member, rigid, near, far, 2, upward + child, s.edge[upward].key, False)
+            if s.part[member].n_path == 1:
+                near, far = far, near
         else:
             taken = s.part[member].n_path + 1 + s.part[member].n_open
             taken_ids = _path_ids(s, member) + upward + (child if child != NONE else 0)
-            if s.part[member].kind == BOND:
-                on_path = s.part[member].n_path == 1
-                if on_path:
-                    _put_path(s, member, rigid, near, far, False)
-                _put_rest(s, member, rigid, near, far, taken, taken_ids, s.edge[upward].key, False)
-                if on_path:
-                    near, far = far, near
-            else:
-                key = s.edge[upward].key ^ s.part[member].path_key ^ (s.edge[child].key if child != NONE else 0)
-                end = near
-                if s.part[member].n_path > 0:
-                    end = _new_vertex(s)
-                    _put_path(s, member, rigid, near, end, False)
-                back = far if s.part[member].size == taken else _new_vertex(s)
-                if child == NONE:
-                    back = end
-                _put_rest(s, member, rigid, back, far, taken, taken_ids, key, False)
-                near, far = end, back
+            key = s.edge[upward].key ^ s.part[member].path_key ^ (s.edge[child].key if child != NONE else 0)
+            end = near
+            if s.part[member].n_path > 0:
+                end = _new_vertex(s)
+                _put_path(s, member, rigid, near, end, False)
+            back = far if s.part[member].n_edges == taken else _new_vertex(s)
+            if child == NONE:
+                back = end
+            _put_rest(s, member, rigid, back, far, taken, taken_ids, key, False)
+            near, far = end, back
         for edge in (marker, upward):
             s.edge[edge].mate = GONE
             s.free[s.counts[FREE]] = edge

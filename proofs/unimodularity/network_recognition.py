@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from ipforest._numba import njit
 from proofs.unimodularity.graph_realisation import Realisation, realise
 from proofs.unimodularity.network_certificate import NetworkCertificate
 from proofs.unimodularity.signings import scaling
@@ -96,6 +97,7 @@ def away_from_root(realisation: Realisation) -> NetworkCertificate:
     return NetworkCertificate(parent, vertex, np.ones(one.size, dtype=np.bool_), tail, head, transposed=True)
 
 
+@njit
 def _ranges(parent: Array) -> tuple[Array, Array]:
     """Return the range of depth-first numbers of the vertices below each vertex, itself included."""
     size = np.ones(parent.size, dtype=np.int64)

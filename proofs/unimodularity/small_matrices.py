@@ -79,7 +79,7 @@ class ColouringCertificate:
         return accept(f"all {1 << side} sets of lines have a colouring with sums in -1, 0, 1")
 
     def __bool__(self) -> bool:
-        return True
+        return bool(self.check())
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class EulerianCertificate:
         return accept(f"all {1 << side} sets of lines: every Eulerian submatrix sums to a multiple of four")
 
     def __bool__(self) -> bool:
-        return True
+        return bool(self.check())
 
 
 def by_colouring(matrix: Any) -> ColouringCertificate | Counterexample:

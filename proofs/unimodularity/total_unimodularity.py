@@ -1,13 +1,17 @@
 """Is a matrix totally unimodular? At any size, with a decomposition that checks or a minimal violating submatrix.
 
-The questions, in this order: an entry other than 0, 1, -1? A network matrix, or the transpose of one? Lines that are
-zero, unit vectors or parallel to others, which change nothing? A short side (colourings of all sets of at most five
-lines, which covers R10)? Several blocks? A 2-separation? A 3-separation? After each split the parts are asked the same.
-A matrix that is none of these, and from which nothing can be split off, is not totally unimodular (Seymour 1980;
-Truemper 1990).
+The questions, in this order: an entry other than 0, 1, -1? A short odd hole (`odd_holes`), which most matrices that are
+not totally unimodular have? A network matrix, or the transpose of one? Lines that are zero, unit vectors or parallel to
+others, which change nothing? A short side (colourings of all sets of at most five lines, which covers R10)? Several
+blocks? A 2-separation? A 3-separation? After each split the parts are asked the same. A matrix that is none of these,
+and from which nothing can be split off, is not totally unimodular (Seymour 1980; Truemper 1990).
 
 If a matrix is not, lines are left out as long as it stays so. What remains is minimal, and has determinant -2 or 2
 (Camion 1965). Where only signs are wrong, a shortest cycle of nonzeros with the wrong sum is found at once.
+
+**A failed search is no answer.** A no is given with a submatrix whose determinant has been computed, and in no other
+way. Should the search end at one that violates nothing, then a step of it has missed something: all sets of the shorter
+side's lines are coloured instead, and where there are too many the question is left open with a `RuntimeError`.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from proofs.unimodularity.counterexample import Counterexample, as_matrix
+from proofs.unimodularity.counterexample import Counterexample, NoViolationError, as_matrix
 from proofs.unimodularity.decomposition import (
     Blocks,
     Certificate,
@@ -42,9 +46,10 @@ from proofs.unimodularity.decomposition import (
 from proofs.unimodularity.graph_realisation import realise
 from proofs.unimodularity.network_certificate import NetworkCertificate
 from proofs.unimodularity.network_recognition import away_from_root, orient, path_matrix
+from proofs.unimodularity.odd_holes import odd_hole
 from proofs.unimodularity.separations import Separation, three_separation, two_separation, two_sum_lines
 from proofs.unimodularity.signings import odd_cycle
-from proofs.unimodularity.small_matrices import by_colouring
+from proofs.unimodularity.small_matrices import LONGEST_SHORT_SIDE, by_colouring
 
 Array = NDArray[np.int64]
 
@@ -54,13 +59,14 @@ SHORT_SIDE = 5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Violation:
-    """Rows and columns of a submatrix that is not totally unimodular."""
+    """Rows and columns of a submatrix in which the search found no way to be totally unimodular."""
 
     rows: Array
     columns: Array
+    is_minimal: bool = False
 
     def within(self, rows: Array, columns: Array) -> _Violation:
-        return _Violation(rows[self.rows], columns[self.columns])
+        return _Violation(rows[self.rows], columns[self.columns], self.is_minimal)
 
 
 def is_totally_unimodular(matrix: Any) -> Certificate | Counterexample:
@@ -82,6 +88,8 @@ def is_totally_unimodular(matrix: Any) -> Certificate | Counterexample:
     ------
     ValueError
         If the input is not a matrix of finite numbers.
+    RuntimeError
+        If the search ends without evidence, which would be a fault in it, and all sides are too long for colourings.
 
     Examples
     --------
@@ -98,8 +106,8 @@ def is_totally_unimodular(matrix: Any) -> Certificate | Counterexample:
     answer = _decide(entries)
     if not isinstance(answer, _Violation):
         return Certificate(values, answer)
-    least = _minimal(entries, answer)
-    return Counterexample.of(values, sorted(least.rows.tolist()), sorted(least.columns.tolist()))
+    violator = _stated(values, _minimal(entries, answer))
+    return _coloured(values) if violator is None else violator
 
 
 def is_minimal(counterexample: Counterexample) -> bool:
@@ -107,6 +115,26 @@ def is_minimal(counterexample: Counterexample) -> bool:
     part = counterexample.submatrix
     smaller = [np.delete(part, i, axis) for axis in (0, 1) for i in range(len(counterexample.rows))]
     return all(is_totally_unimodular(candidate) for candidate in smaller)
+
+
+def _stated(values: NDArray[Any] | sparse.csr_array, violation: _Violation) -> Counterexample | None:
+    """Compute the determinant of what is left after a search; None if it violates nothing."""
+    rows, columns = sorted(violation.rows.tolist()), sorted(violation.columns.tolist())
+    try:
+        return Counterexample.of(values, rows, columns)
+    except NoViolationError:
+        return None
+
+
+def _coloured(values: NDArray[Any] | sparse.csr_array) -> Certificate | Counterexample:
+    """Decide by colourings, whatever they take."""
+    if min(values.shape) > LONGEST_SHORT_SIDE:
+        raise RuntimeError(
+            f"matrix: the search on this {values.shape[0]} x {values.shape[1]} matrix ended without evidence; whether "
+            "it is totally unimodular stays open; report this matrix"
+        )
+    answer = by_colouring(values)
+    return answer if isinstance(answer, Counterexample) else Certificate(values, answer)
 
 
 def _other_entry(values: NDArray[Any] | sparse.csr_array) -> tuple[list[int], list[int]] | None:
@@ -124,10 +152,13 @@ def _other_entry(values: NDArray[Any] | sparse.csr_array) -> tuple[list[int], li
 def _decide(matrix: Matrix) -> Proof | _Violation:
     """Find a proof, or a submatrix that is not totally unimodular (the whole matrix at worst)."""
     m, n = matrix.shape
+    hole = odd_hole(matrix)
+    if hole is not None:
+        return _Violation(*hole, is_minimal=True)
     for transposed in (False, True):
         answer = _network(sparse.csc_array(matrix.T if transposed else matrix))
         if isinstance(answer, _Violation):
-            return _Violation(answer.columns, answer.rows) if transposed else answer
+            return _Violation(answer.columns, answer.rows, answer.is_minimal) if transposed else answer
         if answer is not None:
             return answer.transpose() if transposed else answer
     peeled = _peel(matrix)
@@ -166,7 +197,7 @@ def _network(columns: sparse.csc_array) -> NetworkCertificate | _Violation | Non
     certificate = orient(realisation, columns)
     if certificate is not None:
         return certificate
-    return _Violation(*odd_cycle(path_matrix(away_from_root(realisation), columns), columns))
+    return _Violation(*odd_cycle(path_matrix(away_from_root(realisation), columns), columns), is_minimal=True)
 
 
 def _peel(matrix: Matrix) -> Proof | _Violation | None:
@@ -320,7 +351,7 @@ def _corner_sign(part: Matrix, row: int, column: int) -> int:
 def _minimal(matrix: Matrix, violation: _Violation) -> _Violation:
     """Leave out lines, in large and then in small portions, as long as the rest is not totally unimodular."""
     portion = max(1, (violation.rows.size + violation.columns.size) // 2)
-    while True:
+    while not violation.is_minimal:
         size = violation.rows.size + violation.columns.size
         for start in range(0, size, portion):
             lines = np.arange(start, start + portion)
@@ -333,6 +364,7 @@ def _minimal(matrix: Matrix, violation: _Violation) -> _Violation:
                 break
         if violation.rows.size + violation.columns.size == size:
             if portion == 1:
-                return violation
+                break
             portion //= 2
         portion = min(portion, max(1, (violation.rows.size + violation.columns.size) // 2))
+    return violation

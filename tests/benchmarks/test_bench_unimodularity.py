@@ -8,6 +8,8 @@ from functools import cache
 import numpy as np
 import pytest
 
+from formulations.arrays import linear_program
+from formulations.specification import specify
 from proofs.claims.pruning_claims import fitted_instance
 from proofs.unimodularity.cmr import CmrMissingError, cmr_violator
 from proofs.unimodularity.formulation_networks import formulation_matrix
@@ -43,6 +45,12 @@ def large_program():
     return formulation_matrix(fitted_instance(3, n_trees=81, depth=12, n_examples=269), "ip3")
 
 
+@cache
+def program(name, n_trees, depth, n_examples):
+    instance = fitted_instance(3, n_trees, depth, n_examples)
+    return linear_program(specify(name, instance, relaxed=True, **({"budget": 1} if name == "lp1" else {"lam": 1}))).A
+
+
 SMALL = ("network", "transpose", "one sign changed", "2-sums with R10", "forty R10 in a chain")
 
 
@@ -59,3 +67,22 @@ def test_deciding(benchmark, name, decide):
     except CmrMissingError as missing:
         pytest.skip(str(missing))
     benchmark(decide, matrix)
+
+
+@pytest.mark.parametrize("decide", [is_totally_unimodular, accepted_by_cmr], ids=["ours", "cmr"])
+@pytest.mark.parametrize(("name", "size"), [("ip1", (5, 4, 28)), ("lp1", (5, 4, 28))])
+def test_saying_no(benchmark, name, size, decide):
+    matrix = program(name, *size)
+    try:
+        assert not decide(matrix)
+    except CmrMissingError as missing:
+        pytest.skip(str(missing))
+    benchmark(decide, matrix)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "size"), [("ip1", (81, 12, 269)), ("lp1", (20, 8, 240))])
+def test_saying_no_at_once_to_large_programs(benchmark, name, size):
+    matrix = program(name, *size)
+    assert not is_totally_unimodular(matrix)
+    benchmark(is_totally_unimodular, matrix)

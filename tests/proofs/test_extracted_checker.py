@@ -185,6 +185,33 @@ def test_numbers_beyond_64_bits_are_exact(program):
     assert run(program, texts) == [True, False]
 
 
+LEAF = "0 0 0 -1 0 0 0 0 0"
+STUMP = f"0 0 0 -1 0 0 0 1 1 0 2 {LEAF} {LEAF}"
+"""A split that needs acquisition 1, and gains nothing."""
+
+
+def chain(length, last_leaf=LEAF):
+    """Write a tree whose splits lie below each other, each with a leaf."""
+    return " ".join([*[f"0 0 0 -1 0 0 0 0 2 {LEAF}"] * length, last_leaf])
+
+
+@pytest.mark.parametrize(
+    ("trees", "tree", "accepted"),
+    [
+        (200_000, lambda: STUMP, True),
+        (1, lambda: chain(200_000), True),
+        (1, lambda: chain(200_000, "0 0 0 -1 0 0 1 0 0"), False),
+        (40, lambda: chain(2500), True),
+    ],
+    ids=["stumps", "a chain", "a false chain", "forty trees of 5,001 nodes"],
+)
+def test_neither_a_large_forest_nor_a_deep_tree_needs_a_stack(program, trees, tree, accepted):
+    """Nothing is kept and no flow is sent; in the false chain one unit comes up from the last leaf."""
+    nothing_is_kept = "1 1 1 1 0 1 0 1 0 1 0 1"
+    forest = " ".join([tree()] * trees)
+    assert run(program, [f"pruning 1 1 1 1 1 5 {trees:x} {forest} {nothing_is_kept}"]) == [accepted]
+
+
 def test_text_that_is_no_certificate_stops_the_program(program):
     with pytest.raises(RuntimeError, match="stopped after 0 certificates"):
         run(program, ["pruning 1 x"])

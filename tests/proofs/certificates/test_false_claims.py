@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from proofs.certificates.exact_arrays import array_fault
+from proofs.certificates.exact_arrays import add, array_fault
 from proofs.certificates.optimality import evaluate, verify_optimality
 from proofs.certificates.records import InstanceRecord
 from tests.proofs.certificates import handmade
@@ -38,6 +38,7 @@ CHAIN = (-1, 0, 0, 1, 1)
 """A root with one test below it."""
 NOTHING, FIRST, BOTH = kept(0, 0), kept(1, 0), kept(1, 1)
 LARGEST = 2**63 - 1
+HALF = Fraction(1, 2)
 
 
 def deep(root_gain: int, child_gain: int, root_cost: int, child_cost: int) -> InstanceRecord:
@@ -54,6 +55,10 @@ SHARING = make([STUMP] * 3, {0: 5, 3: 1, 6: 0}, {0: [A], 3: [B], 6: [A, C]}, {A:
 BELOW = make([CHAIN, STUMP], {0: 5, 1: 0, 5: 1}, {0: [A], 1: [C], 5: [B]}, {A: 3, C: 9, B: 4})
 """As STANDARD, and a test below X that gains nothing and has plenty of room at C."""
 FREE = make([STUMP], {0: 5}, {0: [A]}, {A: 0})
+ONE_AND_ONE_FREE = make([STUMP, STUMP], {0: 1, 3: 1}, {0: [A], 3: [B]}, {A: 2, B: 0})
+"""Two tests that gain 1: one is worth nothing at lambda 1, the other is free."""
+ONE_FREE_SHARED = make([STUMP, STUMP], {0: 1, 3: 0}, {0: [A], 3: [A, C]}, {A: 0, C: 9})
+"""A free test that gains 1, and one that gains nothing, needs the same and has plenty of room at C."""
 IDLE = make([STUMP], {0: 0}, {0: [A]}, {A: 0})
 BARE = make([STUMP], {0: 5}, {}, {})
 """No acquisitions at all."""
@@ -71,6 +76,9 @@ TRUE_PRUNINGS = {
     "held-out errors": PruningClaim(HELD_OUT, BOTH, flow([1], [0, 2], [2, 3], [0, 0])),
     "no acquisitions": PruningClaim(BARE, kept(1), flow([], [0], [0], [0])),
     "beyond 64 bits": PruningClaim(DEAR, kept(0), flow([5], [0], [5], [0], p=2**62), Fraction(2**62)),
+    "units beyond 256": PruningClaim(
+        make([STUMP, STUMP], {0: 5, 3: 1}, {0: [(0, 1)], 3: [(256, 0)]}, {(0, 1): 3, (256, 0): 4}), FIRST, STANDARD_FLOW
+    ),
     "a lambda of large parts": PruningClaim(DEAR, kept(1), flow([4], [0], [4], [0], 1, 2**62), Fraction(1, 2**62)),
 }
 
@@ -104,6 +112,34 @@ FALSE_PRUNINGS = {
     "a circulation through a parent": (
         PruningClaim(BELOW, kept(0, 0, 0), flow([3, 2, 1], [0, -2, 0], [5, 0, 1], [0, 0, 0])),
         "flow.up is negative at position 1",
+    ),
+    "one more from the source than it has": (
+        PruningClaim(ONE_AND_ONE_FREE, NOTHING, flow([2, 0], [0, 0], [2, 0], [0, 0])),
+        "flow.gain exceeds q * |gain|",
+    ),
+    "as much from the source as lambda would allow": (
+        PruningClaim(ONE_AND_ONE_FREE, NOTHING, flow([2, 0], [0, 0], [2, 0], [0, 0], p=2), Fraction(2)),
+        "flow.gain exceeds q * |gain|",
+    ),
+    "one more into a split than it takes": (
+        PruningClaim(make([STUMP], {0: 1}, {}, {}, {0: 1}), kept(0), flow([], [0], [2], [2], q=2), HALF),
+        "flow.split exceeds p * split_cost",
+    ),
+    "one more into an acquisition than it takes": (
+        PruningClaim(make([STUMP], {0: 1}, {0: [A]}, {A: 1}), kept(0), flow([2], [0], [2], [0], q=2), HALF),
+        "the flow into acquisition 0 exceeds p * its cost",
+    ),
+    "one unit round through an acquisition": (
+        PruningClaim(ONE_FREE_SHARED, NOTHING, flow([1, -1, 1], [0, 0], [1, 0], [0, 0])),
+        "flow.triple is negative at position 1",
+    ),
+    "one unit round through a parent": (
+        PruningClaim(deep(1, 0, 0, 9), NOTHING, flow([0, 1], [0, -1], [1, 0], [0, 0])),
+        "flow.up is negative at position 1",
+    ),
+    "one unit that leaves at the root": (
+        PruningClaim(make([STUMP], {0: 1}, {0: [A]}, {A: 0}), kept(0), flow([0], [1], [1], [0])),
+        "flow.up leaves the root 0",
     ),
     "an orphan": (
         PruningClaim(
@@ -153,6 +189,14 @@ MALFORMED_PRUNINGS = {
     "a negative scale": (
         PruningClaim(IDLE, kept(1), flow([0], [0], [0], [0], p=0, q=-1), Fraction(0)),
         "the integer form 0/-1 of lambda must not be negative",
+    ),
+    "a scale of nothing": (
+        PruningClaim(IDLE, kept(1), flow([0], [0], [0], [0], p=0, q=0), Fraction(0)),
+        "the integer form 0/0 of lambda must not be negative",
+    ),
+    "a smaller lambda than the flow's": (
+        PruningClaim(STANDARD, FIRST, STANDARD_FLOW, HALF),
+        "lambda 1/2 in integer units is 1/2, not 1/1",
     ),
     "a sum that wraps around at a node": (
         PruningClaim(
@@ -263,6 +307,15 @@ MALFORMED_PRUNINGS = {
             changed(STANDARD, node_parent=[-1, 2, 0, -1, 3, 3], indptr=[0, 1, 1, 2], split_cost=[0, 0, 0]),
             kept(1, 0, 0),
             flow([3, 1], [0, 0, 0], [3, 0, 1], [0, 0, 0]),
+            claims={},
+        ),
+        "a node's parent is not",
+    ),
+    "a node as its own parent": (
+        PruningClaim(
+            changed(STANDARD, node_parent=[-1, 0, 0, -1, 3, 5], indptr=[0, 1, 2, 2], split_cost=[0, 0, 0]),
+            kept(1, 0, 0),
+            flow([3, 1], [0, 0, 0], [3, 1, 0], [0, 0, 0]),
             claims={},
         ),
         "a node's parent is not",
@@ -379,6 +432,11 @@ def test_arrays_of_other_kinds_are_refused(values, reason):
     assert (array_fault("x", values, np.int64) or "").startswith(reason)
 
 
+def test_the_parts_of_a_sum_are_small_and_the_sum_is_not():
+    parts = [np.array([2**61, 1])] * 4
+    assert add(*parts).tolist() == [2**63, 4]
+
+
 def altered(**changes: object) -> PathClaim:
     """Claim the standard path with something changed in it."""
     return PathClaim(STANDARD, replace(STANDARD_PATH, **changes))
@@ -414,6 +472,10 @@ TRUE_PATHS = {
     "beyond 62 bits": path_claim(DEAR, [0], (5 * 2**58,), (2**60,), [5 * 2**60], [0], [5 * 2**60], [0]),
 }
 
+ONE_SHARED = make([STUMP, STUMP], {0: 1, 3: 1}, {0: [A], 3: [A, B]}, {A: 2, B: 1})
+"""Two tests that gain 1 and need A; the second needs B, too."""
+TWICE = make([STUMP, STUMP], {0: 1, 3: 1}, {0: [A], 3: [B]}, {A: 1, B: 1})
+
 FALSE_PATHS = {
     "breakpoints that fall": (
         path_claim(STANDARD, [0, 1], (5, 1), (3, 4), [15, 4], [0, 0], [15, 4], [0, 0]),
@@ -426,6 +488,18 @@ FALSE_PATHS = {
     "a child kept longer than its parent": (
         path_claim(deep(1, 5, 4, 3), [0, 1], (1, 5), (4, 3), [4, 15], [0, 0], [4, 15], [0, 0]),
         "node 1 is kept longer than its parent",
+    ),
+    "one unit up into another piece": (
+        path_claim(deep(0, 1, 1, 1), [1, 0], (1, 1), (2, 1), [1, 1], [0, 1], [0, 2], [0, 0]),
+        "flow.up leaves the piece of node 1",
+    ),
+    "one unit into an acquisition of another piece": (
+        path_claim(ONE_SHARED, [1, 0], (1, 1), (2, 1), [1, 1, 1], [0, 0], [1, 2], [0, 0]),
+        "a triple carries flow out of its piece",
+    ),
+    "more into an acquisition than it takes": (
+        path_claim(STANDARD, [1, 0], (1, 1), (4, 1), [5, 4], [0, 0], [5, 4], [0, 0]),
+        "acquisition 0 is not saturated at its breakpoint",
     ),
     "a circulation": (
         path_claim(SHARING, [1, 0, 1], (1, 5), (4, 12), [60, 4, -45, 45], [0, 0, 0], [60, 4, 0], [0, 0, 0]),
@@ -496,6 +570,10 @@ FALSE_PATHS = {
 
 COSTLESS = path_claim(EVEN, [0, 0], (1,), (1,), [], [0, 5], [5, 5], [0, 0])
 MALFORMED_PATHS = {
+    "a breakpoint twice": (
+        path_claim(TWICE, [1, 0], (1, 1), (1, 1), [1, 1], [0, 0], [1, 1], [0, 0]),
+        "breakpoint 1 is not above the one before",
+    ),
     "no flow": (altered(flow=None), "the path carries no flow"),
     "an instance that is none": (
         PathClaim(changed(STANDARD, acquisition_unit=[0, 0]), STANDARD_PATH),

@@ -70,6 +70,8 @@ def test_the_theorems_compile_and_assume_nothing(proof):
         "checker.check_path_optimal",
         "certificate_files.check_pruning_file_correct",
         "certificate_files.check_path_file_correct",
+        "without_stack.run_pruning_file_correct",
+        "without_stack.run_path_file_correct",
     } <= set(proof.theorems)
     assert proof.assumptions == (CLOSED,) * len(proof.theorems)
     assert [theorem.split(".")[1] for theorem in proof.theorems] == THEOREMS
@@ -131,7 +133,7 @@ def test_a_false_statement_does_not_compile(coq, tmp_path, file, old, new):
         compile_proof(_copy_with(tmp_path, file, old, new))
 
 
-CHECKER_FILES = ("checker.v", "certificate_files.v", "checker_statements.v")
+CHECKER_FILES = ("checker.v", "certificate_files.v", "without_stack.v", "checker_statements.v")
 
 
 def _weakened(directory: Path, file: str, old: str, new: str) -> Path:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from proofs.unimodularity.counterexample import Counterexample, as_matrix
+from proofs.unimodularity.counterexample import Counterexample, NoViolationError, as_matrix
 from proofs.unimodularity.known_matrices import known_matrices
 from proofs.unimodularity.total_unimodularity import is_minimal, is_totally_unimodular
 
@@ -27,7 +27,21 @@ def test_every_corruption_of_a_counterexample_is_refused(matrix):
 
 
 def test_a_harmless_submatrix_is_no_counterexample():
-    assert "does not violate" in Counterexample.of(np.eye(2, dtype=np.int64), (0,), (0,)).check().reason
+    harmless = Counterexample(np.eye(2, dtype=np.int64), (0,), (0,), 1)
+    assert "does not violate" in harmless.check().reason
+    assert str(harmless) == "no counterexample: the determinant 1 does not violate total unimodularity"
+
+
+@pytest.mark.parametrize("sign", [1, -1, 0])
+def test_no_harmless_submatrix_is_stated(sign):
+    with pytest.raises(NoViolationError, match=f"the determinant {sign} does not violate"):
+        Counterexample.of(np.diag([1, sign]), (0, 1), (0, 1))
+
+
+def test_no_submatrix_that_is_not_square_is_stated():
+    """The answer of the audit's 6 x 7 matrix: a failed search for a decomposition, taken for a violator."""
+    with pytest.raises(NoViolationError, match="2 rows and 3 columns are no square submatrix"):
+        Counterexample.of(np.ones((2, 3), dtype=np.int64), (0, 1), (0, 1, 2))
 
 
 def test_a_larger_submatrix_than_needed_is_not_minimal():

@@ -80,6 +80,16 @@ FALSE_NETWORKS = {
         ALL_OF_THREE,
         "two columns are the same arc",
     ),
+    "one arc twice": (
+        network([-1, 0], [1, 1], [1, 1], [0], [0]),
+        [[1, -1]],
+        "two columns are the same arc",
+    ),
+    "a vertex as its own parent": (
+        replace(ONE_ARC, parent=np.array([-1, 1])),
+        [[1]],
+        "a vertex does not come after its parent",
+    ),
     "a tail outside": (replace(ONE_ARC, tail=np.array([-1])), [[1]], "a path ends outside the tree"),
     "a head outside": (replace(ONE_ARC, head=np.array([2])), [[1]], "a path ends outside the tree"),
     "a row less": (TREE, PATHS[:-1], "the matrix is (3, 3), the certificate is about (4, 3)"),
@@ -164,6 +174,13 @@ FALSE_COUNTEREXAMPLES = {
     "another determinant": ((0, 1, 2), (0, 1, 2), -2, "the determinant is 2, not -2"),
     "a harmless one": ((0, 1), (0, 1), 1, "the determinant 1 does not violate"),
 }
+
+
+@pytest.mark.parametrize("sign", [-1, 0, 1])
+def test_no_determinant_of_a_unimodular_matrix_is_a_violation(sign):
+    verdict = Counterexample(np.diag([1, sign]), (0, 1), (0, 1), sign).check()
+    assert not verdict
+    assert verdict.reason == f"the determinant {sign} does not violate total unimodularity"
 
 
 def test_counterexamples_are_accepted():

@@ -37,6 +37,13 @@ def test_the_literature_is_right(name, network, transpose):
         assert found is None or found.check(matrix)
 
 
+def test_the_matrix_whose_sixth_column_failed_is_found():
+    matrix = np.array(
+        [[1, -1, -1, 1, 1, 0], [-1, 1, 1, -1, 0, 0], [1, 0, 0, 1, 0, 0], [0, 0, -1, 0, 1, 1], [0, 1, 0, -1, 0, 1]]
+    )
+    assert find_network(matrix).check(matrix)
+
+
 def test_random_network_matrices_are_found():
     rng = np.random.default_rng(91)
     for _ in range(80):

@@ -1,6 +1,7 @@
 """Total unimodularity at any size: agreement with the definition, sums and R10, minimal violators, every corruption."""
 
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -8,10 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
+from unimodular_matrices import (
+    composed,
+    network_to_glue,
+    one_sum,
+    random_graphic_matrices,
+    scrambled,
+    three_sum,
+    transposed_network_to_glue,
+    two_sum,
+)
 
 from formulations.arrays import linear_program
 from formulations.specification import specify
 from proofs.claims.pruning_claims import fitted_instance
+from proofs.unimodularity import total_unimodularity
 from proofs.unimodularity.decomposition import (
     Blocks,
     Certificate,
@@ -19,12 +31,12 @@ from proofs.unimodularity.decomposition import (
     Pivot,
     ThreeSum,
     TwoSum,
-    pivoted,
     sparse_matrix,
 )
+from proofs.unimodularity.graph_realisation import realise
 from proofs.unimodularity.known_matrices import known_matrices, r10_bixby, r10_hoffman, random_network_matrix
 from proofs.unimodularity.network_certificate import NetworkCertificate
-from proofs.unimodularity.small_matrices import by_eulerian_submatrices, by_subdeterminants
+from proofs.unimodularity.small_matrices import ColouringCertificate, by_eulerian_submatrices, by_subdeterminants
 from proofs.unimodularity.total_unimodularity import is_minimal, is_totally_unimodular
 
 KNOWN = {known.name: known for known in known_matrices()}
@@ -49,6 +61,89 @@ def test_small_matrices_get_the_answer_of_the_definition(matrix):
     answer = confirmed(matrix)
     assert bool(answer) is bool(by_subdeterminants(matrix))
     assert answer or is_minimal(answer)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        [
+            [0, 0, 0, -1, 0, 0, 1],
+            [1, -1, -1, 1, 1, 0, 0],
+            [-1, 1, 1, -1, 0, 0, 0],
+            [1, 0, 0, 1, 0, 0, 0],
+            [0, 0, -1, 0, 1, -1, 1],
+            [0, 1, 0, -1, 0, -1, 1],
+        ],
+        [
+            [-1, 1, 0, 0, -1, 0, -1],
+            [1, 0, 1, -1, 1, 1, 0],
+            [0, 0, 0, -1, 0, 0, -1],
+            [1, 0, 1, -1, 1, 0, 0],
+            [0, 0, -1, 0, -1, 0, 0],
+            [0, 0, 0, 1, 0, -1, 0],
+            [-1, 1, 0, 0, 0, 0, 0],
+        ],
+    ],
+)
+def test_a_recogniser_that_depends_on_the_order_of_columns_gives_no_false_answer(matrix, transposed):
+    """The audit's matrices: the first raised ValueError, the second was called a violator of determinant -1."""
+    matrix = np.array(matrix).T if transposed else np.array(matrix)
+    assert by_eulerian_submatrices(matrix)
+    assert confirmed(matrix)
+
+
+def blind_to_networks(support):
+    return None
+
+
+def blind_to_rings(support):
+    """Realise only columns of at most two nonzeros."""
+    return realise(support) if np.diff(support.indptr).max(initial=0) <= 2 else None
+
+
+@pytest.mark.parametrize("search", [blind_to_networks, blind_to_rings])
+def test_a_search_that_misses_networks_never_says_no_to_one(monkeypatch, search):
+    """A step of the search that fails is no answer: what it ends with is checked, and decided in another way."""
+    monkeypatch.setattr(total_unimodularity, "realise", search)
+    random = np.random.default_rng(31)
+    coloured = 0
+    for matrix in islice((matrix for matrix in random_graphic_matrices(random, largest=8) if len(matrix) > 6), 5):
+        answer = confirmed(matrix)
+        assert isinstance(answer, Certificate)
+        coloured += isinstance(answer.proof, ColouringCertificate)
+    assert coloured > 0
+
+
+def test_a_search_without_evidence_leaves_a_large_matrix_open(monkeypatch):
+    monkeypatch.setattr(total_unimodularity, "realise", blind_to_networks)
+    matrix = random_network_matrix(np.random.default_rng(32), 20, 20)
+    with pytest.raises(RuntimeError, match="20 x 20 matrix ended without evidence"):
+        is_totally_unimodular(matrix)
+
+
+def test_without_short_odd_holes_the_answer_is_that_of_the_definition(monkeypatch):
+    monkeypatch.setattr(total_unimodularity, "odd_hole", lambda matrix: None)
+    random = np.random.default_rng(33)
+    negative = 0
+    for _ in range(30):
+        matrix = random.choice([-1, 0, 1], size=random.integers(3, 8, size=2), p=[0.2, 0.6, 0.2])
+        answer = confirmed(matrix)
+        assert bool(answer) is bool(by_subdeterminants(matrix))
+        assert answer or is_minimal(answer)
+        negative += not answer
+    assert 5 < negative < 25
+
+
+def test_a_refused_certificate_says_that_it_is_none():
+    matrix = np.array([[1, 1], [0, 1]])
+    certificate = confirmed(matrix)
+    assert str(certificate).startswith("totally unimodular (2 x 2: ")
+    for other in (-matrix, matrix * 0.5, matrix.T):
+        false = replace(certificate, matrix=other)
+        assert not false.check()
+        assert not false
+        assert str(false) == f"no certificate: {false.check().reason}"
 
 
 @pytest.mark.slow
@@ -97,76 +192,6 @@ def test_kinds_of_matrices_get_the_same_answer():
     for matrix in kinds:
         assert confirmed(matrix)
     assert not confirmed(dense != 0)
-
-
-def scrambled(rng, matrix, pivots=0):
-    """Permute and negate lines, and pivot: none of them changes the answer."""
-    m, n = matrix.shape
-    matrix = matrix[rng.permutation(m)][:, rng.permutation(n)]
-    changed = sparse_matrix(matrix * rng.choice([-1, 1], size=(m, 1)) * rng.choice([-1, 1], size=(1, n)))
-    for _ in range(pivots):
-        entries = changed.tocoo()
-        place = int(rng.integers(entries.nnz))
-        changed = pivoted(changed, int(entries.row[place]), int(entries.col[place]))
-    return changed.toarray()
-
-
-def one_sum(one, two):
-    return sparse.block_diag([one, two]).toarray()
-
-
-def two_sum(one, two):
-    """Glue the last row of one matrix to the first column of another."""
-    zero = np.zeros((len(one) - 1, two.shape[1] - 1), dtype=np.int64)
-    return np.block([[one[:-1], zero], [two[:, :1] @ one[-1:], two[:, 1:]]])
-
-
-def three_sum(one, two):
-    """Glue (A a a; c 0 1) and (1 0 b; d d B)."""
-    above, below = one[:-1, -1:] @ two[:1, 2:], two[1:, :1] @ one[-1:, :-2]
-    return np.block([[one[:-1, :-2], above], [below, two[1:, 2:]]])
-
-
-def network_to_glue(rng, size):
-    """Draw a network matrix (A a a; c 0 1): a column once with and once without an arc at its end."""
-    while True:
-        matrix = random_network_matrix(rng, size, 2 * size)
-        if not (matrix == 1).any():
-            continue
-        row, column = (int(place) for place in rng.choice(np.argwhere(matrix == 1)))
-        without = matrix[:, [column]].copy()
-        without[row] = 0
-        wide = np.hstack([matrix, without, matrix[:, [column]]])
-        wide = np.vstack([np.delete(wide, row, axis=0), wide[row]])
-        if without.any() and wide[-1, :-2].any() and is_totally_unimodular(wide):
-            return wide
-
-
-def transposed_network_to_glue(rng, size):
-    """Draw the transpose (1 0 b; d d B) of a network matrix: two arcs in series, a path through one of them."""
-    while True:
-        matrix = random_network_matrix(rng, size, 2 * size)
-        if not (matrix == 1).any():
-            continue
-        row, column = (int(place) for place in rng.choice(np.argwhere(matrix == 1)))
-        tall = np.vstack([matrix[row], matrix[row], np.delete(matrix, row, axis=0)])
-        path = np.concatenate([[1, 0], np.delete(matrix[:, column], row)])
-        wide = np.column_stack([path, tall]).T
-        if path[2:].any() and is_totally_unimodular(wide):
-            return wide
-
-
-def composed(rng, size):
-    """Draw sums of network matrices, transposes and R10."""
-    network, transpose = random_network_matrix(rng, size, size), random_network_matrix(rng, size, size).T
-    three = three_sum(network_to_glue(rng, size), transposed_network_to_glue(rng, size))
-    return {
-        "1-sum": one_sum(network, transpose),
-        "2-sum": two_sum(network, transpose),
-        "2-sums with R10": two_sum(two_sum(network, r10_hoffman()), transpose),
-        "3-sum": three,
-        "3-sum with R10": two_sum(three, r10_bixby()),
-    }
 
 
 @pytest.mark.parametrize("pivots", [0, 10])
