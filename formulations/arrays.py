@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, hstack, vstack
 from formulations import indexing
 from formulations.base import Formulation, Network
 from formulations.specification import ModelSpecification, objective_coefficients
-from ipforest._arrays import FloatArray, IntArray
+from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.ensemble.routing import accumulate_to_ancestors
 from ipforest.instance import PruningInstance
 from ipforest.rational import exact_sum

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from ipforest._arrays import BoolArray, FloatArray, IntArray
+from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from formulations.specification import ModelSpecification

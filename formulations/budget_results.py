@@ -12,7 +12,7 @@ import numpy as np
 from formulations.arrays import linear_program
 from formulations.exact_results import integral_pruning, kept_shares, multipliers, pruning_result
 from formulations.specification import ModelSpecification, specify
-from ipforest._arrays import FloatArray
+from ipforest._internal.arrays import FloatArray
 from ipforest.instance import PruningInstance
 from ipforest.rational import coarsened, exact_sum
 from ipforest.results import BudgetResult, Mixture, Pruning, Status

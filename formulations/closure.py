@@ -11,7 +11,7 @@ from formulations.arrays import ArrayFormulation, Rows, acquisitions, first_uses
 from formulations.base import HERE, ModelSize, Network
 from formulations.components import acquisition_costs, empty_model, variables
 from formulations.specification import ModelSpecification
-from ipforest._arrays import FloatArray, IntArray
+from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.instance import PruningInstance
 from ipforest.rational import exact_sum
 from ipforest.solvers.linear_program import Block

@@ -9,7 +9,7 @@ from formulations.arrays import LeafFormulation, Rows, acquisition_network, firs
 from formulations.base import HERE, ModelSize, Network
 from formulations.components import acquisition_costs, empty_model, errors, one_leaf_per_path, test_costs, variables
 from formulations.specification import ModelSpecification
-from ipforest._arrays import FloatArray
+from ipforest._internal.arrays import FloatArray
 from ipforest.instance import PruningInstance
 
 

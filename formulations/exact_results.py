@@ -8,7 +8,7 @@ from math import isfinite
 import numpy as np
 
 from formulations.specification import ModelSpecification
-from ipforest._arrays import FloatArray, IntArray
+from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.rational import INT64_SAFE
 from ipforest.results import Pruning, PruningResult
 from ipforest.solvers.attainable import Attainable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import IntArray
+from ipforest._internal.arrays import IntArray
 from ipforest.instance import PruningInstance
 
 __all__ = ["ancestor_lists", "nodes_below_first_use", "tree_leaves", "triple_index"]

@@ -32,7 +32,7 @@ from formulations.components import (
     variables,
 )
 from formulations.specification import ModelSpecification
-from ipforest._arrays import FloatArray
+from ipforest._internal.arrays import FloatArray
 from ipforest.instance import PruningInstance
 from ipforest.solvers.linear_program import Block
 

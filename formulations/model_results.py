@@ -11,7 +11,7 @@ import numpy as np
 from formulations.arrays import linear_program
 from formulations.exact_results import INTEGRALITY_TOLERANCE, kept_shares
 from formulations.specification import ModelSpecification
-from ipforest._arrays import BoolArray, IntArray
+from ipforest._internal.arrays import BoolArray, IntArray
 from ipforest.results import Pruning, Status
 from ipforest.solvers.linear_program import LinearProgram, Solution
 

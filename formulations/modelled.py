@@ -13,7 +13,7 @@ from formulations._pyomo import pyo
 from formulations.base import HERE, Formulation, ModelSize, Takes
 from formulations.registry import register_formulation
 from formulations.specification import ModelSpecification, specify
-from ipforest._arrays import FloatArray, IntArray
+from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.instance import PruningInstance
 from ipforest.solvers.linear_program import LinearProgram
 

@@ -11,7 +11,7 @@ import pyomo.environ as pyo
 from pyomo.repn import generate_standard_repn
 from scipy.sparse import csr_array
 
-from ipforest._arrays import FloatArray
+from ipforest._internal.arrays import FloatArray
 from ipforest.solvers.linear_program import LinearProgram
 
 __all__ = ["export", "matrix", "set_values"]

@@ -12,7 +12,7 @@ from typing import Any, Self, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import FloatArray, checked_array, read_only
+from ipforest._internal.arrays import FloatArray, checked_array, read_only
 from ipforest.feature_names import checked_names, places_by_number, positions_by_name, values_and_names
 from ipforest.rational import INT64_SAFE, nonnegative_fraction
 
@@ -297,7 +297,7 @@ class FeatureCosts:
         Parameters
         ----------
         sources : array of int, shape (n_columns,)
-            The feature that each column is computed from; see `ipforest.preprocessing.source_columns`.
+            The feature that each column is computed from; see `ipforest.tabular.preprocessing.source_columns`.
         feature_names : sequence of str, shape (n_columns,), optional
             Names of the columns.
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import load_arrays
+from ipforest._internal.arrays import load_arrays
 from ipforest.costs import FeatureCosts
 
 DATA_VARIABLE = "IPFOREST_DATA"

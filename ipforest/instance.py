@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import (
+from ipforest._internal.arrays import (
     BoolArray,
     IntArray,
     checked_array,

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import xlogy
 
-from ipforest._arrays import Array, FloatArray, places_in
+from ipforest._internal.arrays import Array, FloatArray, places_in
 from ipforest.ensemble.margin_losses import encode_targets
 from ipforest.rational import INT64_SAFE, as_fraction
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import (
+from ipforest._internal.arrays import (
     Array,
     IntArray,
     checked_array,
@@ -32,9 +32,9 @@ from ipforest._arrays import (
     read_only,
     save_arrays,
 )
-from ipforest._json import read_json
-from ipforest._numba import clock
-from ipforest._records import records_to_csv
+from ipforest._internal.json_text import read_json
+from ipforest._internal.kernels import clock
+from ipforest._internal.records import records_to_csv
 from ipforest.instance import PruningInstance, require_instance
 from ipforest.maxflow.balance import balance_fault
 from ipforest.maxflow.checkpoint import pack, read_subproblems, unpack, write_subproblems

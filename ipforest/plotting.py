@@ -13,18 +13,18 @@ import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._arrays import FloatArray
+from ipforest._internal.arrays import FloatArray
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.trees import LEAF
 from ipforest.rational import as_fraction, nonnegative_fraction
 
 if TYPE_CHECKING:
-    from ipforest.base import BudgetedEstimator
-    from ipforest.cascades.early_exit import EarlyExit
-    from ipforest.cascades.stages import StagedEstimator
+    from ipforest.estimator import BudgetedEstimator
     from ipforest.experiments.comparison import Comparison
     from ipforest.learners.budget_prune import BudgetPrune
     from ipforest.path import PruningPath
+    from ipforest.stopping.early_exit import EarlyExit
+    from ipforest.stopping.stages import StagedEstimator
 
 Axes: TypeAlias = Any
 Point: TypeAlias = tuple[float, float]

@@ -9,8 +9,8 @@ from typing import Protocol, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import Array, BoolArray, FloatArray
-from ipforest._numba import run_in_slices
+from ipforest._internal.arrays import Array, BoolArray, FloatArray
+from ipforest._internal.kernels import run_in_slices
 from ipforest.ensemble import routing
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest

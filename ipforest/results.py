@@ -10,8 +10,8 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from ipforest._arrays import BoolArray, IntArray, checked_array, checked_integer
-from ipforest._records import from_record, json_object, to_record
+from ipforest._internal.arrays import BoolArray, IntArray, checked_array, checked_integer
+from ipforest._internal.records import from_record, json_object, to_record
 
 
 class Status(StrEnum):

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ipforest._arrays import Array, FloatArray
-from ipforest._records import json_object
-from ipforest._words import any_of, number_of, some_of
+from ipforest._internal.arrays import Array, FloatArray
+from ipforest._internal.records import json_object
+from ipforest._internal.words import any_of, number_of, some_of
 from ipforest.costs import FeatureCosts
 from ipforest.policy import ANSWERS, Policy, Progress, Rows, Test
 from ipforest.rational import nonnegative_fraction
@@ -296,7 +296,7 @@ class Seller:
 class Sessions:
     """Sessions of many examples at once: see what is wanted by `requests`, buy it, `tell` it, until nothing is wanted.
 
-    Made by `ipforest.base.BudgetedEstimator.sessions`.
+    Made by `ipforest.estimator.BudgetedEstimator.sessions`.
 
     Parameters
     ----------
@@ -640,7 +640,7 @@ class Sessions:
 class Session:
     """One example, one unit at a time: buy `next_unit`, `tell` its value, until it is None; then read `answer`.
 
-    Made by `ipforest.base.BudgetedEstimator.session`.
+    Made by `ipforest.estimator.BudgetedEstimator.session`.
 
     Parameters
     ----------

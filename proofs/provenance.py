@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ipforest._records import json_object
+from ipforest._internal.records import json_object
 from ipforest.instance import PruningInstance
 from ipforest.rational import nonnegative_fraction
 from ipforest.results import BudgetResult, Pruning, PruningResult, Status

@@ -20,10 +20,10 @@ from ipforest import (
 )
 from ipforest.adaptive import AdaptGbrt, AdaptLin, AdaptLstsq, L1Baseline
 from ipforest.adaptive.linear_pair import AlternationSettings
-from ipforest.cascades import ASTC, CSCC, CSTC, AdaBoostRS, AndOrCascade, BoostingTrick
-from ipforest.cascades.block_descent import DescentSettings
-from ipforest.cascades.stopping import CertifiedStopping, ThresholdStopping
+from ipforest.classifier_trees import ASTC, CSCC, CSTC, AdaBoostRS, AndOrCascade, BoostingTrick
+from ipforest.classifier_trees.block_descent import DescentSettings
 from ipforest.learners import BudgetRF, CostComplexity, GreedyMiser, GreedyMiserRegressor
+from ipforest.stopping.rules import CertifiedStopping, ThresholdStopping
 
 Make = Callable[[FeatureCosts], Any]
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from ipforest.cascades.classifier_tree import ClassifierTree
-from ipforest.cascades.objective import Objective
-from ipforest.cascades.relaxation import PathCost, StageCost
-from ipforest.cascades.resources import Resources
-from ipforest.cascades.smooth_losses import LOSSES
+from ipforest.classifier_trees.classifier_tree import ClassifierTree
+from ipforest.classifier_trees.objective import Objective
+from ipforest.classifier_trees.relaxation import PathCost, StageCost
+from ipforest.classifier_trees.resources import Resources
+from ipforest.classifier_trees.smooth_losses import LOSSES
 from ipforest.costs import FeatureCosts
 
 FULL = ([1, 3, 5, -1, -1, -1, -1], [2, 4, 6, -1, -1, -1, -1])

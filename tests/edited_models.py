@@ -53,7 +53,7 @@ def with_attribute(content: bytes, value: dict, name: str = "note_") -> bytes:
 
 def running(pickle: str, marker: str) -> dict[str, dict]:
     """List nodes that ran code once: they load the pickle, or write the marker, while skops builds them."""
-    load, path = "ipforest.model_files.load_model", "ipforest.model_files.Path"
+    load, path = "ipforest.tabular.model_files.load_model", "ipforest.tabular.model_files.Path"
     made = node(path, "ConstructorFromReduceNode", content=sequence(plain(marker)))
     write = node(path, "MethodNode", content={"func": "write_text", "obj": made})
     called = sequence(plain("ran"))
@@ -65,11 +65,11 @@ def running(pickle: str, marker: str) -> dict[str, dict]:
             content={pickle: plain(1)},
         ),
         "constructor": node(load, "ConstructorFromReduceNode", content=sequence(plain(pickle))),
-        "new": node("ipforest.model_files.Path", "ObjectNode", content=sequence(plain(marker))),
+        "new": node("ipforest.tabular.model_files.Path", "ObjectNode", content=sequence(plain(marker))),
         "list type": node(load, "ListNode", content=[plain(pickle)]),
         "array type": node(load, "NdArrayNode", type="numpy", file="any.npy"),
         "method": write,
-        "function": node("ipforest._files.write_text", "FunctionNode"),
+        "function": node("ipforest._internal.files.write_text", "FunctionNode"),
         "type": node(load, "TypeNode"),
         "partial": node(
             "functools.partial",
@@ -79,7 +79,9 @@ def running(pickle: str, marker: str) -> dict[str, dict]:
         "operator": node(
             "operator.methodcaller", "OperatorFuncNode", attrs=sequence(plain("write_text"), plain("ran"))
         ),
-        "reduced": node("ipforest.model_files.Path", "TreeNode", __reduce__={"args": called}, content=plain(None)),
+        "reduced": node(
+            "ipforest.tabular.model_files.Path", "TreeNode", __reduce__={"args": called}, content=plain(None)
+        ),
         "loss": node(load, "LossNode", __reduce__={"args": sequence(plain(pickle))}, content=plain(None)),
         "generator": node(load, "RandomStateNode", content=plain(None)),
         "default": node(
@@ -87,7 +89,7 @@ def running(pickle: str, marker: str) -> dict[str, dict]:
         ),
         "cached": node("builtins.str", "CachedNode", __id__=1),
         "old kind": node(
-            load, "FunctionNode", content={"module_path": "ipforest.model_files", "function": "load_model"}
+            load, "FunctionNode", content={"module_path": "ipforest.tabular.model_files", "function": "load_model"}
         ),
     }
 
@@ -145,7 +147,7 @@ def take_edits(file: str, table: str, count: int) -> dict[str, int]:
     import pandas as pd
 
     from ipforest.cli.saved_models import using
-    from ipforest.model_files import load_model
+    from ipforest.tabular.model_files import load_model
 
     X = pd.read_csv(table)
     model, content = load_model(file), Path(file).read_bytes()

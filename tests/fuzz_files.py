@@ -147,12 +147,12 @@ def make_files(folder: Path) -> None:
 
     import ipforest as ip
     from ipforest.adaptive import AdaptGbrt, AdaptLin
-    from ipforest.cascades import CSTC
-    from ipforest.cascades.stopping import CertifiedStopping, OptimalStopping
+    from ipforest.classifier_trees import CSTC
     from ipforest.cli import main
     from ipforest.learners import BudgetRF, GreedyMiser
-    from ipforest.model_files import save_model
     from ipforest.path import PathSearch
+    from ipforest.stopping.rules import CertifiedStopping, OptimalStopping
+    from ipforest.tabular.model_files import save_model
 
     random = np.random.default_rng(0)
     X = random.random((120, 4)).astype(np.float32).astype(float)

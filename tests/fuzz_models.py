@@ -41,7 +41,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 
 from ipforest import FeatureCosts, Forest, PruningInstance
 from ipforest.ensemble import read, write
-from ipforest.price_lists import read_prices
+from ipforest.tabular.price_lists import read_prices
 
 LIBRARIES = {
     name: package

@@ -22,10 +22,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ipforest.column_kinds import Kind, typed_columns
 from ipforest.costs import NO_GROUP, FeatureCosts
-from ipforest.price_lists import read_prices
-from ipforest.tables import CsvFormat, read_cells, read_examples
+from ipforest.tabular.column_kinds import Kind, typed_columns
+from ipforest.tabular.price_lists import read_prices
+from ipforest.tabular.tables import CsvFormat, read_cells, read_examples
 
 NAMES = [
     *("age", "Dose", "bmi [kg/m2]", "=cmd()", "+x", "-y", "@z", "naïve", "größe", "price, net", 'a "b"', "x;y", "1st"),

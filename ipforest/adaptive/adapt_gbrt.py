@@ -12,8 +12,8 @@ from scipy.special import expit
 from ipforest.adaptive.approximation import SHARES, AdaptiveApproximation, Training
 from ipforest.adaptive.candidates import GatedPair
 from ipforest.adaptive.distances import KullbackLeibler
-from ipforest.base import check_integer
 from ipforest.ensemble.forest import Forest
+from ipforest.estimator import check_integer
 from ipforest.growing.codes import check_max_bins
 from ipforest.learners.greedy_miser import Logistic, Squared, SummedTrees
 from ipforest.learners.priced_booster import PricedBooster

@@ -15,7 +15,7 @@ from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import _safe_indexing, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ipforest._arrays import Array, BoolArray, FloatArray, IntArray, places_in
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, places_in
 from ipforest.adaptive.candidates import Candidate, GatedPair, lower_hull
 from ipforest.adaptive.full_model import (
     check_full_model,
@@ -25,7 +25,9 @@ from ipforest.adaptive.full_model import (
     log_losses,
 )
 from ipforest.adaptive.gated_policy import Constant, GatedPolicy
-from ipforest.base import (
+from ipforest.classifier_trees.tree_estimator import check_lambdas
+from ipforest.ensemble.scikit_learn import unfrozen
+from ipforest.estimator import (
     BudgetedEstimator,
     check_inner_estimator,
     check_integer,
@@ -36,8 +38,6 @@ from ipforest.base import (
     optional_number,
     split_rows,
 )
-from ipforest.cascades.tree_estimator import check_lambdas
-from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.policy import Policy
 from ipforest.rational import nonnegative_fraction
 from ipforest.session import ROUNDING, Sessions

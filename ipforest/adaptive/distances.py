@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
-from ipforest._arrays import FloatArray
+from ipforest._internal.arrays import FloatArray
 
 SQUARED_CURVATURE = 2.0
 """Second derivative of the squared distance of log-odds."""

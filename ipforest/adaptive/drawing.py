@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.colors import ListedColormap
 
-from ipforest._arrays import Array
+from ipforest._internal.arrays import Array
 from ipforest.adaptive.approximation import AdaptiveApproximation
 
 CLASS_COLOURS = ("tab:blue", "tab:red")

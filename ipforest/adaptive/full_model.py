@@ -10,10 +10,10 @@ from scipy.special import expit, softmax
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing, check_random_state
 
-from ipforest._arrays import Array, FloatArray, IntArray, places_in
+from ipforest._internal.arrays import Array, FloatArray, IntArray, places_in
 from ipforest.adaptive.gated_policy import AllAtOnce
-from ipforest.base import BudgetedEstimator
 from ipforest.ensemble.libraries import read
+from ipforest.estimator import BudgetedEstimator
 from ipforest.policy import Policy, TreesInOrder
 
 LEAST_PROBABILITY = 1e-3

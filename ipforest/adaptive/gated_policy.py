@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ipforest._arrays import FloatArray, IntArray
-from ipforest.cascades.feature_map import FeatureMap
+from ipforest._internal.arrays import FloatArray, IntArray
+from ipforest.classifier_trees.feature_map import FeatureMap
 from ipforest.learners.greedy_miser import Squared
 from ipforest.policy import ANSWERS, InWords, Policy, Progress, Rows, compared
 

@@ -11,12 +11,12 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import l1_min_c
 
-from ipforest._arrays import Array, FloatArray, IntArray
+from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.adaptive.approximation import SHARES, AdaptiveApproximation, Training
 from ipforest.adaptive.candidates import GatedPair
 from ipforest.adaptive.gated_policy import LinearScores
-from ipforest.cascades.feature_map import ScaledFeatures
-from ipforest.cascades.tree_estimator import geometric_grid
+from ipforest.classifier_trees.feature_map import ScaledFeatures
+from ipforest.classifier_trees.tree_estimator import geometric_grid
 from ipforest.learners.greedy_miser import Logistic, Squared
 
 INTERCEPT_SCALING = 10.0

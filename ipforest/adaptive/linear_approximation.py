@@ -14,9 +14,9 @@ from ipforest.adaptive.candidates import GatedPair
 from ipforest.adaptive.distances import Distance
 from ipforest.adaptive.gated_policy import LinearScores
 from ipforest.adaptive.linear_pair import AlternationSettings, LinearProblem, UnitNorm, best_fit
-from ipforest.base import check_integer
-from ipforest.cascades.feature_map import ScaledFeatures
-from ipforest.cascades.tree_estimator import geometric_grid
+from ipforest.classifier_trees.feature_map import ScaledFeatures
+from ipforest.classifier_trees.tree_estimator import geometric_grid
+from ipforest.estimator import check_integer
 from ipforest.learners.greedy_miser import Logistic, Squared
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logit
 
-from ipforest._arrays import FloatArray
+from ipforest._internal.arrays import FloatArray
 from ipforest.adaptive.distances import Distance
 from ipforest.costs import FeatureCosts
 from ipforest.learners.greedy_miser import Logistic

@@ -11,7 +11,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from ipforest._arrays import one_line
+from ipforest._internal.arrays import one_line
 from ipforest.cli import (
     bench,
     crosscheck,

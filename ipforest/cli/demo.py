@@ -25,7 +25,7 @@ from ipforest.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from ipforest._arrays import FloatArray
+    from ipforest._internal.arrays import FloatArray
     from ipforest.experiments.comparison import Comparison
     from ipforest.experiments.tradeoff import Solver, Tradeoff, TradeoffPoint
     from ipforest.instance import PruningInstance
@@ -193,7 +193,7 @@ def _comparison_table(comparison: Comparison) -> Table:
 
 
 def _write(tradeoff: Tradeoff, comparison: Comparison, path: tuple[FloatArray, FloatArray], directory: Path) -> None:
-    from ipforest._files import write_file, write_text
+    from ipforest._internal.files import write_file, write_text
     from ipforest.plotting import plot_comparison
 
     for name, result in (("tradeoff", tradeoff), ("comparison", comparison)):

@@ -36,9 +36,9 @@ from ipforest.cli.options import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ipforest.column_kinds import Column
     from ipforest.costs import FeatureCosts
-    from ipforest.price_lists import PriceList
+    from ipforest.tabular.column_kinds import Column
+    from ipforest.tabular.price_lists import PriceList
 
 MODEL_FILE, REPORT_FILE = "model.skops", "report.json"
 
@@ -102,10 +102,10 @@ def run(options: Arguments) -> int:
     """Read, train, measure, save."""
     from sklearn.model_selection import train_test_split
 
-    from ipforest._files import write_text
-    from ipforest.column_kinds import summary
-    from ipforest.model_files import save_model
+    from ipforest._internal.files import write_text
     from ipforest.progress import progress_bar
+    from ipforest.tabular.column_kinds import summary
+    from ipforest.tabular.model_files import save_model
 
     budget, share = exact_number(options.budget, "budget"), exact_number(options.test_share, "test-share")
     if share is None or not 0 < share < 1:
@@ -158,8 +158,8 @@ def _check_options(options: Arguments) -> None:
 
 def _read(options: Arguments) -> tuple[pd.DataFrame, pd.Series, list[Column], FeatureCosts]:
     """Read the table and the price list; columns of numbers become numbers, columns of words stay text."""
-    from ipforest.column_kinds import summary, typed_columns
-    from ipforest.tables import MISSING, numbers_of, read_cells
+    from ipforest.tabular.column_kinds import summary, typed_columns
+    from ipforest.tabular.tables import MISSING, numbers_of, read_cells
 
     form = table_format(options)
     cells = read_cells(options.csv, form=form)
@@ -184,7 +184,7 @@ def _read(options: Arguments) -> tuple[pd.DataFrame, pd.Series, list[Column], Fe
 
 def _named_columns(options: Arguments, columns: list[str]) -> list[list[str]]:
     """Find the target, the columns to drop and those of words; refuse what is not there."""
-    from ipforest._name_matching import closest, matched_names
+    from ipforest.tabular.name_matching import closest, matched_names
 
     known = shorten(", ".join(columns), 80, placeholder=" ...")
     found = []
@@ -201,7 +201,7 @@ def _named_columns(options: Arguments, columns: list[str]) -> list[list[str]]:
 
 def _check_classes(target: pd.Series, file: str) -> None:
     """Refuse a target of one class, and classes that cannot be both trained on and held out."""
-    from ipforest._number_columns import NumberColumn, notations_of
+    from ipforest.tabular.number_columns import NumberColumn, notations_of
 
     where = f"{file}, column {target.name}"
     counts = target.value_counts()
@@ -234,7 +234,7 @@ def _check_one_hot_names(table: pd.DataFrame, file: str) -> None:
 
 def _priced(prices: PriceList | None, columns: Iterable[str]) -> set[str]:
     """Return the columns to which a price list gives a price by name."""
-    from ipforest._name_matching import matched_names
+    from ipforest.tabular.name_matching import matched_names
 
     if prices is None or not prices.has_names:
         return set()
@@ -254,8 +254,8 @@ def _costs(options: Arguments, prices: PriceList | None, names: list[str]) -> Fe
 
 def _print_reading(columns: list[Column], costs: FeatureCosts, options: Arguments) -> None:
     """Print what was made of each column, and what it costs."""
-    from ipforest.column_kinds import summary
     from ipforest.costs import NO_GROUP
+    from ipforest.tabular.column_kinds import summary
 
     names = costs.feature_names or ()
     fees = [0.0 if group == NO_GROUP else float(costs.group_fees[group]) for group in costs.groups.tolist()]
@@ -276,8 +276,8 @@ def _print_reading(columns: list[Column], costs: FeatureCosts, options: Argument
 def _untrained(options: Arguments, costs: FeatureCosts, budget: Fraction | None) -> Any:
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
+    from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
     from ipforest.learners.budget_prune import BudgetPrune
-    from ipforest.learners.budgeted_classifier import BudgetedClassifier
 
     common = {
         "feature_costs": costs,
@@ -305,7 +305,7 @@ def _fitted(options: Arguments, X: pd.DataFrame, y: pd.Series, costs: FeatureCos
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import OneHotEncoder
 
-    from ipforest.preprocessing import source_columns
+    from ipforest.tabular.preprocessing import source_columns
 
     model = _untrained(options, costs, budget)
     words = text_columns(X)
@@ -353,7 +353,7 @@ def _report(model: Any, X: pd.DataFrame, y: pd.Series, names: list[str]) -> dict
     from sklearn.pipeline import Pipeline
 
     from ipforest.learners.budget_prune import BudgetPrune
-    from ipforest.purchases import purchases
+    from ipforest.tabular.purchases import purchases
 
     bought, columns = (model[-1], model[:-1].transform(X)) if isinstance(model, Pipeline) else (model, X)
     is_pruned = isinstance(bought, BudgetPrune)

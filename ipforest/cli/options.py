@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from ipforest.costs import FeatureCosts
     from ipforest.ensemble.forest import Forest
     from ipforest.instance import PruningInstance
-    from ipforest.price_lists import PriceList
-    from ipforest.tables import CsvFormat
+    from ipforest.tabular.price_lists import PriceList
+    from ipforest.tabular.tables import CsvFormat
 
 PRICED = "price units"
 """The currency of a price list that names none."""
@@ -90,7 +90,7 @@ def add_format_options(command: Any) -> None:
 
 def table_format(options: Arguments) -> CsvFormat:
     """Return how the table is written, as far as it was said."""
-    from ipforest.tables import CsvFormat
+    from ipforest.tabular.tables import CsvFormat
 
     separator = {"tab": "\t", "\\t": "\t"}.get(options.sep, options.sep)
     return CsvFormat(separator, options.decimal, options.encoding)
@@ -98,8 +98,8 @@ def table_format(options: Arguments) -> CsvFormat:
 
 def read_price_list(options: Arguments) -> PriceList:
     """Read the file of prices, and say which groups have one feature."""
-    from ipforest.price_lists import read_prices
-    from ipforest.tables import CsvFormat
+    from ipforest.tabular.price_lists import read_prices
+    from ipforest.tabular.tables import CsvFormat
 
     prices = read_prices(options.prices, CsvFormat(encoding=options.encoding))
     for group in prices.lone_groups:
@@ -218,8 +218,8 @@ def own_forest(options: Arguments) -> tuple[Forest, Any, FeatureCosts, str, list
     """Read a forest of one's own, its examples and prices, matched by name where both sides have names."""
     from ipforest.costs import FeatureCosts
     from ipforest.ensemble.forest import Forest
-    from ipforest.model_files import load_model
-    from ipforest.tables import has_names, read_examples
+    from ipforest.tabular.model_files import load_model
+    from ipforest.tabular.tables import has_names, read_examples
 
     forest = Forest.from_sklearn(load_model(options.model, allow_pickle=options.allow_pickle))
     form = table_format(options)
@@ -245,9 +245,9 @@ def write_problem(problem: Problem, directory: Path) -> list[Path]:
     """Write the model, the examples, the prices and the instance: what a certificate is verified against."""
     import numpy as np
 
-    from ipforest._files import write_file
-    from ipforest.model_files import save_model
-    from ipforest.price_lists import write_prices
+    from ipforest._internal.files import write_file
+    from ipforest.tabular.model_files import save_model
+    from ipforest.tabular.price_lists import write_prices
 
     forest, instance = problem.forest, problem.instance
     arrays: dict[str, Any] = {"X": forest.checked_examples(problem.X)}

@@ -55,7 +55,7 @@ def add(commands: Subparsers) -> None:
 
 def run(options: Arguments) -> int:
     """Compute, print and plot one path."""
-    from ipforest._files import write_file, write_text
+    from ipforest._internal.files import write_file, write_text
     from ipforest.path import PathSearch
     from ipforest.plotting import TradeoffDisplay
     from ipforest.progress import progress_bar

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from ipforest._words import some_of
+from ipforest._internal.words import some_of
 from ipforest.cli.options import (
     DONE,
     Arguments,
@@ -24,7 +24,7 @@ from ipforest.cli.saved_models import known_words, read_model, using
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ipforest.tables import CsvFormat
+    from ipforest.tabular.tables import CsvFormat
 
 
 def add(commands: Subparsers) -> None:
@@ -47,9 +47,9 @@ def add(commands: Subparsers) -> None:
 
 def run(options: Arguments) -> int:
     """Predict every row; further columns of the table are passed over."""
-    from ipforest._files import write_text
-    from ipforest._records import records_to_csv
-    from ipforest.tables import read_cells
+    from ipforest._internal.files import write_text
+    from ipforest._internal.records import records_to_csv
+    from ipforest.tabular.tables import read_cells
 
     model, buyer = read_model(options.model, allow_pickle=options.allow_pickle)
     form = table_format(options)
@@ -81,7 +81,7 @@ def run(options: Arguments) -> int:
 
 def _ids(cells: pd.DataFrame, options: Arguments) -> pd.Series:
     """Take the column that tells the rows apart."""
-    from ipforest._name_matching import closest, matched_names
+    from ipforest.tabular.name_matching import closest, matched_names
 
     if options.id in ("prediction", "cost") or options.id.startswith("probability"):
         raise ValueError(f"--id: expected a column of another name than those that are written, got {options.id!r}")
@@ -101,8 +101,8 @@ def _examples(cells: pd.DataFrame, path: str, model: Any, buyer: Any, form: CsvF
     import pandas as pd
     from sklearn.utils import get_tags
 
-    from ipforest._name_matching import matched_names
-    from ipforest.tables import numbers_of, select_columns, to_words
+    from ipforest.tabular.name_matching import matched_names
+    from ipforest.tabular.tables import numbers_of, select_columns, to_words
 
     names = getattr(model, "feature_names_in_", None)
     if names is None:
@@ -126,7 +126,7 @@ def _examples(cells: pd.DataFrame, path: str, model: Any, buyer: Any, form: CsvF
 
 def _wanted(model: Any, buyer: Any) -> set[str]:
     """Find the columns of the table that predictions may need: all, where columns are computed from several."""
-    from ipforest.preprocessing import input_columns
+    from ipforest.tabular.preprocessing import input_columns
 
     names = [str(name) for name in model.feature_names_in_]
     features = buyer._policy().features

@@ -24,7 +24,7 @@ def add(commands: Subparsers) -> None:
 
 def run(options: Arguments) -> int:
     """Examine the claims; exit 1 if a verdict is not the stated one."""
-    from ipforest._files import write_text
+    from ipforest._internal.files import write_text
     from ipforest.progress import progress_bar
     from proofs.claims import table as claims
 

@@ -92,10 +92,10 @@ def _write(
     problem: Problem, path: PruningPath, result: BudgetResult | PruningResult, directory: Path, options: Arguments
 ) -> list[str]:
     """Write the files; say what was written and what the certificate proves."""
-    from ipforest._files import write_text
+    from ipforest._internal.files import write_text
     from ipforest.cli.options import write_problem
-    from ipforest.model_files import save_model
     from ipforest.results import PruningResult
+    from ipforest.tabular.model_files import save_model
     from proofs.certificates.path_file import write_path_certificate
     from proofs.certificates.pruning_file import write_certificate
     from proofs.provenance import provenance

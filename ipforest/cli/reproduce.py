@@ -54,7 +54,7 @@ def add(commands: Subparsers) -> None:
 
 def run(options: Arguments) -> int:
     """Run the experiment, print its table, write its files."""
-    from ipforest._records import records_to_text
+    from ipforest._internal.records import records_to_text
     from ipforest.experiments.reproduce import EXPERIMENTS, reproduce
     from ipforest.progress import progress_bar
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ipforest._arrays import one_line
+from ipforest._internal.arrays import one_line
 from ipforest.cli.fit import MODEL_FILE
 
 
@@ -18,7 +18,7 @@ def read_model(path: str, *, allow_pickle: bool) -> tuple[Any, Any]:
     ----------
     path : str
     allow_pickle : bool
-        See `ipforest.model_files.load_model`.
+        See `ipforest.tabular.model_files.load_model`.
 
     Raises
     ------
@@ -29,8 +29,8 @@ def read_model(path: str, *, allow_pickle: bool) -> tuple[Any, Any]:
     """
     from sklearn.pipeline import Pipeline
 
-    from ipforest.base import BudgetedEstimator
-    from ipforest.model_files import load_model
+    from ipforest.estimator import BudgetedEstimator
+    from ipforest.tabular.model_files import load_model
 
     if not Path(path).exists():
         raise ValueError(f"--model: expected a folder of `ipforest fit` or a model file, found nothing at {path}")

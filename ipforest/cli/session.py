@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ipforest._words import number_of, some_of
+from ipforest._internal.words import number_of, some_of
 from ipforest.cli.options import DONE, Arguments, Subparsers, add_command, add_pickle_option
 from ipforest.cli.saved_models import known_words, read_model, using
-from ipforest.tables import MISSING
+from ipforest.tabular.tables import MISSING
 
 if TYPE_CHECKING:
     from ipforest.session import Purchase, Session, Unit
@@ -47,7 +47,7 @@ def add(commands: Subparsers) -> None:
 
 def run(options: Arguments) -> int:
     """Hold the session; its ledger is printed at the end."""
-    from ipforest._files import write_text
+    from ipforest._internal.files import write_text
 
     if options.resume is not None and (options.known or options.max_cost is not None):
         raise ValueError("--resume: expected no --known and no --max-cost beside it: the session has its own")

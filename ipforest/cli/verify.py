@@ -80,7 +80,7 @@ def _verdicts(certificate: Any, options: Arguments) -> Iterator[Verdict]:
     from ipforest.ensemble.forest import Forest
     from ipforest.instance import PruningInstance
     from ipforest.losses import loss_for
-    from ipforest.model_files import load_model
+    from ipforest.tabular.model_files import load_model
     from proofs.certificates.pruning_file import verify_instance
     from proofs.provenance import read_result, verify_files, verify_origin, verify_pruned, verify_result
 

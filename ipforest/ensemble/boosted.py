@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, softmax
 
-from ipforest._arrays import Array, FloatArray, checked_array, places_in
+from ipforest._internal.arrays import Array, FloatArray, checked_array, places_in
 from ipforest.ensemble import routing
 from ipforest.ensemble.margin_losses import MARGIN_LOSSES, MarginLoss
 from ipforest.ensemble.trees import Trees

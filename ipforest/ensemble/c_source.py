@@ -6,7 +6,7 @@ from string import Template
 
 import numpy as np
 
-from ipforest._arrays import Array
+from ipforest._internal.arrays import Array
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.trees import LEAF

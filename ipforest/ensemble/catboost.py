@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ipforest._arrays import Array
+from ipforest._internal.arrays import Array
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.joining import TreeNodes, classes_of_margins, join_trees
 from ipforest.ensemble.trees import LEAF

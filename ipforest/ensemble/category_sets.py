@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import Array, BoolArray, IntArray, checked_array
+from ipforest._internal.arrays import Array, BoolArray, IntArray, checked_array
 
 __all__ = ["CategorySets", "Members"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import Array, BoolArray, FloatArray, checked_array
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, checked_array
 from ipforest.ensemble.margin_losses import checked_targets, checked_weights
 from ipforest.ensemble.trees import Trees
 

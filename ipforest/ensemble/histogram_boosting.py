@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._arrays import Array, BoolArray, FloatArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.category_sets import Members
 from ipforest.ensemble.joining import TreeNodes, join_trees

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from ipforest._arrays import Array
+from ipforest._internal.arrays import Array
 from ipforest.ensemble.category_sets import CategorySets, Members
 from ipforest.ensemble.trees import LEAF
 

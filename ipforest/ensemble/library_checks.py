@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ipforest._arrays import Array
+from ipforest._internal.arrays import Array
 
 __all__ = ["fields_of", "overridden", "require_known_parts", "require_own_predictions", "unknown_parts"]
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logsumexp, softmax
 
-from ipforest._arrays import FloatArray
+from ipforest._internal.arrays import FloatArray
 
 __all__ = ["MARGIN_LOSSES", "MarginLoss", "checked_targets", "checked_weights", "encode_targets"]
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
-from ipforest._arrays import FloatArray
+from ipforest._internal.arrays import FloatArray
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.margin_losses import MarginLoss, checked_weights, encode_targets
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ipforest._arrays import Array
-from ipforest._numba import inner_njit, njit, run_in_slices
+from ipforest._internal.arrays import Array
+from ipforest._internal.kernels import inner_njit, njit, run_in_slices
 
 
 class Splits(NamedTuple):

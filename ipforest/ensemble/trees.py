@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
-from ipforest._arrays import (
+from ipforest._internal.arrays import (
     Array,
     BoolArray,
     FloatArray,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
-from ipforest._arrays import FloatArray
+from ipforest._internal.arrays import FloatArray
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.joining import (
     TreeNodes,

@@ -29,15 +29,15 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import datasets
-from ipforest._arrays import Array
-from ipforest._files import write_text
-from ipforest._numba import clock
-from ipforest._records import records_to_csv
+from ipforest._internal.arrays import Array
+from ipforest._internal.files import write_text
+from ipforest._internal.kernels import clock
+from ipforest._internal.records import records_to_csv
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.synthetic import synthetic_instance
+from ipforest.frontiers.budget_boost import BudgetBoost
 from ipforest.instance import PruningInstance
-from ipforest.learners.budget_boost import BudgetBoost
 from ipforest.path import PruningPath, prune_path
 from ipforest.progress import ProgressCallback, silent
 from ipforest.results import Status

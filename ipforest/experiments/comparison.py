@@ -17,8 +17,8 @@ from joblib import Parallel, delayed
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 
-from ipforest._arrays import Array, FloatArray
-from ipforest._records import records_to_csv
+from ipforest._internal.arrays import Array, FloatArray
+from ipforest._internal.records import records_to_csv
 from ipforest.costs import FeatureCosts
 from ipforest.datasets import Dataset
 from ipforest.ensemble.forest import Forest

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
-from ipforest._arrays import FloatArray
+from ipforest._internal.arrays import FloatArray
 
 __all__ = ["MeanRanks", "draw_ranks", "rank_methods"]
 

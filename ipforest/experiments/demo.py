@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
-from ipforest._arrays import Array
+from ipforest._internal.arrays import Array
 from ipforest.datasets import Dataset
 from ipforest.ensemble.forest import Forest
 

@@ -23,29 +23,29 @@ from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import datasets
-from ipforest._arrays import Array
-from ipforest.base import BudgetedEstimator
-from ipforest.cascades.nested import NestedCascade
-from ipforest.cascades.stopping import OptimalStopping, ThresholdStopping
+from ipforest._internal.arrays import Array
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
+from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.critical_difference import MeanRanks, draw_ranks, rank_methods
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.metrics import standard_error
 from ipforest.experiments.options import Option, choose, levels, majority, record_both
 from ipforest.experiments.reproduce.early_exit import penalised_trees, split_parts
 from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
-from ipforest.learners.averaged_trees import LEAF_SIZES, MANY_FEATURES, with_best_leaves
-from ipforest.learners.budget_boost import BudgetBoost
-from ipforest.learners.budget_forest import BudgetForest
+from ipforest.frontiers.averaged_trees import LEAF_SIZES, MANY_FEATURES, with_best_leaves
+from ipforest.frontiers.budget_boost import BudgetBoost
+from ipforest.frontiers.budget_forest import BudgetForest
+from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
+from ipforest.frontiers.joint_frontier import JointFrontier
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.budget_rf import BudgetRF
-from ipforest.learners.budgeted_classifier import BudgetedClassifier
 from ipforest.learners.greedy_miser import GreedyMiser
-from ipforest.learners.joint_frontier import JointFrontier
 from ipforest.policy import TreesInOrder
+from ipforest.stopping.nested import NestedCascade
+from ipforest.stopping.rules import OptimalStopping, ThresholdStopping
 
 __all__ = ["ABLATIONS", "METHODS", "OURS", "Task", "frontier_experiment"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ipforest.ranking import average_precision_at, ndcg_at, precision_at
+from ipforest.classifier_trees.ranking import average_precision_at, ndcg_at, precision_at
 
 __all__ = [
     "FeatureUsage",

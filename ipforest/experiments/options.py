@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ipforest.cascades.early_exit import record_paths
-from ipforest.cascades.stopping import StoppingPaths, StoppingRule, keenness_along, learn_stopping, stopping_curve
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.demo import Parts
 from ipforest.policy import TreesInOrder
 from ipforest.session import Seller
+from ipforest.stopping.early_exit import record_paths
+from ipforest.stopping.rules import StoppingPaths, StoppingRule, keenness_along, learn_stopping, stopping_curve
 
 
 class Option(NamedTuple):

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ipforest._arrays import FloatArray, IntArray
+from ipforest._internal.arrays import FloatArray, IntArray
 
 PRICES = {1: 123, 5: 31, 20: 191, 50: 125, 100: 16, 150: 32, 200: 1}
 """Features per price, in units of one evaluation of a weak learner."""

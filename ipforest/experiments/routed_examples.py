@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import Array
+from ipforest._internal.arrays import Array
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble import routing
 from ipforest.ensemble.forest import Forest

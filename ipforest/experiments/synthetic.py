@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import Array
-from ipforest._numba import inner_njit, njit
+from ipforest._internal.arrays import Array
+from ipforest._internal.kernels import inner_njit, njit
 from ipforest.ensemble.trees import TREES_THAT_SORT
 from ipforest.instance import PruningInstance
 

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import FloatArray
-from ipforest._records import records_to_csv
+from ipforest._internal.arrays import FloatArray
+from ipforest._internal.records import records_to_csv
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.instance import PruningInstance

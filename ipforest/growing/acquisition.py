@@ -7,8 +7,8 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import read_only
-from ipforest._numba import inner_njit
+from ipforest._internal.arrays import read_only
+from ipforest._internal.kernels import inner_njit
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble import routing
 from ipforest.ensemble.trees import Trees

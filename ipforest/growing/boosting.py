@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import BoolArray, FloatArray
+from ipforest._internal.arrays import BoolArray, FloatArray
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.margin_losses import MARGIN_LOSSES, encode_targets

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import read_only
+from ipforest._internal.arrays import read_only
 
 MAX_BINS = 255
 """Together with the code of missing values, what a byte holds."""

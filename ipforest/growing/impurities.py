@@ -15,8 +15,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import FloatArray, read_only
-from ipforest._numba import inner_njit, njit
+from ipforest._internal.arrays import FloatArray, read_only
+from ipforest._internal.kernels import inner_njit, njit
 
 _COUNTS = np.arange(2.0**13)
 _N_LOG_N = read_only(_COUNTS * np.log2(np.maximum(_COUNTS, 1.0)))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest.growing.grower import GrownTree
 
 __all__ = ["LookaheadGrower"]

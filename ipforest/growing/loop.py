@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._numba import inner_njit, njit
+from ipforest._internal.kernels import inner_njit, njit
 from ipforest.growing.acquisition import AcquisitionArrays, mark_path, price_features
 from ipforest.growing.codes import CodeArrays
 from ipforest.growing.impurities import GRADIENT, impurity

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._numba import inner_njit, njit
+from ipforest._internal.kernels import inner_njit, njit
 
 
 @inner_njit

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._numba import inner_njit, njit
+from ipforest._internal.kernels import inner_njit, njit
 from ipforest.growing.codes import CodeArrays
 from ipforest.growing.impurities import GRADIENT, impurity, set_weight
 from ipforest.growing.random_numbers import mix, uniform

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._arrays import Array, IntArray, places_in
-from ipforest.base import optional_number
+from ipforest._internal.arrays import Array, IntArray, places_in
 from ipforest.costs import FeatureCosts
+from ipforest.estimator import optional_number
 from ipforest.learners.forest_pruner import ForestPruner, Parts
 from ipforest.path import PruningPath, prune_path
 from ipforest.rational import nonnegative_fraction, time_limit_seconds
@@ -37,7 +37,7 @@ class BudgetPrune(ForestPruner):
         as it is; wrap it in `sklearn.frozen.FrozenEstimator` to keep it so in clones (grid search, pipelines).
     feature_costs : FeatureCosts, sequence of numbers, dict, Series, DataFrame or path, optional
         What each feature costs; by default 1 each. Prices by name are matched to the columns of X; see
-        `ipforest.price_lists.read_prices`.
+        `ipforest.tabular.price_lists.read_prices`.
     groups : sequence of int, shape (n_features,), optional
         Group of each feature, -1 for none; see `FeatureCosts`.
     group_fees : sequence of numbers, shape (n_groups,), optional

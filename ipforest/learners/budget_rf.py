@@ -14,15 +14,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ipforest._arrays import BoolArray, FloatArray
-from ipforest.base import (
+from ipforest._internal.arrays import BoolArray, FloatArray
+from ipforest.ensemble.forest import Forest
+from ipforest.estimator import (
     BudgetedEstimator,
     check_share,
     check_validation_part,
     optional_number,
     split_rows,
 )
-from ipforest.ensemble.forest import Forest
 from ipforest.growing import (
     AcquisitionState,
     CodedExamples,

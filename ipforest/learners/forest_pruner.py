@@ -14,8 +14,11 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from ipforest._arrays import Array
-from ipforest.base import (
+from ipforest._internal.arrays import Array
+from ipforest.ensemble.forest import Forest
+from ipforest.ensemble.library_checks import overridden
+from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees
+from ipforest.estimator import (
     BudgetedEstimator,
     check_share,
     is_fitted,
@@ -23,9 +26,6 @@ from ipforest.base import (
     split_rows,
     warn_if_nothing_is_bought,
 )
-from ipforest.ensemble.forest import Forest
-from ipforest.ensemble.library_checks import overridden
-from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.losses import ErrorData, checked_class_costs, loss_for
 from ipforest.policy import TreesInOrder

@@ -12,8 +12,9 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from ipforest._arrays import BoolArray, FloatArray, places_in
-from ipforest.base import (
+from ipforest._internal.arrays import BoolArray, FloatArray, places_in
+from ipforest.ensemble.forest import Forest
+from ipforest.estimator import (
     BudgetedEstimator,
     check_integer,
     check_share,
@@ -22,7 +23,6 @@ from ipforest.base import (
     optional_number,
     split_rows,
 )
-from ipforest.ensemble.forest import Forest
 from ipforest.growing.codes import check_max_bins
 from ipforest.learners.priced_booster import TINY, PricedBooster
 from ipforest.learners.staged import first_trees, staged_costs

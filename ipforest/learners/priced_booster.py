@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import FloatArray
+from ipforest._internal.arrays import FloatArray
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.growing import AcquisitionState, CodedExamples, Gradient, Grower, GrownTree, forest_of

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import BoolArray, FloatArray
-from ipforest._numba import njit
-from ipforest.base import optional_number
+from ipforest._internal.arrays import BoolArray, FloatArray
+from ipforest._internal.kernels import njit
+from ipforest.estimator import optional_number
 from ipforest.instance import PruningInstance
 from ipforest.learners.forest_pruner import ForestPruner
 from ipforest.losses import NodeErrors

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ipforest._arrays import Array
-from ipforest._bits import lowest_bit
-from ipforest._numba import inlined, njit, run_in_slices, shared
+from ipforest._internal.arrays import Array
+from ipforest._internal.bits import lowest_bit
+from ipforest._internal.kernels import inlined, njit, run_in_slices, shared
 
 if TYPE_CHECKING:
     from ipforest.instance import PruningInstance

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import checked_integer
-from ipforest._json import read_json
+from ipforest._internal.arrays import checked_integer
+from ipforest._internal.json_text import read_json
 from ipforest.maxflow.bit_rows import n_blocks
 from ipforest.maxflow.network import KEPT, VERTEX, Lambda, Network
 from ipforest.maxflow.parametric_cut import ParametricCut

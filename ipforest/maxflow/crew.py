@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from ipforest._numba import n_threads
-from ipforest._undisturbed import Undisturbed
+from ipforest._internal.kernels import n_threads
+from ipforest._internal.undisturbed import Undisturbed
 from ipforest.maxflow.helpers import admit, dismiss, size_of
 from ipforest.maxflow.network import MERGERS, STOP
 from ipforest.maxflow.parametric_cut import CutStopped, Outcome, ParametricCut

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ipforest._arrays import Array
-from ipforest._numba import njit, run_in_slices
+from ipforest._internal.arrays import Array
+from ipforest._internal.kernels import njit, run_in_slices
 from ipforest.maxflow.bit_rows import Rows, rows_of
 from ipforest.maxflow.network import Flow, Network, Payments, Problem, Trees
 from ipforest.maxflow.presolve import FREE, ReducedProblem

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-from ipforest._numba import n_threads
+from ipforest._internal.kernels import n_threads
 from ipforest.maxflow.network import Network, Part
 from ipforest.maxflow.pseudoflow import help_searching
 from ipforest.maxflow.team import DISMISSED, Team, new_team

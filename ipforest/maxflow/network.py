@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ipforest._arrays import Array, aligned_empty
-from ipforest._numba import with_fields
+from ipforest._internal.arrays import Array, aligned_empty
+from ipforest._internal.kernels import with_fields
 from ipforest.maxflow.bit_rows import BitRows
 
 KEPT = 2**30

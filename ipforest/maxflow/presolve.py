@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ipforest._arrays import Array
-from ipforest._numba import njit, run_in_slices
+from ipforest._internal.arrays import Array
+from ipforest._internal.kernels import njit, run_in_slices
 from ipforest.maxflow.bit_rows import BitRows, Rows, bit_rows, rows_of
 
 if TYPE_CHECKING:

@@ -37,10 +37,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ipforest._arrays import Array
-from ipforest._atomics import fetch_add, load, pause
-from ipforest._numba import inlined, njit, uncounted_njit
-from ipforest._union_find import find_root
+from ipforest._internal.arrays import Array
+from ipforest._internal.atomics import fetch_add, load, pause
+from ipforest._internal.kernels import inlined, njit, uncounted_njit
+from ipforest._internal.union_find import find_root
 from ipforest.maxflow.bit_rows import BitRows, bit_of, block_of, first_acquisition, n_blocks, set_blocks
 from ipforest.maxflow.network import KEPT, MERGERS, STOP, Lambda, Network, Part, Payments, Problem, Trees
 from ipforest.maxflow.team import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ipforest._undisturbed import undisturbed
+from ipforest._internal.undisturbed import undisturbed
 from ipforest.maxflow.flows import Capacities, reduce_flow, restore_flow
 from ipforest.maxflow.helpers import helped
 from ipforest.maxflow.network import KEPT, STOP, Lambda, build_network

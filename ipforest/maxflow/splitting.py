@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ipforest._arrays import Array
-from ipforest._numba import inlined, njit, uncounted_njit
+from ipforest._internal.arrays import Array
+from ipforest._internal.kernels import inlined, njit, uncounted_njit
 from ipforest.maxflow.bit_rows import BitRows, bit_of, block_of, n_blocks, set_blocks
 from ipforest.maxflow.network import KEPT, Flow, Lambda, Network, Part, Problem, Trees
 from ipforest.maxflow.pseudoflow import NO_VERTEX, cut

@@ -18,8 +18,8 @@ from math import gcd, inf, log2
 
 import numpy as np
 
-from ipforest._arrays import Array
-from ipforest._numba import inlined, njit
+from ipforest._internal.arrays import Array
+from ipforest._internal.kernels import inlined, njit
 from ipforest.maxflow.bit_rows import BitRows, bit_of, block_of, first_acquisition
 from ipforest.maxflow.network import Flow, Lambda, Network, Part, Problem, Trees, new_vertices
 from ipforest.rational import INT64_SAFE

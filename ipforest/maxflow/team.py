@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ipforest._arrays import CACHE_LINE, Array
-from ipforest._atomics import compare_and_swap, fetch_add, load
-from ipforest._numba import inlined, shared, uncounted_njit
+from ipforest._internal.arrays import CACHE_LINE, Array
+from ipforest._internal.atomics import compare_and_swap, fetch_add, load
+from ipforest._internal.kernels import inlined, shared, uncounted_njit
 from ipforest.maxflow.bit_rows import n_blocks
 
 HELPERS, FIRST, NEXT, LIMIT, FINISHED, DISMISSED = (i * (CACHE_LINE // 8) for i in range(6))

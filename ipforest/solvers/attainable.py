@@ -8,7 +8,7 @@ from math import ceil, gcd
 
 import numpy as np
 
-from ipforest._arrays import IntArray
+from ipforest._internal.arrays import IntArray
 from ipforest.instance import PruningInstance
 
 __all__ = ["Attainable"]

@@ -42,8 +42,8 @@ from math import gcd, inf
 
 import numpy as np
 
-from ipforest._arrays import Array, BoolArray, IntArray
-from ipforest._numba import clock, njit
+from ipforest._internal.arrays import Array, BoolArray, IntArray
+from ipforest._internal.kernels import clock, njit
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath, path_of
 from ipforest.rational import coarsened, exact_sum, nonnegative_fraction, time_limit_seconds

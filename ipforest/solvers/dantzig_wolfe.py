@@ -37,8 +37,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ipforest._arrays import BoolArray, FloatArray, IntArray
-from ipforest._numba import clock
+from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
+from ipforest._internal.kernels import clock
 from ipforest.instance import PruningInstance
 from ipforest.progress import ProgressCallback, silent
 from ipforest.rational import time_limit_seconds

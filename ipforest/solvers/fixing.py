@@ -30,8 +30,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ipforest._arrays import BoolArray, IntArray
-from ipforest._numba import njit
+from ipforest._internal.arrays import BoolArray, IntArray
+from ipforest._internal.kernels import njit
 from ipforest.ensemble.routing import accumulate_to_ancestors
 from ipforest.instance import PruningInstance
 from ipforest.rational import exact_sum

@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from ipforest._arrays import BoolArray, IntArray
-from ipforest._numba import clock
+from ipforest._internal.arrays import BoolArray, IntArray
+from ipforest._internal.kernels import clock
 from ipforest.ensemble.routing import first_branching
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath, path_of

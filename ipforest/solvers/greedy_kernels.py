@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ipforest._arrays import Array, BoolArray, FloatArray, IntArray
-from ipforest._numba import inner_njit, njit, shared
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest._internal.kernels import inner_njit, njit, shared
 
 FREE = 1e-12
 """What costs nothing counts as this in ratios: it comes first."""

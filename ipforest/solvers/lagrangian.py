@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import FloatArray, IntArray
+from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.instance import PruningInstance
 from ipforest.rational import INT64_SAFE, exact_sum
 from ipforest.results import Pruning

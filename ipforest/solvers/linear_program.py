@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from ipforest._arrays import read_only
+from ipforest._internal.arrays import read_only
 from ipforest.results import Status
 
 __all__ = ["Block", "Labels", "LinearProgram", "Solution"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ipforest._numba import clock
+from ipforest._internal.kernels import clock
 from ipforest.instance import PruningInstance
 from ipforest.maxflow.network import Lambda
 from ipforest.maxflow.single_cut import dual_bound, minimum_cut

@@ -34,9 +34,9 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import Array, FloatArray, load_arrays, read_only, save_arrays
-from ipforest._numba import clock, njit
-from ipforest._records import from_record, json_object, to_record
+from ipforest._internal.arrays import Array, FloatArray, load_arrays, read_only, save_arrays
+from ipforest._internal.kernels import clock, njit
+from ipforest._internal.records import from_record, json_object, to_record
 from ipforest.instance import PruningInstance
 from ipforest.progress import ProgressCallback, silent
 from ipforest.rational import nonnegative_fraction, time_limit_seconds

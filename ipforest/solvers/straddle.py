@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ipforest._arrays import BoolArray
+from ipforest._internal.arrays import BoolArray
 from ipforest.instance import PruningInstance
 from ipforest.maxflow.parametric_cut import ParametricCut
 from ipforest.maxflow.presolve import presolve

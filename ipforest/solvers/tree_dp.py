@@ -13,8 +13,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._arrays import Array, BoolArray, IntArray
-from ipforest._numba import clock, njit
+from ipforest._internal.arrays import Array, BoolArray, IntArray
+from ipforest._internal.kernels import clock, njit
 from ipforest.instance import PruningInstance
 from ipforest.rational import INT64_SAFE, exact_sum
 from ipforest.results import Pruning, PruningResult

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib.parallel import get_active_backend
 
-from ipforest._arrays import IntArray
+from ipforest._internal.arrays import IntArray
 from ipforest.solvers.tree_dp import TreeBatch
 
 if TYPE_CHECKING:

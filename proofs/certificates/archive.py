@@ -30,7 +30,7 @@ larger than the file, so that reading takes no more memory than the file has byt
 
 All arrays are one-dimensional NumPy files, version 1.0, of little-endian int64, int32 or bool. Whoever writes such a
 file can seal anything: the digest finds damage, the checkers find lies. What reads and checks imports no solver,
-numba or `ipforest`; writing uses `ipforest._files`.
+numba or `ipforest`; writing uses `ipforest._internal.files`.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def write_archive(path: str | Path, header: Mapping[str, Any], arrays: Mapping[s
     OSError
         If the file cannot be written.
     """
-    from ipforest._files import write_file
+    from ipforest._internal.files import write_file
 
     text = json.dumps({**header, "content_sha256": _content_digest(header, arrays)}, indent=1, sort_keys=True)
     _read_header(text.encode())

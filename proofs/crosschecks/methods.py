@@ -26,7 +26,7 @@ import numpy as np
 
 import formulations
 from formulations import FORMULATIONS, Formulation
-from ipforest._records import records_to_text, to_record
+from ipforest._internal.records import records_to_text, to_record
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath, prune_path
 from ipforest.rational import nonnegative_fraction

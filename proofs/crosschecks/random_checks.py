@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ipforest._files import write_text
-from ipforest._records import json_object, records_to_text, to_record
+from ipforest._internal.files import write_text
+from ipforest._internal.records import json_object, records_to_text, to_record
 from ipforest.instance import PruningInstance
 from ipforest.progress import ProgressCallback, silent
 from ipforest.rational import nonnegative_fraction

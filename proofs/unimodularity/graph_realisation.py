@@ -34,8 +34,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from ipforest._numba import inner_njit, njit, with_fields
-from ipforest._union_find import find_root
+from ipforest._internal.kernels import inner_njit, njit, with_fields
+from ipforest._internal.union_find import find_root
 
 BOND, POLYGON, RIGID = 0, 1, 2
 CLOSED, OPEN, DOUBLE, INVALID = 1, 2, 3, 4

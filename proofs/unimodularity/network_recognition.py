@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from ipforest._numba import njit
+from ipforest._internal.kernels import njit
 from proofs.unimodularity.graph_realisation import Realisation, realise
 from proofs.unimodularity.network_certificate import NetworkCertificate
 from proofs.unimodularity.signings import scaling

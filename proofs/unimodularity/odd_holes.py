@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ipforest._numba import inner_njit, njit
+from ipforest._internal.kernels import inner_njit, njit
 
 Array = NDArray[np.int64]
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from ipforest._numba import inner_njit, njit
+from ipforest._internal.kernels import inner_njit, njit
 from proofs.unimodularity.graph_realisation import realise
 
 Array = NDArray[np.int64]

@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from ipforest import _atomics
-from ipforest._numba import njit
+from ipforest._internal import atomics as _atomics
+from ipforest._internal.kernels import njit
 
 
 @njit

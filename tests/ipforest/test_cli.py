@@ -31,8 +31,8 @@ from ipforest import path as path_module
 from ipforest import progress as progress_module
 from ipforest.cli import main
 from ipforest.cli import prune as prune_command
-from ipforest.model_files import load_model, save_model
 from ipforest.solvers import tree_dp
+from ipforest.tabular.model_files import load_model, save_model
 from proofs.claims import table as claims
 from proofs.claims.claim import Finding, Ruling
 
@@ -677,7 +677,7 @@ def test_files_that_cannot_be_opened_are_named(own_forest, tmp_path, capsys) -> 
 def test_a_skops_file_with_foreign_types_is_refused(tmp_path) -> None:
     from skops import io
 
-    from ipforest.model_files import load_model
+    from ipforest.tabular.model_files import load_model
 
     (tmp_path / "model.skops").write_bytes(io.dumps(subprocess.Popen))
     with pytest.raises(ValueError, match=r"model\.skops: .* subprocess\.Popen, a type that is neither"):

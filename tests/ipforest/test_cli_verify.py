@@ -8,7 +8,7 @@ import pytest
 
 from ipforest import Forest
 from ipforest.cli import main
-from ipforest.model_files import load_model
+from ipforest.tabular.model_files import load_model
 from proofs.certificates.archive import read_archive, write_archive
 from proofs.provenance import fingerprint_of_forest, read_result
 

@@ -9,9 +9,9 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 
 from ipforest import BudgetBoost, BudgetForest, BudgetPrune, EarlyExit, NestedCascade
-from ipforest.cascades.stopping import ThresholdStopping
 from ipforest.ensemble import write
 from ipforest.learners import BudgetRF, GreedyMiser
+from ipforest.stopping.rules import ThresholdStopping
 
 X, Y = load_breast_cancer(return_X_y=True)
 FOREST = RandomForestClassifier(6, max_depth=4, random_state=0)

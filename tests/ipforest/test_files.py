@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from ipforest._arrays import load_array, load_arrays, save_arrays
-from ipforest._files import write_file, write_text
+from ipforest._internal.arrays import load_array, load_arrays, save_arrays
+from ipforest._internal.files import write_file, write_text
 from proofs.certificates.archive import instance_parts, read_archive, write_archive
 from tests.proofs.certificates.handmade import STANDARD
 
@@ -48,7 +48,7 @@ def test_a_full_disk_names_the_file() -> None:
 WRITERS = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from ipforest._files import write_text
+from ipforest._internal.files import write_text
 number, file = sys.argv[1:]
 with ThreadPoolExecutor(6) as pool:
     list(pool.map(lambda i: write_text(file, f"{number}-{i % 10} " * 20_000), range(30)))

@@ -7,9 +7,9 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import BudgetPrune
-from ipforest._json import DEEPEST, _depth, read_json
-from ipforest._records import json_object
-from ipforest.price_lists import read_prices
+from ipforest._internal.json_text import DEEPEST, _depth, read_json
+from ipforest._internal.records import json_object
+from ipforest.tabular.price_lists import read_prices
 
 
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a": ', "}"), ('["]", ', "]"), (r'["\"]\\", ', "]")])
@@ -41,7 +41,7 @@ def test_depth_is_counted_across_chunks(monkeypatch) -> None:
         return 0 if inner is None else 1 + max(map(depth, inner))
 
     for chunk in (1, 3, 1 << 20):
-        monkeypatch.setattr("ipforest._json.CHUNK", chunk)
+        monkeypatch.setattr("ipforest._internal.json_text.CHUNK", chunk)
         for _ in range(30):
             drawn = value(5)
             assert _depth(json.dumps(drawn)) == depth(drawn)

@@ -18,7 +18,7 @@ from numba.core.types import BaseNamedTuple
 
 import ipforest
 from ipforest import _kernel_cache, _numba
-from ipforest._numba import clock, run_in_slices
+from ipforest._internal.kernels import clock, run_in_slices
 from ipforest.warm_up import warm_up
 
 PROGRAM = """
@@ -128,7 +128,7 @@ class Pair(NamedTuple):
     second: int
 """,
     CALLED: """
-from ipforest._numba import inlined, inner_njit, shared
+from ipforest._internal.kernels import inlined, inner_njit, shared
 from kernels_named import STEP
 @shared
 def half(x):
@@ -141,7 +141,7 @@ def called(x):
     return short(x) + 100
 """,
     CALLING: """
-from ipforest._numba import njit
+from ipforest._internal.kernels import njit
 from kernels_called import called
 from kernels_named import Pair
 @njit

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ipforest import Pruning
-from ipforest._delimited import unescaped
-from ipforest._records import from_record, json_object, records_to_csv, to_record
+from ipforest._internal.delimited import unescaped
+from ipforest._internal.records import from_record, json_object, records_to_csv, to_record
 
 
 class Color(StrEnum):

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from sklearn.svm import SVC
 
-from ipforest._arrays import FloatArray, IntArray
+from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.adaptive import AdaptLin, L1Baseline
 from ipforest.adaptive.drawing import plot_regions
 from ipforest.adaptive.linear_pair import AlternationSettings

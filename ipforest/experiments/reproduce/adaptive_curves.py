@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ipforest._arrays import Array
+from ipforest._internal.arrays import Array
 from ipforest.adaptive.approximation import AdaptiveApproximation
 from ipforest.adaptive.candidates import Candidate, undominated
 from ipforest.experiments.demo import Parts

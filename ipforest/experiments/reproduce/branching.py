@@ -7,17 +7,17 @@ from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import datasets
-from ipforest._arrays import Array, FloatArray
-from ipforest.cascades.branching import BranchingCascade
-from ipforest.cascades.nested import NestedCascade
-from ipforest.cascades.stages import Candidate
-from ipforest.cascades.stopping import OptimalStopping, ThresholdStopping
+from ipforest._internal.arrays import Array, FloatArray
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.metrics import standard_error
 from ipforest.experiments.options import Option, choose, levels
 from ipforest.experiments.reproduce import early_exit
 from ipforest.experiments.reproduce.early_exit import N_LEVELS, split_parts
 from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
+from ipforest.stopping.branching import BranchingCascade
+from ipforest.stopping.nested import NestedCascade
+from ipforest.stopping.rules import OptimalStopping, ThresholdStopping
+from ipforest.stopping.stages import Candidate
 
 BUDGETS = (2, 3, 4, 6, 8, 10)
 SIZES = {"cube": (2000, 1000, 4000), "cube_nm": (2000, 1000, 4000), "digits": (900, 400, 497)}

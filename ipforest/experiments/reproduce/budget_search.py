@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import datasets
-from ipforest._numba import clock
+from ipforest._internal.kernels import clock
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
 from ipforest.experiments.synthetic import synthetic_instance

@@ -6,8 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from ipforest.cascades import ASTC, CSCC, CSTC, AdaBoostRS, AndOrCascade, BoostingTrick, Cronus, StagewiseRegression
-from ipforest.cascades.tree_estimator import ClassifierTreeEstimator
+from ipforest.classifier_trees import (
+    ASTC,
+    CSCC,
+    CSTC,
+    AdaBoostRS,
+    AndOrCascade,
+    BoostingTrick,
+    Cronus,
+    StagewiseRegression,
+)
+from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.metrics import error_rate
@@ -15,7 +24,7 @@ from ipforest.experiments.reproduce.experiment import Record
 
 
 def cascade_points(parts: Parts, costs: FeatureCosts, n_trees: int, n_lambdas: int, seed: int) -> list[Record]:
-    """Fit every learner of `ipforest.cascades`, on features and on trees of them, and measure each of its tradeoffs.
+    """Fit every learner of `ipforest.stopping`, on features and on trees of them, and measure each of its tradeoffs.
 
     Parameters
     ----------

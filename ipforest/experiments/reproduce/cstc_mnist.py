@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from sklearn.model_selection import train_test_split
 
 from ipforest import datasets
-from ipforest._arrays import FloatArray, IntArray
-from ipforest.cascades.cstc import CSTC
+from ipforest._internal.arrays import FloatArray, IntArray
+from ipforest.classifier_trees.cstc import CSTC
 from ipforest.experiments.reproduce.curves import mean_and_deviation
 from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
 

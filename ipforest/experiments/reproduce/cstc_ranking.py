@@ -12,17 +12,17 @@ from matplotlib.figure import Figure
 from sklearn.base import is_classifier
 from sklearn.frozen import FrozenEstimator
 
-from ipforest._arrays import FloatArray, IntArray
-from ipforest.cascades.adaboost_rs import AdaBoostRS
-from ipforest.cascades.and_or import AndOrCascade
-from ipforest.cascades.astc import ASTC
-from ipforest.cascades.boosting_trick import BoostingTrick
-from ipforest.cascades.classifier_tree import ClassifierTree
-from ipforest.cascades.cronus import Cronus
-from ipforest.cascades.cscc import CSCC
-from ipforest.cascades.cstc import CSTC
-from ipforest.cascades.stagewise import StagewiseRegression
-from ipforest.cascades.tree_estimator import ClassifierTreeEstimator
+from ipforest._internal.arrays import FloatArray, IntArray
+from ipforest.classifier_trees.adaboost_rs import AdaBoostRS
+from ipforest.classifier_trees.and_or import AndOrCascade
+from ipforest.classifier_trees.astc import ASTC
+from ipforest.classifier_trees.boosting_trick import BoostingTrick
+from ipforest.classifier_trees.classifier_tree import ClassifierTree
+from ipforest.classifier_trees.cronus import Cronus
+from ipforest.classifier_trees.cscc import CSCC
+from ipforest.classifier_trees.cstc import CSTC
+from ipforest.classifier_trees.stagewise import StagewiseRegression
+from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.metrics import ndcg_at, precision_at
 from ipforest.experiments.rankings import GOOD, TOP, Ranking, draw_ranking, prices, proximity_exit

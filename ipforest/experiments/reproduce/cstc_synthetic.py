@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from ipforest._arrays import FloatArray
-from ipforest.cascades.block_descent import DescentSettings
-from ipforest.cascades.cstc import CSTC
-from ipforest.cascades.feature_map import ScaledFeatures
+from ipforest._internal.arrays import FloatArray
+from ipforest.classifier_trees.block_descent import DescentSettings
+from ipforest.classifier_trees.cstc import CSTC
+from ipforest.classifier_trees.feature_map import ScaledFeatures
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
 

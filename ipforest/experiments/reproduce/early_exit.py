@@ -13,20 +13,12 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
 from ipforest import datasets
-from ipforest._arrays import Array
-from ipforest.base import BudgetedEstimator
-from ipforest.cascades.nested import NestedCascade
-from ipforest.cascades.stopping import (
-    CertifiedStopping,
-    OptimalStopping,
-    StoppingRule,
-    ThresholdStopping,
-)
-from ipforest.cascades.tree_order import order_trees
+from ipforest._internal.arrays import Array
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
+from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.metrics import standard_error
 from ipforest.experiments.options import Option, choose, levels, majority, record_both
@@ -34,6 +26,14 @@ from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.budget_rf import BudgetRF
 from ipforest.policy import TreesInOrder
+from ipforest.stopping.nested import NestedCascade
+from ipforest.stopping.rules import (
+    CertifiedStopping,
+    OptimalStopping,
+    StoppingRule,
+    ThresholdStopping,
+)
+from ipforest.stopping.tree_order import order_trees
 
 BUDGETS = {
     "miniboone_5k": (2, 3, 4, 6, 10, 16),

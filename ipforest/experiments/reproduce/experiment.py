@@ -16,9 +16,9 @@ import numpy as np
 from joblib import Parallel, delayed
 from matplotlib.figure import Figure
 
-from ipforest._files import write_file, write_text
-from ipforest._numba import clock
-from ipforest._records import json_object, records_to_csv
+from ipforest._internal.files import write_file, write_text
+from ipforest._internal.kernels import clock
+from ipforest._internal.records import json_object, records_to_csv
 from ipforest.progress import ProgressCallback, silent
 
 Cell: TypeAlias = dict[str, Any]

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from sklearn.svm import LinearSVC
 
-from ipforest._arrays import Array
+from ipforest._internal.arrays import Array
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.reproduce.curves import draw_curves, entropy_forest, pruning_points, within_budgets
 from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record

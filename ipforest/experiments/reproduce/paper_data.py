@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.datasets import load_svmlight_file
 
 from ipforest import datasets
-from ipforest._arrays import Array, IntArray
+from ipforest._internal.arrays import Array, IntArray
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.demo import Parts
 

@@ -8,8 +8,6 @@ import numpy as np
 from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 
-from ipforest.cascades.nested import NestedCascade
-from ipforest.cascades.stopping import CertifiedStopping, OptimalStopping, StoppingPaths, StoppingRule
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.metrics import standard_error
@@ -17,6 +15,8 @@ from ipforest.experiments.options import Option, choose, levels, majority, recor
 from ipforest.experiments.reproduce.early_exit import BUDGETS, N_LEVELS, load, penalised
 from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
 from ipforest.policy import TreesInOrder
+from ipforest.stopping.nested import NestedCascade
+from ipforest.stopping.rules import CertifiedStopping, OptimalStopping, StoppingPaths, StoppingRule
 
 DATA = ("miniboone_5k", "synthetic", "letters")
 INPUTS = ("CEGB", "nested")

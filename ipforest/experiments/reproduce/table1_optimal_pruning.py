@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from sklearn.model_selection import StratifiedKFold
 
-from ipforest._arrays import Array
+from ipforest._internal.arrays import Array
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.reproduce.curves import COLOURS, pairs_forest

@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from ipforest import BudgetPrune, FeatureCosts
 from ipforest.adaptive import AdaptLin, AdaptLstsq, L1Baseline
 from ipforest.adaptive.linear_pair import AlternationSettings
-from ipforest.model_files import load_model, save_model
+from ipforest.tabular.model_files import load_model, save_model
 
 X, Y = load_breast_cancer(return_X_y=True)
 X, Y = X[:, :10], Y

@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import BudgetForest, BudgetPrune
 from ipforest.cli import main
-from ipforest.model_files import save_model
+from ipforest.tabular.model_files import save_model
 
 
 @pytest.fixture(scope="module")

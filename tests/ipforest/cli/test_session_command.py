@@ -13,7 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import BudgetPrune
 from ipforest.cli import main
-from ipforest.model_files import save_model
+from ipforest.tabular.model_files import save_model
 
 
 @pytest.fixture(scope="module")

@@ -26,14 +26,14 @@ from sklearn.tree._tree import NODE_DTYPE
 
 from ipforest import BudgetedClassifier, BudgetPrune, FeatureCosts, Forest, PruningInstance
 from ipforest.adaptive import AdaptGbrt
-from ipforest.cascades import NestedCascade
 from ipforest.ensemble import read, scikit_learn
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.category_sets import CategorySets
 from ipforest.ensemble.library_checks import require_known_parts
 from ipforest.ensemble.refitting import fill_inner_values, mean_loss, refit_by_newton, refit_jointly
 from ipforest.learners.forest_pruner import check_own_samples
-from ipforest.price_lists import read_prices
+from ipforest.stopping import NestedCascade
+from ipforest.tabular.price_lists import read_prices
 
 DIABETES = load_diabetes(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)

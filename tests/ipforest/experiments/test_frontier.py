@@ -14,7 +14,7 @@ from ipforest.cli import main
 from ipforest.experiments import frontier
 from ipforest.experiments.frontier import ABLATIONS, METHODS, OURS, frontier_experiment
 from ipforest.experiments.options import Option, choose
-from ipforest.learners.joint_frontier import JointFrontier
+from ipforest.frontiers.joint_frontier import JointFrontier
 
 
 def record(method: str, seed: int, budget: float, validation: float, error: float) -> dict[str, Any]:

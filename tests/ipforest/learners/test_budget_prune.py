@@ -33,7 +33,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ipforest import BudgetPrune, FeatureCosts, Forest, PruningInstance, Status, prune_path
-from ipforest.base import split_rows
+from ipforest.estimator import split_rows
 from ipforest.learners import budget_prune as estimator_module
 from ipforest.path import PruningPath
 from proofs import verify_optimality

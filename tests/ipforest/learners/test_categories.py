@@ -9,10 +9,10 @@ import pytest
 from sklearn.base import clone
 
 from ipforest import BudgetBoost, BudgetForest, FeatureCosts
-from ipforest.categories import Categories
 from ipforest.ensemble import read, write
-from ipforest.model_files import load_model, save_model
 from ipforest.session import Seller
+from ipforest.tabular.categories import Categories
+from ipforest.tabular.model_files import load_model, save_model
 
 BOOST = BudgetBoost(12, max_leaf_nodes=4, n_lambdas=3, n_prunings=2, random_state=0)
 FOREST = BudgetForest(5, n_lambdas=2, n_prunings=2, random_state=0)

@@ -6,7 +6,7 @@ from closure_checks import row_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ipforest import _numba
+from ipforest._internal import kernels as _numba
 from ipforest.maxflow.bit_rows import Rows, bit_rows
 
 rows_of_some_nodes = st.lists(st.sets(st.integers(0, 200)), max_size=8)

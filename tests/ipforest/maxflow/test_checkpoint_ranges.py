@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import FeatureCosts, Forest, PruningInstance
-from ipforest._arrays import load_arrays, save_arrays
+from ipforest._internal.arrays import load_arrays, save_arrays
 from ipforest.path import PathSearch
 
 X, Y = load_iris(return_X_y=True)

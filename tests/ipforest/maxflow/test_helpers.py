@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import instances, lambdas
 
 from ipforest import prune_path, solve
-from ipforest._numba import njit
+from ipforest._internal.kernels import njit
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.maxflow import crew, helpers
 from ipforest.maxflow.helpers import LEAST_ENTRIES, helped

@@ -1,0 +1,1 @@
+"""Small helpers that several rooms share; nothing here is public."""

@@ -1,0 +1,225 @@
+"""Types of arrays, and small helpers for the read-only ones that the frozen dataclasses hold."""
+
+import struct
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipInfo
+
+import numpy as np
+import numpy.typing as npt
+
+from ipforest._internal.files import write_file
+
+Array: TypeAlias = npt.NDArray[Any]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.int64]
+
+CACHE_LINE = 64
+
+FREE_BYTES = 64 << 20
+"""What any file may unpack to; beyond it, no more than the file itself has."""
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+DAMAGED = (
+    ArithmeticError,
+    BadZipFile,
+    EOFError,
+    LookupError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    struct.error,
+    zlib.error,
+)
+"""What numpy and zipfile raise over the bytes of a damaged ``.npz`` file."""
+
+
+def aligned_empty(size: int, dtype: np.dtype[Any]) -> Array:
+    """Allocate a vector that begins with a line of the cache, so that no small record of 2^k bytes lies on two."""
+    memory = np.empty(size * dtype.itemsize + CACHE_LINE, dtype=np.uint8)
+    first = -memory.ctypes.data % CACHE_LINE
+    return memory[first : first + size * dtype.itemsize].view(dtype)
+
+
+def read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+    """View an array so that nobody writes into it through the result."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def checked_array(value: npt.ArrayLike, name: str, dtype: type[Scalar], shape: tuple[int, ...]) -> npt.NDArray[Scalar]:
+    """Take an array of a given shape whose values fit the dtype, read-only and contiguous.
+
+    Raises
+    ------
+    TypeError
+        The values are of another kind than the dtype (floats for integers).
+    ValueError
+        The shape differs, or a value does not fit the dtype.
+    """
+    raw: npt.NDArray[Any] = np.asarray(value)
+    if raw.shape != shape:
+        raise ValueError(f"{name}: expected shape {shape}, got {raw.shape}")
+    if raw.size == 0:
+        raw = raw.astype(dtype)
+    if np.issubdtype(dtype, np.integer) and not np.issubdtype(raw.dtype, np.integer):
+        raise TypeError(f"{name}: expected integers, got dtype {raw.dtype}")
+    converted = np.ascontiguousarray(raw, dtype=dtype)
+    if np.issubdtype(dtype, np.integer) and raw.dtype != converted.dtype and np.any(converted != raw):
+        raise ValueError(f"{name}: expected values that fit {np.dtype(dtype)}, got some that do not")
+    return read_only(converted)
+
+
+def checked_offsets(value: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Take the offsets of trees in their nodes, shape (n_trees + 1,).
+
+    Raises
+    ------
+    TypeError, ValueError
+        They are not 0 and then the ascending ends of one or more trees.
+    """
+    offsets = checked_array(value, "tree_offsets", np.int64, np.shape(value))
+    if offsets.ndim != 1 or offsets.size < 2 or offsets[0] != 0 or not is_ascending(offsets):
+        raise ValueError(
+            "tree_offsets: expected 0 and then the ascending ends of one or more trees, got "
+            f"{np.array2string(offsets, threshold=6, max_line_width=1 << 16)}"
+        )
+    return offsets
+
+
+def is_ascending(values: npt.NDArray[np.integer[Any]]) -> bool:
+    """Return whether each entry exceeds the one before; compared, as differences can wrap around."""
+    return bool(np.all(values[1:] > values[:-1]))
+
+
+def places_in(classes: Array, labels: npt.ArrayLike, name: str = "y") -> IntArray:
+    """Find the place of each label among the classes, which may stand in any order.
+
+    Parameters
+    ----------
+    classes : ndarray, shape (n_classes,)
+        Each once. CatBoost orders texts of numbers by number: "2", "9", "10".
+    labels : array, shape (n_labels,)
+    name : str
+        What the labels are, for the error message.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_labels,)
+
+    Raises
+    ------
+    ValueError
+        A label is no class.
+    """
+    known, wanted = np.asarray(classes), np.asarray(labels)
+    order = np.argsort(known, kind="stable")
+    places = order[np.minimum(np.searchsorted(known, wanted, sorter=order), known.size - 1)]
+    unknown = wanted[known[places] != wanted]
+    if unknown.size:
+        raise ValueError(f"{name}: expected classes among {known.tolist()}, got {unknown.tolist()[0]!r}")
+    return places.astype(np.int64)
+
+
+def checked_integer(value: object, name: str) -> int:
+    """Take an integer of any make as a Python integer, which does not wrap around.
+
+    Raises
+    ------
+    TypeError
+        It is no integer.
+    """
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name}: expected an integer, got {value!r}")
+    return int(value)
+
+
+def one_line(value: object) -> str:
+    """Return the text of an exception or another object in one line; its type where it has none."""
+    return " ".join(str(value).split()) or type(value).__name__
+
+
+def save_arrays(path: str | Path, arrays: Mapping[str, Any]) -> None:
+    """Write arrays as ``.npz``, without pickles or compression, whole or not at all."""
+
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as file:
+            np.savez(file, **arrays)
+
+    write_file(path, write)
+
+
+def load_arrays(path: str | Path, content: str, *, compressed: bool = True) -> dict[str, npt.NDArray[Any]]:
+    """Read all arrays of an ``.npz`` file, without pickles.
+
+    Parameters
+    ----------
+    path : str or Path
+    content : str
+        What the file should hold, for the error message.
+    compressed : bool, default=True
+        Whether arrays may be compressed; if not, reading takes no more memory than the file has bytes, else no more
+        than 64 MiB beyond.
+
+    Raises
+    ------
+    OSError
+        The file cannot be opened.
+    ValueError
+        It is no ``.npz`` file, is truncated or damaged, has arrays that are compressed or stand twice, or unpacks to
+        more than it may.
+    """
+    with Path(path).open("rb") as file:
+        try:
+            archive = np.load(file, allow_pickle=False)
+            if not isinstance(archive, np.lib.npyio.NpzFile) or archive.zip is None:
+                raise ValueError("a single array")
+            _check_members(archive.zip.infolist(), Path(path).stat().st_size, compressed=compressed)
+            return {name: archive[name] for name in archive.files}
+        except DAMAGED as problem:
+            raise ValueError(f"{path}: expected a complete {content} file (.npz), got: {one_line(problem)}") from None
+
+
+def load_array(path: str | Path, content: str) -> npt.NDArray[Any]:
+    """Read one array from an ``.npy`` file, without pickles.
+
+    Raises
+    ------
+    OSError
+        The file cannot be opened.
+    ValueError
+        It is no ``.npy`` file, or is truncated or damaged.
+    """
+    with Path(path).open("rb") as file:
+        try:
+            array: npt.NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+        except DAMAGED as problem:
+            raise ValueError(f"{path}: expected a complete {content} (.npy), got: {one_line(problem)}") from None
+    return array
+
+
+def most_unpacked(size: int) -> int:
+    """Return how many bytes a file of some size may unpack to."""
+    return max(size, FREE_BYTES)
+
+
+def _check_members(members: list[ZipInfo], size: int, *, compressed: bool) -> None:
+    if len({member.filename.removesuffix(".npy") for member in members}) < len(members):
+        raise ValueError("an array that stands twice")
+    if not compressed and any(member.compress_type != ZIP_STORED for member in members):
+        raise ValueError("compressed arrays")
+    if any(member.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for member in members):
+        raise ValueError("arrays compressed by another method than deflate")
+    unpacked, most = sum(member.file_size for member in members), most_unpacked(size)
+    if not compressed and unpacked > size:
+        raise ValueError("arrays that are larger than the file")
+    if unpacked > most:
+        raise ValueError(f"{unpacked} unpacked bytes where at most {most} are taken; save without compression")

@@ -1,0 +1,133 @@
+"""Kernels are compiled here and nowhere else: cached on disk, GIL released, typed for mypy; threads share them here."""
+
+import gc
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import pairwise
+from time import perf_counter
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+from numba.core.event import Event, Listener, TimingListener, register
+from numba.extending import register_jitable
+
+from ipforest._internal.arrays import Array
+from ipforest._internal.kernel_cache import KernelCache
+from ipforest._internal.undisturbed import undisturbed
+
+R = TypeVar("R")
+
+LEAST_WORK = 2**16
+"""Threads are started for no fewer steps."""
+
+
+class _CollectorPause(Listener):  # type: ignore[misc]  # numba is untyped
+    """Stops the garbage collector while kernels are compiled.
+
+    A kernel makes many objects that live until it is compiled, and looking through them again and again takes an eighth
+    of the time. Compilations nest, but one thread compiles at a time.
+    """
+
+    def __init__(self) -> None:
+        self._was_enabled: list[bool] = []
+
+    def on_start(self, event: Event) -> None:
+        self._was_enabled.append(gc.isenabled())
+        gc.disable()
+
+    def on_end(self, event: Event) -> None:
+        if self._was_enabled.pop():
+            gc.enable()
+
+
+_compiling = TimingListener()
+register("numba:compiler_lock", _compiling)
+register("numba:compile", _CollectorPause())
+
+
+def clock() -> float:
+    """Return seconds on a clock that stands still while kernels are compiled, or loaded from the cache on disk."""
+    return perf_counter() - (_compiling.duration if _compiling.done else 0.0)
+
+
+def njit(function: Callable[..., R]) -> Callable[..., R]:
+    """Compile a kernel for one thread."""
+    return _compiled(function)
+
+
+def inner_njit(function: Callable[..., R]) -> Callable[..., R]:
+    """Compile a kernel that only kernels call, without the wrappers that make it callable from Python.
+
+    Those of a kernel that takes a network take as long to compile as the kernel.
+    """
+    return _compiled(function, no_cpython_wrapper=True)
+
+
+def uncounted_njit(function: Callable[..., R]) -> Callable[..., R]:
+    """Compile, as `inner_njit` does, a kernel that makes no arrays and calls none that does, without reference counts.
+
+    Its caller holds the arrays. In kernels that take tuples of arrays numba leaves the counting, which is atomic, in
+    the inner loops; there it took a third of the time.
+    """
+    return _compiled(function, no_cpython_wrapper=True, _nrt=False)
+
+
+def inlined(function: Callable[..., R]) -> Callable[..., R]:
+    """Write a short kernel into those that call it, which saves compiling it by itself."""
+    return cast("Callable[..., R]", numba.njit(inline="always")(function))
+
+
+def shared(function: Callable[..., R]) -> Callable[..., R]:
+    """Compile a short function into the kernels that call it; Python runs it as it is."""
+    return cast("Callable[..., R]", register_jitable(function))
+
+
+def with_fields(records: Array) -> Array:
+    """Return an array of records of which ``array[i].field`` can be read and written, as kernels do, uncompiled too."""
+    return records.view(np.recarray) if numba.config.DISABLE_JIT else records
+
+
+def _compiled(function: Callable[..., R], **options: Any) -> Callable[..., R]:
+    dispatcher = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
+    if numba.config.DISABLE_JIT:
+        return function
+    with suppress(RuntimeError):  # nowhere to write: neither the package's folder nor the user's cache
+        dispatcher._cache = KernelCache(dispatcher)
+    return cast("Callable[..., R]", dispatcher)
+
+
+def n_threads() -> int:
+    """Return how many threads may work at the same time; ``NUMBA_NUM_THREADS`` says it."""
+    return int(numba.config.NUMBA_NUM_THREADS)
+
+
+def run_in_slices(kernel: Callable[[slice], R], n: int, n_steps: int) -> list[R]:
+    """Run a kernel, which releases the GIL, on slices of n things that together are all of them, one per thread.
+
+    numba's own parallel loops would take twice as long to compile.
+
+    Parameters
+    ----------
+    kernel : callable
+        Called with a slice.
+    n : int
+    n_steps : int
+        How much work there is, about; below `LEAST_WORK` one thread does it.
+
+    Returns
+    -------
+    list
+        What the kernel returned, in the order of the slices.
+    """
+    n_slices = min(n, n_threads())
+    if n_slices <= 1 or n_steps < LEAST_WORK:
+        return [kernel(slice(0, n))]
+    bounds = [n * i // n_slices for i in range(n_slices + 1)]
+
+    def run() -> list[R]:
+        with ThreadPoolExecutor(n_slices) as pool:
+            return list(pool.map(kernel, [slice(*ends) for ends in pairwise(bounds)]))
+
+    return undisturbed(run)

@@ -1,0 +1,168 @@
+"""The cost of a tree of classifiers relaxed to mixed norms, and their quadratic bounds by auxiliary variables.
+
+The l0 norm of a sum over a path becomes the l2 norm over the path, (11). Lemma 1 bounds each root from above by a
+quadratic: sqrt(g) <= (g / eta + eta) / 2, with equality at eta = sqrt(g); so minimising the bound and renewing eta in
+turn never raises the relaxed cost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ipforest._internal.arrays import FloatArray
+from ipforest.classifier_trees.classifier_tree import ClassifierTree
+from ipforest.classifier_trees.resources import Resources
+
+
+class CostBound(Protocol):
+    """Upper bound of the relaxed cost as a function of one node's squared weights and of where examples go."""
+
+    @property
+    def locked(self) -> npt.NDArray[np.bool_]:
+        """Return which resources have eta = 0: weights of this node that need them stay 0, shape (n_resources,)."""
+
+    def __call__(
+        self, squares: FloatArray, arrival: FloatArray, leaving: FloatArray
+    ) -> tuple[float, FloatArray, FloatArray, FloatArray]:
+        """Compute the bound and its derivatives by the squares, the arrival shares and the exit shares."""
+
+
+class RelaxedCost(Protocol):
+    """Relaxed expected cost of a tree of classifiers."""
+
+    def value(self, tree: ClassifierTree, squares: FloatArray, arrival: FloatArray, leaving: FloatArray) -> float:
+        """Compute the relaxed cost.
+
+        Parameters
+        ----------
+        tree : ClassifierTree
+        squares : ndarray of float64, shape (n_resources, n_nodes)
+        arrival, leaving : ndarray of float64, shape (n_nodes,)
+            Shares of the examples that reach each node, and that leave by its terminal element.
+        """
+
+    def bound(
+        self, tree: ClassifierTree, node: int, squares: FloatArray, arrival: FloatArray, leaving: FloatArray
+    ) -> CostBound:
+        """Bound the cost by a quadratic in the weights of one node that touches it at the given tree."""
+
+    def loose_bound(
+        self, tree: ClassifierTree, node: int, squares: FloatArray, arrival: FloatArray, leaving: FloatArray
+    ) -> CostBound:
+        """Bound the cost with eta = 1 for the resources that no other node pays: where a node starts from nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathCost:
+    """Sum over terminal elements of their share times the mixed norm of their path, (12), (20), (21)."""
+
+    resources: Resources
+
+    def value(self, tree: ClassifierTree, squares: FloatArray, arrival: FloatArray, leaving: FloatArray) -> float:
+        """Compute the relaxed cost; see `RelaxedCost.value`."""
+        return float(self.resources.prices @ np.sqrt(squares @ tree.on_path.T) @ leaving)
+
+    def bound(
+        self, tree: ClassifierTree, node: int, squares: FloatArray, arrival: FloatArray, leaving: FloatArray
+    ) -> CostBound:
+        """Bound the cost with eta at its best; see `RelaxedCost.bound`."""
+        return self._bound(tree, node, squares, loose=False)
+
+    def loose_bound(
+        self, tree: ClassifierTree, node: int, squares: FloatArray, arrival: FloatArray, leaving: FloatArray
+    ) -> CostBound:
+        """Bound the cost with eta = 1 where the path pays nothing; see `RelaxedCost.loose_bound`."""
+        return self._bound(tree, node, squares, loose=True)
+
+    def _bound(self, tree: ClassifierTree, node: int, squares: FloatArray, *, loose: bool) -> CostBound:
+        below = tree.on_path[:, node]
+        others = tree.on_path[below].copy()
+        others[:, node] = False
+        paid = squares @ others.T
+        eta = np.sqrt(paid + squares[:, [node]])
+        if loose:
+            eta[eta == 0] = 1
+        prices = self.resources.prices
+        slope = prices[:, None] * np.divide(0.5, eta, out=np.zeros_like(eta), where=eta > 0)
+        fixed = (slope * paid).sum(axis=0) + 0.5 * prices @ eta
+        return _PathBound((eta == 0).any(axis=1) & (prices > 0), slope, fixed, np.flatnonzero(below))
+
+
+@dataclass(frozen=True, slots=True)
+class _PathBound:
+    """Bound over the exits below one node: each costs ``squares @ slope + fixed``.
+
+    `slope` has shape (n_resources, n_exits), `fixed` holds what the auxiliary variables and other nodes on the path
+    come to.
+    """
+
+    locked: npt.NDArray[np.bool_]
+    slope: FloatArray
+    fixed: FloatArray
+    exits: npt.NDArray[np.int64]
+
+    def __call__(
+        self, squares: FloatArray, arrival: FloatArray, leaving: FloatArray
+    ) -> tuple[float, FloatArray, FloatArray, FloatArray]:
+        of_exit = squares @ self.slope + self.fixed
+        by_leaving = np.zeros_like(leaving)
+        by_leaving[self.exits] = of_exit
+        share = leaving[self.exits]
+        return float(of_exit @ share), self.slope @ share, np.zeros_like(arrival), by_leaving
+
+
+@dataclass(frozen=True, slots=True)
+class StageCost:
+    """Mixed norm over all nodes, each weighted by the share of examples that reach it: Cronus, section 4.1."""
+
+    resources: Resources
+
+    def value(self, tree: ClassifierTree, squares: FloatArray, arrival: FloatArray, leaving: FloatArray) -> float:
+        """Compute the relaxed cost; see `RelaxedCost.value`."""
+        return float(self.resources.prices @ np.sqrt(squares @ arrival**2))
+
+    def bound(
+        self, tree: ClassifierTree, node: int, squares: FloatArray, arrival: FloatArray, leaving: FloatArray
+    ) -> CostBound:
+        """Bound the cost with eta at its best; see `RelaxedCost.bound`."""
+        return self._bound(node, squares, np.sqrt(squares @ arrival**2))
+
+    def loose_bound(
+        self, tree: ClassifierTree, node: int, squares: FloatArray, arrival: FloatArray, leaving: FloatArray
+    ) -> CostBound:
+        """Bound the cost with eta = 1 where nothing is paid; see `RelaxedCost.loose_bound`."""
+        eta = np.sqrt(squares @ arrival**2)
+        eta[eta == 0] = 1
+        return self._bound(node, squares, eta)
+
+    def _bound(self, node: int, squares: FloatArray, eta: FloatArray) -> CostBound:
+        prices = self.resources.prices
+        slope = 0.5 * np.divide(prices, eta, out=np.zeros_like(eta), where=eta > 0)
+        return _StageBound((eta == 0) & (prices > 0), slope, slope @ squares, 0.5 * float(prices @ eta), node)
+
+
+@dataclass(frozen=True, slots=True)
+class _StageBound:
+    """Bound over all nodes: ``of_node @ arrival**2 + fixed``, where `of_node` is ``squares @ slope`` for each node.
+
+    `slope` has shape (n_resources,); `fixed` is what the auxiliary variables come to.
+    """
+
+    locked: npt.NDArray[np.bool_]
+    slope: FloatArray
+    of_node: FloatArray
+    fixed: float
+    node: int
+
+    def __call__(
+        self, squares: FloatArray, arrival: FloatArray, leaving: FloatArray
+    ) -> tuple[float, FloatArray, FloatArray, FloatArray]:
+        of_node = self.of_node.copy()
+        of_node[self.node] = squares @ self.slope
+        value = float(of_node @ arrival**2) + self.fixed
+        by_squares = self.slope * arrival[self.node] ** 2
+        return value, by_squares, 2 * arrival * of_node, np.zeros_like(leaving)

@@ -1,0 +1,127 @@
+"""What the learners of the relaxed objective share: CSTC, CSCC, Cronus and the single cost-sensitive classifier."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import is_classifier
+
+from ipforest._internal.arrays import FloatArray
+from ipforest.classifier_trees.block_descent import DescentSettings, descend, fit_leaf
+from ipforest.classifier_trees.classifier_tree import ClassifierTree
+from ipforest.classifier_trees.fine_tuning import fine_tuned
+from ipforest.classifier_trees.objective import Objective, distinct
+from ipforest.classifier_trees.relaxation import PathCost, RelaxedCost
+from ipforest.classifier_trees.smooth_losses import LOSSES
+from ipforest.classifier_trees.structure import Measure, NodeFit
+from ipforest.classifier_trees.tree_estimator import (
+    ClassifierTreeEstimator,
+    Examples,
+    check_lambdas,
+    geometric_grid,
+    largest_lambda,
+)
+
+RIDGE = 1e-8
+"""Strength of the l2 norm that makes (16) solvable when columns of phi depend on each other."""
+
+
+class RelaxedTreeEstimator(ClassifierTreeEstimator):
+    """Base of the learners that minimise a relaxed objective by block coordinate descent, once per lambda."""
+
+    lambdas: Any
+    rho: float
+    spread: float
+    fine_tune: bool
+    descent: DescentSettings | None
+    n_jobs: int | None
+
+    exits_pay = False
+
+    fit_node: NodeFit = staticmethod(fit_leaf)
+
+    @abstractmethod
+    def _initial(self, objective: Objective, validation: Examples, descent: DescentSettings) -> ClassifierTree:
+        """Give every node a place and initialise it."""
+
+    def _optimised(
+        self, objective: Objective, tree: ClassifierTree, descent: DescentSettings, held_out: Objective
+    ) -> ClassifierTree:
+        """Optimise all nodes of an initialised tree."""
+        return descend(objective, tree, descent, validate=lambda candidate: exact_objective(held_out, candidate))
+
+    def _cut_back(self, tree: ClassifierTree, validation: Examples) -> ClassifierTree:
+        """Take nodes away from the optimised tree."""
+        return tree
+
+    def _badness(self, validation: Examples) -> Measure:
+        """Measure trees on validation data, for the structure."""
+        classify = is_classifier(self)
+        return lambda tree: validation.badness(tree, classify=classify)
+
+    def _cost(self) -> RelaxedCost:
+        return PathCost(self.resources_)
+
+    def _read_parameters(self) -> None:
+        super()._read_parameters()
+        check_lambdas(self.lambdas)
+        if self.rho < 0 or not self.spread > 0:
+            raise ValueError(f"rho, spread: expected rho >= 0 and spread > 0, got {self.rho!r} and {self.spread!r}")
+
+    @property
+    def _spread(self) -> float:
+        return self.spread
+
+    def _learn(self, training: Examples, validation: Examples) -> Sequence[tuple[float, ClassifierTree]]:
+        objective, held_out = self._objective(training), self._objective(validation)
+        lambdas = self._grid(objective)
+        found = Parallel(n_jobs=self.n_jobs)(
+            delayed(self._learn_at)(replace(objective, lam=lam), replace(held_out, lam=lam), validation)
+            for lam in lambdas
+        )
+        return list(zip(lambdas, found, strict=True))
+
+    def _grid(self, objective: Objective) -> list[float]:
+        """Return the lambdas: those asked for, or a grid below the largest, see `largest_lambda`."""
+        if not isinstance(self.lambdas, Integral):
+            return [float(lam) for lam in self.lambdas]
+        slope = objective.loss.derivative(np.full(objective.target.size, self.prior_), objective.target)
+        gain = (objective.share * objective.sample_weight * slope) @ objective.phi
+        return geometric_grid(largest_lambda(gain, self.resources_), int(self.lambdas))
+
+    def _objective(self, examples: Examples) -> Objective:
+        rows, share = distinct(examples.phi, examples.target)
+        target = examples.target[rows]
+        return Objective(
+            phi=examples.phi[rows],
+            target=target,
+            loss=LOSSES[self.loss],
+            sample_weight=self._weights(target),
+            share=share,
+            resources=self.resources_,
+            cost=self._cost(),
+            lam=0.0,
+            rho=self.rho,
+            ridge=RIDGE,
+            exits_pay=self.exits_pay,
+        )
+
+    def _learn_at(self, objective: Objective, held_out: Objective, validation: Examples) -> ClassifierTree:
+        descent = DescentSettings() if self.descent is None else self.descent
+        tree = self._initial(objective, validation, descent)
+        tree = self._cut_back(self._optimised(objective, tree, descent, held_out), validation)
+        return fine_tuned(objective, tree, descent, held_out) if self.fine_tune else tree
+
+
+def exact_objective(objective: Objective, tree: ClassifierTree) -> float:
+    """Compute loss plus lambda times cost, not relaxed, of what examples get and pay under hard thresholds: (1)."""
+    last = tree.route(objective.phi)
+    losses: FloatArray = objective.loss.value(tree.answer(objective.phi, last), objective.target)
+    costs = objective.resources.path_cost(tree.coef, tree.on_path)[last]
+    return float(objective.share @ (objective.sample_weight * losses + objective.lam * costs))

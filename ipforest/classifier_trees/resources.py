@@ -1,0 +1,80 @@
+"""What weights need: units to acquire and weak learners to evaluate, each paid once per example."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ipforest._internal.arrays import FloatArray
+from ipforest.costs import FeatureCosts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resources:
+    """Resources that weights of linear classifiers need.
+
+    Parameters
+    ----------
+    members : sparse array of float64, shape (n_resources, n_weights)
+        1 where a nonzero weight needs the resource.
+    prices : ndarray of float64, shape (n_resources,)
+        What a resource costs, once per example.
+
+    Attributes
+    ----------
+    needs : sparse array of float64, shape (n_weights, n_resources)
+        `members`, transposed.
+
+    Notes
+    -----
+    For linear classifiers without price groups `members` is the identity: (8). After the boosting trick it is the
+    matrix F of features per tree, (20), over the identity of trees to evaluate, (21).
+    """
+
+    members: Any
+    prices: FloatArray
+    needs: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "needs", sparse.csr_array(self.members.T))
+
+    @classmethod
+    def of_weights(cls, costs: FeatureCosts, feature_of_weight: Any, split_cost: float = 0.0) -> Self:
+        """Make the resources of weights that use features: units to acquire, (20), and trees to evaluate, (21).
+
+        Parameters
+        ----------
+        costs : FeatureCosts
+        feature_of_weight : array or sparse array, shape (n_features, n_weights)
+            1 where a weight needs a feature: F; the identity for linear classifiers.
+        split_cost : float
+            What a test costs: e_t is this times the number of features that weight t needs.
+        """
+        uses = sparse.csr_array(feature_of_weight)
+        units = sparse.csr_array(
+            (np.ones(costs.unit_indices.size), costs.unit_indices, costs.unit_indptr),
+            shape=(costs.n_features, costs.n_units),
+        )
+        members = sparse.csr_array(units.T @ uses)
+        members.data[:] = 1
+        prices = np.array([float(cost) for cost in costs.unit_costs])
+        if split_cost:
+            members = sparse.csr_array(sparse.vstack([members, sparse.eye_array(uses.shape[1])]))
+            prices = np.concatenate([prices, split_cost * uses.sum(axis=0)])
+        return cls(members, prices)
+
+    def squares(self, coef: FloatArray) -> FloatArray:
+        """Sum the squared weights that need each resource, shape (n_resources, n_nodes)."""
+        return np.asarray(self.members @ np.square(np.atleast_2d(coef)).T)
+
+    def used(self, coef: FloatArray) -> npt.NDArray[np.bool_]:
+        """Return which resources each node needs, shape (n_resources, n_nodes)."""
+        return np.asarray(self.members @ (np.atleast_2d(coef) != 0).T) > 0
+
+    def path_cost(self, coef: FloatArray, on_path: npt.NDArray[np.bool_]) -> FloatArray:
+        """Compute what leaving by each node costs, (8): everything that nodes on its path need, shape (n_nodes,)."""
+        return np.asarray(self.prices @ (self.used(coef) @ on_path.T))

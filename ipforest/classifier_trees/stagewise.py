@@ -1,0 +1,68 @@
+"""Stage-wise regression (Friedman, 2001): the first trees of a boosted ensemble, as many as the budget allows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ipforest._internal.arrays import FloatArray
+from ipforest.classifier_trees.boosting_trick import BoostingTrick
+from ipforest.classifier_trees.classifier_tree import ClassifierTree
+from ipforest.classifier_trees.feature_map import FeatureMap
+from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator, Examples
+
+N_PREFIXES = 40
+"""How many lengths are tried."""
+
+
+class StagewiseRegression(ClassifierTreeEstimator):
+    """Gradient boosting cut off where the budget ends: what learners that know prices are measured against.
+
+    Parameters
+    ----------
+    feature_map : BoostingTrick or None, default=None
+        The boosted trees; None for the default ones.
+    feature_costs, groups, group_fees, split_cost, budget, validation_fraction, random_state
+        See `ipforest.classifier_trees.CSTC`.
+    """
+
+    loss = "squared"
+
+    def __init__(
+        self,
+        *,
+        feature_map: BoostingTrick | None = None,
+        feature_costs: Any = None,
+        groups: Any = None,
+        group_fees: Any = None,
+        split_cost: Any = 0,
+        budget: Any = None,
+        validation_fraction: float | None = 0.25,
+        random_state: Any = None,
+    ) -> None:
+        self.feature_map = feature_map
+        self.feature_costs = feature_costs
+        self.groups = groups
+        self.group_fees = group_fees
+        self.split_cost = split_cost
+        self.budget = budget
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+
+    def _make_feature_map(self) -> FeatureMap:
+        return (
+            BoostingTrick(random_state=self.random_state) if self.feature_map is None else super()._make_feature_map()
+        )
+
+    def _learn(self, training: Examples, validation: Examples) -> Sequence[tuple[float, ClassifierTree]]:
+        """Take the first trees, of several numbers; the tradeoff is the number."""
+        n_trees = training.phi.shape[1]
+        initial = float(np.mean(training.target))
+        lengths = np.unique(np.geomspace(1, n_trees, N_PREFIXES).round().astype(int))
+        return [(float(length), ClassifierTree.single(_first(length, n_trees), initial)) for length in lengths]
+
+
+def _first(length: int, n_trees: int) -> FloatArray:
+    return (np.arange(n_trees) < length).astype(np.float64)

@@ -1,0 +1,158 @@
+"""The shape of a tree of classifiers: full and pruned, grown greedily, or a chain (sections 3.4.2, 3.6 and 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from ipforest._internal.arrays import FloatArray
+from ipforest.classifier_trees.block_descent import DescentSettings, fit_leaf
+from ipforest.classifier_trees.classifier_tree import ClassifierTree
+from ipforest.classifier_trees.objective import Objective
+
+Measure: TypeAlias = Callable[[ClassifierTree], float]
+"""Gives the value of a tree on validation data; less is better."""
+
+NodeFit: TypeAlias = Callable[[Objective, ClassifierTree, int, DescentSettings], ClassifierTree]
+"""Fits a leaf from nothing and gives the tree with it; `fit_leaf` is one."""
+
+
+def full_tree(
+    objective: Objective, depth: int, settings: DescentSettings, fit_node: NodeFit = fit_leaf
+) -> ClassifierTree:
+    """Initialise a balanced tree from the root downwards, each node as if it were a leaf (section 3.4.2).
+
+    Parameters
+    ----------
+    objective : Objective
+    depth : int
+        Levels of classifiers: 2 ** depth - 1 nodes.
+    settings : DescentSettings
+    fit_node : callable
+    """
+    tree = _root(objective, settings, fit_node)
+    for node in range(2 ** (depth - 1) - 1):
+        tree = _split_evenly(objective, tree, node)
+        for above in (True, False):
+            tree = _with_fitted_child(objective, tree, node, above=above, settings=settings, fit_node=fit_node)
+    return tree
+
+
+def chain(
+    objective: Objective, n_nodes: int, settings: DescentSettings, fit_node: NodeFit = fit_leaf
+) -> ClassifierTree:
+    """Initialise a cascade from left to right, each node as if it were the last (section 4)."""
+    tree = _root(objective, settings, fit_node)
+    for node in range(n_nodes - 1):
+        tree = _split_evenly(objective, tree, node)
+        tree = _with_fitted_child(objective, tree, node, above=True, settings=settings, fit_node=fit_node)
+    return tree
+
+
+def pruned(tree: ClassifierTree, measure: Measure) -> ClassifierTree:
+    """Take away nodes from the leaves upwards whose removal does not make the validation value worse (3.6.1)."""
+    value = measure(tree)
+    for node in range(tree.n_nodes - 1, 0, -1):
+        if not tree.is_leaf[node]:
+            continue
+        smaller = tree.without(node)
+        smaller_value = measure(smaller)
+        if smaller_value <= value:
+            tree, value = smaller, smaller_value
+    return tree
+
+
+def grown(
+    objective: Objective,
+    validation: FloatArray,
+    measure: Measure,
+    max_nodes: int,
+    settings: DescentSettings,
+    fit_node: NodeFit = fit_leaf,
+) -> ClassifierTree:
+    """Add the potential node that makes the validation value best, as long as one makes it better (3.6.2).
+
+    Parameters
+    ----------
+    objective : Objective
+    validation : ndarray of float64, shape (n_validation, n_weights)
+        A new node's threshold sends half of those of these examples that reach it to its upper child.
+    measure : callable
+    max_nodes : int
+    settings : DescentSettings
+    fit_node : callable
+    """
+    tree = _root(objective, settings, fit_node)
+    value = measure(tree)
+    potential: dict[tuple[int, bool], ClassifierTree] = {}
+    newest = 0
+    while tree.n_nodes < max_nodes:
+        tree = _split_evenly(objective, tree, newest, validation)
+        for above in (True, False):
+            fitted = _with_fitted_child(objective, tree, newest, above=above, settings=settings, fit_node=fit_node)
+            potential[newest, above] = fitted
+        trials = {
+            place: tree.with_child(
+                place[0], above=place[1], coef=fitted.coef[-1], intercept=float(fitted.intercept[-1])
+            )
+            for place, fitted in potential.items()
+        }
+        values = {place: measure(trial) for place, trial in trials.items()}
+        best = min(values, key=values.__getitem__)
+        if values[best] >= value:
+            break
+        tree, value = trials[best], values[best]
+        del potential[best]
+        newest = tree.n_nodes - 1
+    return tree
+
+
+def _root(objective: Objective, settings: DescentSettings, fit_node: NodeFit) -> ClassifierTree:
+    return fit_node(objective, ClassifierTree.single(np.zeros(objective.phi.shape[1])), 0, settings)
+
+
+def _with_fitted_child(
+    objective: Objective,
+    tree: ClassifierTree,
+    node: int,
+    *,
+    above: bool,
+    settings: DescentSettings,
+    fit_node: NodeFit,
+) -> ClassifierTree:
+    tree = tree.with_child(node, above=above, coef=np.zeros(tree.coef.shape[1]), intercept=0.0)
+    return fit_node(objective, tree, tree.n_nodes - 1, settings)
+
+
+def _split_evenly(
+    objective: Objective, tree: ClassifierTree, node: int, validation: FloatArray | None = None
+) -> ClassifierTree:
+    """Set a leaf's threshold so that half of the examples that reach it go to its upper child."""
+    phi, share = (objective.phi, objective.share) if validation is None else (validation, 1 / validation.shape[0])
+    scores = tree.scores(phi)
+    arrival, _ = tree.traverse(scores)
+    threshold = median_between(scores[:, node], share * arrival[:, node])
+    return tree.with_node(node, tree.coef[node], float(tree.intercept[node]), threshold)
+
+
+def median_between(values: FloatArray, weights: FloatArray) -> float:
+    """Find the midpoint of two neighbouring values that parts the weight as evenly as possible.
+
+    Parameters
+    ----------
+    values, weights : ndarray of float64, shape (n_samples,)
+
+    Returns
+    -------
+    float
+        The value itself if there is only one.
+    """
+    order = np.argsort(values)
+    ascending, below = values[order], np.cumsum(weights[order])
+    ends = np.flatnonzero(np.diff(ascending) > 0)
+    if ends.size == 0:
+        return float(ascending[0])
+    best = ends[np.argmin(np.abs(below[ends] - below[-1] / 2))]
+    return float((ascending[best] + ascending[best + 1]) / 2)

@@ -1,0 +1,293 @@
+"""What the estimators made of trees of linear classifiers share: data, prices, policy, and the choice by budget."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import GroupShuffleSplit
+from sklearn.utils import ClassifierTags, RegressorTags, compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest.classifier_trees.classifier_tree import ClassifierTree
+from ipforest.classifier_trees.feature_map import FeatureMap, ScaledFeatures
+from ipforest.classifier_trees.ranking import ndcg_at
+from ipforest.classifier_trees.resources import Resources
+from ipforest.classifier_trees.smooth_losses import LOSSES
+from ipforest.classifier_trees.tree_policy import TreeOfClassifiers
+from ipforest.estimator import BudgetedEstimator, check_share, optional_number, split_rows
+from ipforest.policy import Policy
+from ipforest.rational import nonnegative_fraction
+
+RANKS_COUNTED = 5
+"""Rankings are judged by their first so many documents."""
+
+SMALLEST_SHARE = 3e-3
+"""The smallest lambda of a grid, of the largest."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Examples:
+    """Examples as the learners see them.
+
+    Parameters
+    ----------
+    phi : ndarray of float64, shape (n_samples, n_weights)
+    target : ndarray of float64, shape (n_samples,)
+        Labels -1 and 1, or the target scaled to mean 0.
+    qid : ndarray of int, shape (n_samples,), or None
+    """
+
+    phi: FloatArray
+    target: FloatArray
+    qid: IntArray | None
+
+    def badness(self, tree: ClassifierTree, *, classify: bool) -> float:
+        """Measure what a tree answers: error rate, mean squared error, or, by query, 1 - NDCG@5."""
+        scores = tree.answer(self.phi)
+        if self.qid is not None:
+            relevance = self.target > 0 if classify else self.target - self.target.min()
+            return 1 - ndcg_at(relevance, scores, self.qid, RANKS_COUNTED)
+        if classify:
+            return float(np.mean((scores > 0) != (self.target > 0)))
+        return float(np.mean((scores - self.target) ** 2))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """One tree of classifiers with what it is worth on validation data.
+
+    Parameters
+    ----------
+    tree : ClassifierTree
+    lam : float
+        The tradeoff that it was trained for.
+    badness, cost : float
+        See `Examples.badness`; average cost.
+    """
+
+    tree: ClassifierTree
+    lam: float
+    badness: float
+    cost: float
+
+
+class ClassifierTreeEstimator(BudgetedEstimator):
+    """Base of CSTC, CSCC, Cronus, ASTC and their relatives.
+
+    Attributes
+    ----------
+    candidates_ : list of Candidate
+        One per tradeoff, the last of them free of cost.
+    tree_ : ClassifierTree
+        The one that predicts.
+    feature_map_ : FeatureMap
+    classes_ : ndarray, shape (2,)
+        With logistic loss.
+    """
+
+    loss: str
+    feature_map: Any = None
+    split_cost: Any
+    validation_fraction: float | None
+    class_weight: Any = None
+
+    @abstractmethod
+    def _learn(self, training: Examples, validation: Examples) -> Sequence[tuple[float, ClassifierTree]]:
+        """Learn one tree per tradeoff."""
+
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, qid: npt.ArrayLike | None = None) -> Self:
+        """Learn trees of classifiers for a range of tradeoffs and take one.
+
+        Parameters
+        ----------
+        X : array, shape (n_samples, n_features)
+        y : array, shape (n_samples,)
+        qid : array, shape (n_samples,), optional
+            Query of each document, for ranking: then whole queries are held out, and trees are judged by NDCG@5.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            Bad parameters, prices or examples.
+        """
+        self._read_parameters()
+        examples, target, query = self._read_examples(X, y, qid)
+        self._note_missing(examples)
+        self.weight_of_label_ = self._weigh_labels(target)
+        self.costs_ = self._read_costs()
+        training, validation = self._split(target, query)
+        self.feature_map_ = self._make_feature_map().fit(examples[training], target[training])
+        self.resources_ = Resources.of_weights(
+            self.costs_, self.feature_map_.feature_of_weight_, float(self.split_cost_)
+        )
+        parts = [
+            Examples(self.feature_map_.transform(examples[rows]), target[rows], None if query is None else query[rows])
+            for rows in (training, validation)
+        ]
+        self.prior_ = self._constant(target[training])
+        free = ClassifierTree.single(np.zeros(parts[0].phi.shape[1]), self.prior_)
+        found = [*self._learn(*parts), (np.inf, free)]
+        self.candidates_ = [self._judged(lam, tree, parts[1]) for lam, tree in found]
+        self._choose()
+        return self
+
+    def _read_parameters(self) -> None:
+        if self.loss not in LOSSES:
+            raise ValueError(f"loss: expected one of {', '.join(LOSSES)}, got {self.loss!r}")
+        optional_number(self.budget, "budget")
+        check_share(self.validation_fraction, "validation_fraction")
+        self.split_cost_ = nonnegative_fraction(self.split_cost, "split_cost")
+
+    def _make_feature_map(self) -> FeatureMap:
+        return ScaledFeatures() if self.feature_map is None else clone(self.feature_map)
+
+    def _read_examples(
+        self, X: npt.ArrayLike, y: npt.ArrayLike, qid: npt.ArrayLike | None
+    ) -> tuple[Array, FloatArray, IntArray | None]:
+        """Check X and y; code labels as -1 and 1, or scale the target."""
+        classify = is_classifier(self)
+        examples, target = validate_data(
+            self, X, y, dtype=np.float64, ensure_all_finite=self._finite(), y_numeric=not classify
+        )
+        query = None if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1].astype(np.int64)
+        check_consistent_length(examples, query)
+        if not classify:
+            self.target_mean_, spread = float(np.mean(target)), float(np.std(target))
+            self.target_scale_ = self._spread / spread if spread > 0 else 1.0
+            scaled: FloatArray = (target - self.target_mean_) * self.target_scale_
+            return examples, scaled, query
+        check_classification_targets(target)
+        self.classes_, code = np.unique(target, return_inverse=True)
+        if self.classes_.size > 2:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is "
+                f"{type_of_target(target)}: expected two classes in y, got {self.classes_.size}"
+            )
+        if self.classes_.size < 2:
+            raise ValueError("y: expected two classes, got one class")
+        return examples, np.where(code > 0, 1.0, -1.0), query
+
+    def _weigh_labels(self, target: FloatArray) -> tuple[float, float]:
+        """Return the weights of the labels -1 and 1 as scikit-learn's ``class_weight`` says."""
+        if self.class_weight is None or not is_classifier(self):
+            return 1.0, 1.0
+        labels = self.classes_[(target > 0).astype(int)]
+        weights = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
+        return float(weights[0]), float(weights[1])
+
+    def _weights(self, target: FloatArray) -> FloatArray:
+        """Give each example the weight of its label."""
+        return np.where(target > 0, self.weight_of_label_[1], self.weight_of_label_[0])
+
+    @property
+    def _spread(self) -> float:
+        """Standard deviation that the target is scaled to."""
+        return 1.0
+
+    def _split(self, target: FloatArray, query: IntArray | None) -> tuple[IntArray, IntArray]:
+        if query is None or self.validation_fraction is None:
+            return split_rows(
+                target, self.validation_fraction, self.random_state, one_of_each_class=is_classifier(self)
+            )
+        splitter = GroupShuffleSplit(1, test_size=self.validation_fraction, random_state=self.random_state)
+        training, validation = next(splitter.split(target, groups=query))
+        return np.sort(training), np.sort(validation)
+
+    def _constant(self, target: FloatArray) -> float:
+        """Return the score that suits examples about which nothing is known."""
+        mean = float(np.mean(target))
+        return float(np.log1p(mean) - np.log1p(-mean)) if is_classifier(self) else mean
+
+    def _judged(self, lam: float, tree: ClassifierTree, validation: Examples) -> Candidate:
+        last = tree.route(validation.phi)
+        cost = float(self.resources_.path_cost(tree.coef, tree.on_path)[last].mean())
+        return Candidate(tree, lam, validation.badness(tree, classify=is_classifier(self)), cost)
+
+    def _choose(self) -> None:
+        """Take the best candidate on validation data that costs no more than the budget there."""
+        limit = np.inf if self.budget is None else float(nonnegative_fraction(self.budget, "budget")) * (1 + 1e-9)
+        within = [candidate for candidate in self.candidates_ if candidate.cost <= limit]
+        self.chosen_ = min(within, key=lambda candidate: (candidate.badness, candidate.cost))
+        self.tree_ = self.chosen_.tree
+
+    def _policy(self) -> Policy:
+        prices = np.array([float(price) for price in self.costs_.prices])
+        return TreeOfClassifiers(self.tree_, self.feature_map_, prices, self.prior_, self._outputs)
+
+    def _outputs(self, scores: FloatArray) -> FloatArray:
+        """Turn scores into class probabilities, or into targets in their own unit."""
+        if is_classifier(self):
+            above = expit(scores)
+            return np.column_stack([1 - above, above])
+        return (scores / self.target_scale_ + self.target_mean_)[:, None]
+
+    def last_nodes(self, X: npt.ArrayLike) -> IntArray:
+        """Find the node of ``tree_`` whose terminal element each example leaves by, shape (n_samples,)."""
+        check_is_fitted(self)
+        return self.tree_.route(self.feature_map_.transform(self._checked(X)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.loss == "logistic":
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags(multi_class=False)
+        else:
+            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def check_lambdas(lambdas: Any) -> None:
+    """Require a number of lambdas, or numbers >= 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        They are neither.
+    """
+    if not isinstance(lambdas, Integral):
+        for lam in lambdas:
+            nonnegative_fraction(lam, "lambdas")
+    elif lambdas < 1:
+        raise ValueError(f"lambdas: expected at least 1, or a sequence of numbers, got {lambdas}")
+
+
+def largest_lambda(gain: FloatArray, resources: Resources) -> float:
+    """Return the lambda from which on neither one weight alone nor all in proportion to their gain pay.
+
+    Parameters
+    ----------
+    gain : ndarray of float64, shape (n_weights,)
+        Slope of the loss in each weight at 0.
+    resources : Resources
+
+    Returns
+    -------
+    float
+        0 if nothing has a price.
+    """
+    price, slope = resources.needs @ resources.prices, np.abs(gain)
+    alone = np.divide(slope, price, out=np.zeros_like(slope), where=price > 0).max()
+    together = float(resources.prices @ np.sqrt(resources.squares(gain)[:, 0]))
+    return float(max(alone, slope @ slope / together if together > 0 else 0.0))
+
+
+def geometric_grid(largest: float, size: int) -> list[float]:
+    """Return ``size`` lambdas below the largest, evenly on a logarithmic scale; 0 if the largest is 0."""
+    if largest == 0:
+        return [0.0]
+    return [float(lam) for lam in largest * np.geomspace(1, SMALLEST_SHARE, size + 1)[1:]]

@@ -1,0 +1,637 @@
+"""What every budgeted estimator shares: prices read against features, rows held out for costs, what examples pay."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from copy import copy
+from fractions import Fraction
+from math import ceil
+from numbers import Real
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from ipforest._internal.arrays import Array
+from ipforest.costs import FeatureCosts
+from ipforest.feature_names import column_numbers
+from ipforest.policy import Policy
+from ipforest.rational import nonnegative_fraction
+from ipforest.session import (
+    AsyncFetch,
+    Demand,
+    Fetch,
+    Known,
+    Seller,
+    Session,
+    Sessions,
+    buy_on_demand,
+    buy_on_demand_async,
+)
+from ipforest.tabular.price_lists import read_prices
+
+__all__ = ["BudgetedEstimator", "optional_number", "read_costs", "split_rows"]
+
+
+OUTSIDE_SHARE = 0.5
+"""Share of held-out examples from which on values far outside the training range of a feature are refused."""
+
+FAR_OUTSIDE = 0.5
+"""How far beyond the training range, in widths of it, values are far outside: those of later times may lie beyond."""
+
+BY_CHANCE = 1e-6
+"""Held-out examples of the same distribution are refused with at most this probability."""
+
+
+class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """Base of the estimators that pay for features.
+
+    A subclass takes ``feature_costs``, ``groups``, ``group_fees``, ``budget`` and ``random_state`` in its constructor,
+    checks its parameters before any training, sets the attributes below in ``fit``, and says in `_policy` what it wants
+    to know of examples one feature at a time, and in `_choose` how it goes over to another budget. Costs, predictions
+    and sessions follow from its policy.
+
+    Attributes
+    ----------
+    costs_ : FeatureCosts
+    split_cost_ : Fraction
+        What one test of a feature costs; 0 unless the estimator takes a ``split_cost``.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+        Where X has column names.
+    """
+
+    feature_costs: Any
+    groups: Any
+    group_fees: Any
+    budget: Any
+    random_state: Any
+
+    max_cost: Any = None
+    split_cost_ = Fraction(0)
+    class_costs_: Array | None = None
+    _missing_seen: npt.NDArray[np.bool_] | None = None
+
+    @abstractmethod
+    def _policy(self) -> Policy:
+        """Say how the fitted model buys features and what it answers."""
+
+    @abstractmethod
+    def _choose(self) -> None:
+        """Take the model for ``self.budget`` from those that were fitted."""
+
+    def cost(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Compute what each example pays: its features, each bought once, and its tests if there is a split cost.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples,)
+            In the unit of the prices.
+        """
+        return self._seen(X).paid
+
+    def acquired(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """Return which features predicting each example buys.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_samples, n_features)
+        """
+        return self.feature_usage(X) > 0
+
+    def feature_usage(self, X: npt.ArrayLike) -> npt.NDArray[np.int32]:
+        """Count how often predicting each example tests each feature.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_samples, n_features)
+        """
+        return self._seen(X).tests
+
+    def predict(self, X: npt.ArrayLike) -> Array:
+        """Predict from the features that are bought.
+
+        Parameters
+        ----------
+        X : array or DataFrame, shape (n_samples, n_features)
+            A data frame may lack columns that the model never wants, the others being in the order of training.
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+            Class labels, or floats for regression.
+        """
+        sessions = self._seen(X)
+        return sessions.labels(sessions.outputs)
+
+    @available_if(is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
+    def predict_proba(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Return the probability of each class from the features that are bought.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples, n_classes)
+        """
+        return self._seen(X).outputs
+
+    def session(self, known: Known | None = None, max_cost: object | None = None) -> Session:
+        """Start buying the features of one example.
+
+        Parameters
+        ----------
+        known : mapping, optional
+            Values that are free, by the feature's name or column; None or NaN for one that cannot be had.
+        max_cost : number, optional
+            What to pay at most; by default the estimator's ``max_cost``, if it has one.
+
+        Returns
+        -------
+        Session
+            It pays what `cost` says, and answers what `predict` says, if it is told the values of a table: NaN where
+            one is missing. None is for a value that could not be had, which is not paid.
+        """
+        check_is_fitted(self)
+        return Session(self._policy(), self._seller(), known, self._limit(max_cost))
+
+    def resume(self, saved: str) -> Session:
+        """Go on with a session that `ipforest.session.Session.to_json` wrote.
+
+        Raises
+        ------
+        ValueError
+            The text is no session, or one of another model.
+        """
+        check_is_fitted(self)
+        return Session.resume(self._policy(), self._seller(), saved)
+
+    def sessions(self, n: int, known: Known | None = None, max_cost: object | None = None) -> Sessions:
+        """Start buying the features of many examples at once.
+
+        Parameters
+        ----------
+        n : int
+            Number of examples.
+        known : mapping, optional
+            Values that are free, shape (n,) or one for all, by the feature's name or column.
+        max_cost : number, optional
+            As in `session`.
+
+        Returns
+        -------
+        Sessions
+        """
+        check_is_fitted(self)
+        return Sessions(self._policy(), self._seller(), n, known, self._limit(max_cost))
+
+    def predict_on_demand(
+        self, fetch: Fetch, n: int, known: Known | None = None, max_cost: object | None = None
+    ) -> Demand:
+        """Predict examples whose features are fetched only when they are wanted.
+
+        Parameters
+        ----------
+        fetch : callable (unit, rows) -> array, shape (n_rows,) or (n_rows, n_features_of_the_unit)
+            Gives the values of ``unit.features`` of the examples ``rows``; None, or a masked entry, for a value that
+            could not be had and is not paid, NaN for one that was bought but is missing, as in a table.
+        n, known, max_cost
+            As in `sessions`.
+
+        Returns
+        -------
+        Demand
+            Predictions, and what was paid and bought.
+
+        Raises
+        ------
+        ValueError
+            ``fetch`` gives None, one number for several examples, or another shape.
+        """
+        return buy_on_demand(self.sessions(n, known, max_cost), fetch)
+
+    async def predict_on_demand_async(
+        self, fetch: AsyncFetch, n: int, known: Known | None = None, max_cost: object | None = None
+    ) -> Demand:
+        """Predict as `predict_on_demand` does, with a coroutine function whose waits overlap."""
+        return await buy_on_demand_async(self.sessions(n, known, max_cost), fetch)
+
+    def to_trees(self) -> Any:
+        """Return the trees that predict, for `ipforest.ensemble.write`, where nothing else decides.
+
+        Returns
+        -------
+        Forest or BoostedTrees
+
+        Raises
+        ------
+        ValueError
+            A rule that stops buying, stages, class costs or a cap decide as well, which trees do not hold.
+        """
+        check_is_fitted(self)
+        policy = self._policy()
+        parts = {
+            policy.decides_by: bool(policy.decides_by),
+            "class_costs": self.class_costs_ is not None,
+            f"max_cost={self.max_cost}": self.max_cost is not None,
+        }
+        decides = [part for part, is_there in parts.items() if is_there]
+        if decides:
+            raise ValueError(
+                f"{type(self).__name__}: expected a model whose trees alone decide, got one with "
+                f"{' and '.join(decides)}, which an export of its trees would drop{_trees_alone(self)}"
+            )
+        return policy.trees  # type: ignore[attr-defined]  # what only trees decide has trees
+
+    def at_budget(self, budget: object) -> Self:
+        """Return the same model at another budget, without training again.
+
+        Parameters
+        ----------
+        budget : number
+            What an example may cost on average.
+
+        Returns
+        -------
+        estimator
+            Fitted; shares what was trained with this one, which stays as it is.
+        """
+        return self._another(budget=budget)
+
+    def score(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Compute the accuracy, or the coefficient of determination for regression.
+
+        Returns
+        -------
+        float
+        """
+        measure = accuracy_score if is_classifier(self) else r2_score
+        return float(measure(y, self.predict(X), sample_weight=sample_weight))
+
+    def _another(self, **choice: object) -> Self:
+        check_is_fitted(self)
+        other = copy(self)
+        other.set_params(**choice)
+        other._choose()
+        return other
+
+    def _seen(self, X: npt.ArrayLike) -> Sessions:
+        """End a session for each example of a table."""
+        check_is_fitted(self)
+        examples = self._checked(self._with_unused_columns(X))
+        sessions = self.sessions(examples.shape[0])
+        sessions.see(examples)
+        return sessions
+
+    def _seller(self) -> Seller:
+        names = getattr(self, "feature_names_in_", [f"feature {column}" for column in range(self.n_features_in_)])
+        return Seller(
+            costs=self.costs_,
+            split_cost=float(self.split_cost_),
+            classes=np.asarray(self.classes_) if is_classifier(self) else None,
+            feature_names=tuple(map(str, names)),
+            allow_missing=bool(get_tags(self).input_tags.allow_nan),
+            class_costs=self.class_costs_,
+            missing_seen=self._missing_seen,
+        )
+
+    def _limit(self, max_cost: object | None) -> object | None:
+        return self.max_cost if max_cost is None else max_cost
+
+    def _checked(self, X: npt.ArrayLike) -> Array:
+        return np.asarray(validate_data(self, X, ensure_all_finite=self._finite(), reset=False))
+
+    def _checked_part(
+        self, X: npt.ArrayLike, y: object, classes: Array | None, name: str = "y_val"
+    ) -> tuple[Array, Array]:
+        """Check examples and their labels; see `checked_labels`."""
+        examples = self._checked(X)
+        return examples, checked_labels(y, examples, classes, name)
+
+    def _checked_held_out(
+        self, X_val: npt.ArrayLike, y_val: object, classes: Array | None, training: Array
+    ) -> tuple[Array, Array]:
+        """Check held-out examples against those trained on, and their labels; see `check_alike`."""
+        examples, labels = self._checked_part(X_val, y_val, classes)
+        check_alike(examples, training, "X_val")
+        return examples, labels
+
+    def _checked_cost_examples(self, X_cost: npt.ArrayLike, training: Array) -> Array:
+        """Check examples for costs against those trained on; see `check_alike`."""
+        examples = self._checked(X_cost)
+        check_alike(examples, training, "X_cost")
+        return examples
+
+    def _with_unused_columns(self, X: Any) -> Any:
+        """Add the columns that a data frame lacks where the model never wants them."""
+        names = list(getattr(self, "feature_names_in_", ()))
+        if not isinstance(X, pd.DataFrame) or not names:
+            return X
+        present = set(X.columns)
+        wanted = {names[feature] for feature in self._policy().features.tolist()}
+        if present.issuperset(names) or not wanted <= present or list(X.columns) != [n for n in names if n in present]:
+            return X
+        return X.reindex(columns=names, fill_value=np.nan if get_tags(self).input_tags.allow_nan else 0.0)
+
+    def _note_missing(self, training: Array) -> None:
+        """Remember in which columns training had missing values."""
+        self._missing_seen = np.asarray(np.isnan(training).any(axis=0))
+
+    def _finite(self) -> bool | str:
+        return "allow-nan" if get_tags(self).input_tags.allow_nan else True
+
+    def _read_costs(self) -> FeatureCosts:
+        """Read the price list for the features seen in `fit`."""
+        names = getattr(self, "feature_names_in_", None)
+        return read_costs(self.feature_costs, self.groups, self.group_fees, self.n_features_in_, names)
+
+
+def optional_number(value: object, name: str) -> Fraction | None:
+    """Read a parameter that is None or a number >= 0; see `ipforest.rational.nonnegative_fraction`."""
+    return None if value is None else nonnegative_fraction(value, name)
+
+
+def read_costs(
+    feature_costs: Any, groups: Any, group_fees: Any, n_features: int, feature_names: Sequence[str] | None = None
+) -> FeatureCosts:
+    """Read an estimator's price list: prices, a `FeatureCosts`, or None for 1 each.
+
+    Parameters
+    ----------
+    feature_costs : FeatureCosts, sequence of numbers, dict, Series, DataFrame, path or None
+        What is no FeatureCosts is read by `ipforest.tabular.price_lists.read_prices`.
+    groups, group_fees : sequence or None
+        See `FeatureCosts`; none beside a `FeatureCosts`.
+    n_features : int
+    feature_names : sequence of str, shape (n_features,), optional
+        Prices that have names are matched to these.
+
+    Raises
+    ------
+    ValueError
+        Prices of another number of features, negative, or not finite; groups beside a `FeatureCosts`.
+    """
+    if isinstance(feature_costs, FeatureCosts):
+        if groups is not None or group_fees is not None:
+            raise ValueError("groups: expected none beside feature_costs that are FeatureCosts, got some")
+        costs = feature_costs
+    elif groups is not None or not _is_price_list(feature_costs):
+        costs = FeatureCosts([1] * n_features if feature_costs is None else feature_costs, groups, group_fees)
+        _check_columns_have_names(costs.feature_names, feature_names)
+    else:
+        prices = read_prices(feature_costs)
+        _check_columns_have_names([row.feature for row in prices.rows] if prices.has_names else None, feature_names)
+        costs = prices.costs_for(n_features if feature_names is None else feature_names)
+    return costs.matched_to(n_features, feature_names)
+
+
+def _check_columns_have_names(priced: Sequence[str | None] | None, columns: Sequence[str] | None) -> None:
+    if priced is not None and columns is None and column_numbers(priced) is None:
+        raise ValueError(
+            "feature_costs: expected a sequence in the order of the columns of X, which have no names, "
+            f"got prices of {priced[0]!r} and others; give X as a DataFrame"
+        )
+
+
+def _is_price_list(prices: Any) -> bool:
+    """Return whether prices are a file, or an object in which they may have names."""
+    return isinstance(prices, str | Path | Mapping) or hasattr(prices, "to_dict")
+
+
+def split_rows(
+    y: Array, held_out: float | None, random_state: Any, *, one_of_each_class: bool
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Draw the rows to train on and the rows held out.
+
+    Parameters
+    ----------
+    y : ndarray, shape (n_samples,)
+    held_out : float or None
+        Share of the rows to hold out, rounded up; with None all rows are in both parts.
+    random_state : int, RandomState instance or None
+    one_of_each_class : bool
+        Whether one example of each class of y is always trained on.
+
+    Returns
+    -------
+    training, held_out : ndarray of int64
+        Ascending row numbers.
+
+    Raises
+    ------
+    ValueError
+        The share is not between 0 and 1, or there are no rows to spare.
+    """
+    everything = np.arange(y.shape[0])
+    if held_out is None:
+        return everything, everything
+    check_share(held_out, "validation_fraction")
+    order = check_random_state(random_state).permutation(everything)
+    first_of_class = np.unique(y[order], return_index=True)[1] if one_of_each_class else [0]
+    free = np.delete(order, first_of_class)
+    if free.size == 0:
+        raise ValueError(
+            f"X: expected examples to spare for a validation part, got n_samples = {y.shape[0]}; "
+            "give fit held-out examples, or set validation_fraction to None"
+        )
+    validation = np.sort(free[: ceil(held_out * y.shape[0])])
+    return np.setdiff1d(everything, validation), validation
+
+
+def classes_of(targets: Array) -> Array:
+    """Return the sorted classes that labels are of, two or more.
+
+    Raises
+    ------
+    ValueError
+        The labels are continuous, or all the same.
+    """
+    check_classification_targets(targets)
+    classes: Array = np.unique(targets)
+    if classes.size < 2:
+        raise ValueError(f"y: expected at least 2 classes, got {classes.size} class")
+    return classes
+
+
+def require_held_out(validation_fraction: object, X_val: object) -> None:
+    """Require a share of the examples to hold out where no validation examples are given.
+
+    Raises
+    ------
+    ValueError
+        There would be nothing to choose on but what the models were trained on.
+    """
+    if validation_fraction is None and X_val is None:
+        raise ValueError(
+            "validation_fraction: expected a number between 0 and 1, got None without X_val; models that are chosen "
+            "or stopped by the examples they were trained on lose more on others, and exceed the budget"
+        )
+
+
+def check_share(value: object, name: str) -> None:
+    """Require None or a share between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        It is neither.
+    """
+    if value is not None and not (isinstance(value, Real) and 0 < float(value) < 1):
+        raise ValueError(f"{name}: expected None or a number between 0 and 1, got {value!r}")
+
+
+def check_integer(value: object, name: str, least: int) -> None:
+    """Require an integer that is not less than another.
+
+    Raises
+    ------
+    ValueError
+        It is none.
+    """
+    if not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name}: expected an integer >= {least}, got {value!r}")
+
+
+def check_validation_part(X_val: object, y_val: object) -> None:
+    """Require validation examples with their labels, or neither.
+
+    Raises
+    ------
+    ValueError
+        One is given without the other.
+    """
+    if (X_val is None) != (y_val is None):
+        raise ValueError("X_val: expected X_val and y_val together, got one of them")
+
+
+def checked_labels(y: object, X: Array, classes: Array | None, name: str = "y_val") -> Array:
+    """Check the labels of held-out examples, or their targets for regression.
+
+    Parameters
+    ----------
+    y : array, shape (n_samples,)
+    X : ndarray, shape (n_samples, n_features)
+    classes : ndarray or None
+        Those of training; None for regression.
+    name : str
+        What is checked, for the error message.
+
+    Returns
+    -------
+    ndarray, shape (n_samples,)
+
+    Raises
+    ------
+    ValueError
+        Another shape or number, labels that are none of the classes, or targets that are no finite numbers.
+    """
+    labels: Array = column_or_1d(y, warn=True)
+    if labels.size != X.shape[0]:
+        raise ValueError(f"{name}: expected {X.shape[0]} values, one per example, got {labels.size}")
+    if classes is None:
+        targets = labels.astype(np.float64)
+        if not np.isfinite(targets).all():
+            raise ValueError(f"{name}: expected finite numbers, got {targets[~np.isfinite(targets)][0]}")
+        return targets
+    unknown = set(labels.tolist()).difference(classes.tolist())
+    if unknown:
+        raise ValueError(f"{name}: expected labels among the classes of training, got {min(unknown, key=str)!r}")
+    return labels
+
+
+def check_inner_estimator(outer: BudgetedEstimator, inner: BudgetedEstimator) -> None:
+    """Require of an estimator inside another that it brings all prices, and asks for nothing that the outer one drops.
+
+    Raises
+    ------
+    ValueError
+        Prices on the outer estimator; a split cost, class costs or a cap on the inner one.
+    """
+    for name in ("feature_costs", "groups", "group_fees"):
+        if getattr(outer, name) is not None:
+            raise ValueError(f"{name}: expected none beside an estimator that has its own, got some")
+    if getattr(inner, "split_cost", 0) != 0:
+        raise ValueError(f"estimator: expected one without split_cost, got {inner.split_cost!r}")
+    kind = type(outer).__name__
+    if getattr(inner, "class_costs", None) is not None:
+        raise ValueError(f"class_costs: expected none on the estimator in {kind}, which counts errors, got some")
+    if inner.max_cost is not None:
+        raise ValueError(f"max_cost: expected it on {kind}, whose sessions keep it, got it on the estimator")
+
+
+def warn_if_nothing_is_bought(budget: object, cost: float, advice: str) -> None:
+    """Warn that a model pays nothing though its budget is positive.
+
+    Parameters
+    ----------
+    budget : number
+    cost : float
+        What an example pays on average.
+    advice : str
+        What may help.
+    """
+    limit = float(nonnegative_fraction(budget, "budget"))
+    if limit > 0 and cost == 0:
+        warnings.warn(f"budget: nothing is bought within {limit:.6g}; {advice}", UserWarning, stacklevel=3)
+
+
+def check_alike(examples: Array, training: Array, name: str) -> None:
+    """Require held-out examples on the scale of those trained on: a pipeline may have transformed only the latter.
+
+    Parameters
+    ----------
+    examples, training : ndarray, shapes (n, n_features) and (n_training, n_features)
+    name : str
+        The parameter that has the examples, for the error message.
+
+    Raises
+    ------
+    ValueError
+        Most examples lie far outside the range of training in a column, and more than chance explains. In examples of
+        one distribution in random order, the k most extreme values are all held out with a probability of at most
+        (k + 1) prod_i (m - i) / (n + m - i), i < k, where m of n + m are held out.
+    """
+    held_out = examples.astype(training.dtype) if training.dtype.kind == "f" else examples
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a column may be missing throughout
+        low, high = (end(training, axis=0).astype(np.float64) for end in (np.nanmin, np.nanmax))
+    beyond = FAR_OUTSIDE * (high - low) + 1e-6 * np.maximum(np.abs(low), np.abs(high))
+    n_outside = ((held_out < low - beyond) | (held_out > high + beyond)).sum(axis=0)
+    n_held_out, n_training = (~np.isnan(held_out)).sum(axis=0), (~np.isnan(training)).sum(axis=0)
+    share = n_outside / np.maximum(n_held_out, 1)
+    for column in np.flatnonzero(share > OUTSIDE_SHARE).tolist():
+        drawn = np.arange(n_outside[column])
+        chances = (n_held_out[column] - drawn) / (n_held_out[column] + n_training[column] - drawn)
+        if (drawn.size + 1) * chances.prod() * share.size < BY_CHANCE:
+            raise ValueError(
+                f"{name}: expected examples like those of X, got {share[column]:.0%} of them far outside the range of "
+                f"X in column {column} ({low[column]:.4g} to {high[column]:.4g}); a Pipeline transforms {name} only "
+                f"with Pipeline(transform_input=['{name}']) and metadata routing"
+            )
+
+
+def _trees_alone(model: Any) -> str:
+    """Say where a model has its trees, for who wants them without what else decides."""
+    if hasattr(model, "pruned_"):
+        where = "pruned_"
+    else:
+        where = "trees_.trees" if hasattr(getattr(model, "trees_", None), "trees") else ""
+    return f"; its {where} are the trees alone, which predict and cost otherwise" if where else ""
+
+
+def is_fitted(estimator: Any) -> bool:
+    """Return whether a scikit-learn estimator is fitted."""
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return True

@@ -1,0 +1,220 @@
+"""AveragedTrees: a random forest and extremely randomised trees, or one of them, as the error out of bag favours."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from math import inf
+from typing import Any, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from ipforest._internal.arrays import Array, FloatArray, places_in
+from ipforest.ensemble.forest import Forest
+from ipforest.estimator import check_integer, classes_of
+from ipforest.frontiers.scores import brier_score, soft_error
+
+T = TypeVar("T")
+
+LEAF_SIZES = (1, 3, 10)
+"""Fewest examples per leaf that are tried: the more noise in the labels, the larger the best leaves."""
+
+MANY_FEATURES = 0.5
+"""Share of the features that splits may choose from: their square root is too few where many tell nothing."""
+
+BETTER_ALONE = 0.95
+"""One kind is left out where the Brier score without it is so much smaller; with few examples less may be chance."""
+
+
+class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """Classify by the mean of the class probabilities of a random forest and of extremely randomised trees.
+
+    Ensembles of different kinds err differently, so their mean is mostly better than each; where one by itself is
+    clearly better, the other is left out. The leaves of each are as large as helps: on few features, or where labels
+    are noisy, deep trees learn the noise. Both are judged by the Brier score of the examples out of bag. Splits choose
+    from the square root of the number of features or, where few of these tell anything, from half, as the softened
+    error out of bag favours (`ipforest.frontiers.scores.soft_error`). The trees are kept as arrays (`Forest`), so the
+    file of a cascade that has such a model at each stage stays small.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Trees of each kind.
+    min_samples_leaf : sequence of int, default=(1, 3, 10)
+        Fewest examples per leaf, ascending. They are tried in turn until the Brier score out of bag rises.
+    random_state : int, RandomState instance or None, default=None
+        Draws bootstrap samples, features and thresholds.
+
+    Attributes
+    ----------
+    ensembles_ : tuple of Forest
+        The random forest, the extremely randomised trees, or both.
+    min_samples_leaf_ : tuple of int
+        Fewest examples per leaf of each of them.
+    max_features_ : tuple of "sqrt" or float
+        What the splits of each of them choose from: the square root of the number of features, or a share of them.
+    n_features_in_ : int
+    classes_ : ndarray, shape (n_classes,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ipforest.frontiers import AveragedTrees
+    >>> X, y = load_iris(return_X_y=True)
+    >>> AveragedTrees(random_state=0).fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.9
+    True
+    """
+
+    def __init__(
+        self, n_estimators: int = 100, *, min_samples_leaf: Sequence[int] = LEAF_SIZES, random_state: Any = None
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.min_samples_leaf = min_samples_leaf
+        self.random_state = random_state
+
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:
+        """Train both ensembles on the same examples.
+
+        Parameters
+        ----------
+        X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
+            Missing values are NaN.
+        sample_weight : array, shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            No sizes of leaves, bad numbers, bad examples, or fewer than two classes.
+        """
+        check_integer(self.n_estimators, "n_estimators", 1)
+        if len(self.min_samples_leaf) == 0:
+            raise ValueError("min_samples_leaf: expected at least one size, got none")
+        for size in self.min_samples_leaf:
+            check_integer(size, "min_samples_leaf", 1)
+        examples, targets = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan")
+        self.classes_ = classes_of(targets)
+        weight = _check_sample_weight(sample_weight, examples, dtype=np.float64, ensure_non_negative=True)
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        forest, extremely_random = (
+            best_out_of_bag(
+                kind(self.n_estimators, random_state=seed), self.min_samples_leaf, examples, targets, weight
+            )
+            for kind in (RandomForestClassifier, ExtraTreesClassifier)
+        )
+        labels = places_in(self.classes_, targets)
+
+        def error(averaged: Sequence[Any]) -> float:
+            return brier_score(np.mean([each.oob_decision_function_ for each in averaged], axis=0), labels, weight)
+
+        both = (forest, extremely_random)
+        alone = min([(forest,), (extremely_random,)], key=error)
+        chosen = alone if error(alone) < BETTER_ALONE * error(both) else both
+        self.ensembles_ = tuple(Forest.from_sklearn(each) for each in chosen)
+        self.min_samples_leaf_ = tuple(each.min_samples_leaf for each in chosen)
+        self.max_features_ = tuple(each.max_features for each in chosen)
+        return self
+
+    def predict_proba(self, X: npt.ArrayLike) -> FloatArray:
+        """Average the class probabilities, shape (n_samples, n_classes)."""
+        check_is_fitted(self)
+        examples = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
+        return np.asarray(np.mean([trees.predict_proba(examples) for trees in self.ensembles_], axis=0))
+
+    def predict(self, X: npt.ArrayLike) -> Array:
+        """Predict the class of largest probability, the first of equals, for each example."""
+        probability = self.predict_proba(X)
+        return np.asarray(self.classes_[np.argmax(probability, axis=1)])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def best_out_of_bag(
+    forest: RandomForestClassifier | ExtraTreesClassifier, leaf_sizes: Sequence[int], X: Array, y: Array, weight: Array
+) -> Any:
+    """Train a forest with the leaves that are best out of bag, then with more features to choose splits from.
+
+    Parameters
+    ----------
+    forest, leaf_sizes, X, y, weight
+        See `with_best_leaves`.
+
+    Returns
+    -------
+    fitted estimator
+        Of the two the one of smaller `soft_error` out of bag: averaged trees that choose from few features are less
+        sure, but may be right as often, and the Brier score by itself would prefer the others.
+    """
+    few = with_best_leaves(forest, leaf_sizes, X, y, weight)
+    if int(np.sqrt(X.shape[1])) == max(1, int(MANY_FEATURES * X.shape[1])):
+        return few
+    many = _grown(few, X, y, weight, max_features=MANY_FEATURES)
+
+    def error(fitted: Any) -> float:
+        errors = soft_error(fitted.oob_decision_function_, y, fitted.classes_, y.size)
+        return float(np.average(errors, weights=weight))
+
+    return min(few, many, key=error)
+
+
+def with_best_leaves(
+    forest: RandomForestClassifier | ExtraTreesClassifier,
+    leaf_sizes: Sequence[int],
+    X: Array,
+    y: Array,
+    weight: Array | None = None,
+) -> Any:
+    """Train a forest with larger and larger leaves until the Brier score out of bag no longer falls.
+
+    Parameters
+    ----------
+    forest : RandomForestClassifier or ExtraTreesClassifier
+        Not fitted; its trees are grown on bootstrap samples.
+    leaf_sizes : sequence of int
+        Fewest examples per leaf, ascending.
+    X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
+    weight : array, shape (n_samples,), optional
+
+    Returns
+    -------
+    fitted estimator
+        The last before the score rises.
+    """
+    labels = np.unique(y, return_inverse=True)[1]
+    grown = (_grown(forest, X, y, weight, min_samples_leaf=size) for size in leaf_sizes)
+    return last_before_rise((brier_score(fitted.oob_decision_function_, labels, weight), fitted) for fitted in grown)[1]
+
+
+def _grown(forest: Any, X: Array, y: Array, weight: Array | None, **settings: Any) -> Any:
+    """Train a copy of a forest with other settings on bootstrap samples, and have it predict out of bag."""
+    fitted = clone(forest).set_params(bootstrap=True, oob_score=True, **settings)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
+        return fitted.fit(X, y, weight)
+
+
+def last_before_rise(tried: Iterable[tuple[float, T]]) -> tuple[float, T]:
+    """Take what is tried last before the error no longer falls; what would come after that is not tried.
+
+    Parameters
+    ----------
+    tried : iterable of (float, object)
+        Errors, not all infinite, and what has them.
+    """
+    best: tuple[float, Any] = (inf, None)
+    for candidate in tried:
+        if candidate[0] >= best[0]:
+            break
+        best = candidate
+    return best

@@ -1,0 +1,220 @@
+"""BudgetBoost: boosted trees that pay for features, pruned exactly, refitted, and stopped when they are sure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.refitting import mean_loss, refit_by_newton
+from ipforest.estimator import check_integer
+from ipforest.frontiers.alternation import alternate
+from ipforest.frontiers.joint_frontier import (
+    MOST_COST_ROWS,
+    GrownFrontier,
+    price_scale,
+    sample_of,
+    spread_prunings,
+)
+from ipforest.growing import CodedExamples, Gradient, Grower
+from ipforest.growing.boosting import Boosting
+from ipforest.instance import FITS_PATH, PruningInstance
+from ipforest.learners.forest_pruner import Labelled
+from ipforest.path import prune_path
+
+REFITS = ("newton", "alternate", None)
+DEAREST, CHEAPEST = 0.3, 1e-4
+"""A typical unit is priced first at the one, last at the other share of the loss of the best constant."""
+
+SINGLE = 1e-3
+"""The same where the price does not fall."""
+
+CHUNKS = 3
+"""Rounds at one price are grown in so many parts; where the validation loss does not fall, the next price follows."""
+
+
+class BudgetBoost(GrownFrontier):
+    """Classify by boosted trees that pay for features at a falling price, pruned exactly and stopped when sure.
+
+    Trees are boosted on log loss, and a split pays for the units that its examples have not bought in any tree before.
+    The price falls while the ensemble grows: the first trees make the most of the few units that are worth most, later
+    ones buy more, for the examples that they help. So the trees come in the order in which stopping wants them, and
+    every prefix is a model of its own. The whole is pruned along the exact path and its leaves are refitted. On
+    validation examples it is learnt when to stop buying. All of that gives one frontier of cost and error.
+
+    Where the same few units serve every example, another order is better: one more ensemble is grown at a single low
+    price.
+
+    Parameters
+    ----------
+    n_estimators : int, default=400
+        Most rounds per ensemble, shared equally among the prices; each grows one tree, with more than two classes one
+        per class. At each price, growing stops early where the validation loss does not fall.
+    learning_rate : float, default=0.1
+    max_leaf_nodes : int or sequence of int, default=(8, 32)
+        Leaves per tree; of several sizes each gives an ensemble.
+    min_samples_leaf : int, default=5
+    l2 : float, default=1
+        Penalty on squared leaf values, > 0.
+    max_bins : int or None, default=255
+        Thresholds lie between so many bins per feature; with None between any two values.
+    categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
+        Columns of categories, as in scikit-learn's ``HistGradientBoostingClassifier``: none, those of a data frame with
+        dtype "category", a mask, column numbers or names. A test asks whether an example has one of a set of
+        categories; missing and unknown ones, and those that no training example of the node has, go the same way.
+    n_lambdas : int, default=10
+        Values of lambda, falling geometrically.
+    single_price : bool, default=True
+        Whether one more ensemble is grown at a single price, of the smallest trees.
+    n_prunings : int, default=4
+        Prunings of each ensemble that are tried; 0 to prune nothing.
+    refit : {"newton", "alternate", None}, default="newton"
+        How pruned trees are refitted: stage by stage by Newton steps; or by `alternate`, which refits all leaves
+        jointly and grows trees on what is bought; or not.
+    stopping : StoppingRule or sequence of StoppingRule, optional
+        As in `EarlyExit`; an empty sequence to stop nobody.
+    feature_costs, groups, group_fees
+        See `BudgetPrune`.
+    budget : number, optional
+        What an example may cost on average; without one, as much as lowers the error.
+    max_cost : number, optional
+        The most that any one example may pay.
+    validation_fraction : float or None, default=0.25
+        Share of the examples held out where `fit` gets no validation examples; None only with these.
+    random_state : int, RandomState instance or None, default=None
+        Draws the validation part and breaks ties between features.
+
+    Attributes
+    ----------
+    members_, frontier_, choice_, trees_, costs_, n_features_in_, classes_
+        See `JointFrontier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from ipforest import BudgetBoost
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = BudgetBoost(20, n_lambdas=2, n_prunings=2, budget=3, random_state=0).fit(X, y)
+    >>> bool(model.cost(X).mean() < 4), model.score(X, y) > 0.9
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        n_estimators: int = 400,
+        *,
+        learning_rate: float = 0.1,
+        max_leaf_nodes: int | Sequence[int] = (8, 32),
+        min_samples_leaf: int = 5,
+        l2: float = 1.0,
+        max_bins: int | None = 255,
+        categorical_features: Any = "from_dtype",
+        n_lambdas: int = 10,
+        single_price: bool = True,
+        n_prunings: int = 4,
+        refit: str | None = "newton",
+        stopping: Any = None,
+        feature_costs: Any = None,
+        groups: Any = None,
+        group_fees: Any = None,
+        budget: Any = None,
+        max_cost: Any = None,
+        validation_fraction: float | None = 0.25,
+        random_state: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.l2 = l2
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.n_lambdas = n_lambdas
+        self.single_price = single_price
+        self.n_prunings = n_prunings
+        self.refit = refit
+        self.stopping = stopping
+        self.feature_costs = feature_costs
+        self.groups = groups
+        self.group_fees = group_fees
+        self.budget = budget
+        self.max_cost = max_cost
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+
+    def _check_growing(self) -> None:
+        for name in ("n_estimators", "min_samples_leaf"):
+            check_integer(getattr(self, name), name, 1)
+        for size in self._leaf_sizes():
+            check_integer(size, "max_leaf_nodes", 2)
+        for name, allowed in (("learning_rate", self.learning_rate), ("l2", self.l2)):
+            if not isinstance(allowed, Real) or not 0 < allowed < np.inf:
+                raise ValueError(f"{name}: expected a finite number > 0, got {allowed!r}")
+        if self.refit not in REFITS:
+            raise ValueError(f"refit: expected one of {', '.join(map(repr, REFITS))}, got {self.refit!r}")
+
+    def _leaf_sizes(self) -> list[int]:
+        return [*self.max_leaf_nodes] if isinstance(self.max_leaf_nodes, Sequence) else [self.max_leaf_nodes]
+
+    def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[BoostedTrees]:
+        X = np.ascontiguousarray(training.X, dtype=np.float32)
+        coded = CodedExamples.from_examples(X, self.max_bins, self.categories_.mask(X.shape[1]))
+        data = Boosting(X, coded, training.y, training.weight, self.classes_, self.costs_, self.learning_rate)
+        paying = sample_of(training, MOST_COST_ROWS, random)
+        start = data.start()
+        yield start
+        highest = mean_loss(start, X, data.y, data.weight) / price_scale(self.costs_)
+        falling = np.geomspace(DEAREST, CHEAPEST, self.n_lambdas)
+        sizes = self._leaf_sizes()
+        plans = [(leaves, falling) for leaves in sizes]
+        if self.single_price:
+            plans.append((min(sizes), np.full(self.n_lambdas, SINGLE)))
+        for leaves, shares in plans:
+            prices = (highest * shares).tolist()
+            grower = Grower(Gradient(self.l2), max_leaf_nodes=leaves, min_samples_leaf=self.min_samples_leaf)
+            prefixes = self._grow(data, start, grower, prices, validation, random)
+            yield from prefixes
+            if self.n_prunings and prefixes:
+                yield from self._pruned(data, prefixes[-1], replace(grower, price_weight=prices[-1]), paying)
+
+    def _grow(
+        self,
+        data: Boosting,
+        start: BoostedTrees,
+        grower: Grower,
+        prices: Sequence[float],
+        validation: Labelled,
+        random: Any,
+    ) -> list[BoostedTrees]:
+        """Grow at one price after another, at each while the validation loss falls; return what stands after each."""
+        standing, least, prefixes = data.standing(start), mean_loss(start, validation.X, validation.y), []
+        ends = np.linspace(0, self.n_estimators, CHUNKS * len(prices) + 1).round().astype(int)
+        chunks = np.diff(ends).reshape(len(prices), CHUNKS)
+        for price, rounds in zip(prices, chunks.tolist(), strict=True):
+            before, priced = standing, replace(grower, price_weight=price)
+            for n_rounds in filter(None, rounds):
+                grown = data.grow(standing, n_rounds, priced, int(random.randint(2**30)))
+                loss = mean_loss(grown.trees, validation.X, validation.y)
+                if loss >= least:
+                    break
+                standing, least = grown, loss
+            if standing is not before:
+                prefixes.append(standing.trees)
+        return prefixes
+
+    def _pruned(self, data: Boosting, grown: BoostedTrees, grower: Grower, paying: Labelled) -> Iterator[BoostedTrees]:
+        """Prune at several lambdas, and refit."""
+        errors = (data.examples, data.y, data.weight)
+        instance = PruningInstance.from_boosted(grown, paying.X, self.costs_, errors, resolution=FITS_PATH)
+        path = prune_path(instance)
+        for lam, pruning in spread_prunings(path, self.n_prunings):
+            if self.refit == "alternate":
+                yield alternate(data, grown, lam, grower, l2=self.l2).trees
+            elif self.refit == "newton":
+                yield refit_by_newton(grown.prune(pruning), *errors, learning_rate=self.learning_rate, l2=self.l2)
+            else:
+                yield grown.prune(pruning)

@@ -1,0 +1,406 @@
+"""BudgetForest: averaged trees that pay for features together, pruned exactly, grown anew on what is bought."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from sklearn.compose import make_column_transformer
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import TargetEncoder
+
+from ipforest._internal.arrays import Array, FloatArray, IntArray, places_in
+from ipforest.ensemble.forest import Forest
+from ipforest.estimator import check_integer
+from ipforest.frontiers.averaged_trees import LEAF_SIZES, AveragedTrees, last_before_rise
+from ipforest.frontiers.context_cascades import ContextCascades, PartsByContext
+from ipforest.frontiers.joint_frontier import (
+    MOST_COST_ROWS,
+    GrownFrontier,
+    Member,
+    price_scale,
+    sample_of,
+    spread_prunings,
+)
+from ipforest.frontiers.scores import brier_score
+from ipforest.growing import (
+    AcquisitionState,
+    CodedExamples,
+    Gini,
+    Grower,
+    GrownTree,
+    LookaheadGrower,
+    bootstrap_counts,
+    forest_of,
+)
+from ipforest.instance import FITS_PATH, PruningInstance
+from ipforest.learners.forest_pruner import Labelled
+from ipforest.path import prune_path
+from ipforest.policy import TreesInOrder
+from ipforest.results import Pruning
+from ipforest.session import Seller
+from ipforest.stopping.stages import Stage, StagesInOrder, feature_sets, stage_sizes, stages_in_order
+from ipforest.stopping.unit_order import by_price, features_of_units
+
+DEAREST, CHEAPEST = 0.1, 0.01
+"""Growing prices a typical unit at these shares of the impurity of all examples, and some between; and at nothing."""
+
+PRICED_LEAF, PRICED_LEAF_SHARE = 5, 1 / 200
+"""Fewest examples per leaf, and their least share of all, where splits are priced.
+
+Among few examples some split always seems worth its price.
+"""
+
+UNAFFORDABLE = 1e12
+
+
+class BudgetForest(GrownFrontier):
+    """Classify by averaged trees that pay for features together: pruned exactly, grown anew, stopped when sure.
+
+    Forests are grown at several values of lambda, the first 0; an example pays for a unit in the first tree that tests
+    it, and has it in all that follow. Each is pruned along the exact path, by the errors of each tree on the examples
+    that it was not grown on. What the training examples buy in a pruned forest is then free: a new forest of deep trees
+    is *regrown* on that alone, so each example is judged by all that was bought for it. Where the same units serve all
+    examples, what most of them buy is enough: *nested* forests (`AveragedTrees`) on the first 1, 2, 3, ... of these
+    units replace one another as an example buys them. One more forest is grown with *lookahead*, blind to prices, and
+    pruned: it finds features that only tell which others matter. Where one of these is a *context*, such that forests
+    trained on both its sides apart err clearly less, an example first asks for its context, then for what matters in it
+    (`ContextCascades`). On validation examples it is learnt when to stop buying. All of that gives one frontier of cost
+    and error.
+
+    Parameters
+    ----------
+    n_estimators : int, default=50
+        Trees per forest.
+    max_features : int or None, optional
+        Features that a split is chosen from, drawn at random, where nothing is paid; by default the square root of
+        their number. With prices, splits are chosen from all features; regrown trees choose from all that are bought,
+        nested forests as `AveragedTrees` does.
+    min_samples_leaf : int, optional
+        Fewest examples per leaf. By default those of 1, 3 and 10 with which an unpriced forest errs least out of bag,
+        as in `AveragedTrees`. Where splits are priced, leaves have at least 5 examples and a 200th of all.
+    max_bins : int or None, default=64
+        Thresholds lie between so many bins per feature; with None between any two values.
+    categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
+        Columns of categories, as in scikit-learn's ``HistGradientBoostingClassifier``: none, those of a data frame with
+        dtype "category", a mask, column numbers or names. A test asks whether an example has one of a set of
+        categories; missing and unknown ones, and those that no training example of the node has, go the same way.
+        Nested forests see the class shares of the training examples in place of categories (scikit-learn's
+        ``TargetEncoder``, for which each example counts once). Trees grown with lookahead compare the categories'
+        numbers.
+    n_lambdas : int, default=4
+        Values of lambda at which forests are grown, 0 among them.
+    n_prunings : int, default=5
+        Prunings of each of them that are tried; 0 to prune nothing.
+    regrow : bool, default=True
+        Whether trees are grown anew on what a pruned forest buys.
+    nested : bool, default=True
+        Whether nested forests are tried, unless nobody is stopped: with units in the order of how many examples buy
+        them in all the other forests, per price, and with units in the order of their importance there, per price; and
+        in each context, where there are any. Without, no contexts are sought.
+    n_lookahead : int, default=20
+        Trees of the forest whose splits look one level ahead (`LookaheadGrower`); 0 to grow none, and to seek no
+        contexts.
+    loss : {"gini", "entropy", "misclassification"}, default="gini"
+        What the nodes of a pruning lose; see `ipforest.losses.node_errors`.
+    stopping, feature_costs, groups, group_fees, budget, max_cost, validation_fraction
+        See `BudgetBoost`.
+    n_jobs : int, optional
+        Nested forests that are trained at once, by joblib; the model does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Draws the validation part, bootstrap samples and subsets of features.
+
+    Attributes
+    ----------
+    members_, frontier_, choice_, trees_, costs_, n_features_in_, classes_
+        See `JointFrontier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from ipforest import BudgetForest
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = BudgetForest(10, n_lambdas=2, n_prunings=2, budget=3, random_state=0).fit(X, y)
+    >>> bool(model.cost(X).mean() < 4), model.score(X, y) > 0.9
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        n_estimators: int = 50,
+        *,
+        max_features: int | None = None,
+        min_samples_leaf: int | None = None,
+        max_bins: int | None = 64,
+        categorical_features: Any = "from_dtype",
+        n_lambdas: int = 4,
+        n_prunings: int = 5,
+        regrow: bool = True,
+        nested: bool = True,
+        n_lookahead: int = 20,
+        loss: str = "gini",
+        stopping: Any = None,
+        feature_costs: Any = None,
+        groups: Any = None,
+        group_fees: Any = None,
+        budget: Any = None,
+        max_cost: Any = None,
+        validation_fraction: float | None = 0.25,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.max_features = max_features
+        self.min_samples_leaf = min_samples_leaf
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.n_lambdas = n_lambdas
+        self.n_prunings = n_prunings
+        self.regrow = regrow
+        self.nested = nested
+        self.n_lookahead = n_lookahead
+        self.loss = loss
+        self.stopping = stopping
+        self.feature_costs = feature_costs
+        self.groups = groups
+        self.group_fees = group_fees
+        self.budget = budget
+        self.max_cost = max_cost
+        self.validation_fraction = validation_fraction
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _check_growing(self) -> None:
+        check_integer(self.n_estimators, "n_estimators", 1)
+        check_integer(self.n_lookahead, "n_lookahead", 0)
+        for name in ("max_features", "min_samples_leaf"):
+            if getattr(self, name) is not None:
+                check_integer(getattr(self, name), name, 1)
+        if self.loss not in ("gini", "entropy", "misclassification"):
+            raise ValueError(f"loss: expected 'gini', 'entropy' or 'misclassification', got {self.loss!r}")
+
+    def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
+        members = [*super()._train(training, validation, random)]
+        yield from members
+        seller = self._seller().without_constant(training.X)
+        staged = self.nested and self._stops and bool(seller.paid_units())
+        if staged:
+            forests = [member.policy.trees for member in members if isinstance(member.policy, TreesInOrder)]
+            yield from self._nested_forests([*forests], training, validation, random, seller)
+        if self.n_lookahead:
+            yield from (self._member(trees, validation) for trees in self._looking_ahead(training, random))
+            if staged:
+                yield from self._context_cascades(training, validation, random, seller)
+
+    def _nested_forests(
+        self, forests: Sequence[Any], training: Labelled, validation: Labelled, random: Any, seller: Seller
+    ) -> Iterator[Member]:
+        """Train forests on the first units of two orders: what examples buy, and what lowers the impurity."""
+        sample = sample_of(training, MOST_COST_ROWS, random).X
+        bought = np.mean([(forest.feature_usage(sample) > 0).mean(axis=0) for forest in forests], axis=0)
+        n_units = len(seller.paid_units())
+        cascades = []
+        for worth in (bought, impurity_reductions(forests[1])):
+            units = by_price(seller, worth @ features_of_units(seller), (), n_units)
+            columns = feature_sets([units[:n] for n in stage_sizes(n_units)], seller)
+            cascades.append([np.sort(features) for features in columns])
+        distinct = {features.tobytes(): features for sets in cascades for features in sets}
+        everybody = np.arange(training.y.size)
+        trained = self._models([(features, everybody) for features in distinct.values()], training, random)
+        models = dict(zip(distinct, trained, strict=True))
+        for sets in cascades:
+            stages = stages_in_order([models[features.tobytes()] for features in sets], sets)
+            yield self._cascade(stages, validation)
+
+    def _context_cascades(
+        self, training: Labelled, validation: Labelled, random: Any, seller: Seller
+    ) -> Iterator[Member]:
+        """Train cascades that ask for contexts first, where contexts are found."""
+        forest = RandomForestClassifier(self.n_estimators, random_state=0)
+        whole = PartsByContext(training, self._lookahead_grower, forest, self._leaf_sizes).part()
+        if whole.sides:
+            plans = ContextCascades(whole, seller)
+            for stages in plans.stages(self._models(plans.wanted, training, random)):
+                yield self._cascade(stages, validation)
+
+    def _cascade(self, stages: Sequence[Stage], validation: Labelled) -> Member:
+        return self._staged_member(StagesInOrder(stages, self.costs_, self.max_cost), validation, self.stopping)
+
+    def _models(self, wanted: Sequence[tuple[IntArray, IntArray]], training: Labelled, random: Any) -> list[Any]:
+        """Train a model for each pair of features and training examples, several at once."""
+        seeds = [int(random.randint(2**31)) if features.size else None for features, _ in wanted]
+        models: list[Any] = Parallel(n_jobs=self.n_jobs)(
+            delayed(self._trained_on)(
+                features, training.X[np.ix_(rows, features)], training.y[rows], training.weight[rows], seed
+            )
+            for (features, rows), seed in zip(wanted, seeds, strict=True)
+        )
+        return models
+
+    def _trained_on(self, features: IntArray, X: Array, y: Array, weight: FloatArray, seed: int | None) -> Any:
+        """Train averaged trees on some features, class shares in place of categories; on none, a constant."""
+        if features.size == 0:
+            return DummyClassifier().fit(X, y, sample_weight=weight)
+        trees = AveragedTrees(self.n_estimators, min_samples_leaf=self._leaf_sizes, random_state=seed)
+        categories = np.flatnonzero(np.isin(features, self.categories_.columns))
+        if categories.size == 0:
+            return trees.fit(X, y, sample_weight=weight)
+        shares = FrozenEstimator(TargetEncoder().fit(X[:, categories], y))
+        model = make_pipeline(make_column_transformer((shares, categories), remainder="passthrough"), trees)
+        return model.fit(X, y, averagedtrees__sample_weight=weight)
+
+    @property
+    def _lookahead_grower(self) -> LookaheadGrower:
+        return LookaheadGrower(max(self._leaf_sizes[0], PRICED_LEAF))
+
+    @property
+    def _leaf_sizes(self) -> Sequence[int]:
+        return LEAF_SIZES if self.min_samples_leaf is None else (self.min_samples_leaf,)
+
+    def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Forest]:
+        X = np.ascontiguousarray(training.X, dtype=np.float32)
+        coded = CodedExamples.from_examples(X, self.max_bins, self.categories_.mask(X.shape[1]))
+        labels = places_in(self.classes_, training.y)
+        data = _Training(X, coded, labels, training.weight)
+        paying = sample_of(training, MOST_COST_ROWS, random)
+        shares = np.bincount(labels, training.weight) / training.weight.sum()
+        dearest = float(1 - np.square(shares).sum()) / price_scale(self.costs_)
+        priced = dearest * np.geomspace(DEAREST, CHEAPEST, self.n_lambdas - 1)
+        leaf, unpriced, errors = self._unpriced(data, random)
+        yield unpriced.prune(Pruning(np.zeros(unpriced.n_internal, dtype=bool)))
+        yield unpriced
+        pruned = self._pruned(unpriced, errors, training, paying)
+        yield from pruned
+        yield from self._regrown(pruned, leaf, data, random)
+        for lam in priced.tolist():
+            forest, errors = self._grow(self._priced(lam, leaf, labels.size), data, self._nothing_bought(data), random)
+            pruned = [forest, *self._pruned(forest, errors, training, paying)]
+            yield from pruned
+            yield from self._regrown(pruned, leaf, data, random)
+
+    def _unpriced(self, data: _Training, random: Any) -> tuple[int, Forest, FloatArray]:
+        """Grow trees blind to prices, with larger and larger leaves until the Brier score out of bag rises.
+
+        Returns
+        -------
+        int
+            Fewest examples per leaf.
+        Forest
+        ndarray of float64, shape (n_samples, n_estimators)
+            See `_bagged`.
+        """
+        n_features = self.n_features_in_
+        n_tried = int(np.sqrt(n_features)) if self.max_features is None else min(self.max_features, n_features)
+
+        def grown(size: int) -> tuple[float, tuple[int, Forest, FloatArray]]:
+            grower = Grower(Gini(), min_samples_leaf=size, max_features=n_tried, price_weight=0.0)
+            forest, out_of_bag = self._grow(grower, data, self._nothing_bought(data), random)
+            shares = shares_out_of_bag(forest, out_of_bag, data.X)
+            return brier_score(shares, data.labels, data.weight), (size, forest, out_of_bag)
+
+        return last_before_rise(map(grown, self._leaf_sizes))[1]
+
+    def _priced(self, lam: float, leaf: int, n_samples: int) -> Grower:
+        leaf = max(leaf, PRICED_LEAF, int(PRICED_LEAF_SHARE * n_samples))
+        return Grower(Gini(), min_samples_leaf=leaf, price_weight=lam)
+
+    def _nothing_bought(self, data: _Training) -> AcquisitionState:
+        return AcquisitionState.per_example(self.costs_, data.labels.size)
+
+    def _looking_ahead(self, training: Labelled, random: Any) -> Iterator[Forest]:
+        """Grow a forest with lookahead, and prune it."""
+        grower = self._lookahead_grower
+        labels = places_in(self.classes_, training.y)
+
+        def grow(drawn: FloatArray, seed: int) -> GrownTree:
+            return grower.grow(training.X, labels, len(self.classes_), drawn, seed)
+
+        trees, out_of_bag = _bagged(grow, self.n_lookahead, training.weight, random)
+        forest = self._forest(trees)
+        yield forest
+        yield from self._pruned(forest, out_of_bag, training, sample_of(training, MOST_COST_ROWS, random))
+
+    def _pruned(self, forest: Forest, out_of_bag: FloatArray, training: Labelled, paying: Labelled) -> list[Forest]:
+        """Prune a forest along its path, by the errors of each tree on the examples that it was not grown on."""
+        errors = (training.X, training.y, out_of_bag) if out_of_bag.any() else None
+        instance = PruningInstance.from_forest(forest, paying.X, self.costs_, self.loss, errors, resolution=FITS_PATH)
+        path = prune_path(instance)
+        chosen = spread_prunings(path, self.n_prunings)
+        return [forest.prune(pruning).without_bare_roots() for _, pruning in chosen]
+
+    def _regrown(self, forests: Sequence[Forest], leaf: int, data: _Training, random: Any) -> Iterator[Forest]:
+        """For each forest grow deep trees on what the training examples buy in it."""
+        grower = Grower(Gini(), min_samples_leaf=leaf, price_weight=UNAFFORDABLE)
+        for bought in forests if self.regrow else ():
+            owned = self._nothing_bought(data)
+            owned.record_trees(bought, bought.leaves(data.X))
+            yield self._grow(grower, data, owned, random)[0]
+
+    def _grow(self, grower: Grower, data: _Training, state: AcquisitionState, random: Any) -> tuple[Forest, FloatArray]:
+        """Grow trees one after another; what one tests is bought for all that follow."""
+
+        def grow(drawn: FloatArray, seed: int) -> GrownTree:
+            n_classes = len(self.classes_)
+            tree = grower.grow_classifier(data.coded, data.labels, n_classes, state, weights=drawn, seed=seed)
+            alone = self._forest([tree])
+            state.record_trees(alone, alone.leaves(data.X))
+            return tree
+
+        trees, out_of_bag = _bagged(grow, self.n_estimators, data.weight, random)
+        return self._forest(trees), out_of_bag
+
+    def _forest(self, trees: Sequence[GrownTree]) -> Forest:
+        return forest_of(trees, self.n_features_in_, self.classes_, "gini")
+
+
+def impurity_reductions(forest: Forest) -> FloatArray:
+    """Sum up by how much the tests of each feature lower the impurity of the training examples (mean decrease)."""
+    total = forest.weight * forest.impurity
+    inner = forest.internal_nodes
+    lowered = total[inner] - total[forest.left[inner]] - total[forest.right[inner]]
+    return np.asarray(np.bincount(forest.feature[inner], lowered, forest.n_features), dtype=np.float64)
+
+
+def shares_out_of_bag(forest: Forest, out_of_bag: FloatArray, X: Array) -> FloatArray:
+    """Average the class shares that the trees give to examples that they were not grown on; 0 where there are none."""
+    shares = np.zeros((X.shape[0], forest.value.shape[1]))
+    for leaves, weight in zip(forest.leaves(X), out_of_bag.T, strict=True):
+        unseen = weight > 0
+        shares[unseen] += forest.value[leaves[unseen]]
+    return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1.0))
+
+
+class _Training(NamedTuple):
+    """What forests are grown on: examples as they are and in bins, class numbers and weights."""
+
+    X: npt.NDArray[np.float32]
+    coded: CodedExamples
+    labels: npt.NDArray[np.int64]
+    weight: FloatArray
+
+
+def _bagged(
+    grow: Callable[[FloatArray, int], GrownTree], n_trees: int, weight: FloatArray, random: Any
+) -> tuple[list[GrownTree], FloatArray]:
+    """Grow trees on bootstrap samples.
+
+    Returns
+    -------
+    list of GrownTree
+    ndarray of float64, shape (n_samples, n_trees)
+        Weights of the examples that each tree was not grown on, else 0.
+    """
+    trees, out_of_bag = [], np.zeros((weight.size, n_trees))
+    for number in range(n_trees):
+        drawn = bootstrap_counts(weight.size, random) * weight
+        if not drawn.any():
+            drawn = weight
+        trees.append(grow(drawn, int(random.randint(2**31))))
+        out_of_bag[:, number] = np.where(drawn == 0, weight, 0.0)
+    return trees, out_of_bag

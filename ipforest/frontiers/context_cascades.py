@@ -1,0 +1,246 @@
+"""Cascades by context: nested forests for parts of the examples, where a feature tells which others matter."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import RandomForestClassifier
+
+from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest.frontiers.averaged_trees import with_best_leaves
+from ipforest.frontiers.scores import soft_error
+from ipforest.growing.lookahead import LookaheadGrower, drawn_for_split, is_left
+from ipforest.learners.forest_pruner import Labelled
+from ipforest.session import Seller, Unit
+from ipforest.stopping.stages import END, Stage, feature_sets, stage_sizes
+from ipforest.stopping.unit_order import by_price, features_of_units
+
+BETTER_APART, SURE = 0.9, 2
+"""Examples are parted where forests trained on both parts err so much less out of bag than one trained on all, and by
+so many standard errors."""
+
+SMALLEST_PART = 100
+"""Training examples that a part has at least, some of each class."""
+
+
+@dataclass(slots=True, eq=False)
+class Part:
+    """Training examples, and the context that parts them further, if one does.
+
+    Parameters
+    ----------
+    rows : ndarray of int64
+        The examples.
+    forest : RandomForestClassifier
+        Trained on them.
+    errors : ndarray of float64, shape (rows.size,)
+        What it errs on each out of bag; see `soft_error`.
+    context : int
+        The feature that tells to which side an example belongs; -1 where nothing does.
+    threshold : float
+    sides : tuple of Part
+        Left, up to the threshold, and right; or none.
+    """
+
+    rows: IntArray
+    forest: RandomForestClassifier
+    errors: FloatArray
+    context: int = -1
+    threshold: float = np.nan
+    sides: tuple[Part, ...] = ()
+
+
+class PartsByContext:
+    """Part examples by features that may tell nothing of the class, and yet tell which other features do.
+
+    The feature and its threshold are those of `LookaheadGrower.best_context`. Examples are parted while forests trained
+    on both parts err clearly less out of bag than one trained on all.
+
+    Parameters
+    ----------
+    data : Labelled
+        Training examples.
+    grower : LookaheadGrower
+    forest : RandomForestClassifier
+        Not fitted.
+    leaf_sizes : sequence of int
+        See `with_best_leaves`.
+    """
+
+    def __init__(
+        self, data: Labelled, grower: LookaheadGrower, forest: RandomForestClassifier, leaf_sizes: Sequence[int]
+    ) -> None:
+        self._data, self._grower, self._forest, self._leaf_sizes = data, grower, forest, leaf_sizes
+        self._random = np.random.default_rng(0)
+        self._labels = np.unique(data.y, return_inverse=True)[1]
+        self._counts = np.eye(self._labels.max() + 1)[self._labels] * data.weight[:, None]
+
+    def part(self) -> Part:
+        """Part all examples of positive weight as far as it helps."""
+        whole = self._whole(np.flatnonzero(self._data.weight))
+        remaining = deque([whole])
+        while remaining:
+            part = remaining.popleft()
+            self._divide(part)
+            remaining.extend(part.sides)
+        return whole
+
+    def _whole(self, rows: IntArray) -> Part:
+        data = self._data.rows(rows)
+        forest = with_best_leaves(self._forest, self._leaf_sizes, data.X, data.y, data.weight)
+        errors = soft_error(forest.oob_decision_function_, data.y, forest.classes_, self._data.y.size)
+        return Part(rows, forest, errors)
+
+    def _divide(self, part: Part) -> None:
+        rows = part.rows
+        sample, tried = drawn_for_split(rows, self._data.X.shape[1], self._random)
+        feature, threshold = self._grower.best_context(self._data.X[sample], self._counts[sample], tried)
+        if feature < 0:
+            return
+        goes_left = is_left(self._data.X[rows, feature], threshold)
+        if not all(self._is_enough(rows[side]) for side in (goes_left, ~goes_left)):
+            return
+        sides = self._whole(rows[goes_left]), self._whole(rows[~goes_left])
+        apart = np.empty(rows.size)
+        apart[goes_left], apart[~goes_left] = (side.errors for side in sides)
+        if self._is_better(apart, part.errors, self._data.weight[rows]):
+            part.context, part.threshold, part.sides = feature, threshold, sides
+
+    def _is_better(self, apart: FloatArray, together: FloatArray, weight: FloatArray) -> bool:
+        gain = weight * (together - apart)
+        by_luck = SURE * float(gain.std()) * np.sqrt(gain.size)
+        return bool(gain.sum() > max((1 - BETTER_APART) * float(weight @ together), by_luck))
+
+    def _is_enough(self, rows: IntArray) -> bool:
+        present = np.bincount(self._labels[rows], minlength=self._counts.shape[1])
+        return rows.size >= SMALLEST_PART and bool(present.all())
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRouter:
+    """Tells to which side of a context examples belong: 0, up to the threshold, or 1, above it or unknown.
+
+    Parameters
+    ----------
+    column : int
+        Of what the stage sees.
+    threshold : float
+    """
+
+    column: int
+    threshold: float
+
+    def apply(self, X: Array) -> IntArray:
+        """Give the side of each example, shape (n_samples,)."""
+        return np.where(is_left(X[:, self.column], self.threshold), 0, 1)
+
+
+@dataclass(slots=True, eq=False)
+class _Plan:
+    """A stage before its model is trained.
+
+    ``part`` are the examples that it is trained on, ``following`` the plans that come next: the only one, or those of
+    both sides of the part. ``first`` is the first of the last parts that it leads to.
+    """
+
+    part: Part
+    features: IntArray
+    first: int
+    following: list[_Plan] = field(default_factory=list)
+
+
+class ContextCascades:
+    """Plans cascades that ask for a context first, and then for what matters in it.
+
+    An example first buys the context that parts all examples, then the one that parts its side, and so on. Where
+    examples are parted no more, nested forests follow that were trained on that part alone, with units in the order of
+    their importance there, per price. The first cascade serves one part only, the second two, and so on, those first
+    that are known after the fewest contexts: the other examples stop where they are known to belong to none of these.
+
+    Parameters
+    ----------
+    whole : Part
+    seller : Seller
+    """
+
+    def __init__(self, whole: Part, seller: Seller) -> None:
+        self._seller = seller
+        self._units = {unit.index: unit for unit in seller.paid_units()}
+        self._rank = {id(part): rank for rank, part in enumerate(_last_parts(whole))}
+        self._plans: list[_Plan] = []
+        start = [self._add(whole, features, 0) for features in feature_sets([], seller)]
+        for plan, following in pairwise([*start, self._planned(whole, ())]):
+            plan.following = [following]
+
+    @property
+    def wanted(self) -> list[tuple[IntArray, IntArray]]:
+        """Features, and training examples, of the model of each stage."""
+        return [(plan.features, plan.part.rows) for plan in self._plans]
+
+    def stages(self, models: Sequence[Any]) -> list[tuple[Stage, ...]]:
+        """Give the stages of each cascade, in order.
+
+        Parameters
+        ----------
+        models : sequence of fitted estimators
+            As `wanted`.
+        """
+        trained = list(zip(self._plans, models, strict=True))
+        return [_cascade([each for each in trained if each[0].first < n]) for n in range(1, len(self._rank) + 1)]
+
+    def _add(self, part: Part, features: IntArray, first: int) -> _Plan:
+        self._plans.append(_Plan(part, features, first))
+        return self._plans[-1]
+
+    def _planned(self, part: Part, bought: tuple[Unit, ...]) -> _Plan:
+        """Plan what comes next for a part of which some units are bought; return the first plan."""
+        if not part.sides:
+            return self._nested(part, bought)
+        unit = self._units.get(int(self._seller.first_unit[part.context]))
+        units = bought if unit is None or unit in bought else (*bought, unit)
+        plan = self._add(part, self._seen(units), min(self._rank[id(last)] for last in _last_parts(part)))
+        plan.following = [self._planned(side, units) for side in part.sides]
+        return plan
+
+    def _nested(self, part: Part, bought: tuple[Unit, ...]) -> _Plan:
+        """Plan stages on the units of most importance in a part."""
+        worth = part.forest.feature_importances_ @ features_of_units(self._seller)
+        n_more = len(self._units) - len(bought)
+        order = by_price(self._seller, worth, bought, n_more)
+        chain = [
+            self._add(part, self._seen(units), self._rank[id(part)])
+            for units in (order[: len(bought) + n] for n in stage_sizes(n_more) or [0])
+        ]
+        for plan, following in pairwise(chain):
+            plan.following = [following]
+        return chain[0]
+
+    def _seen(self, units: tuple[Unit, ...]) -> IntArray:
+        return np.sort(feature_sets([units], self._seller)[-1])
+
+
+def _last_parts(whole: Part) -> list[Part]:
+    """List the parts that are not parted, those first that are known after the fewest contexts."""
+    parts = [whole]
+    for part in parts:
+        parts.extend(part.sides)
+    return [part for part in parts if not part.sides]
+
+
+def _cascade(trained: Sequence[tuple[_Plan, Any]]) -> tuple[Stage, ...]:
+    """Link stages; examples stop where what would follow is not among them."""
+    number = {id(plan): place for place, (plan, _) in enumerate(trained)}
+
+    def stage(plan: _Plan, model: Any) -> Stage:
+        goals = np.array([number.get(id(following), END) for following in plan.following] or [END])
+        if goals.size == 1:
+            return Stage(model, plan.features, goals)
+        column = int(np.searchsorted(plan.features, plan.part.context))
+        return Stage(model, plan.features, goals, ContextRouter(column, plan.part.threshold))
+
+    return tuple(stage(plan, model) for plan, model in trained)

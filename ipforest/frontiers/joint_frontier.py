@@ -1,0 +1,382 @@
+"""One frontier of many ensembles and of stopping each of them: the base of the estimators that choose among them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from math import inf
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin
+from sklearn.isotonic import isotonic_regression
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.forest import Forest
+from ipforest.estimator import (
+    BudgetedEstimator,
+    check_integer,
+    check_share,
+    check_validation_part,
+    classes_of,
+    optional_number,
+    require_held_out,
+    split_rows,
+    warn_if_nothing_is_bought,
+)
+from ipforest.frontiers.scores import soft_error
+from ipforest.growing.codes import check_max_bins
+from ipforest.learners.forest_pruner import Labelled
+from ipforest.path import PruningPath
+from ipforest.policy import Policy, TreesInOrder
+from ipforest.rational import nonnegative_fraction
+from ipforest.results import Pruning
+from ipforest.session import Seller, Sessions
+from ipforest.stopping.early_exit import EarlyExitPolicy, record_paths
+from ipforest.stopping.rules import FittedRule, LearntStopping, StoppingRule, learn_stopping
+from ipforest.stopping.stages import Loss, StagesInOrder
+from ipforest.tabular.categories import Categories
+
+N_FOLDS = 5
+MOST_COST_ROWS = 2000
+"""Costs of prunings are optimised on a sample of so many training examples."""
+
+MOST_STOPPING_ROWS = 2000
+"""Ensembles are measured, and stopping is learnt, on a sample of so many validation examples."""
+
+WORTH_OF_DOUBLING = 3
+"""How many more validation examples may be wrong, of two choices, with the one that costs twice as much."""
+
+LUCK_OF_TREES = 3
+"""How many fewer must be wrong with ensembles grown with prices, of which there are hundreds, than with stages."""
+
+
+class Member(NamedTuple):
+    """An ensemble of the frontier, or the stages of a cascade.
+
+    Parameters
+    ----------
+    policy : TreesInOrder or StagesInOrder
+        How it buys when nobody stops.
+    cost, loss : float
+        Averages over the validation examples when nobody stops; see `soft_error`.
+    learnt : tuple of LearntStopping
+        Rules that may stop it, measured by cross-fitting on the same examples.
+    """
+
+    policy: TreesInOrder | StagesInOrder
+    cost: float
+    loss: float
+    learnt: tuple[LearntStopping, ...]
+
+    def stopped(self, rule: FittedRule, level: float, free: BoolArray) -> Policy:
+        """Say how it buys when a rule stops it; features that are free are no stage of trees."""
+        if isinstance(self.policy, StagesInOrder):
+            return self.policy.stopped(rule, level)
+        return EarlyExitPolicy(self.policy, rule, level, free)
+
+
+class Frontier(NamedTuple):
+    """Choices that no cheaper one matches, by rising cost.
+
+    Of thousands of choices some are only lucky on the validation examples. Whoever buys more should not err more:
+
+    - the losses along each rule's levels are replaced by the nearest ones that do not rise with cost (isotonic
+      regression);
+    - choices are compared by their loss less an allowance for what they spend, which grows by the same amount whenever
+      cost doubles. So a cheap lucky one is not taken for every budget above its cost;
+    - of hundreds of ensembles some one is luckier than the few cascades of stages, so these have an allowance, too.
+
+    Parameters
+    ----------
+    cost, loss : ndarray of float64, shape (n_choices,)
+        Averages over the validation examples; see `soft_error`.
+    criterion : ndarray of float64, shape (n_choices,)
+        The loss less the allowances; falling.
+    member : ndarray of int64, shape (n_choices,)
+        Which ensemble.
+    rule : ndarray of int64, shape (n_choices,)
+        Which of its rules, -1 to stop nobody.
+    level : ndarray of float64, shape (n_choices,)
+        Of the rule.
+    """
+
+    cost: FloatArray
+    loss: FloatArray
+    criterion: FloatArray
+    member: IntArray
+    rule: IntArray
+    level: FloatArray
+
+    @classmethod
+    def of(cls, members: Sequence[Member], cheapest: float, n_validation: int) -> Self:
+        """Collect what the members come to at every level of every rule, and when nobody stops.
+
+        Parameters
+        ----------
+        members : sequence of Member
+        cheapest : float
+            The least that a purchase costs; there is no allowance for spending up to it.
+        n_validation : int
+            Validation examples that losses are averages over.
+        """
+        parts = []
+        for number, member in enumerate(members):
+            parts.append((number, -1, np.array([member.cost]), np.array([member.loss]), np.array([-inf])))
+            for place, (_, curve) in enumerate(member.learnt):
+                falling = isotonic_regression(curve.error, increasing=False)
+                parts.append((number, place, curve.cost, falling, curve.level))
+        numbers, places, costs, losses, levels = zip(*parts, strict=True)
+        sizes = [part.size for part in costs]
+        which, rule = np.repeat(numbers, sizes), np.repeat(places, sizes)
+        cost, loss, level = np.concatenate(costs), np.concatenate(losses), np.concatenate(levels)
+        lucky = np.array([isinstance(member.policy, TreesInOrder) for member in members])[which]
+        allowed = WORTH_OF_DOUBLING * np.log2(np.maximum(cost / cheapest, 1.0)) - LUCK_OF_TREES * lucky
+        criterion = loss - allowed / n_validation
+        order = np.lexsort((criterion, cost))
+        ranked = criterion[order]
+        kept = order[ranked < np.minimum.accumulate(np.append(inf, ranked[:-1]))]
+        return cls(cost[kept], loss[kept], criterion[kept], which[kept], rule[kept], level[kept])
+
+    def within(self, budget: object | None) -> int:
+        """Find the choice of least criterion within a budget, or for any cost.
+
+        Raises
+        ------
+        ValueError
+            The budget is negative, or below the cheapest choice.
+        """
+        limit = inf if budget is None else float(nonnegative_fraction(budget, "budget"))
+        place = int(np.searchsorted(self.cost, limit * (1 + 1e-12), side="right")) - 1
+        if place < 0:
+            raise ValueError(
+                f"budget: expected at least {self.cost[0]:.6g}, the cost of the cheapest model, got {budget}"
+            )
+        return place
+
+
+class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """Base of the classifiers that make and stop several ensembles and choose among them for a budget.
+
+    A subclass trains and measures them in `_train`. Everything is chosen on validation examples.
+
+    Attributes
+    ----------
+    members_ : tuple of Member
+    frontier_ : Frontier
+        What can be had for which cost.
+    choice_ : int
+        The place on the frontier that was taken.
+    trees_ : TreesInOrder or StagesInOrder
+        The trees that predict, or the stages of a cascade.
+    categories_ : Categories
+        Which columns are categories.
+    costs_ : FeatureCosts
+    n_features_in_ : int
+    classes_ : ndarray, shape (n_classes,)
+    """
+
+    stopping: Any = None
+    categorical_features: Any
+    validation_fraction: float | None
+
+    @abstractmethod
+    def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
+        """Train ensembles on float32 examples, and measure them on others."""
+
+    @abstractmethod
+    def _check_training(self) -> None:
+        """Check the parameters that tell what is trained."""
+
+    def _fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        X_val: npt.ArrayLike | None,
+        y_val: npt.ArrayLike | None,
+        sample_weight: npt.ArrayLike | None,
+    ) -> Self:
+        self._read_parameters()
+        check_validation_part(X_val, y_val)
+        require_held_out(self.validation_fraction, X_val)
+        self.categories_ = Categories.of(X, self.categorical_features)
+        numbers = self.categories_.numbers(X)
+        examples, targets = validate_data(self, numbers, y, dtype=np.float32, ensure_all_finite="allow-nan")
+        self.categories_.check(examples)
+        self._note_missing(examples)
+        self.classes_ = classes_of(targets)
+        self.costs_ = self._read_costs()
+        random = check_random_state(self.random_state)
+        weight = _check_sample_weight(sample_weight, examples, dtype=np.float64, ensure_non_negative=True)
+        data = Labelled(examples, targets, weight)
+        if X_val is None:
+            training, held_out = split_rows(targets, self.validation_fraction, random, one_of_each_class=True)
+            parts = data.rows(training), data.rows(held_out)
+        else:
+            unseen, labels = self._checked_held_out(X_val, y_val, self.classes_, examples)
+            parts = data, Labelled(unseen.astype(np.float32), labels, np.ones(len(unseen)))
+        if not (parts[0].weight > 0).any():
+            raise ValueError("sample_weight: expected an example of positive weight to train on, got none")
+        validation = sample_of(parts[1], MOST_STOPPING_ROWS, random)
+        self.members_ = tuple(self._train(parts[0], validation, random))
+        cheapest = min(self.costs_.positive_costs, default=1.0)
+        self.frontier_ = Frontier.of(self.members_, cheapest, validation.y.size)
+        self._choose()
+        return self
+
+    def _checked(self, X: npt.ArrayLike) -> Array:
+        return super()._checked(self.categories_.numbers(X))
+
+    def _seller(self) -> Seller:
+        return replace(super()._seller(), categories=self.categories_.names)
+
+    def _read_parameters(self) -> None:
+        for name, value in (("budget", self.budget), ("max_cost", self.max_cost)):
+            optional_number(value, name)
+        check_share(self.validation_fraction, "validation_fraction")
+        self._check_training()
+
+    @property
+    def _stops(self) -> bool:
+        """Whether anybody may be stopped."""
+        return self.stopping is None or bool(self.stopping)
+
+    def _member(self, trees: Forest | BoostedTrees, validation: Labelled) -> Member:
+        """Measure an ensemble, and learn when to stop it."""
+        policy, seller = TreesInOrder(trees), self._seller()
+        sessions = Sessions(policy, seller, validation.y.size, max_cost=self.max_cost)
+        sessions.see(validation.X)
+        loss = self._loss_on(validation)
+        lost = float(loss(sessions.outputs, validation.y).mean())
+        learnt: tuple[LearntStopping, ...] = ()
+        if self._stops:
+            paths = record_paths(policy, seller, validation.X, validation.y, self.max_cost, loss)
+            learnt = learn_stopping(self.stopping, paths, N_FOLDS)
+        return Member(policy, float(sessions.paid.mean()), lost, learnt)
+
+    def _staged_member(
+        self,
+        policy: StagesInOrder,
+        validation: Labelled,
+        stopping: StoppingRule | Sequence[StoppingRule] | None,
+        n_folds: int = N_FOLDS,
+    ) -> Member:
+        """Measure stages as ensembles are measured, and learn when to stop them."""
+        paths = policy.paths_of(validation.X.astype(np.float64), validation.y, self._loss_on(validation))
+        cost, loss = float(paths.cost[:, -1].mean()), float(paths.loss[:, -1].mean())
+        return Member(policy, cost, loss, learn_stopping(stopping, paths, n_folds))
+
+    def _loss_on(self, validation: Labelled) -> Loss:
+        return partial(soft_error, classes=self.classes_, n_validation=validation.y.size)
+
+    def _choose(self) -> None:
+        self.choice_ = self.frontier_.within(self.budget)
+        if self.budget is not None and self.choice_ + 1 < self.frontier_.cost.size:
+            following = self.frontier_.cost[self.choice_ + 1]
+            advice = f"the cheapest model that is better costs {following:.6g}"
+            warn_if_nothing_is_bought(self.budget, float(self.frontier_.cost[self.choice_]), advice)
+        self.trees_ = self.members_[self.frontier_.member[self.choice_]].policy
+
+    def _policy(self) -> Policy:
+        number, rule = (int(column[self.choice_]) for column in (self.frontier_.member, self.frontier_.rule))
+        member = self.members_[number]
+        if rule < 0:
+            return member.policy
+        level = float(self.frontier_.level[self.choice_])
+        return member.stopped(member.learnt[rule].rule, level, self._seller().free_features)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class GrownFrontier(JointFrontier):
+    """Base of the classifiers that grow and prune the ensembles themselves, in `_ensembles`."""
+
+    n_lambdas: int
+    n_prunings: int
+    max_bins: int | None
+
+    @abstractmethod
+    def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Forest | BoostedTrees]:
+        """Grow ensembles from float32 training examples, and prune them."""
+
+    @abstractmethod
+    def _check_growing(self) -> None:
+        """Check the parameters that tell how trees grow."""
+
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        X_val: npt.ArrayLike | None = None,
+        y_val: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Grow the ensembles, prune them, learn to stop them, and choose for the budget.
+
+        Parameters
+        ----------
+        X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
+        X_val, y_val : arrays, shapes (n_val, n_features) and (n_val,), optional
+            Validation examples, on which everything is chosen; by default a part of X.
+        sample_weight : array, shape (n_samples,), optional
+            Weights of the examples in growing, pruning and refitting; on validation each example counts once.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            Bad parameters, prices or examples; nothing has been trained then.
+        """
+        return self._fit(X, y, X_val, y_val, sample_weight)
+
+    def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
+        return (self._member(trees, validation) for trees in self._ensembles(training, validation, random))
+
+    def _check_training(self) -> None:
+        check_max_bins(self.max_bins)
+        for name, least in (("n_lambdas", 1), ("n_prunings", 0)):
+            check_integer(getattr(self, name), name, least)
+        self._check_growing()
+
+
+def sample_of(data: Labelled, most: int, random: Any) -> Labelled:
+    """Return the examples, or so many of them drawn without replacement."""
+    if data.y.size <= most:
+        return data
+    return data.rows(np.sort(random.permutation(data.y.size)[:most]))
+
+
+def price_scale(costs: Any) -> float:
+    """Return a typical price: the median of the units that cost something, 1 if none does."""
+    paid = costs.positive_costs
+    return float(np.median(paid)) if paid else 1.0
+
+
+def spread_prunings(path: PruningPath, n_prunings: int) -> list[tuple[Any, Pruning]]:
+    """Choose prunings of a path, their costs evenly spaced on a logarithmic scale, the unpruned end left out.
+
+    Returns
+    -------
+    list of (lambda, Pruning)
+        With the smallest lambda from which each is optimal, ascending.
+    """
+    costs = np.array([float(cost) for cost in path.costs])
+    paid = np.flatnonzero(costs > 0)
+    if n_prunings == 0 or paid.size < 2:
+        return []
+    wanted = np.geomspace(costs[0], costs[paid[-1]], n_prunings + 1)[1:]
+    nearest = {int(paid[np.argmin(np.abs(np.log(costs[paid] / cost)))]) for cost in wanted}
+    starts = path.starts
+    return [(starts[index], path.pruning_at(index)) for index in sorted(nearest - {0})]

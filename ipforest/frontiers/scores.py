@@ -1,0 +1,52 @@
+"""Scores of class probabilities, by which learners choose: the Brier score, and a mean of it and of being wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ipforest._internal.arrays import Array, FloatArray
+
+AS_GOOD_AS = 100
+"""What the Brier score counts for in choosing, in examples."""
+
+
+def brier_score(probability: FloatArray, labels: Array, weight: FloatArray | None) -> float:
+    """Average the squared distance of class probabilities from what is true.
+
+    Parameters
+    ----------
+    probability : ndarray of float64, shape (n_samples, n_classes)
+    labels : ndarray of int64, shape (n_samples,)
+        Numbers of the classes.
+    weight : ndarray of float64, shape (n_samples,), or None
+    """
+    distance = np.square(probability).sum(axis=1) + 1 - 2 * probability[np.arange(labels.size), labels]
+    return float(np.average(distance, weights=weight))
+
+
+def soft_error(outputs: FloatArray, y: Array, classes: Array, n_validation: int) -> FloatArray:
+    """Compute a mean of being wrong, 0 or 1, and of the Brier score, halved to lie in 0..1.
+
+    With few examples the one is too coarse to choose by, and thousands of choices find one that is lucky;
+    the other is finer and nearly agrees, but prefers ensembles that are sure to those that are right. So being wrong
+    has the weight n / (n + `AS_GOOD_AS`), where choices are made on n examples.
+
+    Parameters
+    ----------
+    outputs : ndarray of float64, shape (n_samples, n_classes)
+        Class probabilities.
+    y : ndarray, shape (n_samples,)
+        Labels; one that is no class is always wrong.
+    classes : ndarray, shape (n_classes,)
+    n_validation : int
+        Examples that choices are made on, held out or out of bag.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_samples,)
+    """
+    truth = np.equal(y[:, None], classes)
+    wrong = ~truth[np.arange(y.size), np.argmax(outputs, axis=1)]
+    brier = np.square(outputs - truth).sum(axis=1) / 2
+    weight = n_validation / (n_validation + AS_GOOD_AS)
+    return np.asarray(weight * wrong + (1 - weight) * brier)

@@ -1,0 +1,207 @@
+"""BranchingCascade: a nested cascade in which what is bought next depends on what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.tree import DecisionTreeRegressor
+
+from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest.estimator import check_integer
+from ipforest.session import Seller, Unit
+from ipforest.stopping.rules import StoppingRule
+from ipforest.stopping.stages import END, Stage, StagedEstimator, feature_sets, stage_sizes, stages_in_order
+from ipforest.stopping.unit_order import by_price, features_of_units, importance_to_each, order_units, price_left
+
+BRANCHING_SIZE = 8
+"""Examples part while a stage has fewer units than that."""
+
+
+@dataclass(slots=True, eq=False)
+class _Plan:
+    """A stage before its model is trained, and the training examples that get there."""
+
+    units: tuple[Unit, ...]
+    parts: list[IntArray]
+    following: IntArray = field(default_factory=lambda: np.array([END]))
+    router: DecisionTreeRegressor | None = None
+
+
+class _Planner:
+    """Plans stages level by level; those with the same units are one."""
+
+    def __init__(self, X: Array, worth: FloatArray, seller: Seller, max_branches: int, min_support: int) -> None:
+        self._X, self._worth, self._seller = X, worth, seller
+        self._max_branches, self._min_support = max_branches, min_support
+        self.plans = [_Plan((), [np.arange(X.shape[0])])]
+        level = range(1)
+        for size in stage_sizes(len(seller.paid_units())):
+            numbers: dict[tuple[Unit, ...], int] = {}
+            for plan in level:
+                self._extend(self.plans[plan], size, numbers)
+            level = range(level.stop, len(self.plans))
+
+    def _extend(self, plan: _Plan, size: int, numbers: dict[tuple[Unit, ...], int]) -> None:
+        """Send the examples of a stage on to stages of a size, new ones or those with numbers."""
+        rows = np.concatenate(plan.parts)
+        router, leaf = self._router(plan.units, rows)
+        goals = np.full(1 if router is None else router.tree_.node_count, END)
+        for node in np.unique(leaf):
+            part = rows[leaf == node]
+            worth = self._worth[part].mean(axis=0)
+            more = by_price(self._seller, worth, plan.units, size - len(plan.units))
+            units = tuple(sorted(more, key=lambda unit: unit.index))
+            goals[node] = numbers.setdefault(units, len(self.plans))
+            if goals[node] == len(self.plans):
+                self.plans.append(_Plan(units, []))
+            self.plans[goals[node]].parts.append(part)
+        one_goal = np.unique(goals[leaf]).size == 1
+        plan.router, plan.following = (None, goals[leaf[:1]]) if one_goal else (router, goals)
+
+    def _router(self, bought: tuple[Unit, ...], rows: IntArray) -> tuple[DecisionTreeRegressor | None, IntArray]:
+        """Part examples by what was seen such that what each unit tells per price differs; give the leaf of each."""
+        seen = feature_sets([bought], self._seller)[-1]
+        if not seen.size or self._max_branches == 1 or len(bought) >= BRANCHING_SIZE:
+            return None, np.zeros(rows.size, dtype=np.int64)
+        left = [unit for unit in self._seller.paid_units() if unit not in bought]
+        prices = [price_left(self._seller, unit, bought) for unit in left]
+        ratios = self._worth[np.ix_(rows, np.array([unit.index for unit in left]))] / prices
+        router = DecisionTreeRegressor(
+            max_leaf_nodes=self._max_branches, min_samples_leaf=self._min_support, random_state=0
+        )
+        router.fit(self._X[np.ix_(rows, seen)], ratios)
+        return router, router.apply(self._X[np.ix_(rows, seen)])
+
+
+class BranchingCascade(StagedEstimator):
+    """A nested cascade in which what is bought next depends on what was seen.
+
+    Each stage has a router, a small regression tree over the features that the stage sees. It parts the examples by
+    how much each unit would tell about them, and each part buys what tells it most per price. Parts that buy the same
+    share the next stage, whichever way they came: a stage is a set of units, and its model is trained on all examples.
+    So the stages form a directed acyclic graph. A `NestedCascade` is trained beside it; which of the two is better
+    within a budget is chosen on held-out examples.
+
+    Parameters
+    ----------
+    estimator : estimator, optional
+        As in `NestedCascade`.
+    max_branches : int, default=8
+        Into how many parts a stage may send its examples. There are no branches any more once 8 units are bought.
+    min_support : int, default=50
+        Fewest training examples of a part.
+    stopping : StoppingRule or sequence of StoppingRule, optional
+        As in `EarlyExit`.
+    feature_costs, groups, group_fees
+        See `BudgetPrune`.
+    budget : number, optional
+        What an example may cost on average; without one, as much as lowers the error.
+    max_cost : number, optional
+        The most that any one example may pay.
+    n_folds : int, default=5
+        See `EarlyExit`.
+    validation_fraction : float, default=0.25
+        Share of the examples on which it learns when to stop, if `fit` gets no ``X_val``.
+    n_jobs : int, optional
+        Stages that are trained at once, by joblib.
+    random_state : int, RandomState instance or None, default=None
+        Draws the validation part. The estimator has its own.
+
+    Attributes
+    ----------
+    stages_ : tuple of Stage
+        The first sees nothing; then what is free.
+    candidates_ : tuple of Candidate
+        The nested cascade, and the one that branches, if any stage does.
+    rule_ : FittedRule
+    level_ : float
+        An example goes on while its keenness exceeds this.
+    curve_ : Curve
+        Cost and error of every level on held-out examples.
+    paths_ : StoppingPaths
+        What these examples see and pay when nobody stops.
+    costs_ : FeatureCosts
+    n_features_in_ : int
+    classes_ : ndarray, shape (n_classes,)
+        Classifiers only.
+
+    References
+    ----------
+    Wang, Trapeznikov, Saligrama, "Efficient Learning by Directed Acyclic Graph For Resource Constrained Prediction",
+    NIPS 2015, for the graph of sets of features with a classifier for each.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from ipforest import BranchingCascade, NestedCascade, datasets
+    >>> cube = datasets.cube(1500)  # which three of 20 features matter follows from the class
+    >>> forest = RandomForestClassifier(20, random_state=0)
+    >>> chain = NestedCascade(forest, budget=4, random_state=0).fit(cube.X[:1000], cube.y[:1000])
+    >>> model = BranchingCascade(forest, budget=4, random_state=0).fit(cube.X[:1000], cube.y[:1000])
+    >>> model.score(cube.X[1000:], cube.y[1000:]) > chain.score(cube.X[1000:], cube.y[1000:])
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        max_branches: int = 8,
+        min_support: int = 50,
+        stopping: StoppingRule | Sequence[StoppingRule] | None = None,
+        feature_costs: Any = None,
+        groups: Any = None,
+        group_fees: Any = None,
+        budget: Any = None,
+        max_cost: Any = None,
+        n_folds: int = 5,
+        validation_fraction: float = 0.25,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.max_branches = max_branches
+        self.min_support = min_support
+        self.stopping = stopping
+        self.feature_costs = feature_costs
+        self.groups = groups
+        self.group_fees = group_fees
+        self.budget = budget
+        self.max_cost = max_cost
+        self.n_folds = n_folds
+        self.validation_fraction = validation_fraction
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _read_parameters(self) -> None:
+        super()._read_parameters()
+        check_integer(self.max_branches, "max_branches", 1)
+        check_integer(self.min_support, "min_support", 1)
+
+    def _train(self, X: Array, y: Array, validation: tuple[Array, Array]) -> list[tuple[Stage, ...]]:
+        """Train the stages of a nested cascade, and, where what tells most differs, those of one that branches."""
+        seller = self._seller().without_constant(X)
+        order = order_units("importance", self._base, X, y, validation, seller, self.n_jobs)
+        sets = feature_sets([order[:size] for size in stage_sizes(len(order))], seller)
+        nested = stages_in_order(self._models(sets, X, y), sets)
+        worth = importance_to_each(X, y, is_classifier(self._base)) @ features_of_units(seller)
+        plans = _Planner(X, worth, seller, self.max_branches, self.min_support).plans
+        if all(plan.router is None for plan in plans):
+            return [nested]
+        sets = feature_sets([plan.units for plan in plans[1:]], seller)
+        return [nested, _stages(plans, self._models(sets, X, y), sets)]
+
+
+def _stages(plans: list[_Plan], models: list[Any], sets: list[IntArray]) -> tuple[Stage, ...]:
+    """Put models and what they see into plans; before the first, one sees nothing where features are free."""
+    n_before = len(sets) - len(plans)
+    before = [Stage(model, features, np.array([1])) for model, features in zip(models, sets[:n_before], strict=False)]
+    planned = (
+        Stage(model, features, np.where(plan.following == END, END, plan.following + n_before), plan.router)
+        for plan, model, features in zip(plans, models[n_before:], sets[n_before:], strict=True)
+    )
+    return (*before, *planned)

@@ -1,0 +1,426 @@
+"""EarlyExit: stop buying features for an example as soon as going on is not worth the price."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.validation import validate_data
+
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest.ensemble.libraries import read
+from ipforest.ensemble.scikit_learn import unfrozen
+from ipforest.estimator import (
+    BudgetedEstimator,
+    check_inner_estimator,
+    check_integer,
+    check_share,
+    check_validation_part,
+    checked_labels,
+    classes_of,
+    is_fitted,
+    optional_number,
+    require_held_out,
+    split_rows,
+)
+from ipforest.feature_names import require_features_of
+from ipforest.policy import ANSWERS, InWords, Policy, Progress, Rows, TreesInOrder, compared
+from ipforest.rational import nonnegative_fraction
+from ipforest.session import Seller, Sessions
+from ipforest.stopping.rules import (
+    FittedRule,
+    LearntStopping,
+    StoppingPaths,
+    StoppingRule,
+    best_within,
+    check_stopping,
+    learn_stopping,
+    margin,
+)
+from ipforest.stopping.tree_order import ORDERS, order_trees
+
+GRID_STEP = Fraction(3, 2)
+"""Between budgets at which an estimator that has budgets itself is tried."""
+
+
+class EarlyExitPolicy:
+    """Trees in order, and a rule that may stop before each purchase.
+
+    The stage of an example is the number of its purchases. One whose label nothing can change any more stops always.
+
+    Parameters
+    ----------
+    trees : TreesInOrder
+    rule : FittedRule
+    level : float
+        An example goes on while its keenness exceeds this.
+    free : ndarray of bool, shape (n_features,)
+        Features that cost nothing: there is no stop before them.
+    """
+
+    ignores_unwanted = False
+    decides_by = "a rule that stops buying"
+
+    def __init__(self, trees: TreesInOrder, rule: FittedRule, level: float, free: BoolArray) -> None:
+        self._trees, self._rule, self._level, self._free = trees, rule, level, free
+        self.place_size = trees.place_size + len(_Place._fields)
+
+    @property
+    def dtype(self) -> npt.DTypeLike:
+        """Floating-point type in which the trees compare."""
+        return self._trees.dtype
+
+    @property
+    def features(self) -> npt.NDArray[np.int64]:
+        """The features that the trees test."""
+        return self._trees.features
+
+    def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
+        """Walk on, and stop those whose keenness is down to the level."""
+        inner, place = self._split(progress)
+        wanted = np.full(rows.size, ANSWERS, dtype=np.int32)
+        running = np.flatnonzero(place.stopped[rows] == 0)
+        wanted[running] = self._trees.advance(inner, rows[running])
+        paying = running[(wanted[running] != ANSWERS) & ~self._free[wanted[running]]]
+        deciding = rows[paying]
+        outputs, settled = self._trees.foresee(inner, deciding)
+        keen, memory = self._rule.keenness(
+            place.stage[deciding].astype(np.int64), margin(outputs), place.memory[deciding].astype(np.int64)
+        )
+        stops = settled | (keen <= self._level)
+        place.memory[deciding] = memory
+        place.stage[deciding] += 1
+        place.stopped[deciding[stops]] = 1
+        wanted[paying[stops]] = ANSWERS
+        return wanted
+
+    def answer(self, progress: Progress, rows: Rows) -> FloatArray:
+        """Predict from the trees that what is known answers."""
+        return self._trees.answer(self._split(progress)[0], rows)
+
+    def reason(self, progress: Progress, row: int, in_words: InWords = compared) -> str:
+        """Say how sure the answer is so far, and which tree asks."""
+        inner = self._split(progress)[0]
+        lead = margin(self._trees.answer(inner, np.array([row])))[0]
+        return f"the two likeliest classes are {lead:.3f} apart; {self._trees.reason(inner, row, in_words)}"
+
+    def _split(self, progress: Progress) -> tuple[Progress, _Place]:
+        """Split a progress into that of the trees and the places of the rule."""
+        size = self._trees.place_size
+        return replace(progress, place=progress.place[:, :size]), _Place(*progress.place[:, size:].T)
+
+
+class _Place(NamedTuple):
+    """What the rule keeps for each example: views of the progress."""
+
+    stage: npt.NDArray[np.int32]
+    memory: npt.NDArray[np.int32]
+    stopped: npt.NDArray[np.int32]
+
+
+def record_paths(
+    trees: TreesInOrder,
+    seller: Seller,
+    X: Array,
+    y: Array,
+    max_cost: object | None,
+    loss: Callable[[FloatArray, Array], FloatArray] | None = None,
+) -> StoppingPaths:
+    """Walk examples on until their label is settled; note how sure and right it is at each stage, and what is bought.
+
+    Parameters
+    ----------
+    trees : TreesInOrder
+    seller : Seller
+    X : ndarray, shape (n_samples, n_features)
+    y : ndarray, shape (n_samples,)
+        Class labels.
+    max_cost : number, optional
+        What each example may pay at most.
+    loss : callable (outputs, y) -> ndarray, shape (n_samples,), optional
+        What stopping with such outputs, shape (n_samples, n_classes), loses; by default 1 for a wrong label.
+
+    Returns
+    -------
+    StoppingPaths
+    """
+    sessions = Sessions(trees, seller, X.shape[0], max_cost=max_cost)
+    table, free = sessions.table(X), seller.free_features
+    leads: list[FloatArray] = []
+    losses: list[FloatArray] = []
+    last = np.zeros(X.shape[0], dtype=np.int64)
+    bought_at = np.full((X.shape[0], seller.costs.n_units), -1)
+    rows = np.arange(X.shape[0])
+    while rows.size:
+        while (given := np.flatnonzero((sessions.wanted != ANSWERS) & free[sessions.wanted])).size:
+            sessions.buy_from(table, given)
+        outputs, settled = trees.foresee(sessions.progress, rows)
+        leads.append(_scatter(margin(outputs), rows, last.size, 0.0))
+        lost = (sessions.labels(outputs) != y[rows]).astype(np.float64) if loss is None else loss(outputs, y[rows])
+        losses.append(_scatter(lost, rows, last.size, losses[-1] if losses else 0.0))
+        rows = rows[(sessions.wanted[rows] != ANSWERS) & ~settled]
+        before = sessions.units_paid[rows]
+        sessions.buy_from(table, rows)
+        example, unit = np.nonzero(sessions.units_paid[rows] & ~before)
+        bought_at[rows[example], unit] = len(leads) - 1
+        last[rows] += 1
+    bought_at[bought_at < 0] = len(leads)
+    return StoppingPaths(np.column_stack(leads), np.column_stack(losses), last, bought_at, seller.costs)
+
+
+def _scatter(values: FloatArray, rows: IntArray, size: int, others: FloatArray | float) -> FloatArray:
+    column = np.empty(size)
+    column[:] = others
+    column[rows] = values
+    return column
+
+
+class Candidate(NamedTuple):
+    """An ensemble, what held-out examples see of it, and the rules that may stop it."""
+
+    trees: TreesInOrder
+    paths: StoppingPaths
+    learnt: tuple[LearntStopping, ...]
+
+
+class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """Stop buying features for an example as soon as going on is not worth the price.
+
+    `fit` trains the ensemble on one part of the examples and learns on the other part when to stop. Before each
+    purchase, all trees that what is known answers are evaluated; the margin between the two likeliest classes decides.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A classifier that sums or averages trees: what `ipforest.ensemble.read` reads, or an estimator of this package
+        such as `BudgetPrune`, whose prices are taken over. One that is fitted already is used as it is, and all
+        examples serve to learn when to stop; wrap it in `sklearn.frozen.FrozenEstimator` to keep it so in clones.
+    stopping : StoppingRule or sequence of StoppingRule, optional
+        `ThresholdStopping`, `OptimalStopping` or `CertifiedStopping`; of several, the one for the budget is chosen on
+        held-out examples. By default the first two.
+    order : {"given", "greedy", "exact"}, default="given"
+        Order of the trees; see `order_trees`. Those of `GreedyMiser`, and of a `BudgetRF` that pools, stay as given.
+    feature_costs, groups, group_fees
+        See `BudgetPrune`; none beside an estimator that has its own.
+    budget : number, optional
+        What an example may cost on average; without one, as much as lowers the error.
+    max_cost : number, optional
+        The most that any one example may pay.
+    overspend : number, default=5
+        An estimator that has budgets itself is tried at budgets up to this multiple of the budget: stopping brings the
+        cost down. What a smaller budget tries a larger one tries, too, so on the held-out examples more budget never
+        gives more error, nor less cost.
+    n_folds : int, default=5
+        Folds in which cost and error of every level are estimated by rules that have not seen the examples.
+    validation_fraction : float, default=0.25
+        Share of the examples on which it learns when to stop, if `fit` gets no ``X_val``.
+    random_state : int, RandomState instance or None, default=None
+        Draws the validation part.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted ensemble.
+    trees_ : TreesInOrder
+        The trees that are walked, in their order.
+    rule_ : FittedRule
+    level_ : float
+        An example goes on while its keenness exceeds this.
+    curve_ : Curve
+        Cost and error of every level on held-out examples.
+    paths_ : StoppingPaths
+        What these examples see and pay when nobody stops.
+    costs_ : FeatureCosts
+    n_features_in_ : int
+    classes_ : ndarray, shape (n_classes,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from ipforest import EarlyExit
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> forest = RandomForestClassifier(20, random_state=0)
+    >>> model = EarlyExit(forest, budget=4, random_state=0).fit(X, y)
+    >>> bool(model.cost(X).mean() < 5)
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        stopping: StoppingRule | Sequence[StoppingRule] | None = None,
+        order: str = "given",
+        feature_costs: Any = None,
+        groups: Any = None,
+        group_fees: Any = None,
+        budget: Any = None,
+        max_cost: Any = None,
+        overspend: Any = 5,
+        n_folds: int = 5,
+        validation_fraction: float = 0.25,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.stopping = stopping
+        self.order = order
+        self.feature_costs = feature_costs
+        self.groups = groups
+        self.group_fees = group_fees
+        self.budget = budget
+        self.max_cost = max_cost
+        self.overspend = overspend
+        self.n_folds = n_folds
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        X_val: npt.ArrayLike | None = None,
+        y_val: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Train the ensemble unless it is fitted, and learn when to stop.
+
+        Parameters
+        ----------
+        X : array, shape (n_samples, n_features)
+        y : array, shape (n_samples,)
+            Class labels.
+        X_val, y_val : arrays, optional
+            Held-out examples on which it learns when to stop; by default a part of X, or, for an ensemble that is
+            fitted, all of it.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            An estimator that is no classifier of trees, bad prices, parameters or examples.
+        """
+        self._read_parameters()
+        check_validation_part(X_val, y_val)
+        examples, labels = validate_data(self, X, y, ensure_all_finite=self._finite())
+        self._note_missing(examples)
+        ensemble = unfrozen(self.estimator)
+        fitted = is_fitted(ensemble)
+        classes = np.asarray(ensemble.classes_) if fitted else classes_of(labels)
+        if fitted:
+            require_features_of(ensemble, self.n_features_in_, getattr(self, "feature_names_in_", None))
+            labels = checked_labels(labels, examples, classes, "y")
+        if not isinstance(ensemble, BudgetedEstimator):
+            self.costs_ = self._read_costs()
+        if X_val is not None:
+            held_out = self._checked_held_out(X_val, y_val, classes, examples)
+            self.estimator_ = ensemble if fitted else clone(ensemble).fit(X, labels)
+        elif fitted:
+            self.estimator_, held_out = ensemble, (examples, labels)
+        else:
+            require_held_out(self.validation_fraction, X_val)
+            training, validation = split_rows(
+                labels, self.validation_fraction, self.random_state, one_of_each_class=True
+            )
+            self.estimator_ = clone(ensemble).fit(_safe_indexing(X, training), labels[training])
+            held_out = examples[validation], labels[validation]
+        self.costs_ = self.estimator_.costs_ if isinstance(self.estimator_, BudgetedEstimator) else self._read_costs()
+        self._held_out = held_out
+        self._candidates: dict[str, Candidate] = {}
+        self._choose()
+        return self
+
+    def _read_parameters(self) -> None:
+        if not is_classifier(self.estimator):
+            raise TypeError(f"estimator: expected a classifier, got {type(self.estimator).__name__}")
+        ensemble = unfrozen(self.estimator)
+        if isinstance(ensemble, BudgetedEstimator):
+            check_inner_estimator(self, ensemble)
+        optional_number(self.budget, "budget")
+        optional_number(self.max_cost, "max_cost")
+        nonnegative_fraction(self.overspend, "overspend")
+        check_share(self.validation_fraction, "validation_fraction")
+        if self.order not in ORDERS:
+            raise ValueError(f"order: expected one of {', '.join(map(repr, ORDERS))}, got {self.order!r}")
+        check_integer(self.n_folds, "n_folds", 1)
+        check_stopping(self.stopping)
+
+    def _choose(self) -> None:
+        """Take, among the ensembles, rules and levels within the budget, those of least error on held-out examples."""
+        candidates = [self._candidate(inner_budget) for inner_budget in self._inner_budgets()]
+        chosen = [best_within(candidate.learnt, self.budget) for candidate in candidates]
+        best = int(np.argmin([learnt.curve.error[level] for learnt, level in chosen]))
+        self.trees_, self.paths_, _ = candidates[best]
+        (self.rule_, self.curve_), level = chosen[best]
+        self.level_ = float(self.curve_.level[level])
+
+    def _inner_budgets(self) -> list[object]:
+        """List the budgets at which to try an estimator that has budgets itself, ascending; None is without one.
+
+        They are 0 and a grid, a constant factor apart, from the cheapest unit to all units together, as far as in
+        reach: a larger budget tries all that a smaller one does.
+        """
+        if self.budget is None or not isinstance(self.estimator_, BudgetedEstimator):
+            return [None]
+        most = nonnegative_fraction(self.budget, "budget") * nonnegative_fraction(self.overspend, "overspend")
+        whole = sum(self.costs_.unit_costs, Fraction(0))
+        least = min((cost for cost in self.costs_.unit_costs if cost > 0), default=whole)
+        grid = []
+        inner = whole / GRID_STEP
+        while inner >= least > 0:
+            grid.append(inner)
+            inner /= GRID_STEP
+        reached: list[object] = [Fraction(0), *(inner for inner in reversed(grid) if inner <= most)]
+        return [*reached, None] if most >= whole else reached
+
+    def _candidate(self, inner_budget: object) -> Candidate:
+        """Learn when to stop the ensemble that has so large a budget, once."""
+        key = str(inner_budget)
+        if key not in self._candidates:
+            X, y = self._held_out
+            seller = self._seller()
+            trees = self._trees(inner_budget)
+            if self.order != "given":
+                trees = TreesInOrder(order_trees(trees.trees, X, y, self.costs_, exact=self.order == "exact"))
+            paths = record_paths(trees, seller, X, y, self.max_cost)
+            learnt = learn_stopping(self.stopping, paths, self.n_folds)
+            self._candidates[key] = Candidate(trees, paths, learnt)
+        return self._candidates[key]
+
+    def _trees(self, inner_budget: object) -> TreesInOrder:
+        if not isinstance(self.estimator_, BudgetedEstimator):
+            return TreesInOrder(read(self.estimator_))
+        model = self.estimator_ if inner_budget is None else self.estimator_.at_budget(inner_budget)
+        policy = model._policy()
+        if not isinstance(policy, TreesInOrder):
+            raise TypeError(
+                f"estimator: expected one that sums or averages trees, got {type(self.estimator_).__name__}"
+            )
+        if self.order != "given" and type(policy) is not TreesInOrder:
+            raise ValueError(
+                f"order: expected 'given' for trees whose probabilities are not averaged, as those of "
+                f"{type(self.estimator_).__name__}, got {self.order!r}"
+            )
+        return policy
+
+    @property
+    def classes_(self) -> Array:
+        """Class labels, shape (n_classes,)."""
+        return np.asarray(self.estimator_.classes_)
+
+    def _policy(self) -> Policy:
+        return EarlyExitPolicy(self.trees_, self.rule_, self.level_, self._seller().free_features)
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.classifier_tags = inner.classifier_tags and replace(inner.classifier_tags, multi_label=False)
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        return tags

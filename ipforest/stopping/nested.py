@@ -1,0 +1,144 @@
+"""NestedCascade: models on more and more units, each example going on to the next only while that pays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.model_selection import cross_val_predict
+
+from ipforest._internal.arrays import Array, IntArray
+from ipforest.stopping.rules import StoppingRule
+from ipforest.stopping.stages import Stage, StagedEstimator, feature_sets, stage_sizes, stages_in_order, train_stage
+from ipforest.stopping.unit_order import ORDERS, order_units
+
+
+class NestedCascade(StagedEstimator):
+    """Models trained on the 1, 2, 3, ... most useful units; each example goes on to the next only while that pays.
+
+    It is a classifier or a regressor as its estimator is. Stages are trained on one part of the examples; when to stop
+    is learnt on the other.
+
+    Parameters
+    ----------
+    estimator : estimator, optional
+        Trained anew for each stage; by default a random forest of 100 trees.
+    order : {"importance", "path", "forward"} or sequence of features, default="importance"
+        In which order units are bought; see `order_units`. Features are named, or numbered by column.
+    sizes : sequence of int, optional
+        How many units each stage has, ascending, where there are fewer all of them; by default 1, 2, 3, ..., 8, and
+        then steps of a fourth.
+    sees_before : bool, default=False
+        Whether a stage also sees what the one before answers, in training by examples that it was not trained on.
+    stopping : StoppingRule or sequence of StoppingRule, optional
+        As in `EarlyExit`.
+    feature_costs, groups, group_fees
+        See `BudgetPrune`.
+    budget : number, optional
+        What an example may cost on average; without one, as much as lowers the error.
+    max_cost : number, optional
+        The most that any one example may pay.
+    n_folds : int, default=5
+        See `EarlyExit`.
+    validation_fraction : float, default=0.25
+        Share of the examples on which it learns when to stop, if `fit` gets no ``X_val``.
+    n_jobs : int, optional
+        Stages that are trained at once, by joblib.
+    random_state : int, RandomState instance or None, default=None
+        Draws the validation part. The estimator has its own.
+
+    Attributes
+    ----------
+    units_ : tuple of Unit
+        In the order in which they are bought, without those whose features are the same in all training examples.
+    stages_ : tuple of Stage
+        The first sees nothing; then what is free.
+    rule_ : FittedRule
+    level_ : float
+        An example goes on while its keenness exceeds this.
+    curve_ : Curve
+        Cost and error of every level on held-out examples.
+    paths_ : StoppingPaths
+        What these examples see and pay when nobody stops.
+    costs_ : FeatureCosts
+    n_features_in_ : int
+    classes_ : ndarray, shape (n_classes,)
+        Classifiers only.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from ipforest import NestedCascade
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = NestedCascade(RandomForestClassifier(20, random_state=0), budget=2, random_state=0).fit(X, y)
+    >>> bool(model.cost(X).mean() < 3)
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        order: str | Sequence[Any] = "importance",
+        sizes: Sequence[int] | None = None,
+        sees_before: bool = False,
+        stopping: StoppingRule | Sequence[StoppingRule] | None = None,
+        feature_costs: Any = None,
+        groups: Any = None,
+        group_fees: Any = None,
+        budget: Any = None,
+        max_cost: Any = None,
+        n_folds: int = 5,
+        validation_fraction: float = 0.25,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.order = order
+        self.sizes = sizes
+        self.sees_before = sees_before
+        self.stopping = stopping
+        self.feature_costs = feature_costs
+        self.groups = groups
+        self.group_fees = group_fees
+        self.budget = budget
+        self.max_cost = max_cost
+        self.n_folds = n_folds
+        self.validation_fraction = validation_fraction
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _read_parameters(self) -> None:
+        super()._read_parameters()
+        if isinstance(self.order, str) and self.order not in ORDERS:
+            raise ValueError(f"order: expected one of {', '.join(map(repr, ORDERS))} or features, got {self.order!r}")
+        if self.sizes is not None and any(low >= high for low, high in pairwise([0, *self.sizes])):
+            raise ValueError(f"sizes: expected numbers of units that rise from 1 or more, got {self.sizes!r}")
+
+    def _train(self, X: Array, y: Array, validation: tuple[Array, Array]) -> list[tuple[Stage, ...]]:
+        """Train a stage per size, in parallel unless each sees the one before."""
+        seller = self._seller().without_constant(X)
+        self.units_ = order_units(self.order, self._base, X, y, validation, seller, self.n_jobs)
+        n_units = len(self.units_)
+        sizes = (
+            stage_sizes(n_units) if self.sizes is None else sorted({min(size, n_units) for size in self.sizes} - {0})
+        )
+        sets = feature_sets([self.units_[:size] for size in sizes], seller)
+        models = self._train_chain(sets, X, y) if self.sees_before else self._models(sets, X, y)
+        return [stages_in_order(models, sets, sees_before=self.sees_before)]
+
+    def _train_chain(self, sets: Sequence[IntArray], X: Array, y: Array) -> list[Any]:
+        """Train stages that see what the one before answers about examples that it was not trained on."""
+        models: list[Any] = []
+        before = np.empty((X.shape[0], 0))
+        method = "predict_proba" if is_classifier(self._base) else "predict"
+        for features in sets:
+            base, inputs = self._stage_base(features), np.hstack([X[:, features], before])
+            models.append(train_stage(base, inputs, y))
+            if len(models) < len(sets):
+                before = cross_val_predict(base, inputs, y, method=method).reshape(X.shape[0], -1)
+        return models

@@ -1,0 +1,702 @@
+"""When to stop buying: rules learnt from what held-out examples would see and pay at every stage.
+
+A rule gives each example at each stage a *keenness*: it goes on while its keenness exceeds a level. One level is one
+policy, and a higher level stops everyone sooner or at the same stage; so one sort gives cost and error of every level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil, inf
+from typing import NamedTuple, Protocol, Self
+
+import numpy as np
+
+from ipforest._internal.arrays import BoolArray, FloatArray, IntArray, read_only
+from ipforest._internal.kernels import inner_njit, njit
+from ipforest.costs import FeatureCosts
+from ipforest.estimator import check_integer
+from ipforest.instance import PruningInstance
+from ipforest.losses import NodeErrors
+from ipforest.path import PruningPath, prune_path
+from ipforest.rational import nonnegative_fraction
+from ipforest.resolution import joint_resolution
+
+TIE = 1e-9
+"""How much less keen a signal larger by 1 is within its bin."""
+
+__all__ = ["CertifiedStopping", "OptimalStopping", "StoppingPaths", "StoppingRule", "ThresholdStopping"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoppingPaths:
+    """What examples see and pay when they are never stopped, stage by stage.
+
+    Stage 0 is before anything is bought; going on from stage s buys what separates it from stage s + 1.
+
+    Parameters
+    ----------
+    signal : ndarray of float64, shape (n_samples, n_stages)
+        What the decision to go on looks at, such as the margin between the two likeliest classes.
+    loss : ndarray of float64, shape (n_samples, n_stages)
+        What stopping at each stage costs: 1 for a wrong label. Constant from the last stage on.
+    last : ndarray of int64, shape (n_samples,)
+        The stage at which each example has nothing more to buy.
+    bought_at : ndarray of int64, shape (n_samples, n_units)
+        The stage from which each unit is bought by going on; n_stages for a unit that is never bought.
+    costs : FeatureCosts
+
+    Attributes
+    ----------
+    cost : ndarray of float64, shape (n_samples, n_stages)
+        What each example has paid when it stands at each stage.
+    """
+
+    signal: FloatArray
+    loss: FloatArray
+    last: IntArray
+    bought_at: IntArray
+    costs: FeatureCosts
+    cost: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        prices = np.array([float(price) for price in self.costs.unit_costs])
+        shape = (self.n_samples, self.n_stages + 1)
+        cell = np.arange(self.n_samples)[:, None] * shape[1] + self.bought_at
+        weights = np.broadcast_to(prices, cell.shape).ravel()
+        spent = np.bincount(cell.ravel(), weights=weights, minlength=shape[0] * shape[1]).reshape(shape)
+        object.__setattr__(self, "cost", read_only(np.cumsum(spent[:, :-1], axis=1) - spent[:, :-1]))
+
+    @property
+    def n_samples(self) -> int:
+        """Number of examples."""
+        return int(self.signal.shape[0])
+
+    @property
+    def n_stages(self) -> int:
+        """Number of stages."""
+        return int(self.signal.shape[1])
+
+    def of(self, rows: IntArray | BoolArray) -> Self:
+        """Take some of the examples."""
+        return type(self)(self.signal[rows], self.loss[rows], self.last[rows], self.bought_at[rows], self.costs)
+
+
+def margin(outputs: FloatArray) -> FloatArray:
+    """Compute by how much the likeliest class leads the second, shape (n_samples,)."""
+    ranked = np.sort(outputs, axis=1)
+    lead: FloatArray = ranked[:, -1] - ranked[:, -2]
+    return lead
+
+
+class FittedRule(Protocol):
+    """What a rule has learnt."""
+
+    def keenness(self, stage: IntArray, signal: FloatArray, memory: IntArray) -> tuple[FloatArray, IntArray]:
+        """Say how keen examples are to go on.
+
+        Parameters
+        ----------
+        stage : ndarray of int64, shape (n,)
+        signal : ndarray of float64, shape (n,)
+        memory : ndarray of int64, shape (n,)
+            What the rule remembered about them at the stage before, 0 at stage 0.
+
+        Returns
+        -------
+        keenness : ndarray of float64, shape (n,)
+        memory : ndarray of int64, shape (n,)
+        """
+
+
+class StoppingRule(Protocol):
+    """A way to learn when to stop; its parameters are those of the dataclass."""
+
+    def fit(self, paths: StoppingPaths) -> FittedRule:
+        """Learn from held-out examples."""
+
+
+class Curve(NamedTuple):
+    """Cost and error of all levels of a rule.
+
+    Parameters
+    ----------
+    level : ndarray of float64, shape (k,)
+        Falling: the first, infinity, stops every example at once, of these examples or of others.
+    cost, error : ndarray of float64, shape (k,)
+        Means over the examples.
+    """
+
+    level: FloatArray
+    cost: FloatArray
+    error: FloatArray
+
+    def within(self, budget: object | None) -> int:
+        """Find the level of least error within a budget, the cheapest of these, or None for any cost.
+
+        Raises
+        ------
+        ValueError
+            The budget is negative.
+        """
+        limit = inf if budget is None else float(nonnegative_fraction(budget, "budget"))
+        allowed = np.flatnonzero(self.cost <= limit * (1 + 1e-12))
+        return int(allowed[np.argmin(self.error[allowed])])
+
+    def at(self, levels: FloatArray) -> Self:
+        """Give cost and error of other levels than its own, on the same examples."""
+        place = np.searchsorted(-self.level[:-1], -levels, side="left")
+        return type(self)(levels, self.cost[place], self.error[place])
+
+
+def keenness_along(rule: FittedRule, paths: StoppingPaths) -> FloatArray:
+    """Compute how keen examples are at every stage that they reach, -inf from their last stage on.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_samples, n_stages)
+    """
+    keen = np.full(paths.signal.shape, -inf)
+    memory = np.zeros(paths.n_samples, dtype=np.int64)
+    for stage in range(paths.n_stages):
+        rows = np.flatnonzero(paths.last > stage)
+        keen[rows, stage], memory[rows] = rule.keenness(
+            np.full(rows.size, stage), paths.signal[rows, stage], memory[rows]
+        )
+    return keen
+
+
+def cross_fitted_keenness(rule: StoppingRule, paths: StoppingPaths, n_folds: int) -> FloatArray:
+    """Compute each example's keenness by a rule that was fitted without it.
+
+    Parameters
+    ----------
+    rule : StoppingRule
+    paths : StoppingPaths
+    n_folds : int
+        With 1, the rule is fitted on all examples and applied to the same.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_samples, n_stages)
+    """
+    if n_folds == 1:
+        return keenness_along(rule.fit(paths), paths)
+    fold = np.arange(paths.n_samples) % n_folds
+    keen = np.empty(paths.signal.shape)
+    for held_out in range(n_folds):
+        keen[fold == held_out] = keenness_along(rule.fit(paths.of(fold != held_out)), paths.of(fold == held_out))
+    return keen
+
+
+def stopping_curve(keenness: FloatArray, paths: StoppingPaths) -> Curve:
+    """Sum up cost and error of every level.
+
+    Parameters
+    ----------
+    keenness : ndarray of float64, shape (n_samples, n_stages)
+        From `keenness_along` or `cross_fitted_keenness`.
+    paths : StoppingPaths
+
+    Returns
+    -------
+    Curve
+        From stopping all at stage 0 to stopping none.
+    """
+    endurance = np.minimum.accumulate(keenness, axis=1)[:, :-1]
+    goes_on = endurance > -inf
+    levels, group = np.unique(-endurance[goes_on], return_inverse=True)
+
+    def summed(amounts: FloatArray) -> FloatArray:
+        steps = np.bincount(group, weights=np.diff(amounts, axis=1)[goes_on], minlength=levels.size)
+        sums: FloatArray = (amounts[:, 0].sum() + np.concatenate([[0.0], np.cumsum(steps)])) / paths.n_samples
+        return sums
+
+    cost, loss = summed(paths.cost), summed(paths.loss)
+    return Curve(np.concatenate([[inf], -levels, [-inf]]), np.append(cost[:1], cost), np.append(loss[:1], loss))
+
+
+class LearntStopping(NamedTuple):
+    """A rule, and what its levels cost and lose on examples that it has not seen."""
+
+    rule: FittedRule
+    curve: Curve
+
+
+def check_stopping(stopping: StoppingRule | Sequence[StoppingRule] | None) -> None:
+    """Require a rule, several, or None.
+
+    Raises
+    ------
+    ValueError
+        The sequence is empty.
+    """
+    if isinstance(stopping, Sequence) and not stopping:
+        raise ValueError("stopping: expected a rule, several, or None for the default, got an empty sequence")
+
+
+def learn_stopping(
+    stopping: StoppingRule | Sequence[StoppingRule] | None, paths: StoppingPaths, n_folds: int
+) -> tuple[LearntStopping, ...]:
+    """Fit one rule or several; by default `ThresholdStopping` and `OptimalStopping`.
+
+    Parameters
+    ----------
+    stopping : StoppingRule, sequence of StoppingRule or None
+    paths : StoppingPaths
+        Of held-out examples.
+    n_folds : int
+        Folds for the curves; see `cross_fitted_keenness`.
+    """
+    if stopping is None:
+        rules: Sequence[StoppingRule] = (ThresholdStopping(), OptimalStopping())
+    else:
+        rules = stopping if isinstance(stopping, Sequence) else (stopping,)
+    return tuple(_learn(rule, paths, n_folds) for rule in rules)
+
+
+def _learn(rule: StoppingRule, paths: StoppingPaths, n_folds: int) -> LearntStopping:
+    """Fit a rule; a level costs and loses what it does cross-fitted, but no less than by the rule itself.
+
+    Where the folds disagree about whether to buy at all, their mean is no policy.
+    """
+    fitted = rule.fit(paths)
+    unseen = stopping_curve(cross_fitted_keenness(rule, paths, n_folds), paths)
+    own = stopping_curve(keenness_along(fitted, paths), paths).at(unseen.level)
+    return LearntStopping(
+        fitted, unseen._replace(cost=np.maximum(unseen.cost, own.cost), error=np.maximum(unseen.error, own.error))
+    )
+
+
+def best_within(learnt: Sequence[LearntStopping], budget: object | None) -> tuple[LearntStopping, int]:
+    """Find the rule and the level of least error within a budget.
+
+    Returns
+    -------
+    LearntStopping
+    int
+        Which level of its curve.
+    """
+    levels = [each.curve.within(budget) for each in learnt]
+    best = int(np.argmin([each.curve.error[level] for each, level in zip(learnt, levels, strict=True)]))
+    return learnt[best], levels[best]
+
+
+def stages_reached(keenness: FloatArray, level: float) -> IntArray:
+    """Count the stages that each example goes on from, shape (n_samples,)."""
+    stages: IntArray = np.sum(np.minimum.accumulate(keenness, axis=1) > level, axis=1)
+    return stages
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdStopping:
+    """Stop as soon as the signal reaches a threshold, the same at all stages; the level is its negative."""
+
+    def fit(self, paths: StoppingPaths) -> ThresholdStopping:
+        """Return itself: only the level is chosen on data."""
+        return self
+
+    def keenness(self, stage: IntArray, signal: FloatArray, memory: IntArray) -> tuple[FloatArray, IntArray]:
+        """Return the negative of the signal."""
+        return -signal, memory
+
+
+class _Outlook(NamedTuple):
+    """What it is worth to stand in each bin of a stage: a concave function of lambda per bin, on common points.
+
+    The functions are linear between the points ``lam`` (k,), which begin with 0, where they have ``value`` (n_bins, k);
+    beyond the last point they rise by ``slope`` (n_bins,). ``bin_of`` (n_samples,) holds the bin of each example, -1
+    where it has ended.
+    """
+
+    lam: FloatArray
+    value: FloatArray
+    slope: FloatArray
+    bin_of: IntArray
+
+    @classmethod
+    def at_the_end(cls, n_samples: int) -> Self:
+        """Return that of the last stage, at which everybody has ended."""
+        return cls(np.zeros(1), np.empty((0, 1)), np.empty(0), np.full(n_samples, -1))
+
+    def before(self, sums: FloatArray) -> Self:
+        """Return what going on to here is worth in the bins of the stage before, given their `_sums`."""
+        means = sums / np.maximum(sums[:, :1], 1)
+        price, into = means[:, 3], means[:, 4:]
+        value = means[:, 2, None] + price[:, None] * self.lam + into @ self.value
+        return self._replace(value=value, slope=price + into @ self.slope)
+
+    def capped(self, ceiling: FloatArray, crossing: FloatArray) -> Self:
+        """Return the lower of each function and its ceiling, which it crosses at a lambda or never."""
+        is_capped = crossing < inf
+        lam = np.unique(np.concatenate([self.lam, crossing[is_capped]]))
+        if is_capped.all():
+            lam = lam[lam <= crossing.max(initial=0)]
+        value = self.at(lam)
+        value[is_capped] = np.minimum(value, ceiling[:, None])[is_capped]
+        return self._replace(lam=lam, value=value, slope=np.where(is_capped, 0.0, self.slope))
+
+    def at(self, lam: FloatArray) -> FloatArray:
+        """Compute the functions at other points, shape (n_bins, k)."""
+        inner = np.clip(lam, None, self.lam[-1])
+        right = np.clip(np.searchsorted(self.lam, inner), 1, max(self.lam.size - 1, 1))
+        left, right = right - 1, np.minimum(right, self.lam.size - 1)
+        width = np.maximum(self.lam[right] - self.lam[left], np.finfo(float).tiny)
+        share = (inner - self.lam[left]) / width
+        values: FloatArray = self.value[:, left] + share * (self.value[:, right] - self.value[:, left])
+        return values + self.slope[:, None] * (lam - inner)
+
+
+@inner_njit
+def reaching(sums: FloatArray, lam: FloatArray, value: FloatArray, slope: FloatArray) -> float:
+    """Find the lambda from which going on from a bin costs as much as stopping; infinity without one."""
+    n_points, n_after, last = lam.size, slope.size, 0.0
+    ceiling = sums[1] / sums[0]
+    for k in range(n_points):
+        here = sums[2] + sums[3] * lam[k]
+        for bin_after in range(n_after):
+            here += sums[4 + bin_after] * value[bin_after, k]
+        here /= sums[0]
+        if here >= ceiling:
+            return 0.0 if k == 0 else lam[k - 1] + (ceiling - last) / (here - last) * (lam[k] - lam[k - 1])
+        last = here
+    rise = sums[3]
+    for bin_after in range(n_after):
+        rise += sums[4 + bin_after] * slope[bin_after]
+    return lam[n_points - 1] + (ceiling - last) * sums[0] / rise if rise > 0 else np.inf
+
+
+@njit
+def pool_bins(
+    sums: FloatArray,
+    lam: FloatArray,
+    value: FloatArray,
+    slope: FloatArray,
+    min_support: int,
+    monotone: bool,
+    keenness: FloatArray,
+    begins: IntArray,
+) -> int:
+    """Find the lambda up to which each bin goes on; where it rises from a bin to the surer one after it, pool the two.
+
+    Bins of fewer than ``min_support`` examples always go on. ``sums`` (see `_sums`) and ``keenness`` become those of
+    the pools, ``begins`` the first bin of each.
+
+    Returns
+    -------
+    int
+        How many pools there are.
+    """
+    n_pools = 0
+    for number in range(keenness.size):
+        sums[n_pools], begins[n_pools] = sums[number], number
+        while True:
+            pool = sums[n_pools]
+            keenness[n_pools] = np.inf if pool[0] < min_support else reaching(pool, lam, value, slope)
+            if not monotone or n_pools == 0 or keenness[n_pools] <= keenness[n_pools - 1]:
+                break
+            n_pools -= 1
+            sums[n_pools] += sums[n_pools + 1]
+        n_pools += 1
+    return n_pools
+
+
+@dataclass(frozen=True, slots=True)
+class OptimalStopping:
+    """Optimal stopping by backward induction over stage and signal, for every price lambda of cost in one run.
+
+    At each stage the signal is cut into bins of equally many examples. From the last stage back, a bin stops where its
+    own loss is at most what going on is worth: the price of the next stage plus the values of the bins that its
+    examples get into. Going on pays up to one lambda per bin, its keenness.
+
+    Parameters
+    ----------
+    n_bins : int, default=8
+        Most bins per stage.
+    min_support : int, default=30
+        Fewest examples per bin. Where fewer than that are left, nobody stops.
+    monotone : bool, default=True
+        Whether surer examples never go on longer than others of their stage: bins that would are merged.
+    """
+
+    n_bins: int = 8
+    min_support: int = 30
+    monotone: bool = True
+
+    def __post_init__(self) -> None:
+        _check_bins(self)
+
+    def fit(self, paths: StoppingPaths) -> StagedRule:
+        """Learn the lambda of each bin of each stage."""
+        edges, lambdas, after = [], [], _Outlook.at_the_end(paths.n_samples)
+        for stage in reversed(range(paths.n_stages - 1)):
+            rows = np.flatnonzero(paths.last > stage)
+            signal = paths.signal[rows, stage]
+            cuts = _quantile_cuts(signal, min(self.n_bins, rows.size // self.min_support))
+            sums = _sums(paths, rows, stage, np.searchsorted(cuts, signal, side="right"), cuts.size + 1, after)
+            lam = np.empty(cuts.size + 1)
+            begins = np.arange(cuts.size + 1)
+            n_bins = pool_bins(sums, after.lam, after.value, after.slope, self.min_support, self.monotone, lam, begins)
+            cuts, sums, lam = cuts[begins[1:n_bins] - 1], sums[:n_bins], lam[:n_bins]
+            edges.append(cuts)
+            lambdas.append(lam)
+            bin_of = np.full(paths.n_samples, -1)
+            bin_of[rows] = np.searchsorted(cuts, signal, side="right")
+            after = after.before(sums).capped(_stopping_now(sums), lam)._replace(bin_of=bin_of)
+        return StagedRule(tuple(reversed(edges)), tuple(reversed(lambdas)))
+
+
+def _check_bins(rule: OptimalStopping | CertifiedStopping) -> None:
+    """Require one bin and one example per bin at least."""
+    for name in ("n_bins", "min_support"):
+        check_integer(getattr(rule, name), name, 1)
+
+
+def _sums(paths: StoppingPaths, rows: IntArray, stage: int, bins: IntArray, n_bins: int, after: _Outlook) -> FloatArray:
+    """Sum up the examples of each bin, shape (n_bins, 4 + n_bins_after).
+
+    The columns are their number, what they lose by stopping now, what those lose that end at the next stage, what going
+    on there costs, and how many get into each bin there.
+    """
+    following = after.bin_of[rows]
+    ended, n_after = following < 0, after.slope.size
+    amounts = (
+        np.ones(rows.size),
+        paths.loss[rows, stage],
+        np.where(ended, paths.loss[rows, stage + 1], 0.0),
+        paths.cost[rows, stage + 1] - paths.cost[rows, stage],
+    )
+    into = np.bincount(bins[~ended] * n_after + following[~ended], minlength=n_bins * n_after)
+    return np.column_stack([*(np.bincount(bins, amount, n_bins) for amount in amounts), into.reshape(n_bins, n_after)])
+
+
+def _stopping_now(sums: FloatArray) -> FloatArray:
+    """Return what stopping loses in each bin, given its `_sums`."""
+    return sums[:, 1] / np.maximum(sums[:, 0], 1)
+
+
+def _quantile_cuts(signal: FloatArray, n_bins: int) -> FloatArray:
+    """Cut a signal into at most so many bins of about equally many examples, none empty; give where bins begin."""
+    if n_bins < 2:
+        return np.empty(0)
+    place = np.arange(1, n_bins) / n_bins * (signal.size - 1)
+    below = place.astype(np.int64)
+    ranked = np.sort(signal)
+    cuts: FloatArray = np.unique(ranked[below] + (place - below) * (ranked[below + 1] - ranked[below]))
+    inner: FloatArray = cuts[cuts > ranked[0]]
+    return inner
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StagedRule:
+    """Keenness by stage and bin of the signal; a trifle more for the less sure, so that levels also part bins.
+
+    Parameters
+    ----------
+    edges : tuple of ndarray of float64
+        For each stage the signals at which the next bin begins, ascending.
+    lambdas : tuple of ndarray of float64
+        For each stage the keenness of its bins, one more than edges. After the last stage nobody stops.
+    """
+
+    edges: tuple[FloatArray, ...]
+    lambdas: tuple[FloatArray, ...]
+
+    def keenness(self, stage: IntArray, signal: FloatArray, memory: IntArray) -> tuple[FloatArray, IntArray]:
+        """Look up the lambda of each example's bin."""
+        keen = np.full(stage.size, inf)
+        for number in np.unique(stage):
+            if number < len(self.edges):
+                here = stage == number
+                bins = np.searchsorted(self.edges[number], signal[here], side="right")
+                keen[here] = self.lambdas[number][bins] - TIE * signal[here]
+        return keen, memory
+
+
+@dataclass(frozen=True, slots=True)
+class CertifiedStopping:
+    r"""The optimal policy over histories, for every lambda, with a proof on the examples that it was fitted on.
+
+    Checkpoints are stages at which it may stop. At each the signal is cut into bins, and the history of bins is a node
+    of one tree: the policy tree. Going on at a node buys, for each of its examples, the units up to the next
+    checkpoint; stopping costs the loss of its examples. So where to stop is a pruning of the policy tree in which a
+    node needs several units at once (IP2 of the optimal-pruning paper), and `ipforest.prune_path` gives the best policy
+    for every lambda.
+
+    Parameters
+    ----------
+    n_bins : int, default=3
+        Most bins per history and checkpoint.
+    min_support : int, default=50
+        Fewest examples of a history; with fewer, going on means going to the end.
+    checkpoints : tuple of int, optional
+        Ascending stages, the first of them 0; by default 0, 1, 2, 3, 4, 6, 8, 12, 16, 24, ...
+    """
+
+    n_bins: int = 3
+    min_support: int = 50
+    checkpoints: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        _check_bins(self)
+
+    def fit(self, paths: StoppingPaths) -> CertifiedRule:
+        """Build the policy tree and find the path of its prunings.
+
+        Raises
+        ------
+        ValueError
+            The checkpoints do not rise from 0, or a loss is no integer.
+        """
+        tree = _PolicyTree(paths, self)
+        path = prune_path(tree.instance())
+        if not path.is_complete:
+            raise KeyboardInterrupt
+        lambdas = np.zeros(len(tree.parent))
+        lambdas[path.instance.internal_nodes] = path.node_lambda.astype(float)
+        return CertifiedRule(path, lambdas, tuple(tree.next_stage), tuple(tree.edges), tuple(tree.first_child))
+
+    def stages(self, n_stages: int) -> list[int]:
+        """List the checkpoints among so many stages."""
+        if self.checkpoints is None:
+            default = [0, 1, 2, 3, *(base << power for power in range(n_stages.bit_length()) for base in (4, 6))]
+            return sorted(stage for stage in default if stage < n_stages)
+        if self.checkpoints[:1] != (0,) or any(low >= high for low, high in pairwise(self.checkpoints)):
+            raise ValueError(f"checkpoints: expected stages that rise from 0, got {self.checkpoints}")
+        return [stage for stage in self.checkpoints if stage < n_stages]
+
+
+class _PolicyTree:
+    """Histories of bins as a pruning instance, parents before children.
+
+    ``next_stage[h]`` is the checkpoint after history h, -1 where going on means going to the end; its bins there begin
+    at ``edges[h]`` and are the nodes from ``first_child[h]`` on.
+    """
+
+    def __init__(self, paths: StoppingPaths, settings: CertifiedStopping) -> None:
+        if np.any(paths.loss != np.rint(paths.loss)):
+            raise ValueError("loss: expected integers, such as 1 for an error, got others; classify, or round them")
+        self._paths, self._settings = paths, settings
+        self._checkpoints = settings.stages(paths.n_stages)
+        self.parent: list[int] = []
+        self.errors: list[int] = []
+        self.next_stage: list[int] = []
+        self.edges: list[FloatArray] = []
+        self.first_child: list[int] = []
+        self._needs: dict[int, list[tuple[int, int]]] = {}
+        self._grow()
+
+    def _grow(self) -> None:
+        """Split histories checkpoint by checkpoint."""
+        everyone = np.arange(self._paths.n_samples)
+        self._add(-1, everyone, 0)
+        open_nodes = [(0, everyone)]
+        for position, stage in enumerate(self._checkpoints):
+            following = self._checkpoints[position + 1] if position + 1 < len(self._checkpoints) else self._end
+            split: list[tuple[int, IntArray]] = []
+            for node, members in open_nodes:
+                split += self._split(node, members, stage, following)
+            open_nodes = split
+
+    @property
+    def _end(self) -> int:
+        return self._paths.n_stages - 1
+
+    def _split(self, node: int, members: IntArray, stage: int, following: int) -> list[tuple[int, IntArray]]:
+        """Give a history its continuations; return those that can be split again."""
+        paths, settings = self._paths, self._settings
+        going = members[paths.last[members] > stage]
+        if going.size == 0:
+            return []
+        further = going[paths.last[going] > following]
+        n_bins = min(settings.n_bins, further.size // settings.min_support)
+        if n_bins == 0:
+            self._buy(node, going, stage, self._end)
+            self._add(node, members, self._end)
+            return []
+        self._buy(node, going, stage, following)
+        ended = np.setdiff1d(members, further)
+        if ended.size:
+            self._add(node, ended, following)
+        signal = paths.signal[further, following]
+        cuts = _quantile_cuts(signal, n_bins)
+        bins = np.searchsorted(cuts, signal, side="right")
+        self.next_stage[node], self.edges[node], self.first_child[node] = following, cuts, len(self.parent)
+        children = [further[bins == number] for number in range(cuts.size + 1)]
+        return [(self._add(node, child, following), child) for child in children]
+
+    def _add(self, parent: int, members: IntArray, stage: int) -> int:
+        self.parent.append(parent)
+        self.errors.append(int(self._paths.loss[members, stage].sum()))
+        self.next_stage.append(-1)
+        self.edges.append(np.empty(0))
+        self.first_child.append(-1)
+        return len(self.parent) - 1
+
+    def _buy(self, node: int, rows: IntArray, stage: int, following: int) -> None:
+        bought_at = self._paths.bought_at[rows]
+        example, unit = np.nonzero((bought_at >= stage) & (bought_at < following))
+        self._needs[node] = list(zip(rows[example].tolist(), unit.tolist(), strict=True))
+
+    def instance(self) -> PruningInstance:
+        """Write the tree as a pruning instance: errors and costs are means over the examples."""
+        paths, costs = self._paths, self._paths.costs
+        example, unit = np.nonzero(paths.bought_at < paths.n_stages)
+        number = np.full(paths.bought_at.shape, -1, dtype=np.int32)
+        number[example, unit] = np.arange(example.size)
+        rows = [np.sort([number[pair] for pair in self._needs[node]]) for node in sorted(self._needs)]
+        parent, share = np.array(self.parent, dtype=np.int32), Fraction(1, paths.n_samples)
+        losses = NodeErrors(np.array(self.errors, dtype=np.int64), share, Fraction(1))
+        numbers = np.bincount(unit, minlength=costs.n_units).tolist()
+        losses, step = joint_resolution(losses, parent, zip(costs.unit_costs, numbers, strict=True))
+        prices = np.array([ceil(costs.unit_costs[bought] / step) for bought in unit], dtype=np.int64)
+        return PruningInstance(
+            tree_offsets=np.array([0, len(self.parent)]),
+            node_parent=parent,
+            errors=losses.errors,
+            indptr=np.concatenate([[0], np.cumsum([row.size for row in rows], dtype=np.int64)]).astype(np.int64),
+            indices=np.concatenate([np.empty(0, dtype=np.int32), *rows]).astype(np.int32),
+            acquisition_unit=unit.astype(np.int32),
+            acquisition_example=example.astype(np.int32),
+            acquisition_cost=prices,
+            split_cost=np.zeros(len(self._needs), dtype=np.int64),
+            error_unit=losses.error_unit,
+            cost_unit=share * step,
+            n_units=costs.n_units,
+            n_examples=paths.n_samples,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CertifiedRule:
+    """A policy tree whose prunings are the optimal policies; the memory of an example is its node.
+
+    Parameters
+    ----------
+    path : PruningPath
+        With its instance and the flow that proves it; see `proofs.verify_path`.
+    lambdas : ndarray of float64, shape (n_nodes,)
+        Largest lambda at which the policy goes on.
+    next_stage, first_child : tuple of int
+        The next checkpoint, -1 where going on means going to the end, and the first of the nodes of its bins.
+    edges : tuple of ndarray of float64
+        The signals at which the next bin begins.
+    """
+
+    path: PruningPath
+    lambdas: FloatArray
+    next_stage: tuple[int, ...]
+    edges: tuple[FloatArray, ...]
+    first_child: tuple[int, ...]
+
+    def keenness(self, stage: IntArray, signal: FloatArray, memory: IntArray) -> tuple[FloatArray, IntArray]:
+        """Go down the policy tree at checkpoints; between them an example is as keen as at the one before."""
+        following = np.array(self.next_stage)[memory]
+        node = memory.copy()
+        for parent in np.unique(memory[following == stage]):
+            here = (memory == parent) & (following == stage)
+            node[here] = self.first_child[parent] + np.searchsorted(self.edges[parent], signal[here], side="right")
+        return self.lambdas[node], node

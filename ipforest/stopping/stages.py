@@ -1,0 +1,509 @@
+"""Stages: models on growing sets of features, where examples go on from each, and when they stop."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from sklearn.base import MetaEstimatorMixin, clone, is_classifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.utils import get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest.costs import FeatureCosts
+from ipforest.estimator import (
+    BudgetedEstimator,
+    check_integer,
+    check_share,
+    check_validation_part,
+    optional_number,
+    require_held_out,
+    split_rows,
+)
+from ipforest.policy import ANSWERS, InWords, Progress, Rows, compared
+from ipforest.rational import nonnegative_fraction
+from ipforest.session import ROUNDING, Seller, Unit
+from ipforest.stopping.rules import (
+    FittedRule,
+    LearntStopping,
+    StoppingPaths,
+    StoppingRule,
+    ThresholdStopping,
+    best_within,
+    check_stopping,
+    learn_stopping,
+    margin,
+)
+
+END = -1
+"""Where examples go on from a last stage."""
+
+UNSTOPPED = ThresholdStopping()
+"""At a level of -inf it stops nobody."""
+
+Loss = Callable[[FloatArray, Array], FloatArray]
+
+
+class Router(Protocol):
+    """Sends examples on by what a stage has seen of them: a regression tree, for instance."""
+
+    def apply(self, X: Array) -> IntArray:
+        """Give the node that each example falls into."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stage:
+    """A model, what it sees, and where examples go on from it.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    features : ndarray of int64
+        Columns that it sees, those of the stages before included.
+    following : ndarray of int64
+        Numbers of the stages that follow, by the node of the router that an example falls into; [-1] at a last stage.
+    router : Router, optional
+        Sends examples on by what the stage has seen of them; without one, all go to the same stage.
+    sees_before : bool
+        Whether the model also sees what the stage numbered one less answers.
+    """
+
+    model: Any
+    features: IntArray
+    following: IntArray
+    router: Router | None = None
+    sees_before: bool = False
+
+    def outputs(self, X: Array, before: FloatArray | None) -> FloatArray:
+        """Compute class probabilities, classes ascending, or targets as a column, for examples X."""
+        own = X[:, self.features]
+        inputs = np.hstack([own, before]) if self.sees_before and before is not None else own
+        if is_classifier(self.model):
+            return np.asarray(self.model.predict_proba(inputs), dtype=np.float64)[:, np.argsort(self.model.classes_)]
+        return np.asarray(self.model.predict(inputs), dtype=np.float64).reshape(-1, 1)
+
+    def goals(self, X: Array) -> IntArray:
+        """Find the stage to which each example goes on."""
+        if self.router is None:
+            return np.repeat(self.following, X.shape[0])
+        goals: IntArray = self.following[self.router.apply(X[:, self.features])]
+        return goals
+
+
+class _Place(NamedTuple):
+    """What the policy keeps for each example: views of the progress."""
+
+    stage: npt.NDArray[np.int32]
+    before: npt.NDArray[np.int32]
+    goal: npt.NDArray[np.int32]
+    bought: npt.NDArray[np.int32]
+    memory: npt.NDArray[np.int32]
+    state: npt.NDArray[np.int32]
+
+
+DECIDING, BUYING, STOPPED = 0, 1, 2
+
+
+class StagesInOrder:
+    """Stages one after another, perhaps others for other examples, and a rule that may stop at each.
+
+    Parameters
+    ----------
+    stages : sequence of Stage
+        The first sees nothing; each comes before those that follow it.
+    costs : FeatureCosts
+    max_cost : number, optional
+        The most that any one example may pay.
+    rule : FittedRule
+    level : float
+        An example goes on while its keenness exceeds this. By default nobody stops.
+    """
+
+    dtype = np.float64
+    place_size = len(_Place._fields)
+    ignores_unwanted = True
+    decides_by = "stages of models"
+
+    def __init__(
+        self,
+        stages: Sequence[Stage],
+        costs: FeatureCosts,
+        max_cost: object | None = None,
+        rule: FittedRule = UNSTOPPED,
+        level: float = -inf,
+    ) -> None:
+        self.stages, self._costs, self._max_cost = tuple(stages), costs, max_cost
+        self._rule, self._level = rule, level
+        self._affordable = self._within_cap()
+        self._depth = np.zeros(len(self.stages), dtype=np.int64)
+        for number, stage in enumerate(self.stages):
+            self._depth[stage.following[stage.following != END]] = self._depth[number] + 1
+
+    def _within_cap(self) -> BoolArray:
+        if self._max_cost is None:
+            return np.ones(len(self.stages), dtype=bool)
+        used = np.zeros((len(self.stages), self._costs.n_features), dtype=bool)
+        for number, stage in enumerate(self.stages):
+            used[number, stage.features] = True
+        limit = float(nonnegative_fraction(self._max_cost, "max_cost"))
+        return np.asarray(self._costs.cost_of(used) <= limit * (1 + ROUNDING))
+
+    @property
+    def features(self) -> IntArray:
+        """The features that stages see."""
+        return np.unique(np.concatenate([stage.features for stage in self.stages])).astype(np.int64)
+
+    def stopped(self, rule: FittedRule, level: float) -> StagesInOrder:
+        """Return the same stages with another rule and level."""
+        return StagesInOrder(self.stages, self._costs, self._max_cost, rule, level)
+
+    def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
+        """Buy the features of a stage one by one; when it has all, decide whether to go on."""
+        place = _Place(*progress.place.T)
+        wanted = np.full(rows.size, ANSWERS, dtype=np.int32)
+        moving = np.flatnonzero(place.state[rows] != STOPPED)
+        while moving.size:
+            deciding = moving[place.state[rows[moving]] == DECIDING]
+            if deciding.size:
+                self._decide(progress, place, rows[deciding])
+            buying = moving[place.state[rows[moving]] == BUYING]
+            wanted[buying] = self._buy(progress, place, rows[buying])
+            moving = buying[place.state[rows[buying]] == DECIDING]
+        return wanted
+
+    def _decide(self, progress: Progress, place: _Place, rows: Rows) -> None:
+        stage = place.stage[rows].astype(np.int64)
+        signal = self._signal(progress, rows)
+        keen, memory = self._rule.keenness(self._depth[stage], signal, place.memory[rows].astype(np.int64))
+        goal = self._goals(stage, progress.values[rows])
+        place.memory[rows] = memory
+        place.goal[rows] = goal
+        place.state[rows] = np.where((keen > self._level) & (goal != END), BUYING, STOPPED)
+        place.bought[rows] = 0
+
+    def _goals(self, stage: IntArray, X: Array) -> IntArray:
+        """Find where examples go on from their stages, -1 where there is nothing more, or nothing that they can pay."""
+        goal = np.empty(stage.size, dtype=np.int64)
+        for number in np.unique(stage):
+            here = stage == number
+            goal[here] = self.stages[number].goals(X[here])
+        return np.where((goal != END) & self._affordable[goal], goal, END)
+
+    def _buy(self, progress: Progress, place: _Place, rows: Rows) -> npt.NDArray[np.int32]:
+        """Count what is known of the next stage; give the first feature that is not, or move on to the stage.
+
+        An example of which nothing more can be had stays at the stage before one that it does not know whole.
+        """
+        wanted = np.full(rows.size, ANSWERS, dtype=np.int32)
+        nothing_left = self._nothing_left(progress, rows)
+        for stage, goal in np.unique(np.column_stack([place.stage[rows], place.goal[rows]]), axis=0):
+            here = np.flatnonzero((place.stage[rows] == stage) & (place.goal[rows] == goal))
+            knows_all = progress.known[rows[here]][:, self._new(stage, goal)].all(axis=1)
+            ended = nothing_left[here] & ~knows_all
+            place.state[rows[here[ended]]] = STOPPED
+            here = here[~ended]
+            for position, feature in enumerate(self._new(stage, goal)):
+                at = here[place.bought[rows[here]] == position]
+                has = progress.known[rows[at], feature]
+                progress.tests[rows[at[has]], feature] += 1
+                place.bought[rows[at[has]]] += 1
+                wanted[at[~has]] = feature
+        complete = rows[(wanted == ANSWERS) & (place.state[rows] == BUYING)]
+        place.before[complete] = place.stage[complete]
+        place.stage[complete] = place.goal[complete]
+        place.state[complete] = DECIDING
+        return wanted
+
+    def _nothing_left(self, progress: Progress, rows: Rows) -> BoolArray:
+        """Return which examples can have none of the features that they do not know."""
+        settled = progress.known[rows] | progress.barred[rows]
+        return np.asarray(settled[:, self.features].all(axis=1))
+
+    def _new(self, stage: int, goal: int) -> list[int]:
+        """List the features that one stage sees and another before it does not."""
+        seen = set(self.stages[stage].features.tolist())
+        return [feature for feature in self.stages[goal].features.tolist() if feature not in seen]
+
+    def answer(self, progress: Progress, rows: Rows) -> FloatArray:
+        """Return what the last stage that has all its features answers."""
+        return self._outputs(progress.place[rows, 0], progress.values[rows])
+
+    def _outputs(self, stage: IntArray, X: Array, before: FloatArray | None = None) -> FloatArray:
+        """Compute what stages answer on examples, one stage for each, shape (n_samples, n_outputs)."""
+        parts, order = [], []
+        for number in np.unique(stage).tolist():
+            here = np.flatnonzero(stage == number)
+            seen = before[here] if before is not None else self._seen_before(number, X[here])
+            parts.append(self.stages[number].outputs(X[here], seen))
+            order.append(here)
+        result: FloatArray = np.concatenate(parts)[np.argsort(np.concatenate(order))]
+        return result
+
+    def _seen_before(self, number: int, X: Array) -> FloatArray | None:
+        if not self.stages[number].sees_before:
+            return None
+        return self._outputs(np.full(X.shape[0], number - 1), X)
+
+    def _signal(self, progress: Progress, rows: Rows) -> FloatArray:
+        outputs = self.answer(progress, rows)
+        is_target = outputs.shape[1] == 1
+        return _signal(outputs, self._outputs(progress.place[rows, 1], progress.values[rows]) if is_target else None)
+
+    def reason(self, progress: Progress, row: int, in_words: InWords = compared) -> str:
+        """Name the stage and say how sure the one before is."""
+        stage = int(progress.place[row, 0])
+        rows = np.array([row])
+        signal = abs(self._signal(progress, rows)[0])
+        is_target = self.answer(progress, rows).shape[1] == 1
+        moved = f"the last stage moved the answer by {signal:.4g}"
+        apart = f"the two likeliest classes are {signal:.3f} apart"
+        return f"stage {self._depth[stage] + 1} of {self._depth.max()} sees it; {moved if is_target else apart}"
+
+    def paths_of(self, X: Array, y: Array, loss: Loss) -> StoppingPaths:
+        """Note what examples see, and which units they buy, when nobody stops.
+
+        Parameters
+        ----------
+        X : ndarray, shape (n_samples, n_features)
+        y : ndarray, shape (n_samples,)
+        loss : callable (outputs, y) -> ndarray, shape (n_samples,)
+            What stopping with such outputs, shape (n_samples, n_outputs), loses.
+
+        Returns
+        -------
+        StoppingPaths
+        """
+        signals, losses = [], []
+        stage, last = np.zeros((2, y.size), dtype=np.int64)
+        never = int(self._depth.max()) + 1
+        bought_at = np.full((y.size, self._costs.n_units), never)
+        outputs: FloatArray | None = None
+        while True:
+            before, outputs = outputs, self._outputs(stage, X, outputs)
+            signals.append(_signal(outputs, before))
+            losses.append(loss(outputs, y))
+            goal = self._goals(stage, X)
+            going = np.flatnonzero(goal != END)
+            if going.size == 0:
+                break
+            self._note_purchases(bought_at, stage, goal, len(signals) - 1)
+            last[going] += 1
+            stage[going] = goal[going]
+        return StoppingPaths(
+            signal=np.column_stack(signals),
+            loss=np.column_stack(losses),
+            last=last,
+            bought_at=np.minimum(bought_at, len(signals)),
+            costs=self._costs,
+        )
+
+    def _note_purchases(self, bought_at: IntArray, stage: IntArray, goal: IntArray, depth: int) -> None:
+        """Mark the units that examples buy on their way to the next stage, unless they have them."""
+        for number, following in np.unique(np.column_stack([stage, goal])[goal != END], axis=0):
+            rows = np.flatnonzero((stage == number) & (goal == following))
+            for feature in self._new(number, following):
+                cells = np.ix_(rows, self._costs.units_of(feature))
+                bought_at[cells] = np.minimum(bought_at[cells], depth)
+
+
+def _signal(outputs: FloatArray, before: FloatArray | None) -> FloatArray:
+    """Say how sure a stage is: the margin of its classes, or, for a target, minus its change from the stage before."""
+    if outputs.shape[1] > 1:
+        return margin(outputs)
+    change: FloatArray = -np.abs(outputs[:, 0] - (outputs[:, 0] if before is None else before[:, 0]))
+    return change
+
+
+class Candidate(NamedTuple):
+    """Stages, what held-out examples see of them, and the rules that may stop them."""
+
+    policy: StagesInOrder
+    paths: StoppingPaths
+    learnt: tuple[LearntStopping, ...]
+
+
+class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """Base of the estimators that train a model for each of several stages, and learn when to stop.
+
+    A subclass trains stages in `_train`. It is a classifier or a regressor as its estimator is. Stages are trained on
+    one part of the examples; when to stop is learnt on the other.
+
+    Attributes
+    ----------
+    candidates_ : tuple of Candidate
+        What can be chosen from.
+    stages_ : tuple of Stage
+        The first sees nothing; then what is free.
+    rule_ : FittedRule
+    level_ : float
+        An example goes on while its keenness exceeds this.
+    curve_ : Curve
+        Cost and error of every level on held-out examples.
+    paths_ : StoppingPaths
+        What these examples see and pay when nobody stops.
+    """
+
+    estimator: Any
+    stopping: StoppingRule | Sequence[StoppingRule] | None
+    n_folds: int
+    validation_fraction: float
+    n_jobs: int | None
+
+    @abstractmethod
+    def _train(self, X: Array, y: Array, validation: tuple[Array, Array]) -> list[tuple[Stage, ...]]:
+        """Train stages, or several alternatives of them."""
+
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        X_val: npt.ArrayLike | None = None,
+        y_val: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Train the stages, and learn when to stop.
+
+        Parameters
+        ----------
+        X : array, shape (n_samples, n_features)
+        y : array, shape (n_samples,)
+        X_val, y_val : arrays, optional
+            Held-out examples on which it learns when to stop; by default a part of X.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            Bad prices, parameters or examples.
+        """
+        self._read_parameters()
+        check_validation_part(X_val, y_val)
+        require_held_out(self.validation_fraction, X_val)
+        classify = is_classifier(self._base)
+        examples, targets = validate_data(self, X, y, ensure_all_finite=self._finite(), y_numeric=not classify)
+        self._note_missing(examples)
+        if classify:
+            check_classification_targets(targets)
+        self.costs_ = self._read_costs()
+        self.classes_ = np.unique(targets) if classify else None
+        share = self.validation_fraction if X_val is None else None
+        training, held_out = split_rows(targets, share, self.random_state, one_of_each_class=classify)
+        validation = examples[held_out], targets[held_out]
+        if X_val is not None:
+            validation = self._checked_held_out(X_val, y_val, self.classes_, examples)
+        alternatives = self._train(examples[training], targets[training], validation)
+        self.candidates_ = tuple(self._candidate(stages, *validation) for stages in alternatives)
+        self._choose()
+        return self
+
+    def _read_parameters(self) -> None:
+        optional_number(self.budget, "budget")
+        optional_number(self.max_cost, "max_cost")
+        check_share(self.validation_fraction, "validation_fraction")
+        check_integer(self.n_folds, "n_folds", 1)
+        check_stopping(self.stopping)
+
+    @property
+    def _base(self) -> Any:
+        return RandomForestClassifier(random_state=0) if self.estimator is None else self.estimator
+
+    def _models(self, sets: Sequence[IntArray], X: Array, y: Array) -> list[Any]:
+        """Train a model on each set of features, in parallel; the prior where there is none."""
+        models: list[Any] = Parallel(n_jobs=self.n_jobs)(
+            delayed(train_stage)(self._stage_base(features), X[:, features], y) for features in sets
+        )
+        return models
+
+    def _stage_base(self, features: IntArray) -> Any:
+        """Return what is trained on some features: the prior where there are none."""
+        if features.size:
+            return self._base
+        return DummyClassifier() if is_classifier(self._base) else DummyRegressor()
+
+    def _candidate(self, stages: tuple[Stage, ...], X: Array, y: Array) -> Candidate:
+        policy = StagesInOrder(stages, self.costs_, self.max_cost)
+        paths = policy.paths_of(X, y, self._loss)
+        return Candidate(policy, paths, learn_stopping(self.stopping, paths, self.n_folds))
+
+    def paths_of(self, X: npt.ArrayLike, y: npt.ArrayLike, loss: Loss | None = None) -> StoppingPaths:
+        """Note what examples see, and which units they buy, when nobody stops.
+
+        Parameters
+        ----------
+        X : array, shape (n_samples, n_features)
+        y : array, shape (n_samples,)
+        loss : callable (outputs, y) -> ndarray, shape (n_samples,), optional
+            See `StagesInOrder.paths_of`; by default 1 for a wrong label, or the squared error.
+
+        Returns
+        -------
+        StoppingPaths
+        """
+        return self._chosen.policy.paths_of(self._checked(X).astype(np.float64), np.asarray(y), loss or self._loss)
+
+    def _loss(self, outputs: FloatArray, y: Array) -> FloatArray:
+        if self.classes_ is None:
+            squares: FloatArray = np.square(outputs[:, 0] - y)
+            return squares
+        wrong: FloatArray = (self.classes_[np.argmax(outputs, axis=1)] != y).astype(np.float64)
+        return wrong
+
+    def _choose(self) -> None:
+        """Take the stages, rule and level of least error on held-out examples within the budget."""
+        chosen = [best_within(candidate.learnt, self.budget) for candidate in self.candidates_]
+        best = int(np.argmin([learnt.curve.error[level] for learnt, level in chosen]))
+        self._chosen = self.candidates_[best]
+        self.stages_, self.paths_ = self._chosen.policy.stages, self._chosen.paths
+        (self.rule_, self.curve_), index = chosen[best]
+        self.level_ = float(self.curve_.level[index])
+
+    def _policy(self) -> StagesInOrder:
+        return self._chosen.policy.stopped(self.rule_, self.level_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self._base)
+        tags.estimator_type, tags.regressor_tags = inner.estimator_type, inner.regressor_tags
+        tags.classifier_tags = inner.classifier_tags and replace(inner.classifier_tags, multi_label=False)
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        return tags
+
+
+def train_stage(base: Any, inputs: Array, y: Array) -> Any:
+    """Train a new model like another on what its stage sees."""
+    return clone(base).fit(inputs, y)
+
+
+def stage_sizes(n_units: int) -> list[int]:
+    """Say how many units each stage has: 1, 2, 3, ..., 8, and then steps of a fourth."""
+    sizes = [0]
+    while sizes[-1] < n_units:
+        sizes.append(min(n_units, sizes[-1] + max(1, sizes[-1] // 4)))
+    return sizes[1:]
+
+
+def feature_sets(bought: Sequence[Sequence[Unit]], seller: Seller) -> list[IntArray]:
+    """List what the stages see: nothing; what is free, if anything is; and that with the units bought by each."""
+    free = [feature for unit in seller.free_units() for feature in unit.features]
+    sets = [[*free, *(feature for unit in units for feature in unit.features)] for units in bought]
+    return [np.array(columns, dtype=np.int64) for columns in ([], *([free] if free else []), *sets)]
+
+
+def stages_in_order(models: Sequence[Any], sets: Sequence[IntArray], *, sees_before: bool = False) -> tuple[Stage, ...]:
+    """Put models and what they see one after another, perhaps each seeing what the one before answers."""
+    following = [np.array([number]) for number in (*range(1, len(sets)), END)]
+    return tuple(
+        Stage(model, features, goal, sees_before=sees_before and number > 0)
+        for number, (model, features, goal) in enumerate(zip(models, sets, following, strict=True))
+    )

@@ -1,0 +1,231 @@
+"""Order of the units: which to buy first, by what they tell per price."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.sparse import csr_array
+from sklearn.base import clone, is_classifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.inspection import permutation_importance
+
+from ipforest._internal.arrays import Array, FloatArray
+from ipforest.ensemble.forest import Forest
+from ipforest.instance import FITS_PATH, PruningInstance
+from ipforest.losses import loss_for
+from ipforest.path import prune_path
+from ipforest.session import Seller, Unit
+
+ORDERS = ("importance", "path", "forward")
+
+TIE = 1e-12
+
+LOCAL_LEAF = 0.005
+"""Share of the examples that a leaf has at least in the forest in which importance is measured for each example."""
+
+
+def order_units(
+    order: str | Sequence[Any],
+    estimator: Any,
+    X: Array,
+    y: Array,
+    validation: tuple[Array, Array],
+    seller: Seller,
+    n_jobs: int | None = None,
+) -> tuple[Unit, ...]:
+    """Order the units that cost something.
+
+    Parameters
+    ----------
+    order : {"importance", "path", "forward"} or sequence of features
+        By importance in a model of all features per price; by how long acquisitions stay on the path of optimal
+        prunings of a random forest; by which unit lowers the validation loss most per price when it is added to those
+        before; or as the features are given.
+    estimator : estimator
+        Trained for "importance" and "forward".
+    X, y : ndarrays
+        Training examples.
+    validation : tuple (X, y)
+        Held-out examples for "forward", for permutation importance where the estimator states none, and for the costs
+        of "path".
+    seller : Seller
+        Prices and names.
+    n_jobs : int, optional
+
+    Returns
+    -------
+    tuple of Unit
+
+    Raises
+    ------
+    ValueError
+        Features are named that do not exist, or twice, or that are free.
+    """
+    if not isinstance(order, str):
+        return _given(order, seller)
+    if order == "forward":
+        return _forward(estimator, X, y, validation, seller, n_jobs)
+    score = _importance if order == "importance" else _persistence
+    values = score(estimator, X, y, validation, seller)
+    worth = values @ features_of_units(seller)
+    return by_price(seller, worth, (), len(seller.paid_units()))
+
+
+def _given(features: Sequence[Any], seller: Seller) -> tuple[Unit, ...]:
+    columns = [seller.column(feature) for feature in features]
+    by_index = {unit.index: unit for unit in seller.paid_units()}
+    indices = list(dict.fromkeys(int(seller.first_unit[column]) for column in columns))
+    if seller.free_features[columns].any() or len(set(columns)) < len(columns):
+        raise ValueError(f"order: expected features that cost something, each once, got {list(features)!r}")
+    return tuple(by_index[index] for index in indices if index in by_index)
+
+
+def features_of_units(seller: Seller) -> FloatArray:
+    """Mark with 1 the features that each unit of the seller brings, shape (n_features, n_units)."""
+    brings = np.zeros((seller.costs.n_features, seller.costs.n_units))
+    brings[np.arange(seller.costs.n_features), seller.first_unit] = 1
+    return brings
+
+
+def by_price(seller: Seller, worth: FloatArray, bought: Sequence[Unit], n_more: int) -> tuple[Unit, ...]:
+    """Add to units that are bought those that are worth most per price that is left to pay, one after another.
+
+    Parameters
+    ----------
+    seller : Seller
+    worth : ndarray of float64, shape (n_units,)
+    bought : sequence of Unit
+    n_more : int
+        How many to add at most.
+
+    Returns
+    -------
+    tuple of Unit
+        Those bought, then the others.
+    """
+    ordered = list(bought)
+    remaining = [unit for unit in seller.paid_units() if unit not in ordered]
+    for _ in range(min(n_more, len(remaining))):
+        ratios = [worth[unit.index] / price_left(seller, unit, ordered) for unit in remaining]
+        ordered.append(remaining.pop(int(np.argmax(ratios))))
+    return tuple(ordered)
+
+
+def price_left(seller: Seller, unit: Unit, bought: Sequence[Unit]) -> float:
+    """Compute what a unit still costs beside others, never 0."""
+    return max(seller.price_after(unit, bought), TIE)
+
+
+def _importance(estimator: Any, X: Array, y: Array, validation: tuple[Array, Array], seller: Seller) -> FloatArray:
+    model = clone(estimator).fit(X, y)
+    if hasattr(model, "feature_importances_"):
+        values = np.asarray(model.feature_importances_, dtype=np.float64)
+    else:
+        values = permutation_importance(model, *validation, random_state=0).importances_mean
+    return np.maximum(values, 0)
+
+
+def importance_to_each(X: Array, y: Array, classify: bool) -> FloatArray:
+    """Compute how much each feature tells about each training example: its local importance in a random forest.
+
+    Parameters
+    ----------
+    X : ndarray, shape (n_samples, n_features)
+    y : ndarray, shape (n_samples,)
+    classify : bool
+        Whether y are classes.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_samples, n_features)
+        See `local_importance`.
+    """
+    kind = RandomForestClassifier if classify else RandomForestRegressor
+    return local_importance(kind(50, min_samples_leaf=LOCAL_LEAF, random_state=0).fit(X, y), X)
+
+
+def local_importance(forest: Any, X: Array) -> FloatArray:
+    """Compute by how much the tests of each feature on an example's paths lower the impurity, averaged over trees.
+
+    The mean over the examples that a tree was grown on is the importance of its features as scikit-learn has it, before
+    these are scaled to sum to 1.
+
+    Parameters
+    ----------
+    forest : RandomForestClassifier or RandomForestRegressor
+    X : ndarray, shape (n_samples, n_features)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_samples, n_features)
+
+    References
+    ----------
+    Sutera, Louppe, Huynh-Thu, Wehenkel, Geurts, "From global to local MDI variable importances for random forests and
+    when they are Shapley values", NeurIPS 2021.
+    """
+    told = np.zeros(X.shape)
+    for member in forest.estimators_:
+        tree = member.tree_
+        inner = np.flatnonzero(tree.children_left >= 0)
+        impurity = tree.weighted_n_node_samples * tree.impurity
+        below = impurity[tree.children_left[inner]] + impurity[tree.children_right[inner]]
+        gain = (impurity[inner] - below) / tree.weighted_n_node_samples[inner]
+        by_node = csr_array((gain, (inner, tree.feature[inner])), shape=(tree.node_count, X.shape[1]))
+        told += (member.decision_path(X) @ by_node).toarray()
+    mean: FloatArray = told / len(forest.estimators_)
+    return mean
+
+
+def _persistence(estimator: Any, X: Array, y: Array, validation: tuple[Array, Array], seller: Seller) -> FloatArray:
+    """Sum, per feature, the largest lambda at which examples still buy it."""
+    classify = is_classifier(estimator)
+    kind = RandomForestClassifier if classify else RandomForestRegressor
+    forest = Forest.from_sklearn(kind(50, min_samples_leaf=5, random_state=0).fit(X, y))
+    loss = loss_for(None, classify)
+    instance = PruningInstance.from_forest(forest, validation[0], seller.costs, loss, resolution=FITS_PATH)
+    lambdas = prune_path(instance).node_lambda.astype(np.float64)[instance.triple_node]
+    finite = np.where(np.isfinite(lambdas), lambdas, lambdas[np.isfinite(lambdas)].max(initial=0))
+    endurance = np.zeros(instance.n_acquisitions)
+    np.maximum.at(endurance, instance.indices, finite)
+    of_unit = np.bincount(instance.acquisition_unit, weights=endurance, minlength=instance.n_units)
+    brought = np.bincount(seller.first_unit, minlength=instance.n_units)
+    price = np.array([float(price) for price in seller.costs.unit_costs])
+    persistence: FloatArray = (of_unit * price / np.maximum(brought, 1))[seller.first_unit]
+    return persistence
+
+
+def _forward(
+    estimator: Any, X: Array, y: Array, validation: tuple[Array, Array], seller: Seller, n_jobs: int | None
+) -> tuple[Unit, ...]:
+    remaining, ordered = list(seller.paid_units()), list[Unit]()
+    columns = [feature for unit in seller.free_units() for feature in unit.features]
+    prior = DummyClassifier() if is_classifier(estimator) else DummyRegressor()
+    loss = _loss_with(estimator if columns else prior, columns, X, y, validation)
+    while remaining:
+        losses = Parallel(n_jobs=n_jobs)(
+            delayed(_loss_with)(estimator, [*columns, *unit.features], X, y, validation) for unit in remaining
+        )
+        prices = [price_left(seller, unit, ordered) for unit in remaining]
+        gains = [loss - value for value in losses]
+        best = int(
+            np.argmax([gain / price if gain > 0 else gain * price for gain, price in zip(gains, prices, strict=True)])
+        )
+        loss = losses[best]
+        ordered.append(remaining.pop(best))
+        columns += ordered[-1].features
+    return tuple(ordered)
+
+
+def _loss_with(estimator: Any, columns: list[int], X: Array, y: Array, validation: tuple[Array, Array]) -> float:
+    """Train on some columns; compute the squared error of the probabilities, or of the target, on held-out examples."""
+    model = clone(estimator).fit(X[:, columns], y)
+    held_out, truth = validation[0][:, columns], validation[1]
+    if is_classifier(estimator):
+        missed = model.predict_proba(held_out) - (truth[:, None] == model.classes_)
+        return float(np.square(missed).sum() / truth.size)
+    return float(np.square(model.predict(held_out) - truth).mean())

@@ -1,0 +1,1 @@
+"""Tables and what comes with them: price lists, categories, encodings, names, model files."""

@@ -1,0 +1,174 @@
+"""Columns of categories: which they are, and the numbers that stand for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ipforest._internal.arrays import Array, BoolArray, FloatArray
+from ipforest.feature_names import column_names
+from ipforest.growing.codes import MAX_BINS
+
+__all__ = ["FROM_DTYPE", "Categories", "is_from_dtype"]
+
+FROM_DTYPE = "from_dtype"
+
+
+@dataclass(frozen=True, slots=True)
+class Categories:
+    """Columns whose values are categories, as numbers 0, 1, 2, ...
+
+    Where training had a data frame with a column of dtype "category", or of words, a number is the place among the
+    categories of training, and examples of any kind hold the categories themselves. Otherwise the numbers are the
+    values.
+
+    Parameters
+    ----------
+    columns : tuple of int
+        Which columns are categories, ascending.
+    names : mapping from int to tuple
+        Of columns whose categories were learnt: the categories in their order.
+    """
+
+    columns: tuple[int, ...] = ()
+    names: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, X: Any, wanted: Any) -> Self:
+        """Find the columns of categories in examples to train on.
+
+        Parameters
+        ----------
+        X : array or DataFrame, shape (n_samples, n_features)
+        wanted : None, "from_dtype", or sequence of bool, int or str
+            As in scikit-learn's ``HistGradientBoostingClassifier``: none; the columns of a data frame that have the
+            dtype "category" (in Polars "Categorical" or "Enum", in Arrow "dictionary"); a mask; column numbers; or
+            column names.
+
+        Raises
+        ------
+        ValueError
+            A mask of another length, a column that does not exist, or more categories than `MAX_BINS` in a column.
+        """
+        frame = None if wanted is None else _as_frame(X)
+        from_dtype = is_from_dtype(wanted)
+        if wanted is None or (from_dtype and frame is None):
+            return cls()
+        shape = np.shape(np.asarray(X) if frame is None else frame)
+        if len(shape) != 2:
+            return cls()
+        if from_dtype:
+            assert frame is not None
+            columns = np.flatnonzero([_is_category(dtype) for dtype in frame.dtypes]).tolist()
+        else:
+            columns = _numbers(wanted, shape[1], column_names(X))
+        if frame is None:
+            return cls(tuple(columns))
+        names = {}
+        for column in columns:
+            values = frame.iloc[:, column]
+            if _is_category(values.dtype) or not pd.api.types.is_numeric_dtype(values.dtype):
+                names[column] = tuple(_categorical(values).categories.tolist())
+                if len(names[column]) > MAX_BINS:
+                    raise ValueError(
+                        f"X: expected at most {MAX_BINS} categories, got {len(names[column])} in column {column}"
+                    )
+        return cls(tuple(columns), names)
+
+    def mask(self, n_features: int) -> BoolArray:
+        """Say of each feature whether it is a category."""
+        return np.isin(np.arange(n_features), self.columns)
+
+    def numbers(self, X: Any) -> Any:
+        """Replace categories by their numbers; those unknown in training are missing, NaN.
+
+        In an array, where all categories of a column are words, numbers are taken for those of the categories.
+        """
+        frame = _as_frame(X) if self.names else None
+        if not self.names or (frame is None and np.ndim(X) != 2):
+            return X
+        if frame is not None:
+            numbered = frame.copy()
+            for column in set(self.names) & set(range(frame.shape[1])):
+                numbered.isetitem(column, _places(self.names[column], frame.iloc[:, column]))
+            return numbered
+        has_words = np.asarray(X).dtype.kind in "OUS"
+        table = np.array(X, dtype=object if has_words else np.float64)
+        for column in set(self.names) & set(range(table.shape[1])):
+            known = self.names[column] if has_words else [*map(_as_number, self.names[column])]
+            if has_words or not all(isinstance(category, str) for category in known):
+                table[:, column] = _places(known, pd.Series(table[:, column]))
+        return table
+
+    def check(self, X: npt.NDArray[np.floating[Any]]) -> None:
+        """Require categories that are numbers from 0 to `MAX_BINS` - 1, or NaN.
+
+        Raises
+        ------
+        ValueError
+            There are others.
+        """
+        for column in self.columns:
+            values: Array = X[:, column][~np.isnan(X[:, column])]
+            strange = values[(values < 0) | (values >= MAX_BINS) | (values != np.rint(values))]
+            if strange.size:
+                raise ValueError(
+                    f"X: expected categories that are integers from 0 to {MAX_BINS - 1}, got {strange[0]:g} in column "
+                    f"{column}"
+                )
+
+
+def is_from_dtype(wanted: Any) -> bool:
+    """Return whether columns of categories are to be found by their dtype; arrays and lists say which they are."""
+    return isinstance(wanted, str) and wanted == FROM_DTYPE
+
+
+def _as_frame(X: Any) -> pd.DataFrame | None:
+    """Return a data frame of Polars or an Arrow table as one of pandas; None for what is no data frame."""
+    return X.to_pandas() if hasattr(X, "to_pandas") else X if isinstance(X, pd.DataFrame) else None
+
+
+def _is_category(dtype: Any) -> bool:
+    """Return whether a dtype is that of categories, of pandas or of an Arrow dictionary."""
+    return isinstance(dtype, pd.CategoricalDtype) or str(getattr(dtype, "pyarrow_dtype", "")).startswith("dictionary")
+
+
+def _categorical(values: pd.Series) -> pd.Categorical:
+    """Find the categories of a column; those of an Arrow dictionary are of its values."""
+    return pd.Categorical(values if isinstance(values.dtype, pd.CategoricalDtype) else values.astype(object))
+
+
+def _places(categories: Sequence[Any], values: pd.Series) -> FloatArray:
+    places = pd.Index(categories, dtype=object).get_indexer(values.astype(object))
+    return np.where(places < 0, np.nan, places)
+
+
+def _as_number(category: Any) -> Any:
+    """Read a category that is the text of a number as the number."""
+    try:
+        return float(category)
+    except (TypeError, ValueError):
+        return category
+
+
+def _numbers(wanted: Any, n_features: int, names: tuple[str, ...] | None) -> list[int]:
+    """Turn a mask, numbers or names into column numbers, ascending."""
+    chosen = np.asarray(wanted)
+    if chosen.dtype == bool:
+        if chosen.shape != (n_features,):
+            raise ValueError(f"categorical_features: expected a mask of shape ({n_features},), got {chosen.shape}")
+        return np.flatnonzero(chosen).tolist()
+    known = range(n_features) if chosen.dtype.kind in "iu" else names or ()
+    place = {value: number for number, value in enumerate(known)}
+    for value in chosen.ravel().tolist():
+        if value not in place:
+            raise ValueError(
+                "categorical_features: expected None, 'from_dtype', a mask, or columns by number or name, "
+                f"got {value!r}, which is none"
+            )
+    return sorted({place[value] for value in chosen.ravel().tolist()})

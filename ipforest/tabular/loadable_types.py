@@ -1,0 +1,147 @@
+"""The types that a model file may name: all others are refused, whatever their module.
+
+A type belongs here if an object of it is data, and if no method of it that loading or predicting calls reads memory or
+runs anything by what it holds; arrays that compiled code relies on are checked in `ipforest.tabular.loaded_models`.
+"""
+
+import importlib
+
+KEYS = frozenset(f"builtins.{name}" for name in ("str", "int", "float", "bool")) | {
+    *("numpy.str_", "numpy.int64", "numpy.int32", "numpy.float64", "numpy.float32", "numpy.bool", "numpy.bool_")
+}
+"""Types of the keys of a dictionary."""
+
+SCALARS = frozenset(
+    f"numpy.{name}"
+    for name in (
+        *("bool", "bool_", "str_", "float16", "float32", "float64"),
+        *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    )
+)
+
+_OWN = {
+    "adaptive.adapt_gbrt": ("AdaptGbrt",),
+    "adaptive.adapt_lin": ("AdaptLin",),
+    "adaptive.adapt_lstsq": ("AdaptLstsq",),
+    "adaptive.candidates": ("Candidate", "GatedPair"),
+    "adaptive.distances": ("KullbackLeibler", "SquaredLogOdds"),
+    "adaptive.gated_policy": ("Constant", "LinearScores"),
+    "adaptive.l1_baseline": ("L1Baseline",),
+    "adaptive.linear_pair": ("AlternationSettings",),
+    "classifier_trees.adaboost_rs": ("AdaBoostRS", "AdaBoostVotes"),
+    "classifier_trees.and_or": ("AndOrCascade",),
+    "classifier_trees.astc": ("ASTC",),
+    "classifier_trees.block_descent": ("DescentSettings",),
+    "classifier_trees.boosting_trick": ("BoostingTrick",),
+    "stopping.branching": ("BranchingCascade",),
+    "classifier_trees.classifier_tree": ("ClassifierTree",),
+    "classifier_trees.cronus": ("Cronus",),
+    "classifier_trees.cscc": ("CSCC",),
+    "classifier_trees.cstc": ("CSTC",),
+    "stopping.early_exit": ("EarlyExit",),
+    "classifier_trees.feature_map": ("ScaledFeatures",),
+    "stopping.nested": ("NestedCascade",),
+    "classifier_trees.resources": ("Resources",),
+    "stopping.stages": ("Stage", "StagesInOrder"),
+    "classifier_trees.stagewise": ("StagewiseRegression",),
+    "stopping.rules": (
+        *("CertifiedRule", "CertifiedStopping", "OptimalStopping", "StagedRule"),
+        *("StoppingPaths", "ThresholdStopping"),
+    ),
+    "classifier_trees.tree_estimator": ("Candidate",),
+    "tabular.categories": ("Categories",),
+    "cli.fit": ("WordColumns",),
+    "costs": ("FeatureCosts",),
+    "ensemble.boosted": ("BoostedTrees",),
+    "ensemble.forest": ("Forest",),
+    "growing.impurities": ("Entropy", "Gini", "Polynomial", "Powers", "ThresholdPairs"),
+    "instance": ("PruningInstance",),
+    "frontiers.averaged_trees": ("AveragedTrees",),
+    "frontiers.budget_boost": ("BudgetBoost",),
+    "frontiers.budget_forest": ("BudgetForest",),
+    "learners.budget_prune": ("BudgetPrune",),
+    "learners.budget_rf": ("BudgetRF", "GrownForest", "PooledTrees"),
+    "frontiers.budgeted_classifier": ("BudgetedClassifier",),
+    "frontiers.context_cascades": ("ContextRouter",),
+    "learners.greedy_miser": (
+        *("GreedyMiser", "GreedyMiserRegressor", "Logistic", "Squared", "SquaredOnClasses", "SummedTrees"),
+    ),
+    "learners.pruning_baselines": (
+        *("CostComplexity", "EarlyStopping", "GreedyPrune", "IndividualPruning", "PruningSequence"),
+    ),
+    "path": ("PathFlow", "PruningPath", "SkippedInterval"),
+    "policy": ("TreesInOrder",),
+    "results": ("BudgetResult", "DualFlow", "Pruning", "PruningResult"),
+    "session": ("Unit",),
+    "solvers.dantzig_wolfe": ("DantzigWolfeResult",),
+    "solvers.primal_dual": ("PrimalDualResult",),
+}
+
+_SCIKIT_LEARN = {
+    "compose": ("ColumnTransformer",),
+    "discriminant_analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
+    "dummy": ("DummyClassifier", "DummyRegressor"),
+    "ensemble": (
+        *("AdaBoostClassifier", "AdaBoostRegressor", "BaggingClassifier", "BaggingRegressor", "ExtraTreesClassifier"),
+        *("ExtraTreesRegressor", "GradientBoostingClassifier", "GradientBoostingRegressor"),
+        *("HistGradientBoostingClassifier", "HistGradientBoostingRegressor", "RandomForestClassifier"),
+        *("RandomForestRegressor", "StackingClassifier", "StackingRegressor", "VotingClassifier", "VotingRegressor"),
+    ),
+    "feature_selection": ("VarianceThreshold",),
+    "frozen": ("FrozenEstimator",),
+    "impute": ("MissingIndicator", "SimpleImputer"),
+    "linear_model": (
+        *("ElasticNet", "ElasticNetCV", "Lasso", "LassoCV", "LinearRegression", "LogisticRegression"),
+        *("LogisticRegressionCV", "Perceptron", "Ridge", "RidgeCV", "RidgeClassifier", "RidgeClassifierCV"),
+        *("SGDClassifier", "SGDRegressor"),
+    ),
+    "naive_bayes": ("BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"),
+    "pipeline": ("FeatureUnion", "Pipeline"),
+    "tabular.preprocessing": (
+        *("Binarizer", "FunctionTransformer", "KBinsDiscretizer", "LabelBinarizer", "LabelEncoder", "MaxAbsScaler"),
+        *("MinMaxScaler", "Normalizer", "OneHotEncoder", "OrdinalEncoder", "PolynomialFeatures", "PowerTransformer"),
+        *("QuantileTransformer", "RobustScaler", "StandardScaler", "TargetEncoder"),
+    ),
+    "svm": ("LinearSVC", "LinearSVR"),
+    "tree": ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"),
+}
+
+_LOSSES = (
+    *("AbsoluteError", "ExponentialLoss", "HalfBinomialLoss", "HalfGammaLoss", "HalfMultinomialLoss"),
+    *("HalfPoissonLoss", "HalfSquaredError", "HuberLoss", "PinballLoss"),
+)
+_LINKS = ("HalfLogitLink", "IdentityLink", "Interval", "LogLink", "LogitLink", "MultinomialLogit")
+
+LOSSES = frozenset(f"sklearn._loss._loss.Cy{name}" for name in _LOSSES)
+"""Losses that gradient boosting of scikit-learn keeps; they hold at most one number."""
+
+NAMED_TUPLES = frozenset(
+    f"ipforest.{name}"
+    for name in (
+        "stopping.early_exit.Candidate",
+        "stopping.stages.Candidate",
+        "stopping.rules.Curve",
+        "stopping.rules.LearntStopping",
+        "frontiers.joint_frontier.Frontier",
+        "frontiers.joint_frontier.Member",
+    )
+)
+
+
+def _defined_in(module: str, names: tuple[str, ...]) -> list[str]:
+    """Say where scikit-learn defines classes that it makes public elsewhere."""
+    public = importlib.import_module(f"sklearn.{module}")
+    return [f"{getattr(public, name).__module__}.{name}" for name in names]
+
+
+OBJECTS = frozenset(
+    (
+        *(f"ipforest.{module}.{name}" for module, names in _OWN.items() for name in names),
+        *(name for module, names in _SCIKIT_LEARN.items() for name in _defined_in(module, names)),
+        *(f"sklearn._loss.loss.{name}" for name in _LOSSES),
+        *(f"sklearn._loss.link.{name}" for name in _LINKS),
+        "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
+        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    )
+)
+"""Types of objects that are made empty and given what they held."""

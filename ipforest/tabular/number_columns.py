@@ -1,0 +1,161 @@
+"""Columns of text that hold numbers: missing cells, and the notation that a column is written in."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ipforest.tabular.numerals import PLAIN, Notation, best_notation, notations
+
+MISSING = ("", "NA", "NaN", "nan", "?")
+"""Cells that stand for a missing value."""
+
+NAN_FOR = dict.fromkeys(MISSING, "nan")
+MOST_SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class NumberColumn:
+    """A column of text while it is read.
+
+    Parameters
+    ----------
+    texts : list of str
+    floats : ndarray or None
+        The numbers, NaN where one is missing, if all cells that are not missing are plain numbers.
+    """
+
+    texts: list[str]
+    floats: npt.NDArray[np.float64] | None
+
+    @classmethod
+    def of(cls, texts: list[str]) -> NumberColumn:
+        try:
+            floats = np.array([float(NAN_FOR.get(text, text)) for text in texts])
+        except ValueError:
+            return cls(texts, None)
+        odd = np.flatnonzero(~np.isfinite(floats)).tolist()
+        if any(texts[place] not in NAN_FOR for place in odd) or "_" in "".join(texts):
+            return cls(texts, None)
+        return cls(texts, floats)
+
+    @property
+    def different(self) -> list[str]:
+        """The different cells that are not missing, in their order."""
+        return [text for text in dict.fromkeys(self.texts) if text not in NAN_FOR]
+
+    def numbers(self, notation: Notation) -> npt.NDArray[np.float64]:
+        """Read the cells in a notation that all of them have."""
+        if notation == PLAIN and self.floats is not None:
+            return self.floats
+        known = {text: float(notation.plain(text) or "nan") for text in self.different}
+        return np.array([known.get(text, np.nan) for text in self.texts])
+
+
+class InDoubt(NamedTuple):
+    """A column whose cells can be read in two ways."""
+
+    readings: list[Notation]
+
+
+def notations_of(
+    columns: Sequence[NumberColumn], decimal: str | None, separator: str | None
+) -> list[Notation | InDoubt | None]:
+    """Find the notation of each column; what one column leaves open is decided by the others, if they agree.
+
+    None stands for a column that is not one of numbers. Points in threes (1.234) are in doubt where the separator or
+    another column speaks for decimal commas.
+    """
+    found: list[Notation | InDoubt | None] = [
+        PLAIN if column.floats is not None and decimal != "," else _notation(column, decimal) for column in columns
+    ]
+    speaking = {notation.decimal for notation in found if isinstance(notation, Notation) and notation != PLAIN}
+    if decimal is None and ("," in speaking or separator == ";"):
+        found = [
+            _notation(column, None) if notation == PLAIN and "." in "".join(column.texts) else notation
+            for column, notation in zip(columns, found, strict=True)
+        ]
+    if not any(isinstance(notation, InDoubt) for notation in found):
+        return found
+    marks = {
+        notation.decimal
+        for column, notation in zip(columns, found, strict=True)
+        if isinstance(notation, Notation) and _shows_decimals(column, notation)
+    }
+    if len(marks) != 1:
+        return found
+    mark = next(iter(marks))
+    return [
+        next(reading for reading in notation.readings if reading.decimal == mark)
+        if isinstance(notation, InDoubt)
+        else notation
+        for notation in found
+    ]
+
+
+def _notation(column: NumberColumn, decimal: str | None) -> Notation | InDoubt | None:
+    different = column.different
+    if not different:
+        return PLAIN
+    readings = notations(different, decimal)
+    if not readings and column.floats is not None and decimal is None:
+        return PLAIN  # digits of another script, say
+    return None if not readings else readings[0] if len(readings) == 1 else InDoubt(readings)
+
+
+def _shows_decimals(column: NumberColumn, notation: Notation) -> bool:
+    """Whether a column can be read with its decimal mark alone, and has one."""
+    different = column.different
+    return any(notation.decimal in text for text in different) and notations(different) == [notation]
+
+
+def refuse(
+    column: NumberColumn, reading: InDoubt | None, where: str, lines: pd.Index, decimal: str | None, hint: str = ""
+) -> NoReturn:
+    """Refuse a column that is not one of numbers, or not of certain ones."""
+    if reading is not None:
+        text = next(
+            text for text in column.different if len({float(r.plain(text) or "nan") for r in reading.readings}) > 1
+        )
+        both = " and ".join(str(notation.plain(text)) for notation in reading.readings)
+        raise ValueError(
+            f"{where}, line {lines[column.texts.index(text)]}: expected one number, got {text!r}, which can be "
+            f"{both}; give the decimal mark (--decimal . or --decimal ,)"
+        )
+    notation, _ = best_notation(column.different, decimal)
+    unread = [text for text in column.different if notation.plain(text) is None]
+    bad = next((text for text in unread if not is_number(text)), unread[0])
+    raise ValueError(
+        f"{where}, line {lines[column.texts.index(bad)]}: expected a finite number{notation} or a missing value "
+        f"({', '.join(map(repr, MISSING))}), got {bad!r}{hint}"
+    )
+
+
+def tell_notations(notation_of: Mapping[str, Notation], source: str) -> None:
+    """Warn of columns that are written in another notation than plain numbers."""
+    columns_of: dict[Notation, list[str]] = {}
+    for name, notation in notation_of.items():
+        if notation != PLAIN:
+            columns_of.setdefault(notation, []).append(name)
+    for notation, names in columns_of.items():
+        warnings.warn(f"{source}: {some_names(names)} read as numbers{notation}", UserWarning, stacklevel=3)
+
+
+def is_number(cell: str) -> bool:
+    """Return whether a text is a finite number; underscores between digits are not taken."""
+    try:
+        return bool(np.isfinite(float(cell))) and "_" not in cell
+    except ValueError:
+        return False
+
+
+def some_names(names: Sequence[str]) -> str:
+    """List names for a message, with their number where there is no room for all."""
+    shown = ", ".join(names[:MOST_SHOWN])
+    return shown if len(names) <= MOST_SHOWN else f"{shown} and {len(names) - MOST_SHOWN} more"

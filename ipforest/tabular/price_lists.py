@@ -1,0 +1,403 @@
+"""Price lists by feature name: read from files, tables and dictionaries, and matched to the features of a model.
+
+A list may give one price per feature, or Turney's form: the price of a feature alone, its group, and its price once
+another feature of the group is bought (``feature, cost, group, cost_in_group``).
+
+>>> prices = read_prices({"age": 1, "chol": 7.27, "thal": 102.9})
+>>> prices.costs_for(["thal", "age", "chol"])
+FeatureCosts(3 features, 0 groups, 3 units)
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ipforest._internal.delimited import CsvFormat, read_rows
+from ipforest._internal.files import write_text
+from ipforest._internal.json_text import read_json
+from ipforest._internal.records import records_to_csv
+from ipforest.costs import NO_GROUP, FeatureCosts
+from ipforest.feature_names import as_in_training, places_by_number
+from ipforest.rational import as_fraction, nonnegative_fraction
+from ipforest.tabular.name_matching import closest, folded, matched_names
+from ipforest.tabular.number_columns import some_names
+from ipforest.tabular.numerals import notations
+
+__all__ = ["PriceList", "Row", "read_prices", "write_prices"]
+
+COLUMNS = ("feature", "cost", "group", "cost_in_group")
+NO_CURRENCIES = ("%", "‰")
+RECOGNISED = CsvFormat()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The price of one feature.
+
+    Parameters
+    ----------
+    where : str
+        Where it stands, for error messages: "prices.csv, line 3".
+    feature : str or None
+    cost : Fraction
+        Of the feature bought alone, or first in its group.
+    group : str or None
+    cost_in_group : Fraction
+        Once another feature of the group is bought; the same as ``cost`` without a group.
+    """
+
+    where: str
+    feature: str | None
+    cost: Fraction
+    group: str | None
+    cost_in_group: Fraction
+
+    @property
+    def discount(self) -> Fraction:
+        """What the feature costs less in its group: the group's fee."""
+        return self.cost - self.cost_in_group
+
+
+@dataclass(frozen=True, slots=True)
+class PriceList:
+    """Prices as a user wrote them, before they are matched to features.
+
+    Parameters
+    ----------
+    source : str
+        File or kind of object, for error messages.
+    rows : tuple of Row
+
+    Raises
+    ------
+    ValueError
+        No rows, a feature that stands twice, names for some rows only, a group in two spellings, or different
+        discounts in one group.
+    """
+
+    source: str
+    rows: tuple[Row, ...]
+
+    def __post_init__(self) -> None:
+        if not self.rows:
+            raise ValueError(f"{self.source}: expected the price of at least one feature, got none")
+        unnamed = [row for row in self.rows if row.feature is None]
+        if unnamed and len(unnamed) < len(self.rows):
+            raise ValueError(f"{unnamed[0].where}: expected the name of a feature as in the other rows, got none")
+        for name, count in Counter(row.feature for row in self.rows if row.feature is not None).items():
+            if count > 1:
+                places = " and ".join(row.where for row in self.rows if row.feature == name)
+                raise ValueError(f"{self.source}: expected each feature once, got {name!r} in {places}")
+        self._check_spelling_of_groups()
+        first_of_group: dict[str, Row] = {}
+        for row in self.rows:
+            first = first_of_group.setdefault(row.group, row) if row.group is not None else row
+            if row.discount != first.discount:
+                raise ValueError(
+                    f"{row.where}: expected the discount of group {row.group!r}, {first.discount} as in {first.where}, "
+                    f"got {row.discount}"
+                )
+
+    def _check_spelling_of_groups(self) -> None:
+        spelt: dict[str, Row] = {}
+        for row in self.rows:
+            if row.group is not None:
+                first = spelt.setdefault(folded(row.group), row)
+                if first.group != row.group:
+                    raise ValueError(
+                        f"{row.where}: expected one spelling of a group, {first.group!r} as in {first.where}, "
+                        f"got {row.group!r}"
+                    )
+
+    @property
+    def has_names(self) -> bool:
+        """Whether the rows name their features; if not they are matched by position."""
+        return self.rows[0].feature is not None
+
+    def costs_for(self, features: Sequence[str] | int) -> FeatureCosts:
+        """Return the prices of a model's features, in their order.
+
+        Parameters
+        ----------
+        features : sequence of str, or int
+            Names in the order of the columns of X; their number where they have no names. Names are matched where
+            both sides have them, without regard to case where that leaves no doubt. Rows that have numbers of columns
+            in place of names, "0", "1", "10", go by number, rows without names by position.
+
+        Raises
+        ------
+        ValueError
+            A feature has no price (the message names the closest match) or two, the number of rows differs, or rows
+            with names are for features that have none.
+
+        Warns
+        -----
+        UserWarning
+            Rows that price none of the features, as a list for several tables has them.
+        """
+        rows = self._matched(features)
+        fee_of = {row.group: row.discount for row in rows if row.group is not None}
+        labels = sorted(fee_of)
+        groups = [NO_GROUP if row.group is None else labels.index(row.group) for row in rows]
+        names = None if isinstance(features, int) else features
+        fees = [_as_decimal(fee_of[label]) for label in labels]
+        return FeatureCosts([_as_decimal(row.cost_in_group) for row in rows], groups, fees, feature_names=names)
+
+    def _matched(self, features: Sequence[str] | int) -> list[Row]:
+        expected = features if isinstance(features, int) else len(features)
+        if len(self.rows) != expected and (isinstance(features, int) or not self.has_names):
+            raise ValueError(f"{self.source}: expected {expected} prices, one per feature, got {len(self.rows)}")
+        if not self.has_names:
+            return list(self.rows)
+        names = None if isinstance(features, int) else [name.strip() for name in features]  # as in the rows
+        labels = [str(row.feature) for row in self.rows]
+        places = places_by_number(labels, names, expected, f"{self.source}: expected prices")
+        return self._by_name(names or []) if places is None else [self.rows[place] for place in places]
+
+    def _by_name(self, features: Sequence[str]) -> list[Row]:
+        labels = as_in_training([str(row.feature) for row in self.rows], features)
+        by_name = dict(zip(labels, self.rows, strict=True))
+        name_of = matched_names(features, by_name)
+        absent = [name for name in features if name not in name_of]
+        taken = set(name_of.values())
+        if absent:
+            hint = closest(absent[0], [label for label in by_name if label not in taken])
+            raise ValueError(f"{self.source}: expected a price for each feature, got none for {absent[0]!r}{hint}")
+        spelt = {folded(name): by_name[name] for name in taken}
+        others = [row for label, row in zip(labels, self.rows, strict=True) if by_name.get(label) is not row]
+        others += [row for label, row in by_name.items() if label not in taken]
+        for row in others:
+            again = spelt.get(folded(as_in_training([str(row.feature)], features)[0]))
+            if again is not None:
+                raise ValueError(
+                    f"{row.where}: expected one price for {again.feature!r}, got another for {row.feature!r}"
+                )
+        if others:
+            names = some_names([repr(row.feature) for row in others])
+            warnings.warn(f"{self.source}: prices of no feature here: {names}", UserWarning, stacklevel=5)
+        return [by_name[name_of[name]] for name in features]
+
+    @property
+    def lone_groups(self) -> list[str]:
+        """Groups with one feature, whose fee is paid with it alone."""
+        counts = Counter(row.group for row in self.rows if row.group is not None)
+        return [group for group, count in counts.items() if count == 1]
+
+
+def _as_decimal(number: Fraction) -> Fraction | Decimal:
+    """Read a decimal number as `Decimal`, so that measured prices can be told from exact ones."""
+    decimal = Decimal(number.numerator) / Decimal(number.denominator)
+    return decimal if Fraction(decimal) == number else number
+
+
+def read_prices(source: Any, form: CsvFormat = RECOGNISED) -> PriceList:
+    """Read a price list.
+
+    Parameters
+    ----------
+    source : path, mapping, Series, DataFrame or sequence
+        - a ``.csv`` file with a header: ``cost``, and optionally ``feature``, ``group`` and ``cost_in_group``; further
+          columns are passed over where the features have names; separator, decimal mark and currency sign are
+          recognised;
+        - a ``.json`` file: ``{name: price}``, or a list of records with the keys of the columns above;
+        - a dict or Series ``{name: price}``, or a dict whose values are records; integer keys are column numbers;
+        - a DataFrame (pandas or polars) with those columns; without a column ``feature``, the index of a pandas one
+          holds the names or column numbers;
+        - a sequence of numbers, without names.
+    form : CsvFormat
+        How a CSV is written, as far as it is known.
+
+    Returns
+    -------
+    PriceList
+
+    Raises
+    ------
+    OSError
+        The file cannot be opened.
+    ValueError
+        An unknown form, a missing column, a price that is no number >= 0, a group without ``cost_in_group``.
+    TypeError
+        The object is no price list.
+    """
+    if isinstance(source, (str, Path)):
+        path = Path(source)
+        return _read_json(path) if path.suffix == ".json" else _read_csv(path, form)
+    if hasattr(source, "to_dicts"):
+        return _from_records("DataFrame of prices", _of_polars(source), "row", 0)
+    if hasattr(source, "to_dict") and hasattr(source, "columns"):
+        records = source.to_dict(orient="records")
+        if "feature" in source.columns:
+            return _from_records("DataFrame of prices", records, "row", 0)
+        return _from_labels("DataFrame of prices", list(source.index), records)
+    if hasattr(source, "to_dict"):
+        return _from_labels("Series of prices", list(source.index), list(source))
+    if isinstance(source, Mapping):
+        return _from_labels("dict of prices", list(source), list(source.values()))
+    if isinstance(source, Iterable):
+        return _from_records("prices", [{"cost": value} for value in source], "position", 0)
+    raise TypeError(f"prices: expected a file, dict, Series, DataFrame or sequence, got {type(source).__name__}")
+
+
+def _of_polars(frame: Any) -> list[dict[str, Any]]:
+    """Take the rows of a polars frame, which has no index for names."""
+    if "cost" not in frame.columns:
+        names = ", ".join(frame.columns)
+        raise ValueError(f"DataFrame of prices: expected a column cost, got {names}{closest('cost', frame.columns)}")
+    rows: list[dict[str, Any]] = frame.to_dicts()
+    return rows
+
+
+def write_prices(costs: FeatureCosts, path: str | Path) -> Path:
+    """Write a price list as a ``.csv`` file, prices exactly, so that `read_prices` and `costs_for` give it again.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+    ValueError
+        A group has a fee but no feature, for which there is no row; or these are prices of columns computed from the
+        features (`FeatureCosts.for_columns`), which a file does not tell from the features.
+    """
+    if not np.array_equal(costs.sources, np.arange(len(costs.prices))):
+        raise ValueError("costs: expected prices of features, got prices of columns computed from them (for_columns)")
+    groups = costs.groups.tolist()
+    empty = set(range(len(costs.group_fees))) - set(groups)
+    if empty:
+        raise ValueError(f"group_fees: expected a feature in each group, got none in group {min(empty)}")
+    digits = len(str(len(costs.group_fees)))  # labels in the order of the groups
+    records = []
+    for feature, (price, group) in enumerate(zip(costs.prices, groups, strict=True)):
+        record = {} if costs.feature_names is None else {"feature": costs.feature_names[feature]}
+        if group == NO_GROUP:
+            record |= {"cost": str(price), "group": "", "cost_in_group": ""}
+        else:
+            fee = costs.group_fees[group]
+            record |= {"cost": str(price + fee), "group": f"{group:0{digits}}", "cost_in_group": str(price)}
+        records.append(record)
+    return write_text(path, records_to_csv(records))
+
+
+def _read_csv(path: Path, form: CsvFormat) -> PriceList:
+    rows = read_rows(path, form).without_empty_columns()
+    header = rows.cells[0] if rows.cells else []
+    known = matched_names(COLUMNS, header)
+    columns = [next((key for key, name in known.items() if name == column), column) for column in header]
+    doubled = [name for name, count in Counter(columns).items() if count > 1]
+    if doubled:
+        raise ValueError(f"{path}: expected each column once, got {doubled[0]!r} twice")
+    if "cost" not in columns:
+        found = ", ".join(columns) or "an empty file"
+        raise ValueError(f"{path}: expected a header with the column cost, got {found}{closest('cost', columns)}")
+    unknown = [name for name in columns if name not in COLUMNS]
+    if unknown and "feature" not in columns:
+        raise ValueError(
+            f"{path}: expected the names of the features in a column feature, or no names, got a column "
+            f"{unknown[0]!r} together with cost"
+        )
+    records = [dict(zip(columns, row, strict=True)) for row in rows.cells[1:]]
+    _make_prices_plain(records, str(path), form.decimal)
+    places = [f"{path}, line {line}" for line in rows.lines[1:]]
+    return PriceList(str(path), tuple(_row(place, record) for place, record in zip(places, records, strict=True)))
+
+
+def _make_prices_plain(records: Sequence[dict[str, str]], path: str, decimal: str | None) -> None:
+    """Rewrite prices such as 7,27 or $7.27 as plain numbers, if all have one notation; others are refused later."""
+    keys = [key for key in ("cost", "cost_in_group") if any(key in record for record in records)]
+    texts = [*dict.fromkeys(record[key] for record in records for key in keys if record[key])]
+    if not texts or (decimal != "," and all(map(_is_exact, texts))):
+        return
+    readings = [notation for notation in notations(texts, decimal) if notation.unit not in NO_CURRENCIES]
+    if len(readings) > 1:
+        text = next(text for text in texts if len({notation.plain(text) for notation in readings}) > 1)
+        raise ValueError(
+            f"{path}: expected one price, got {text!r}, which can be "
+            f"{' and '.join(str(notation.plain(text)) for notation in readings)}; write prices without marks between "
+            "thousands"
+        )
+    for record in records if readings else ():
+        record.update({key: readings[0].plain(record[key]) or "" for key in keys})
+
+
+def _is_exact(text: str) -> bool:
+    try:
+        as_fraction(text, "price")
+    except ValueError:
+        return False
+    return True
+
+
+def _read_json(path: Path) -> PriceList:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        for key, count in Counter(key for key, _ in pairs).items():
+            if count > 1:
+                raise ValueError(f"expected each key once, got {key!r} {count} times")
+        return dict(pairs)
+
+    try:
+        content = read_json(path.read_text(encoding="utf-8-sig"), object_pairs_hook=once, parse_float=str)
+    except ValueError as problem:
+        raise ValueError(f"{path}: expected a price list in JSON, got: {problem}") from None
+    if isinstance(content, dict):
+        return _from_labels(str(path), list(content), list(content.values()))
+    if isinstance(content, list) and all(isinstance(record, dict) for record in content):
+        return _from_records(str(path), content, "entry", 1)
+    raise ValueError(f"{path}: expected an object of prices by name or a list of records, got {type(content).__name__}")
+
+
+def _from_labels(source: str, labels: Sequence[Any], values: Sequence[Any]) -> PriceList:
+    """Read prices, or records, that stand under the names of their features or the numbers of their columns."""
+    records = [dict(value) if isinstance(value, Mapping) else {"cost": value} for value in values]
+    if labels and all(isinstance(label, Integral) and not isinstance(label, bool) for label in labels):
+        if sorted(labels) != list(range(len(labels))):
+            raise ValueError(
+                f"{source}: expected column numbers 0..{len(labels) - 1} as keys, got {sorted(map(int, labels))}"
+            )
+        by_column = dict(zip(labels, records, strict=True))
+        return _from_records(source, [by_column[column] for column in range(len(labels))], "column", 0)
+    named = ({**record, "feature": str(name)} for name, record in zip(labels, records, strict=True))
+    places = (f"{source}, {name!r}" for name in labels)
+    return PriceList(source, tuple(_row(place, record) for place, record in zip(places, named, strict=True)))
+
+
+def _from_records(source: str, records: Sequence[Mapping[str, Any]], counted: str, first: int) -> PriceList:
+    places = (f"{source}, {counted} {number}" for number in range(first, first + len(records)))
+    return PriceList(source, tuple(_row(place, record) for place, record in zip(places, records, strict=True)))
+
+
+def _row(where: str, record: Mapping[str, Any]) -> Row:
+    """Read one record; an empty cell, None and NaN are no group and no name."""
+    cells = {key: record[key] for key in COLUMNS if not _is_empty(record.get(key))}
+    if "cost" not in cells:
+        raise ValueError(f"{where}: expected a cost, got none")
+    cost = _price(where, "cost", cells["cost"])
+    feature, group = (str(cells[key]).strip() if key in cells else None for key in ("feature", "group"))
+    if group is None:
+        later = _price(where, "cost_in_group", cells.get("cost_in_group", cost))
+        if later != cost:
+            raise ValueError(f"{where}: expected a group beside cost_in_group {later} and cost {cost}, got none")
+        return Row(where, feature, cost, None, cost)
+    if "cost_in_group" not in cells:
+        raise ValueError(f"{where}: expected cost_in_group beside group {group!r}, got none")
+    later = _price(where, "cost_in_group", cells["cost_in_group"])
+    if later > cost:
+        raise ValueError(f"{where}: expected cost_in_group of at most the cost {cost}, got {later}")
+    return Row(where, feature, cost, group, later)
+
+
+def _is_empty(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, str) and not cell.strip()) or (isinstance(cell, float) and cell != cell)
+
+
+def _price(where: str, column: str, cell: Any) -> Fraction:
+    return nonnegative_fraction(cell.strip() if isinstance(cell, str) else cell, f"{where}, {column}")

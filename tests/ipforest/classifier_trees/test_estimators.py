@@ -1,0 +1,212 @@
+"""The learners: scikit-learn's own checks, costs by hand, budgets, and what each promises."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_breast_cancer, make_classification, make_regression
+from sklearn.ensemble import AdaBoostClassifier, GradientBoostingRegressor
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ipforest.classifier_trees import (
+    ASTC,
+    CSCC,
+    CSTC,
+    AdaBoostRS,
+    AndOrCascade,
+    BoostingTrick,
+    Cronus,
+    StagewiseRegression,
+)
+from ipforest.classifier_trees.adaboost_rs import AdaBoostVotes
+from ipforest.classifier_trees.block_descent import DescentSettings
+from ipforest.costs import FeatureCosts
+
+pytestmark = pytest.mark.xdist_group("cascades")
+
+QUICK = DescentSettings(max_sweeps=1, max_block_steps=8, max_gradient_steps=8)
+SMALL: dict[str, Any] = {"lambdas": 1, "descent": QUICK, "random_state": 0}
+TREES = BoostingTrick(15, max_depth=2, random_state=0)
+LEARNERS = {
+    "CSTC": CSTC(loss="logistic", depth=2, **SMALL),
+    "CSTC grown": CSTC(loss="logistic", depth=2, structure="greedy", **SMALL),
+    "CSTC for regression": CSTC(depth=2, **SMALL),
+    "CSTC of trees": CSTC(loss="logistic", depth=2, feature_map=TREES, **SMALL),
+    "ASTC": ASTC(loss="logistic", depth=2, **SMALL),
+    "CSCC": CSCC(n_nodes=3, **SMALL),
+    "CSCC of trees": CSCC(n_nodes=3, feature_map=TREES, split_cost="1/8", **SMALL),
+    "Cronus": Cronus(n_nodes=3, **SMALL),
+    "AND-OR": AndOrCascade(lambdas=2, random_state=0),
+    "AdaBoostRS": AdaBoostRS(n_trees=20, random_state=0),
+    "stage-wise": StagewiseRegression(feature_map=TREES, random_state=0),
+}
+X, Y = load_breast_cancer(return_X_y=True)
+X, Y = X[:300, :12], Y[:300]
+COSTS = FeatureCosts(["1/2", 1, 2, 3, 1, 1, 2, 2, 1, 1, 0, 4], [0, 0, 0, -1, -1, 1, 1, -1, -1, -1, -1, -1], ["1/2", 1])
+
+
+TWO_STAGES = AndOrCascade(limits=[1, 1], lambdas=1, random_state=0)
+
+
+@parametrize_with_checks([*(LEARNERS[name] for name in ("CSTC", "CSTC for regression", "AdaBoostRS")), TWO_STAGES])
+def test_checks_of_scikit_learn(estimator, check) -> None:
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@parametrize_with_checks([LEARNERS[name] for name in ("CSTC of trees", "ASTC", "CSCC", "Cronus", "stage-wise")])
+def test_checks_of_scikit_learn_on_the_others(estimator, check) -> None:
+    check(estimator)
+
+
+@pytest.fixture(scope="module", params=list(LEARNERS))
+def model(request: pytest.FixtureRequest) -> Any:
+    estimator = clone(LEARNERS[request.param]).set_params(feature_costs=COSTS)
+    return estimator.fit(X[:200], Y[:200] if is_classifier(estimator) else Y[:200] + X[:200, 0])
+
+
+def test_an_example_pays_for_what_the_nodes_on_its_path_need(model: Any) -> None:
+    tree, uses = model.tree_, model.feature_map_.feature_of_weight_.toarray() > 0
+    cost, bought = model.cost(X[200:]), model.acquired(X[200:])
+    for row, last in enumerate(model.last_nodes(X[200:])):
+        weights = (tree.coef[tree.on_path[last]] != 0).any(axis=0)
+        np.testing.assert_array_equal(bought[row], uses[:, weights].any(axis=1))
+        tests = uses[:, weights].sum()
+        assert cost[row] == pytest.approx(COSTS.cost_of(bought[[row]])[0] + float(model.split_cost_) * tests)
+
+
+def test_budgets_are_kept_on_validation_data_and_need_no_second_fit(model: Any) -> None:
+    for budget in (0, 2, "7/2", 100):
+        other, limit = model.at_budget(budget), float(Fraction(budget))
+        assert other.candidates_ is model.candidates_
+        assert other.chosen_.cost <= limit + 1e-9
+        assert all(other.chosen_.badness <= rival.badness for rival in model.candidates_ if rival.cost <= limit)
+    assert model.at_budget(0).cost(X).max() == 0
+
+
+def test_probabilities_agree_with_labels(model: Any) -> None:
+    if is_classifier(model):
+        probability = model.predict_proba(X[200:])
+        np.testing.assert_array_equal(model.predict(X[200:]), model.classes_[np.argmax(probability, axis=1)])
+
+
+def test_ranking_holds_out_whole_queries() -> None:
+    rng = np.random.default_rng(0)
+    features, qid = rng.normal(size=(300, 4)), np.repeat(np.arange(30), 10)
+    relevance = np.digitize(features[:, 0] + 0.3 * rng.normal(size=300), [-1, 0, 1, 2])
+    model = CSTC(depth=2, **SMALL).fit(features, relevance, qid=qid)
+    assert model.chosen_.badness < 0.1
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(features, relevance, qid=qid[:-1])
+
+
+def test_pruning_leaves_the_optimised_nodes_as_they_are() -> None:
+    examples = np.random.default_rng(0).normal(size=(200, 3))
+    target = np.where(examples[:, 0] > 0, examples[:, 0] + examples[:, 1], examples[:, 0] - examples[:, 1])
+    settings: dict[str, Any] = {"depth": 3, "lambdas": [0.01], "fine_tune": False, "descent": QUICK, "random_state": 0}
+    full, pruned = (CSTC(structure=name, **settings).fit(examples, target) for name in ("full", "pruned"))
+    whole, kept = full.candidates_[0].tree, pruned.candidates_[0].tree
+    assert 1 < kept.n_nodes < whole.n_nodes
+    assert all((whole.coef == row).all(axis=1).any() for row in kept.coef)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (CSTC(loss="hinge"), r"^loss: expected one of squared, logistic, got 'hinge'$"),
+        (CSTC(structure="oak"), r"^structure: expected one of pruned, greedy, full, got 'oak'$"),
+        (CSTC(depth=0), r"^depth: expected at least 1, got 0$"),
+        (CSTC(lambdas=0), r"^lambdas: expected at least 1, or a sequence of numbers, got 0$"),
+        (CSTC(lambdas=[-1]), r"^lambdas: expected a number >= 0"),
+        (CSTC(rho=-1.0), r"^rho, spread: expected rho >= 0 and spread > 0, got -1.0 and 3.0$"),
+        (CSCC(n_nodes=0), r"^n_nodes: expected at least 1, got 0$"),
+        (CSCC(budget=-1), r"^budget: "),
+        (CSCC(validation_fraction=1.0), r"^validation_fraction: "),
+        (AndOrCascade(limits=[]), r"^limits: expected the dearest price of each stage, ascending, got \[\]$"),
+        (AndOrCascade(limits=[2, 1]), r"^limits: expected the dearest price of each stage, ascending, got \[2, 1\]$"),
+    ],
+)
+def test_parameters_are_checked(estimator: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(X, Y)
+
+
+def test_a_group_of_features_is_shared_along_a_path() -> None:
+    features, target = make_regression(200, 6, noise=1.0, random_state=0)
+    costs = FeatureCosts([0] * 6, [0, 0, 0, 1, 1, 1], [1, 2])
+    model = CSTC(depth=2, feature_costs=costs, **SMALL).fit(features, target)
+    assert set(np.unique(model.cost(features))) <= {0.0, 1.0, 2.0, 3.0}
+
+
+def test_greedy_nodes_of_astc_are_forward_regression() -> None:
+    rng = np.random.default_rng(3)
+    features = rng.normal(size=(400, 5))
+    target = 3 * features[:, 2] + 2 * features[:, 0] + features[:, 4] + 0.01 * rng.normal(size=400)
+    prices = [1, 1, 1, 1, 4]
+    small = {"depth": 1, "feature_costs": prices, "random_state": 0, "structure": "full"}
+    kept = [
+        np.flatnonzero(ASTC(lambdas=[lam], **small).fit(features, target).candidates_[0].tree.coef[0]).tolist()
+        for lam in (2.0, 1.0, 0.1, 0.01)
+    ]
+    assert kept == [[2], [0, 2], [0, 2], [0, 2, 4]]
+
+
+def test_stages_of_the_and_or_cascade_keep_to_their_features() -> None:
+    model = AndOrCascade(lambdas=2, limits=[1, 2, 4], feature_costs=COSTS.prices, random_state=0).fit(X, Y)
+    prices = np.array([float(price) for price in COSTS.prices])
+    for candidate in model.candidates_[:-1]:
+        limits = (1, 2, 4)[-candidate.tree.n_nodes :]
+        for limit, coef in zip(limits, candidate.tree.coef, strict=True):
+            assert not coef[prices > limit].any()
+    leaves = model.last_nodes(X)
+    early = leaves < model.tree_.n_nodes - 1
+    assert np.all(model.predict(X)[early] == model.classes_[0])
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_boosted_votes_are_those_of_scikit_learns_adaboost(depth: int) -> None:
+    features, label = make_classification(500, 10, n_informative=5, flip_y=0.1, random_state=depth)
+    features = features.astype(np.float32)
+    ours = AdaBoostVotes(20, max_depth=depth, max_bins=None, random_state=0).fit(features, 2 * label - 1)
+    theirs = AdaBoostClassifier(DecisionTreeClassifier(max_depth=depth), n_estimators=20, random_state=0)
+    theirs.fit(features, 2 * label - 1)
+    votes = np.column_stack([tree.predict(features) for tree in theirs.estimators_])
+    differ = np.any(ours.transform(features) != votes, axis=0)
+    alike = int(np.argmax(differ)) if differ.any() else differ.size
+    assert alike >= 5  # in some small node two splits are as good as each other, and each library takes another one
+    ours_until, theirs_until = (weights[: alike + 1] for weights in (ours.tree_weights_, theirs.estimator_weights_))
+    np.testing.assert_allclose(ours_until, theirs_until, rtol=1e-9)
+
+
+def test_boosting_ends_with_a_tree_that_errs_nowhere() -> None:
+    label = np.repeat([-1, 1], 20)
+    votes = AdaBoostVotes(5, max_depth=1).fit(label[:, None], label)
+    assert votes.tree_weights_.tolist() == [1.0]
+    np.testing.assert_array_equal(votes.transform(label[:, None])[:, 0], label)
+
+
+def test_all_draws_of_adaboost_rs_together_vote_as_adaboost() -> None:
+    model = AdaBoostRS(n_trees=20, max_depth=1, random_state=0).fit(X, Y)
+    alpha = model.feature_map_.tree_weights_
+    weights = model.candidates_[-2].tree.coef[0]
+    assert weights.sum() == pytest.approx(alpha.sum())
+    assert np.corrcoef(weights, alpha)[0, 1] > 0.8
+
+
+def test_stage_wise_regression_at_its_end_is_gradient_boosting() -> None:
+    features, target = make_regression(200, 6, noise=1.0, random_state=0)
+    model = StagewiseRegression(
+        feature_map=BoostingTrick(10, max_depth=2, max_bins=None, random_state=0), validation_fraction=None
+    ).fit(features, target)
+    boosted = GradientBoostingRegressor(n_estimators=10, max_depth=2, random_state=0).fit(features, target)
+    np.testing.assert_allclose(model.predict(features), boosted.predict(features), rtol=1e-5)
+
+
+@pytest.mark.parametrize("model", [CSTC(loss="logistic", depth=1, descent=QUICK), AndOrCascade(limits=[1])])
+def test_how_many_lambdas_may_be_an_integer_of_numpy(model: Any) -> None:
+    counts = [clone(model).set_params(lambdas=n, random_state=0).fit(X, Y).candidates_ for n in (2, np.int64(2))]
+    assert [candidate.cost for candidate in counts[0]] == [candidate.cost for candidate in counts[1]]

@@ -1,0 +1,329 @@
+"""BudgetBoost and BudgetForest: one frontier of ensembles and stopping rules; what it promises holds on its data."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from estimator_checks import random_parts
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ipforest import BudgetBoost, BudgetForest, BudgetPrune, FeatureCosts, PruningInstance, datasets, prune_path
+from ipforest.ensemble import BoostedTrees, Forest
+from ipforest.frontiers import AveragedTrees
+from ipforest.frontiers.alternation import alternate, penalised_loss
+from ipforest.frontiers.budget_forest import shares_out_of_bag
+from ipforest.frontiers.joint_frontier import Frontier, Member, spread_prunings
+from ipforest.growing import CodedExamples, Gradient, Grower
+from ipforest.growing.boosting import Boosting
+from ipforest.policy import TreesInOrder
+from ipforest.session import Sessions
+from ipforest.stopping.rules import Curve, LearntStopping, ThresholdStopping
+from ipforest.stopping.stages import StagesInOrder
+
+QUICK_BOOST = BudgetBoost(12, max_leaf_nodes=4, n_lambdas=3, n_prunings=2, random_state=0)
+QUICK_FOREST = BudgetForest(5, n_lambdas=2, n_prunings=2, random_state=0)
+MANY: Any = np.inf
+"""So many validation examples that nothing is forgiven."""
+
+
+@pytest.fixture(scope="module", params=["boost", "forest"])
+def fitted(request: pytest.FixtureRequest) -> tuple[Any, Any, Any]:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = clone(QUICK_BOOST if request.param == "boost" else QUICK_FOREST)
+    return model.fit(X[:300], y[:300], X[300:450], y[300:450]), X[300:450], y[300:450]
+
+
+def test_each_budget_gets_the_best_that_validation_knows_of(fitted: tuple[Any, Any, Any]) -> None:
+    model, X, _ = fitted
+    frontier = model.frontier_
+    assert np.all(np.diff(frontier.cost) > 0)
+    assert np.all(np.diff(frontier.criterion) < 0)
+    assert frontier.cost[0] == 0.0
+    grown = [isinstance(model.members_[member].policy, TreesInOrder) for member in frontier.member]
+    allowance = 3 * np.log2(np.maximum(frontier.cost, 1)) - 3 * np.array(grown)
+    np.testing.assert_allclose(frontier.criterion, frontier.loss - allowance / 150)
+    for budget in (0, 1, 2, 5, 30):
+        chosen = model.at_budget(budget)
+        assert chosen.frontier_.cost[chosen.choice_] <= budget
+        if chosen.frontier_.rule[chosen.choice_] < 0:
+            assert chosen.cost(X).mean() == pytest.approx(chosen.frontier_.cost[chosen.choice_])
+    assert len(set(frontier.member.tolist())) > 1
+
+
+def test_members_are_what_they_are_measured_to_be(fitted: tuple[Any, Any, Any]) -> None:
+    model, X, y = fitted
+    grown = [member for member in model.members_ if isinstance(member.policy, TreesInOrder)]
+    assert len(grown) > 5
+    for member in grown:
+        trees = member.policy.trees
+        assert isinstance(trees, BoostedTrees | Forest)
+        assert trees.cost(X, model.costs_).mean() == pytest.approx(member.cost)
+        outputs = trees.predict_proba(X)
+        brier = np.square(outputs - np.eye(2)[y]).sum(axis=1).mean() / 2
+        assert member.loss == pytest.approx((np.mean(trees.predict(X) != y) + brier) / 2, abs=0.01)
+
+
+def test_nobody_is_stopped_without_rules() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    for quick in (QUICK_BOOST, QUICK_FOREST):
+        model = clone(quick).set_params(stopping=()).fit(X[:300], y[:300])
+        assert np.all(model.frontier_.rule == -1)
+        trees = model.trees_.trees
+        np.testing.assert_array_equal(model.cost(X), trees.cost(X, model.costs_))
+        assert model.at_budget(0).cost(X).max() == 0
+
+
+def test_nested_forests_replace_one_another_in_the_order_of_what_is_bought() -> None:
+    """Only the third feature tells anything: of both orders it is the first, and one purchase is worth it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    y = (X[:, 2] > 0).astype(int)
+    model = clone(QUICK_FOREST).set_params(stopping=ThresholdStopping()).fit(X, y, X, y)
+    nested = [member for member in model.members_ if isinstance(member.policy, StagesInOrder)]
+    assert len(nested) == 2
+    for member in nested:
+        assert member.cost == 5
+        (learnt,) = member.learnt
+        assert learnt.curve.error[learnt.curve.within(1.01)] < 0.1
+        policy = member.stopped(learnt.rule, -0.5, np.zeros(5, dtype=bool))
+        sessions = Sessions(policy, model._seller(), 300)
+        assert set(sessions.wanted) == {2}
+        sessions.see(X)
+        assert sessions.paid.mean() < 2
+        assert np.mean(sessions.labels(sessions.outputs) == y) > 0.95
+    without = clone(model).set_params(nested=False).fit(X, y, X, y)
+    assert len(without.members_) == len(model.members_) - 2
+
+
+def test_nested_forests_see_class_shares_in_place_of_categories() -> None:
+    """Every second of forty categories is positive; numbering them otherwise changes nothing."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 40, 300), rng.normal(size=(300, 2))])
+    y = X[:, 0] % 2
+    model = clone(QUICK_FOREST).set_params(categorical_features=[0]).fit(X, y, X, y)
+    nested = [member for member in model.members_ if isinstance(member.policy, StagesInOrder)]
+    assert len(nested) == 2
+    for member in nested:
+        curve = member.learnt[0].curve
+        assert curve.error[curve.within(1)] < 0.01
+    renumbered = np.column_stack([rng.permutation(40)[X[:, 0].astype(int)], X[:, 1:]])
+    other = clone(model).fit(renumbered, y, renumbered, y)
+    assert [member.loss for member in other.members_ if isinstance(member.policy, StagesInOrder)] == [
+        member.loss for member in nested
+    ]
+
+
+def test_losses_along_a_rule_fall_with_cost_so_a_lucky_level_is_not_chosen() -> None:
+    """A level at 2 that errs least by chance, beside ones at 1 and 3 that err more, is worth their mean."""
+    curve = Curve(np.array([4.0, 3.0, 2.0, 1.0]), np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.5, 0.3, 0.1, 0.3]))
+    member = Member(
+        StagesInOrder((), FeatureCosts.uniform(1)), 4.0, 0.15, (LearntStopping(ThresholdStopping(), curve),)
+    )
+    frontier = Frontier.of([member], cheapest=1, n_validation=MANY)
+    np.testing.assert_allclose(frontier.cost, [0, 1, 2, 4])
+    np.testing.assert_allclose(frontier.loss, [0.5, 0.3, 0.2, 0.15])
+    assert frontier.level.tolist() == [4, 3, 2, -np.inf]
+
+
+@pytest.mark.parametrize("quick", [QUICK_BOOST, QUICK_FOREST])
+def test_weights_missing_values_and_three_classes(quick: Any) -> None:
+    X, y = load_iris(return_X_y=True)
+    gaps = X.copy()
+    gaps[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    weight = np.where(y == 2, 0.0, 1.0)
+    blind = clone(quick).fit(gaps, names, gaps, names, sample_weight=weight)
+    assert "virginica" not in blind.predict(gaps)
+    seeing = clone(quick).fit(gaps, names)
+    assert seeing.score(gaps, names) > 0.85
+    assert seeing.predict_proba(gaps).shape == (150, 3)
+
+
+def test_prices_fall_while_trees_grow() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = clone(QUICK_BOOST).set_params(n_prunings=0, max_leaf_nodes=(4, 6)).fit(X, y)
+    costs = [member.cost for member in model.members_]
+    trees = [member.policy.trees for member in model.members_]
+    assert costs[0] == 0.0
+    sizes = [each.n_trees for each in trees]
+    second = sizes.index(min(sizes[1:]), 2) if sizes.count(min(sizes[1:])) > 1 else len(sizes)
+    assert costs[1:second] == sorted(costs[1:second])
+    for less, more in itertools.pairwise(trees[:second]):
+        np.testing.assert_array_equal(more.first(less.n_trees).value, less.value)
+
+
+def test_one_more_ensemble_of_the_smallest_trees_is_grown_at_a_single_low_price() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    falling = clone(QUICK_BOOST).set_params(n_lambdas=1, n_prunings=0, max_leaf_nodes=(6, 4), single_price=False)
+    falling.fit(X, y, X, y)
+    model = clone(falling).set_params(single_price=True).fit(X, y, X, y)
+    *others, single = model.members_
+    assert [member.cost for member in others] == [member.cost for member in falling.members_]
+    assert single.cost > max(member.cost for member in others)
+    assert single.loss < min(member.loss for member in others)
+    trees = single.policy.trees
+    assert (trees.n_nodes - trees.n_internal) / trees.n_trees <= 4
+
+
+def test_groups_are_paid_once() -> None:
+    X, y = load_iris(return_X_y=True)
+    costs = FeatureCosts([0, 0, 0, 0], groups=[0, 0, 1, 1], group_fees=[1, 10])
+    for quick in (QUICK_BOOST, QUICK_FOREST):
+        model = clone(quick).set_params(feature_costs=costs).fit(X, y)
+        assert set(np.unique(model.cost(X))) <= {0.0, 1.0, 10.0, 11.0}
+        assert model.at_budget(0).cost(X).max() == 0
+
+
+@pytest.mark.parametrize("lam", ["0.001", "0.02", "0.3"])
+@pytest.mark.parametrize("load", [load_breast_cancer, load_iris])
+def test_alternating_never_raises_the_objective(load: Any, lam: str) -> None:
+    X, y = load(return_X_y=True)
+    X = X.astype(np.float32)
+    weight = np.random.default_rng(0).random(len(y))
+    coded = CodedExamples.from_examples(X, 32)
+    data = Boosting(X, coded, y, weight, np.unique(y), FeatureCosts.uniform(X.shape[1]), 0.3)
+    grower = Grower(Gradient(1.0), max_leaf_nodes=5, price_weight=float(lam) / 4)
+    grown = data.go_on(data.start(), 6, grower)
+    found = alternate(data, grown, lam, grower, n_rounds=3, n_steps=3)
+    assert found.objectives[0] == pytest.approx(penalised_loss(data, grown, float(lam)))
+    assert np.all(np.diff(found.objectives) <= 0)
+    assert found.objectives[-1] < found.objectives[0]
+    assert found.objectives[-1] == pytest.approx(penalised_loss(data, found.trees, float(lam)))
+
+
+def test_context_tells_which_features_matter() -> None:
+    """On CUBE forests that are pruned, not grown, within the budget find which three of twenty features to buy."""
+    data = datasets.cube(1000)
+    model = BudgetForest(10, n_lambdas=1, n_prunings=5, min_samples_leaf=2, budget=6, random_state=0)
+    model.fit(data.X[:700], data.y[:700], data.X[700:], data.y[700:])
+    assert model.score(data.X[700:], data.y[700:]) > 0.6
+
+
+def test_lookahead_finds_a_context() -> None:
+    """On CUBE-NM five features tell which ten of the other fifty matter, and nothing else."""
+    data = datasets.cube_nm(1600)
+    parts = data.X[:800], data.y[:800], data.X[800:], data.y[800:]
+    settings = {"n_lambdas": 1, "n_prunings": 3, "regrow": False, "nested": False, "budget": 12, "random_state": 0}
+    plain = BudgetForest(4, n_lookahead=0, **settings).fit(*parts)
+    ahead = BudgetForest(4, n_lookahead=4, **settings).fit(*parts)
+    assert [member.cost for member in ahead.members_[: len(plain.members_)]] == [m.cost for m in plain.members_]
+    assert ahead.cost(data.X[800:]).mean() < 12.5
+    assert ahead.score(data.X[800:], data.y[800:]) > plain.score(data.X[800:], data.y[800:]) + 0.2
+
+
+def test_frontier_keeps_what_is_not_undercut() -> None:
+    trees: Any = None
+    members = [Member(trees, cost, error, ()) for cost, error in [(2, 0.3), (1, 0.4), (2, 0.2), (3, 0.2), (0, 0.5)]]
+    frontier = Frontier.of(members, cheapest=1, n_validation=MANY)
+    assert frontier.member.tolist() == [4, 1, 2]
+    assert [frontier.within(budget) for budget in (0, 1.5, 2, None)] == [0, 1, 2, 2]
+    with pytest.raises(ValueError, match="budget: expected at least 2, the cost of the cheapest model, got 1"):
+        Frontier.of(members[:1], cheapest=1, n_validation=MANY).within(1)
+
+
+def test_who_spends_twice_as_much_may_lose_a_little_more() -> None:
+    """From 2 to 8 cost doubles twice, so 0.02 more is forgiven; from 8 to 12 it does not; 0.25 is as much as 0.5."""
+    trees: Any = None
+    points = [(0.25, 0.4), (0.5, 0.4), (2, 0.200), (8, 0.219), (12, 0.226), (32, 0.250)]
+    members = [Member(trees, cost, loss, ()) for cost, loss in points]
+    frontier = Frontier.of(members, cheapest=0.5, n_validation=300)
+    assert frontier.member.tolist() == [0, 2, 3]
+    np.testing.assert_allclose(frontier.loss, [0.4, 0.2, 0.219])
+    np.testing.assert_allclose(frontier.criterion, [0.4, 0.18, 0.179])
+
+
+def test_ensembles_grown_for_their_prices_must_get_three_more_examples_right_than_stages() -> None:
+    X, y = load_iris(return_X_y=True)
+    grown = TreesInOrder(Forest.from_sklearn(RandomForestClassifier(2, random_state=0).fit(X, y)))
+    stages = StagesInOrder((), FeatureCosts.uniform(1))
+    for fewer_wrong, chosen in [(2, [1]), (4, [0])]:
+        members = [Member(grown, 1.0, 0.3 - fewer_wrong / 100, ()), Member(stages, 1.0, 0.3, ())]
+        assert Frontier.of(members, cheapest=1, n_validation=100).member.tolist() == chosen
+
+
+def test_leaves_of_a_forest_are_as_large_as_its_error_out_of_bag_favours() -> None:
+    X, y = load_iris(return_X_y=True)
+    noise = np.random.default_rng(0).permutation(y)
+    for labels, settings, fewest in [(y, {}, 1), (noise, {}, 10), (y, {"min_samples_leaf": 7}, 7)]:
+        model = BudgetForest(20, n_lambdas=1, n_prunings=0, n_lookahead=0, nested=False, random_state=0, **settings)
+        unpriced = model.fit(X, labels, X, labels).members_[1].policy.trees
+        assert fewest <= unpriced.n_samples[unpriced.feature < 0].min() < fewest + 3
+
+
+def test_shares_out_of_bag_are_those_of_scikit_learn() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X.astype(np.float32)
+    peer = RandomForestClassifier(30, bootstrap=True, oob_score=True, random_state=0).fit(X, y)
+    unseen = np.array([~np.isin(np.arange(len(y)), drawn) for drawn in peer.estimators_samples_]).T.astype(float)
+    shares = shares_out_of_bag(Forest.from_sklearn(peer), unseen, X)
+    np.testing.assert_allclose(shares, peer.oob_decision_function_, atol=1e-12)
+    assert not shares_out_of_bag(Forest.from_sklearn(peer), 0 * unseen, X).any()
+
+
+def test_prunings_are_spread_over_costs(fitted: tuple[Any, Any, Any]) -> None:
+    _, X, y = fitted
+    forest = Forest.from_sklearn(RandomForestClassifier(5, random_state=0).fit(X, y))
+    path = prune_path(PruningInstance.from_forest(forest, X, FeatureCosts.uniform(30)))
+    chosen = spread_prunings(path, 4)
+    assert 1 <= len(chosen) <= 4
+    for lam, pruning in chosen:
+        assert path.pruning(lam) == pruning
+    assert spread_prunings(path, 0) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"n_estimators": 0}, "n_estimators: expected an integer >= 1, got 0"),
+        ({"n_lambdas": 0}, "n_lambdas: expected an integer >= 1, got 0"),
+        ({"n_prunings": -1}, "n_prunings: expected an integer >= 0, got -1"),
+        ({"max_bins": 1}, "max_bins: expected None or"),
+        ({"budget": -1}, "budget: expected a number >= 0"),
+        ({"validation_fraction": 2}, "validation_fraction: expected None or a number between 0 and 1"),
+    ],
+)
+@pytest.mark.parametrize("quick", [QUICK_BOOST, QUICK_FOREST])
+def test_parameters_are_checked(quick: Any, change: dict[str, Any], text: str) -> None:
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=text):
+        clone(quick).set_params(**change).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("model", "text"),
+    [
+        (BudgetBoost(refit="ridge"), "refit: expected one of 'newton', 'alternate', None, got 'ridge'"),
+        (BudgetForest(n_lookahead=-1), "n_lookahead: expected an integer >= 0, got -1"),
+        (BudgetBoost(l2=0), "l2: expected a finite number > 0, got 0"),
+        (BudgetBoost(learning_rate=np.inf), "learning_rate: expected a finite number > 0, got inf"),
+        (BudgetBoost(max_leaf_nodes=1), "max_leaf_nodes: expected an integer >= 2, got 1"),
+        (BudgetForest(loss="log"), "loss: expected 'gini', 'entropy' or 'misclassification', got 'log'"),
+        (BudgetForest(max_features=0), "max_features: expected an integer >= 1, got 0"),
+    ],
+)
+def test_growing_parameters_are_checked(model: Any, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        model.fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [
+        BudgetBoost(5, max_leaf_nodes=4, n_lambdas=1, n_prunings=1, random_state=0),
+        BudgetForest(3, n_lambdas=1, n_prunings=1, random_state=0),
+    ],
+    expected_failed_checks=random_parts,
+)
+def test_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.parametrize("quick", [QUICK_BOOST, QUICK_FOREST, BudgetPrune(RandomForestClassifier(3)), AveragedTrees(3)])
+def test_negative_weights_are_refused(quick: Any) -> None:
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
+        clone(quick).fit(X, y, sample_weight=np.where(np.arange(y.size) % 5, 1.0, -1.0))

@@ -1,0 +1,124 @@
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import proofs
+from ipforest import BranchingCascade, FeatureCosts, NestedCascade, datasets
+from ipforest.stopping.rules import CertifiedStopping, OptimalStopping, ThresholdStopping
+from ipforest.stopping.stages import END
+from ipforest.stopping.unit_order import local_importance
+
+CUBE = datasets.cube(2400)
+X, Y = CUBE.X[CUBE.y < 6, :9], CUBE.y[CUBE.y < 6]
+TRAINED, HELD_OUT, TEST = slice(0, 600), slice(600, 1000), slice(1000, None)
+SMALL = RandomForestClassifier(8, min_samples_leaf=3, random_state=0)
+
+
+def fit(**settings: Any) -> BranchingCascade:
+    return BranchingCascade(SMALL, **settings).fit(X[TRAINED], Y[TRAINED], X[HELD_OUT], Y[HELD_OUT])
+
+
+@pytest.fixture(scope="module")
+def cascade() -> BranchingCascade:
+    return fit()
+
+
+def test_what_to_buy_next_depends_on_what_was_seen(cascade: BranchingCascade) -> None:
+    chain = NestedCascade(SMALL).fit(X[TRAINED], Y[TRAINED], X[HELD_OUT], Y[HELD_OUT])
+    for budget in (2, 3):
+        branching, nested = cascade.at_budget(budget), chain.at_budget(budget)
+        assert branching.score(X[TEST], Y[TEST]) > nested.score(X[TEST], Y[TEST]) + 0.02
+        assert len(np.unique(branching.acquired(X[TEST]), axis=0)) > 8
+
+
+@pytest.mark.parametrize("settings", [{"max_branches": 1}, {"min_support": 400}])
+def test_without_branches_it_is_a_nested_cascade(settings: dict[str, Any]) -> None:
+    single = fit(**settings)
+    nested = NestedCascade(SMALL).fit(X[TRAINED], Y[TRAINED], X[HELD_OUT], Y[HELD_OUT])
+    assert len(single.candidates_) == 1
+    for budget in (1, 3, 6):
+        one, other = single.at_budget(budget), nested.at_budget(budget)
+        np.testing.assert_array_equal(one.predict_proba(X[TEST]), other.predict_proba(X[TEST]))
+        np.testing.assert_array_equal(one.acquired(X[TEST]), other.acquired(X[TEST]))
+
+
+def test_stages_are_sets_of_units_and_each_leads_to_larger_ones(cascade: BranchingCascade) -> None:
+    stages = cascade.candidates_[1].policy.stages
+    assert len({frozenset(stage.features.tolist()) for stage in stages}) == len(stages)
+    for stage in stages:
+        for goal in stage.following[stage.following != END]:
+            assert set(stage.features) < set(stages[goal].features)
+    assert [stage.features.size for stage in stages if stage.following.max() == END] == [9]
+
+
+def test_parts_have_support(cascade: BranchingCascade) -> None:
+    routers = [stage.router for stage in cascade.candidates_[1].policy.stages if stage.router is not None]
+    assert routers
+    for router in routers:
+        leaves = router.tree_.children_left == -1
+        assert router.tree_.n_node_samples[leaves].min() >= 50
+        assert leaves.sum() <= 8
+
+
+def test_local_importance_is_importance_on_average() -> None:
+    for kind in (RandomForestClassifier, RandomForestRegressor):
+        forest = kind(1, max_features=0.5, bootstrap=False, random_state=0).fit(X[TRAINED], Y[TRAINED])
+        mean = local_importance(forest, X[TRAINED]).mean(axis=0)
+        np.testing.assert_allclose(mean / mean.sum(), forest.feature_importances_)
+
+
+@pytest.mark.parametrize("rule", [ThresholdStopping(), OptimalStopping(4, 20), CertifiedStopping(2, 20)])
+def test_the_curve_of_the_examples_it_was_learnt_on_is_what_they_pay(rule: Any) -> None:
+    model = fit(stopping=rule, n_folds=1)
+    for budget in (1, 3):
+        at = model.at_budget(budget)
+        place = at.curve_.within(budget)
+        assert at.cost(X[HELD_OUT]).mean() == pytest.approx(at.curve_.cost[place])
+        assert 1 - at.score(X[HELD_OUT], Y[HELD_OUT]) == pytest.approx(at.curve_.error[place])
+    if isinstance(rule, CertifiedStopping):
+        learnt = model.candidates_[1].learnt[0].rule
+        assert proofs.verify_path(learnt.path.instance, learnt.path)
+
+
+def test_groups_are_bought_whole_and_what_is_free_parts_examples_first() -> None:
+    costs = FeatureCosts([1, 1, 0, 1, 1, 1, 0, 0, 0], [-1] * 6 + [0] * 3, [6])
+    model = fit(feature_costs=costs, max_branches=4)
+    stages = model.candidates_[1].policy.stages
+    assert [stage.features.tolist() for stage in stages[:2]] == [[], [2]]
+    assert stages[1].router is not None
+    for stage in stages:
+        assert np.isin([6, 7, 8], stage.features).sum() in (0, 3)
+    np.testing.assert_allclose(model.paths_.cost[:, -1], 5 + 6)
+
+
+def test_a_price_is_what_telling_is_weighed_against() -> None:
+    dear = BranchingCascade(SMALL, feature_costs=[1, 1, 1, 1, 100, 1, 1, 1, 1], max_cost=50, random_state=0)
+    assert not dear.fit(X[TRAINED], Y[TRAINED]).acquired(X[TEST])[:, 4].any()
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [
+        BranchingCascade(RandomForestClassifier(3, random_state=0), min_support=5, random_state=0),
+        BranchingCascade(RandomForestRegressor(3, random_state=0), min_support=5, random_state=0),
+        NestedCascade(RandomForestClassifier(3, random_state=0), random_state=0),
+    ]
+)
+def test_checks_of_scikit_learn(estimator, check) -> None:
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"max_branches": 0}, r"^max_branches: expected an integer >= 1, got 0"),
+        ({"min_support": 0.5}, r"^min_support: expected an integer >= 1, got 0.5"),
+        ({"max_cost": -1}, r"^max_cost: expected a number >= 0"),
+    ],
+)
+def test_errors(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        BranchingCascade(SMALL, **settings).fit(X[TRAINED], Y[TRAINED])

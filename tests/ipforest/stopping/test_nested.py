@@ -1,0 +1,153 @@
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, make_classification
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import proofs
+from ipforest import FeatureCosts, NestedCascade
+from ipforest.stopping.rules import CertifiedStopping, OptimalStopping, ThresholdStopping
+from ipforest.stopping.unit_order import ORDERS
+
+X, Y = load_breast_cancer(return_X_y=True)
+X = X[:, :10]
+TRAINED, TEST = slice(0, 400), slice(400, None)
+SMALL = RandomForestClassifier(12, max_depth=5, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def cascade() -> NestedCascade:
+    return NestedCascade(SMALL, random_state=0).fit(X[TRAINED], Y[TRAINED])
+
+
+def test_each_stage_sees_more_units(cascade: NestedCascade) -> None:
+    assert [stage.features.size for stage in cascade.stages_] == [0, 1, 2, 3, 4, 5, 6, 7, 8, 10]
+    for before, after in zip(cascade.stages_, cascade.stages_[1:], strict=False):
+        np.testing.assert_array_equal(after.features[: before.features.size], before.features)
+
+
+def test_a_stage_answers_what_its_model_says(cascade: NestedCascade) -> None:
+    everyone = cascade.at_budget(10**6)
+    everyone.level_ = -np.inf
+    last = cascade.stages_[-1]
+    np.testing.assert_array_equal(everyone.predict_proba(X[TEST]), last.model.predict_proba(X[TEST][:, last.features]))
+    np.testing.assert_array_equal(everyone.cost(X[TEST]), np.full(169, 10.0))
+
+
+@pytest.mark.parametrize("rule", [ThresholdStopping(), OptimalStopping(4, 20), CertifiedStopping(2, 20)])
+def test_the_curve_of_the_examples_it_was_learnt_on_is_what_they_pay(rule: Any) -> None:
+    model = NestedCascade(SMALL, stopping=rule, n_folds=1, random_state=0)
+    model.fit(X[:300], Y[:300], X[300:400], Y[300:400])
+    for budget in (0, 1, 2, 4):
+        at = model.at_budget(budget)
+        place = at.curve_.within(budget)
+        assert at.cost(X[300:400]).mean() == pytest.approx(at.curve_.cost[place])
+        assert 1 - at.score(X[300:400], Y[300:400]) == pytest.approx(at.curve_.error[place])
+
+
+def test_the_certified_rule_is_proved() -> None:
+    model = NestedCascade(SMALL, stopping=CertifiedStopping(2, 20), random_state=0).fit(X[TRAINED], Y[TRAINED])
+    assert proofs.verify_path(model.rule_.path.instance, model.rule_.path)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_what_tells_most_per_price_is_bought_first(order: str) -> None:
+    rng = np.random.default_rng(0)
+    examples = rng.random((300, 6))
+    labels = (examples[:, 2] + 0.7 * examples[:, 4] > 0.85).astype(int)
+    model = NestedCascade(SMALL, order=order, feature_costs=[1, 1, 1, 1, 1, 1], random_state=0).fit(examples, labels)
+    assert [unit.features for unit in model.units_][:2] == [(2,), (4,)]
+    dear = NestedCascade(SMALL, order=order, feature_costs=[1, 1, 100, 1, 1, 1], random_state=0).fit(examples, labels)
+    assert dear.units_[0].features == (4,)
+
+
+def test_groups_are_bought_whole_and_fees_count_once() -> None:
+    examples, labels = make_classification(300, 6, n_informative=4, random_state=0)
+    costs = FeatureCosts([0, 0, 0, 1, 1, 0], [0, 0, 1, 1, 1, -1], [4, 2])
+    model = NestedCascade(SMALL, feature_costs=costs, random_state=0).fit(examples, labels)
+    assert {unit.features for unit in model.units_} == {(0, 1), (2,), (3,), (4,)}
+    assert model.stages_[1].features.tolist() == [5]
+    np.testing.assert_allclose(model.paths_.cost[:, -1], 4 + 2 + 1 + 1)
+
+
+def test_a_given_order_and_sizes() -> None:
+    model = NestedCascade(SMALL, order=[3, 1, 7], sizes=[1, 3], random_state=0).fit(X[TRAINED], Y[TRAINED])
+    assert [stage.features.tolist() for stage in model.stages_] == [[], [3], [3, 1, 7]]
+
+
+def test_any_classifier_is_a_stage() -> None:
+    for learner in (GradientBoostingClassifier(n_estimators=10), make_pipeline(StandardScaler(), LogisticRegression())):
+        model = NestedCascade(learner, sizes=[1, 4], budget=2, random_state=0).fit(X[TRAINED], Y[TRAINED])
+        assert model.score(X[TEST], Y[TEST]) > 0.75
+        assert model.cost(X[TEST]).mean() < 3
+
+
+def test_stages_that_see_the_one_before() -> None:
+    model = NestedCascade(SMALL, sees_before=True, sizes=[1, 2, 3], random_state=0).fit(X[TRAINED], Y[TRAINED])
+    assert [stage.model.n_features_in_ for stage in model.stages_[1:]] == [3, 4, 5]
+    assert model.score(X[TEST], Y[TEST]) > 0.85
+
+
+def test_regression_goes_on_while_answers_move() -> None:
+    examples, targets = load_diabetes(return_X_y=True)
+    model = NestedCascade(RandomForestRegressor(20, min_samples_leaf=5, random_state=0), random_state=0)
+    model.fit(examples[:300], targets[:300])
+    cheap, dear = model.at_budget(1), model.at_budget(4)
+    assert cheap.cost(examples[300:]).mean() < dear.cost(examples[300:]).mean()
+    assert dear.score(examples[300:], targets[300:]) > 0.3
+
+
+def test_the_cap_ends_the_cascade() -> None:
+    model = NestedCascade(SMALL, max_cost=3, random_state=0).fit(X[TRAINED], Y[TRAINED])
+    assert model.paths_.n_stages == 4
+    assert model.cost(X[TEST]).max() <= 3
+
+
+def test_stages_are_trained_in_parallel_to_the_same_end(cascade: NestedCascade) -> None:
+    parallel = NestedCascade(SMALL, n_jobs=2, random_state=0).fit(X[TRAINED], Y[TRAINED])
+    np.testing.assert_array_equal(parallel.predict_proba(X[TEST]), cascade.predict_proba(X[TEST]))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"order": "best"}, r"^order: expected one of 'importance', 'path', 'forward' or features, got 'best'"),
+        ({"order": [1, 1]}, r"^order: expected features that cost something, each once"),
+        ({"order": [77]}, r"^feature: expected the name of a feature or a column 0\.\.9, got 77"),
+        ({"sizes": [2, 2]}, r"^sizes: expected numbers of units that rise from 1 or more, got \[2, 2\]"),
+        ({"n_folds": 0}, r"^n_folds: expected an integer >= 1, got 0"),
+        ({"budget": -2}, r"^budget: expected a number >= 0"),
+    ],
+)
+def test_errors(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        NestedCascade(SMALL, **settings).fit(X, Y)
+
+
+def test_held_out_examples_need_their_labels() -> None:
+    with pytest.raises(ValueError, match=r"^X_val: expected X_val and y_val together, got one of them"):
+        NestedCascade(SMALL).fit(X[:300], Y[:300], X[300:])
+
+
+def test_no_rules_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"^stopping: expected a rule, several, or None for the default, got an empty"):
+        NestedCascade(SMALL, stopping=()).fit(X, Y)
+
+
+def test_paths_are_of_the_columns_of_training() -> None:
+    frame = pd.DataFrame(X, columns=list("abcdefghij"))
+    model = NestedCascade(SMALL, sizes=(1, 2, 10), random_state=0).fit(frame[TRAINED], Y[TRAINED])
+    assert model.paths_of(frame[TEST], Y[TEST]).loss[:, -1].mean() < 0.1
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.paths_of(frame[TEST][frame.columns[::-1]], Y[TEST])
+
+
+@pytest.mark.parametrize(("sizes", "seen"), [((2, 50), [0, 2, 10]), ((50, 60), [0, 10])])
+def test_a_stage_of_more_units_than_there_are_has_all(sizes: tuple[int, ...], seen: list[int]) -> None:
+    model = NestedCascade(SMALL, sizes=sizes, random_state=0).fit(X[TRAINED], Y[TRAINED])
+    assert [stage.features.size for stage in model.stages_] == seen

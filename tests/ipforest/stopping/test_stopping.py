@@ -1,0 +1,236 @@
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import proofs
+from ipforest import FeatureCosts
+from ipforest.stopping.rules import (
+    CertifiedStopping,
+    Curve,
+    OptimalStopping,
+    StoppingPaths,
+    ThresholdStopping,
+    cross_fitted_keenness,
+    keenness_along,
+    learn_stopping,
+    stages_reached,
+    stopping_curve,
+)
+
+
+def random_paths(seed: int, n_samples: int = 200, n_stages: int = 5, n_units: int = 6) -> StoppingPaths:
+    """Make examples of which some end early, some stages buy nothing and others several units."""
+    rng = np.random.default_rng(seed)
+    signal = np.round(rng.random((n_samples, n_stages)) * np.linspace(0.2, 1, n_stages), 2)
+    last = rng.integers(0, n_stages, n_samples)
+    loss = (rng.random((n_samples, n_stages)) > 0.4 + 0.5 * signal).astype(np.float64)
+    stage = np.arange(n_stages)
+    loss = np.where(stage <= last[:, None], loss, np.take_along_axis(loss, last[:, None], 1))
+    bought_at = rng.integers(0, n_stages + 1, (n_samples, n_units))
+    bought_at = np.where(bought_at < last[:, None], bought_at, n_stages)
+    return StoppingPaths(signal, loss, last, bought_at, FeatureCosts([1, 2, "1/2", 0, 3, 1]))
+
+
+def achieved(paths: StoppingPaths, stages: np.ndarray) -> tuple[float, float]:
+    rows = np.arange(paths.n_samples)
+    return float(paths.cost[rows, stages].mean()), float(paths.loss[rows, stages].mean())
+
+
+@pytest.mark.parametrize("rule", [ThresholdStopping(), OptimalStopping(4, 5), CertifiedStopping(2, 10)])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_curve_is_what_stopping_at_each_level_comes_to(rule: OptimalStopping, seed: int) -> None:
+    paths = random_paths(seed)
+    keenness = keenness_along(rule.fit(paths), paths)
+    curve = stopping_curve(keenness, paths)
+    assert curve.cost[0] == 0
+    for level, cost, error in zip(*curve, strict=True):
+        assert achieved(paths, stages_reached(keenness, level)) == pytest.approx((cost, error))
+    assert np.all(np.diff(curve.cost) >= -1e-12)
+    others = curve.at(np.array([np.inf, *(curve.level[:-1] + 1e-3), -1.0, -np.inf]))
+    for level, cost, error in zip(*others, strict=True):
+        assert achieved(paths, stages_reached(keenness, level)) == pytest.approx((cost, error))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_level_costs_and_loses_what_the_rule_does_even_where_the_folds_disagree(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    signal = np.column_stack([np.zeros(200), rng.random(200)])
+    loss = np.column_stack([rng.random(200) < 0.5, rng.random(200) < 0.3]).astype(np.float64)
+    paths = StoppingPaths(
+        signal, loss, np.ones(200, dtype=np.int64), np.zeros((200, 1), dtype=np.int64), FeatureCosts([4])
+    )
+    ((rule, curve),) = learn_stopping(OptimalStopping(), paths, 5)
+    assert set(cross_fitted_keenness(OptimalStopping(), paths, 5)[:, 0]) != {keenness_along(rule, paths)[0, 0]}
+    for level, *told in zip(*curve, strict=True):
+        assert np.all(told >= np.array(achieved(paths, stages_reached(keenness_along(rule, paths), level))) - 1e-12)
+
+
+def test_one_level_buys_nothing_even_where_the_rule_is_keener_than_its_folds() -> None:
+    rule, keener = OptimalStopping(min_support=5), 0
+    for seed in range(20):
+        paths = random_paths(seed, n_samples=40)
+        ((fitted, curve),) = learn_stopping(rule, paths, 5)
+        keener += keenness_along(fitted, paths).max() > cross_fitted_keenness(rule, paths, 5).max()
+        assert curve.within(0) == 0
+        np.testing.assert_allclose((curve.cost[0], curve.error[0]), achieved(paths, np.zeros(40, dtype=np.int64)))
+    assert keener
+
+
+@pytest.mark.parametrize("rule", [ThresholdStopping(), OptimalStopping(4, 5), CertifiedStopping(2, 10)])
+def test_the_first_level_stops_examples_that_are_keener_than_all_it_has_seen(rule: Any) -> None:
+    paths = random_paths(0)
+    nothing_to_buy = paths.of(paths.last == 0)
+    for seen in (paths, nothing_to_buy):
+        ((fitted, curve),) = learn_stopping(rule, seen, 2)
+        assert curve.within(0) == 0
+        assert curve.level[0] == np.inf
+        assert np.all(np.diff(curve.level) <= 0)
+        keenness = keenness_along(fitted, random_paths(1))
+        assert np.all(stages_reached(keenness, curve.level[0]) == 0)
+
+
+def test_cost_by_stage() -> None:
+    paths = StoppingPaths(
+        np.zeros((2, 3)), np.zeros((2, 3)), np.array([2, 1]), np.array([[0, 1], [0, 3]]), FeatureCosts([5, 7])
+    )
+    np.testing.assert_array_equal(paths.cost, [[0, 5, 12], [0, 5, 5]])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_bin_a_checkpoint_is_the_best_single_checkpoint(seed: int) -> None:
+    paths = random_paths(seed, n_samples=60)
+    path = CertifiedStopping(n_bins=1, min_support=1, checkpoints=tuple(range(5))).fit(paths).path
+    single = [achieved(paths, np.minimum(stage, paths.last)) for stage in range(5)]
+    for lam in (0.001, 0.01, 0.03, 0.1, 0.3):
+        pruning = path.pruning(lam)
+        error, cost = path.instance.evaluate(pruning)
+        assert float(error) + lam * float(cost) == pytest.approx(min(e + lam * c for c, e in single))
+
+
+@given(seed=st.integers(0, 2**31), n_samples=st.integers(2, 14), n_bins=st.integers(1, 3), lam=st.floats(0.001, 0.6))
+@settings(max_examples=60, deadline=None)
+def test_the_certified_policy_beats_every_policy_over_histories(
+    seed: int, n_samples: int, n_bins: int, lam: float
+) -> None:
+    paths = random_paths(seed, n_samples=n_samples, n_stages=3, n_units=6)
+    rule = CertifiedStopping(n_bins=n_bins, min_support=1, checkpoints=(0, 1, 2)).fit(paths)
+    history = nodes_along(rule, paths)
+    nodes = np.unique(history[history >= 0])
+    best = np.inf
+    for goes_on in product([False, True], repeat=nodes.size):
+        chosen = dict(zip(nodes.tolist(), goes_on, strict=True))
+        best = min(best, value_of(paths, history, chosen, lam))
+    keenness = keenness_along(rule, paths)
+    cost, error = achieved(paths, stages_reached(keenness, lam))
+    assert error + lam * cost == pytest.approx(best, abs=1e-9)
+
+
+def nodes_along(rule: object, paths: StoppingPaths) -> np.ndarray:
+    history = np.full(paths.signal.shape, -1)
+    memory = np.zeros(paths.n_samples, dtype=np.int64)
+    for stage in range(paths.n_stages):
+        rows = np.flatnonzero(paths.last > stage)
+        _, memory[rows] = rule.keenness(np.full(rows.size, stage), paths.signal[rows, stage], memory[rows])  # type: ignore[attr-defined]
+        history[rows, stage] = memory[rows]
+    return history
+
+
+def value_of(paths: StoppingPaths, history: np.ndarray, goes_on: dict[int, bool], lam: float) -> float:
+    stages = np.zeros(paths.n_samples, dtype=np.int64)
+    for i in range(paths.n_samples):
+        while stages[i] < paths.last[i] and goes_on[int(history[i, stages[i]])]:
+            stages[i] += 1
+    cost, error = achieved(paths, stages)
+    return error + lam * cost
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_certified_policy_is_proved_and_its_prunings_are_its_levels(seed: int) -> None:
+    paths = random_paths(seed, n_samples=400)
+    rule = CertifiedStopping(3, 20).fit(paths)
+    assert proofs.verify_path(rule.path.instance, rule.path)
+    keenness = keenness_along(rule, paths)
+    for index, lam in enumerate([0, *rule.path.breakpoints]):
+        cost, error = achieved(paths, stages_reached(keenness, float(lam)))
+        assert cost == pytest.approx(float(rule.path.costs[index]))
+        assert error == pytest.approx(float(rule.path.errors[index]))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_backward_induction_with_one_bin_is_the_best_single_stage(seed: int) -> None:
+    paths = random_paths(seed)
+    keenness = keenness_along(OptimalStopping(n_bins=1, min_support=1, monotone=False).fit(paths), paths)
+    single = [achieved(paths, np.minimum(stage, paths.last)) for stage in range(5)]
+    for lam in (0.003, 0.02, 0.05, 0.2):
+        cost, error = achieved(paths, stages_reached(keenness, lam))
+        assert error + lam * cost == pytest.approx(min(e + lam * c for c, e in single))
+
+
+def test_backward_induction_is_optimal_where_bins_tell_all() -> None:
+    """Two kinds of examples, told apart at stage 1: the unsure ones gain by going on, the sure ones do not."""
+    sure = np.repeat([True, False], 50)
+    signal = np.column_stack([np.zeros(100), np.where(sure, 0.9, 0.1), np.full(100, 0.9)])
+    loss = np.column_stack([np.arange(100) % 2, np.where(sure, 0, np.arange(100) % 2), np.zeros(100)]).astype(float)
+    paths = StoppingPaths(signal, loss, np.full(100, 2), np.tile([0, 1], (100, 1)), FeatureCosts([1, 1]))
+    rule = OptimalStopping(n_bins=2, min_support=10).fit(paths)
+    keenness = keenness_along(rule, paths)
+    np.testing.assert_array_equal(stages_reached(keenness, 0.1), np.where(sure, 1, 2))
+    assert rule.lambdas[1] == pytest.approx([0.5, 0])
+    assert rule.lambdas[0] == pytest.approx([1 / 3])
+
+
+def test_surer_bins_are_not_keener() -> None:
+    rule = OptimalStopping(n_bins=8, min_support=5).fit(random_paths(1))
+    for lambdas in rule.lambdas:
+        assert np.all(np.diff(lambdas) <= 0)
+
+
+def test_few_examples_go_on() -> None:
+    rule = OptimalStopping(min_support=1000).fit(random_paths(0))
+    assert all(np.isinf(lambdas).all() for lambdas in rule.lambdas)
+    keen, _ = rule.keenness(np.array([77]), np.array([0.5]), np.array([0]))
+    assert np.isinf(keen).all()
+
+
+def test_cross_fitting_is_less_optimistic_about_noise() -> None:
+    rule, optimism = OptimalStopping(8, 10, monotone=False), []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        noise = StoppingPaths(
+            signal=rng.random((400, 4)),
+            loss=rng.integers(0, 2, (400, 4)).astype(np.float64),
+            last=np.full(400, 3),
+            bought_at=np.tile(np.arange(3), (400, 1)),
+            costs=FeatureCosts([1, 1, 1]),
+        )
+        seen, unseen = (stopping_curve(cross_fitted_keenness(rule, noise, folds), noise) for folds in (1, 5))
+        optimism.append(unseen.error.min() - seen.error.min())
+    assert np.mean(optimism) > 0.02
+
+
+def test_levels_within_a_budget() -> None:
+    curve = Curve(np.array([3.0, 2.0, 1.0]), np.array([0.0, 2.0, 5.0]), np.array([0.5, 0.2, 0.2]))
+    assert curve.within(1) == 0
+    assert curve.within(2) == curve.within(None) == 1
+    with pytest.raises(ValueError, match=r"^budget: expected a number >= 0"):
+        curve.within(-1)
+
+
+def test_errors_of_certified_stopping() -> None:
+    paths = random_paths(0)
+    with pytest.raises(ValueError, match=r"^checkpoints: expected stages that rise from 0, got \(1, 2\)"):
+        CertifiedStopping(checkpoints=(1, 2)).fit(paths)
+    halves = StoppingPaths(paths.signal, paths.loss / 2, paths.last, paths.bought_at, paths.costs)
+    with pytest.raises(ValueError, match=r"^loss: expected integers"):
+        CertifiedStopping().fit(halves)
+
+
+@pytest.mark.parametrize("rule", [OptimalStopping, CertifiedStopping])
+@pytest.mark.parametrize("name", ["n_bins", "min_support"])
+def test_a_rule_has_one_bin_of_one_example_at_least(rule: Any, name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name}: expected an integer >= 1, got 0"):
+        rule(**{name: 0})

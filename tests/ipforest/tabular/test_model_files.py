@@ -1,0 +1,57 @@
+"""Models on disk: read as they were written, or refused with the file's name."""
+
+import json
+from collections import Counter
+from zipfile import ZipFile
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from skops import io
+
+from ipforest.tabular.model_files import load_model, save_model
+
+X = np.random.default_rng(0).random((50, 3))
+
+
+@pytest.mark.parametrize("name", ["model.skops", "model.joblib"])
+def test_models_predict_as_before_and_cut_files_are_refused(tmp_path, name: str) -> None:
+    model = RandomForestClassifier(2, max_depth=2, random_state=0).fit(X, X[:, 0] > 0.5)
+    path = save_model(model, tmp_path / name)
+    np.testing.assert_array_equal(load_model(path).predict(X), model.predict(X))
+    whole = path.read_bytes()
+    for size in np.random.default_rng(0).integers(len(whole), size=20).tolist():
+        path.write_bytes(whole[:size])
+        with pytest.raises(ValueError, match=f"{name}: expected a complete .*, got: ."):
+            load_model(path)
+
+
+@pytest.mark.parametrize("content", [b"junk", b"", b"."])
+def test_what_is_no_pickle_is_refused(tmp_path, content: bytes) -> None:
+    (tmp_path / "model.pkl").write_bytes(content)
+    with pytest.raises(ValueError, match=r"model\.pkl: expected a complete file written by joblib\.dump, got: ."):
+        load_model(tmp_path / "model.pkl")
+
+
+def test_a_schema_that_is_no_model_is_refused(tmp_path) -> None:
+    with ZipFile(tmp_path / "model.skops", "w") as archive:
+        archive.writestr("schema.json", json.dumps([1]))
+    with pytest.raises(ValueError, match=r"model\.skops: expected a complete model written by skops, got: "):
+        load_model(tmp_path / "model.skops")
+
+
+def test_what_would_not_be_read_back_is_not_written(tmp_path) -> None:
+    model = RandomForestClassifier(2, random_state=0).fit(X, X[:, 0] > 0.5)
+    model.note_ = Counter(a=1)
+    with pytest.raises(TypeError, match=r"parts of .*model\.skops, got collections\.Counter; write"):
+        save_model(model, tmp_path / "model.skops")
+    assert not list(tmp_path.iterdir())
+    io.dump(model, tmp_path / "model.skops")
+    with pytest.raises(ValueError, match=r"model\.skops: expected .*, got: collections\.Counter, a type"):
+        load_model(tmp_path / "model.skops")
+    assert load_model(save_model(model, tmp_path / "model.joblib")).note_ == {"a": 1}
+
+
+def test_an_absent_file_is_no_damaged_one(tmp_path) -> None:
+    with pytest.raises(FileNotFoundError):
+        load_model(tmp_path / "model.joblib")

@@ -1,0 +1,84 @@
+"""Tables of examples: numbers are read strictly, columns go by name."""
+
+import numpy as np
+import pytest
+
+from ipforest.tabular.tables import has_names, read_examples, select_columns
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="table.csv"):
+        (tmp_path / name).write_text(text)
+        return tmp_path / name
+
+    return write
+
+
+def test_columns_go_by_name(write) -> None:
+    table = read_examples(write("b, a ,c\n1,2,3\n4,,6\n"))
+    assert table.columns.tolist() == ["b", "a", "c"]
+    np.testing.assert_array_equal(select_columns(table, ["a", "b"], "table"), [[2, 1], [np.nan, 4]])
+    assert select_columns(table, None, "table") is table
+
+
+def test_columns_of_no_feature_may_hold_anything(write) -> None:
+    table = read_examples(write("name,b,a\nx,1,2\ny,3,4\n"), ["a", "b"])
+    np.testing.assert_array_equal(table, [[2, 1], [4, 3]])
+
+
+@pytest.mark.parametrize("cell", ["", "NA", "NaN", "nan", "?"])
+def test_missing_values(write, cell: str) -> None:
+    assert np.isnan(read_examples(write(f"a,b\n1,{cell}\n")).iloc[0, 1])
+
+
+def test_a_file_without_header(write) -> None:
+    table = read_examples(write("1,2\n3,4\n"), header=False)
+    assert not has_names(table)
+    np.testing.assert_array_equal(select_columns(table, ["x", "y"], "table"), [[1, 2], [3, 4]])
+
+
+def test_arrays_with_and_without_names(tmp_path) -> None:
+    X = np.arange(6.0).reshape(2, 3)
+    np.save(tmp_path / "X.npy", X)
+    np.savez(tmp_path / "X.npz", X=X, feature_names=np.array(["a", "b", "c"]))
+    np.testing.assert_array_equal(read_examples(tmp_path / "X.npy"), X)
+    named = read_examples(tmp_path / "X.npz")
+    np.testing.assert_array_equal(select_columns(named, ["c", "a"], "X.npz"), X[:, [2, 0]])
+
+
+@pytest.mark.parametrize(
+    ("X", "names", "message"),
+    [
+        (np.eye(3), ["a", "b", "a"], "expected each column once, got 'a' 2 times"),
+        (np.eye(3), ["a", "b"], r"expected feature_names of shape \(3,\), one per column of X, got \(2,\)"),
+        (np.array([["1", "2"]]), ["a", "b"], "expected numbers, got dtype <U1"),
+    ],
+)
+def test_arrays_that_are_no_examples_are_refused(tmp_path, X, names, message: str) -> None:
+    np.savez(tmp_path / "X.npz", X=X, feature_names=np.array(names))
+    with pytest.raises(ValueError, match=message):
+        read_examples(tmp_path / "X.npz")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("age,dose\n1,2\n3,old\n", r"column dose, line 3: expected a finite number or a missing value .* got 'old'"),
+        ("age,dose\n1,inf\n", "column dose, line 2: expected a finite number .* got 'inf'"),
+        ("age,dose\n1,1_000\n", "column dose, line 2: expected a finite number .* got '1_000'"),
+        ("1,2\n3,4\n", r"line 1: expected the names of the columns, got only numbers \(1, 2\.\.\.\)"),
+        ("age,age\n1,2\n", "line 1: expected each column once, got 'age' 2 times"),
+        ("age,dose\n1,2\n3\n", "line 3: expected 2 cells as in line 1, got 1"),
+        ("", "expected a table, got an empty file"),
+    ],
+)
+def test_what_is_in_doubt_is_refused(write, text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_examples(write(text))
+
+
+def test_an_absent_column_is_refused_with_the_closest_name(write) -> None:
+    table = read_examples(write("age,cholesterol\n1,2\n"))
+    with pytest.raises(ValueError, match="got none for 'cholestrol'; the closest is 'cholesterol'"):
+        select_columns(table, ["age", "cholestrol"], "table")
