@@ -97,7 +97,7 @@ _SCIKIT_LEARN = {
     ),
     "naive_bayes": ("BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"),
     "pipeline": ("FeatureUnion", "Pipeline"),
-    "tabular.preprocessing": (
+    "preprocessing": (
         *("Binarizer", "FunctionTransformer", "KBinsDiscretizer", "LabelBinarizer", "LabelEncoder", "MaxAbsScaler"),
         *("MinMaxScaler", "Normalizer", "OneHotEncoder", "OrdinalEncoder", "PolynomialFeatures", "PowerTransformer"),
         *("QuantileTransformer", "RobustScaler", "StandardScaler", "TargetEncoder"),

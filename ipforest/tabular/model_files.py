@@ -69,7 +69,8 @@ def load_model(path: str | Path, *, allow_pickle: bool = True) -> Any:
         The file cannot be opened.
     ValueError
         It has another suffix, or one that is not allowed, is truncated or damaged, or is a skops file that names a
-        type which is not in `ipforest.tabular.loadable_types`, or holds an object that its type's constructor would refuse.
+        type which is not in `ipforest.tabular.loadable_types`, or holds an object that its type's constructor would
+        refuse.
     """
     path = Path(path)
     if path.suffix == ".skops":

@@ -36,6 +36,7 @@ class NumberColumn:
 
     @classmethod
     def of(cls, texts: list[str]) -> NumberColumn:
+        """Read the cells of a column as plain numbers where they are."""
         try:
             floats = np.array([float(NAN_FOR.get(text, text)) for text in texts])
         except ValueError:

@@ -78,7 +78,7 @@ def differences(quick: bool) -> list[str]:
         "GreedyMiser: up to 512 rounds and a grid of 8 lambdas x 2 rates; the paper: 1000 trees, rates 1e-5 to 1e2. It "
         "draws nothing at random, so it is run once",
         "Points are chosen within budgets on validation data; the paper prints every point of a sweep",
-        "MiniBooNE: the learners of ipforest.classifier_trees, on the features and on 100 trees of depth 3, are drawn, too",
+        "MiniBooNE: the learners of ipforest.classifier_trees, on features and on 100 trees of depth 3, are drawn, too",
         "Yahoo and Scene15 need the user's files; Yahoo's ranking is not drawn here",
     ]
     return [*named, "quick: 10 trees, 2,500 examples per part, 2 runs"] if quick else named
