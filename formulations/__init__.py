@@ -42,7 +42,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from formulations.base import Formulation, ModelSize
+from formulations.base import Formulation, ModelSize, ModelSpecification
 from formulations.closure import Closure
 from formulations.compact import Compact
 from formulations.exact_results import FractionalOptimumError
@@ -56,7 +56,7 @@ from formulations.model_results import ModelResult
 from formulations.modelled import ModelledFormulation, register
 from formulations.registry import FORMULATIONS, formulation, register_formulation
 from formulations.sizes import papers_bound, size
-from formulations.specification import ModelSpecification, specify
+from formulations.specification import specify
 from ipforest.instance import PruningInstance
 from ipforest.solvers.linear_program import LinearProgram
 

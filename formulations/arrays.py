@@ -12,8 +12,8 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, hstack, vstack
 
 from formulations import indexing
-from formulations.base import Formulation, Network
-from formulations.specification import ModelSpecification, objective_coefficients
+from formulations.base import Formulation, ModelSpecification, Network
+from formulations.specification import objective_coefficients
 from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.ensemble.routing import accumulate_to_ancestors
 from ipforest.instance import PruningInstance

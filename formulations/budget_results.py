@@ -10,8 +10,9 @@ from math import isfinite, sqrt
 import numpy as np
 
 from formulations.arrays import linear_program
+from formulations.base import ModelSpecification
 from formulations.exact_results import integral_pruning, kept_shares, multipliers, pruning_result
-from formulations.specification import ModelSpecification, specify
+from formulations.specification import specify
 from ipforest._internal.arrays import FloatArray
 from ipforest.instance import PruningInstance
 from ipforest.rational import coarsened, exact_sum

@@ -8,9 +8,8 @@ import numpy as np
 
 from formulations._pyomo import pyo
 from formulations.arrays import ArrayFormulation, Rows, acquisitions, first_uses, forest_with_star, needs, selection
-from formulations.base import HERE, ModelSize, Network
+from formulations.base import HERE, ModelSize, ModelSpecification, Network
 from formulations.components import acquisition_costs, empty_model, variables
-from formulations.specification import ModelSpecification
 from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.instance import PruningInstance
 from ipforest.rational import exact_sum

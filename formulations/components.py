@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from formulations._pyomo import pyo
+from formulations.base import ModelSpecification
 from formulations.model_data import ModelData
-from formulations.specification import ModelSpecification
 
 
 def empty_model(specification: ModelSpecification) -> Any:

@@ -7,7 +7,7 @@ from math import isfinite
 
 import numpy as np
 
-from formulations.specification import ModelSpecification
+from formulations.base import ModelSpecification
 from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.rational import INT64_SAFE
 from ipforest.results import Pruning, PruningResult

@@ -6,9 +6,8 @@ from typing import Any
 
 from formulations._pyomo import pyo
 from formulations.arrays import LeafFormulation, Rows, forest_with_star, leaf_choices, path_ends
-from formulations.base import OPTIMAL_PRUNING, ModelSize, Network
+from formulations.base import OPTIMAL_PRUNING, ModelSize, ModelSpecification, Network
 from formulations.components import empty_model, errors, one_leaf_per_path, variables
-from formulations.specification import ModelSpecification
 from ipforest.instance import PruningInstance
 from ipforest.solvers.linear_program import Block
 

@@ -9,9 +9,8 @@ import numpy as np
 from formulations import indexing
 from formulations._pyomo import pyo
 from formulations.arrays import LeafFormulation, Rows, needs, selection
-from formulations.base import BUDGETPRUNE, OPTIMAL_PRUNING, ModelSize
+from formulations.base import BUDGETPRUNE, OPTIMAL_PRUNING, ModelSize, ModelSpecification
 from formulations.components import acquisition_costs, empty_model, errors, one_leaf_per_path, test_costs, variables
-from formulations.specification import ModelSpecification
 from ipforest._internal.arrays import FloatArray
 from ipforest.instance import PruningInstance
 from ipforest.solvers.linear_program import Block

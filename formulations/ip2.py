@@ -6,9 +6,8 @@ from typing import Any
 
 from formulations._pyomo import pyo
 from formulations.arrays import LeafFormulation, Rows, acquisition_network, first_uses, needs, use_paths
-from formulations.base import OPTIMAL_PRUNING, ModelSize, Network
+from formulations.base import OPTIMAL_PRUNING, ModelSize, ModelSpecification, Network
 from formulations.components import acquisition_costs, empty_model, errors, one_leaf_per_path, test_costs, variables
-from formulations.specification import ModelSpecification
 from ipforest.instance import PruningInstance
 
 

@@ -20,7 +20,7 @@ from formulations.arrays import (
     selection,
     use_paths,
 )
-from formulations.base import BUDGETPRUNE, OPTIMAL_PRUNING, ModelSize, Network
+from formulations.base import BUDGETPRUNE, OPTIMAL_PRUNING, ModelSize, ModelSpecification, Network
 from formulations.components import (
     acquisition_costs,
     empty_model,
@@ -31,7 +31,6 @@ from formulations.components import (
     usage_in_tree,
     variables,
 )
-from formulations.specification import ModelSpecification
 from ipforest._internal.arrays import FloatArray
 from ipforest.instance import PruningInstance
 from ipforest.solvers.linear_program import Block

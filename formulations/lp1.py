@@ -6,7 +6,7 @@ from typing import Any
 
 from formulations._pyomo import pyo
 from formulations.arrays import Rows, budget_row
-from formulations.base import OPTIMAL_PRUNING, ModelSize
+from formulations.base import OPTIMAL_PRUNING, ModelSize, ModelSpecification
 from formulations.components import (
     acquisition_costs,
     empty_model,
@@ -18,7 +18,6 @@ from formulations.components import (
     variables,
 )
 from formulations.ip3 import IP3
-from formulations.specification import ModelSpecification
 from ipforest.instance import PruningInstance
 from ipforest.solvers.linear_program import Block
 

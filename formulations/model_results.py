@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 
 from formulations.arrays import linear_program
+from formulations.base import ModelSpecification
 from formulations.exact_results import INTEGRALITY_TOLERANCE, kept_shares
-from formulations.specification import ModelSpecification
 from ipforest._internal.arrays import BoolArray, IntArray
 from ipforest.results import Pruning, Status
 from ipforest.solvers.linear_program import LinearProgram, Solution

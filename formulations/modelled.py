@@ -10,9 +10,9 @@ import numpy as np
 
 from formulations import indexing
 from formulations._pyomo import pyo
-from formulations.base import HERE, Formulation, ModelSize, Takes
+from formulations.base import HERE, Formulation, ModelSize, ModelSpecification, Takes
 from formulations.registry import register_formulation
-from formulations.specification import ModelSpecification, specify
+from formulations.specification import specify
 from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.instance import PruningInstance
 from ipforest.solvers.linear_program import LinearProgram

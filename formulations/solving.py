@@ -11,11 +11,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from formulations.arrays import linear_program
-from formulations.base import Formulation
+from formulations.base import Formulation, ModelSpecification
 from formulations.budget_results import integer_result, mixture_result
 from formulations.exact_results import pruning_result
 from formulations.model_results import ModelResult, changes_of, model_result
-from formulations.specification import ModelSpecification, specify
+from formulations.specification import specify
 from ipforest.instance import PruningInstance
 from ipforest.results import BudgetResult, PruningResult, Status
 from ipforest.solvers import BUDGET_SOLVERS, SOLVERS, SolverInfo

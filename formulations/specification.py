@@ -1,4 +1,4 @@
-"""ModelSpecification: the integer data of a model, shared by its Pyomo and its array form."""
+"""What a model says, in integers, checked and read exactly: shared by its Pyomo and its array form."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from formulations.base import Formulation
+from formulations.base import Formulation, ModelSpecification
 from formulations.registry import formulation
 from ipforest.instance import PruningInstance, require_instance
 from ipforest.rational import INT64_SAFE, exact_sum, nonnegative_fraction
@@ -16,54 +16,7 @@ from ipforest.rational import INT64_SAFE, exact_sum, nonnegative_fraction
 FLOAT_SAFE = 2**53
 """From here on floats do not tell integers apart."""
 
-__all__ = ["Coefficients", "ModelSpecification", "objective_coefficients", "specify"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ModelSpecification:
-    r"""A formulation of one instance at one lambda, or within one budget.
-
-    Objectives are in integers: with p / q = ``lam * cost_unit / error_unit`` a model minimises
-
-    .. math:: q \sum_h e_h z_h + p \Big[ \sum_{k,i} c_k w_{k,i} + \sum_h \mathrm{split}_h x_h \Big]
-
-    in units of ``error_unit / q``. Solvers read the coefficients as floats, exact below 2^53 and rounded to 16 digits
-    above; what they find is evaluated again in integers.
-
-    Parameters
-    ----------
-    formulation : Formulation
-    instance : PruningInstance
-    lam : Fraction or None
-        0 for ``ip0``, None where a budget is given.
-    budget : Fraction or None
-    relaxed : bool
-        Whether variables range over [0, 1] in place of {0, 1}.
-    """
-
-    formulation: Formulation
-    instance: PruningInstance
-    lam: Fraction | None
-    budget: Fraction | None
-    relaxed: bool
-
-    @property
-    def weights(self) -> tuple[int, int]:
-        """Weight of a cost unit and of an error unit in the objective: p, q."""
-        return (0, 1) if self.lam is None else self.instance.scaled_lambda(self.lam)
-
-    @property
-    def objective_unit(self) -> Fraction:
-        """What one unit of the model's objective is worth in ``error + lam * cost``."""
-        return self.instance.error_unit / self.weights[1]
-
-    @property
-    def budget_units(self) -> float:
-        """Right-hand side of the budget row, in cost units: rounded down if 0-1, to the nearest float if relaxed."""
-        if self.budget is None:
-            raise ValueError(f"budget: expected one for the budget row, got none for {self.formulation}")
-        units = self.budget / self.instance.cost_unit
-        return float(units) if self.relaxed else float(units.numerator // units.denominator)
+__all__ = ["Coefficients", "objective_coefficients", "specify"]
 
 
 def specify(

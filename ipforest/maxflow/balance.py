@@ -1,4 +1,4 @@
-"""Does one flow prove a path? What `ipforest.path.PathFlow` states, checked in linear time before a path is given out.
+"""Does one flow prove a path? What `PathFlow` states, checked in linear time before a path is given out.
 
 A search that was interrupted, or read from a file, went through states that no test has seen. The checker that is
 independent of this package, with numbers that cannot overflow, is `proofs.certificates.path_optimality`.
@@ -12,7 +12,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
-    from ipforest.path import PathFlow
+    from ipforest.maxflow.path_flow import PathFlow
 
 
 def balance_fault(instance: PruningInstance, flow: PathFlow) -> str | None:

@@ -69,7 +69,8 @@ _OWN = {
     "learners.pruning_baselines": (
         *("CostComplexity", "EarlyStopping", "GreedyPrune", "IndividualPruning", "PruningSequence"),
     ),
-    "path": ("PathFlow", "PruningPath", "SkippedInterval"),
+    "maxflow.path_flow": ("PathFlow",),
+    "path": ("PruningPath", "SkippedInterval"),
     "policy": ("TreesInOrder",),
     "results": ("BudgetResult", "DualFlow", "Pruning", "PruningResult"),
     "session": ("Unit",),

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     import ipforest.instance
+    import ipforest.maxflow.path_flow
     import ipforest.path
     import ipforest.results
 
     Instance: TypeAlias = ipforest.instance.PruningInstance | "InstanceRecord"
     Flow: TypeAlias = ipforest.results.DualFlow | "FlowRecord"
     AnyPath: TypeAlias = ipforest.path.PruningPath | "PathRecord"
-    PathFlow: TypeAlias = ipforest.path.PathFlow | "PathFlowRecord"
+    PathFlow: TypeAlias = ipforest.maxflow.path_flow.PathFlow | "PathFlowRecord"
 
 
 INSTANCE_DTYPES: Mapping[str, type[np.generic]] = {
@@ -82,7 +83,7 @@ class FlowRecord:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PathFlowRecord:
-    """The flow as it is in the file; same fields as `ipforest.path.PathFlow`."""
+    """The flow as it is in the file; same fields as `ipforest.maxflow.path_flow.PathFlow`."""
 
     p: tuple[int, ...]
     q: tuple[int, ...]
