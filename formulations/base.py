@@ -103,9 +103,17 @@ class Formulation(ABC):
 
     @abstractmethod
     def build(self, specification: ModelSpecification) -> Any:
-        """Write the program as a ``pyomo.environ.ConcreteModel``, relaxed if the specification is.
+        """Write the program as a Pyomo model.
 
-        The objective is in units of ``specification.objective_unit``.
+        Parameters
+        ----------
+        specification : ModelSpecification
+            If it is relaxed, variables range over [0, 1] in place of {0, 1}.
+
+        Returns
+        -------
+        pyomo.environ.ConcreteModel
+            With ``model.objective`` in units of ``specification.objective_unit``.
         """
 
     @abstractmethod

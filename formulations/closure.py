@@ -39,18 +39,7 @@ class Closure(ArrayFormulation):
     reason = "each row has one +1 and one -1, the transpose of a directed graph's incidence matrix"
 
     def build(self, specification: ModelSpecification) -> Any:
-        """Write the program as a Pyomo model.
-
-        Parameters
-        ----------
-        specification : ModelSpecification
-            If it is relaxed x and w range over [0, 1]; every vertex stays 0-1.
-
-        Returns
-        -------
-        pyomo.environ.ConcreteModel
-            With ``model.x``, ``model.w`` and ``model.objective`` in units of ``model.specification.objective_unit``.
-        """
+        """Write it over ``model.x`` and ``model.w``."""
         model = empty_model(specification)
         model.x = variables(model, model.data.internal)
         model.w = variables(model, model.data.pairs)

@@ -44,6 +44,12 @@ def test_costs(model: Any) -> Any:
     )
 
 
+def errors_and_costs(model: Any) -> Any:
+    """State the objective of the programs in z at a lambda p / q: q errors + p costs."""
+    p, q = model.specification.weights
+    return pyo.Objective(expr=q * errors(model) + p * (acquisition_costs(model) + test_costs(model)))
+
+
 def one_leaf_per_path(model: Any, leaf: int) -> Any:
     """Sum of z over p(h) is 1 at each leaf h: optimal-pruning paper, first row of (IP0) to (IP3)."""
     return pyo.quicksum(model.z[h] for h in model.data.path[leaf]) == 1

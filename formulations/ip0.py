@@ -32,18 +32,7 @@ class IP0(LeafFormulation):
     reason = "the rows are paths of a tree, a network matrix (Sherali, Hobeika, Jeenanunta 2009)"
 
     def build(self, specification: ModelSpecification) -> Any:
-        """Write the program as a Pyomo model.
-
-        Parameters
-        ----------
-        specification : ModelSpecification
-            If it is relaxed z ranges over [0, 1]; every vertex stays 0-1.
-
-        Returns
-        -------
-        pyomo.environ.ConcreteModel
-            With ``model.z`` and ``model.objective`` in units of ``model.specification.objective_unit``.
-        """
+        """Write it over ``model.z``; there is no cost in its objective."""
         model = empty_model(specification)
         model.z = variables(model, model.data.nodes)
         model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)

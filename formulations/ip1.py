@@ -10,7 +10,7 @@ from formulations import indexing
 from formulations._pyomo import pyo
 from formulations.arrays import LeafFormulation, Rows, needs, selection
 from formulations.base import BUDGETPRUNE, OPTIMAL_PRUNING, ModelSize, ModelSpecification
-from formulations.components import acquisition_costs, empty_model, errors, one_leaf_per_path, test_costs, variables
+from formulations.components import empty_model, errors_and_costs, one_leaf_per_path, variables
 from ipforest._internal.arrays import FloatArray
 from ipforest.instance import PruningInstance
 from ipforest.solvers.linear_program import Block
@@ -39,19 +39,7 @@ class IP1(LeafFormulation):
     reason = "w >= z_h bounds w by each leaf alone where their sum is valid: Figure 1's tree has a vertex of halves"
 
     def build(self, specification: ModelSpecification) -> Any:
-        """Write the program as a Pyomo model.
-
-        Parameters
-        ----------
-        specification : ModelSpecification
-            Of an instance with ``example_leaf``: the rows need the whole path of each example. If it is relaxed z and w
-            range over [0, 1].
-
-        Returns
-        -------
-        pyomo.environ.ConcreteModel
-            With ``model.z``, ``model.w`` and ``model.objective`` in units of ``model.specification.objective_unit``.
-        """
+        """Write it over ``model.z`` and ``model.w``, of an instance with ``example_leaf``."""
         model = empty_model(specification)
         model.z = variables(model, model.data.nodes)
         model.w = variables(model, model.data.pairs)
@@ -59,8 +47,7 @@ class IP1(LeafFormulation):
         model.acquired_above_leaf = pyo.Constraint(
             rows_below_first_use(specification.instance).tuples(), rule=acquired_above_leaf
         )
-        p, q = specification.weights
-        model.objective = pyo.Objective(expr=q * errors(model) + p * (acquisition_costs(model) + test_costs(model)))
+        model.objective = errors_and_costs(model)
         return model
 
     def usage_rows(self, specification: ModelSpecification) -> tuple[Rows, ...]:

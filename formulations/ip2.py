@@ -7,7 +7,7 @@ from typing import Any
 from formulations._pyomo import pyo
 from formulations.arrays import LeafFormulation, Rows, acquisition_network, first_uses, needs, use_paths
 from formulations.base import OPTIMAL_PRUNING, ModelSize, ModelSpecification, Network
-from formulations.components import acquisition_costs, empty_model, errors, one_leaf_per_path, test_costs, variables
+from formulations.components import empty_model, errors_and_costs, one_leaf_per_path, variables
 from ipforest.instance import PruningInstance
 
 
@@ -34,25 +34,13 @@ class IP2(LeafFormulation):
     reason = "w is one more leaf, a child of the node of first use: the rows stay paths of a tree"
 
     def build(self, specification: ModelSpecification) -> Any:
-        """Write the program as a Pyomo model.
-
-        Parameters
-        ----------
-        specification : ModelSpecification
-            Of an instance of one tree. If it is relaxed z and w range over [0, 1]; every vertex stays 0-1.
-
-        Returns
-        -------
-        pyomo.environ.ConcreteModel
-            With ``model.z``, ``model.w`` and ``model.objective`` in units of ``model.specification.objective_unit``.
-        """
+        """Write it over ``model.z`` and ``model.w``, of an instance of one tree."""
         model = empty_model(specification)
         model.z = variables(model, model.data.nodes)
         model.w = variables(model, model.data.pairs)
         model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
         model.usage_in_tree = pyo.Constraint(list(model.data.first_use), rule=usage_in_tree)
-        p, q = specification.weights
-        model.objective = pyo.Objective(expr=q * errors(model) + p * (acquisition_costs(model) + test_costs(model)))
+        model.objective = errors_and_costs(model)
         return model
 
     def usage_rows(self, specification: ModelSpecification) -> tuple[Rows, ...]:

@@ -22,11 +22,9 @@ from formulations.arrays import (
 )
 from formulations.base import BUDGETPRUNE, OPTIMAL_PRUNING, ModelSize, ModelSpecification, Network
 from formulations.components import (
-    acquisition_costs,
     empty_model,
-    errors,
+    errors_and_costs,
     one_leaf_per_path,
-    test_costs,
     usage_anywhere,
     usage_in_tree,
     variables,
@@ -59,20 +57,7 @@ class IP3(LeafFormulation):
     reason = "pivoting w^(t) out leaves two laminar families of columns, a transposed network matrix"
 
     def build(self, specification: ModelSpecification) -> Any:
-        """Write the program as a Pyomo model.
-
-        Parameters
-        ----------
-        specification : ModelSpecification
-            If it is relaxed all variables range over [0, 1]; every vertex stays 0-1 (Theorem 4.2; BudgetPrune,
-            Theorem 3.2).
-
-        Returns
-        -------
-        pyomo.environ.ConcreteModel
-            With ``model.z``, ``model.w_tree``, ``model.w`` and ``model.objective`` in units of
-            ``model.specification.objective_unit``.
-        """
+        """Write it over ``model.z``, ``model.w_tree`` and ``model.w``."""
         model = empty_model(specification)
         model.z = variables(model, model.data.nodes)
         model.w_tree = variables(model, list(model.data.first_use))
@@ -80,8 +65,7 @@ class IP3(LeafFormulation):
         model.one_leaf_per_path = pyo.Constraint(model.data.leaves, rule=one_leaf_per_path)
         model.usage_in_tree = pyo.Constraint(list(model.data.first_use), rule=usage_in_tree)
         model.usage_anywhere = pyo.Constraint(list(model.data.first_use), rule=usage_anywhere)
-        p, q = specification.weights
-        model.objective = pyo.Objective(expr=q * errors(model) + p * (acquisition_costs(model) + test_costs(model)))
+        model.objective = errors_and_costs(model)
         return model
 
     def columns(self, instance: PruningInstance) -> tuple[Block, ...]:

@@ -50,20 +50,7 @@ class LP1(IP3):
     reason = "the budget row cuts edges: between breakpoints a vertex mixes two nested prunings"
 
     def build(self, specification: ModelSpecification) -> Any:
-        """Write the program as a Pyomo model.
-
-        Parameters
-        ----------
-        specification : ModelSpecification
-            Within a budget B. If it is relaxed all variables range over [0, 1], the paper's LP1; otherwise it is the
-            0-1 program.
-
-        Returns
-        -------
-        pyomo.environ.ConcreteModel
-            With ``model.z``, ``model.w_tree``, ``model.w``; ``model.objective`` in error units, ``model.spent`` and the
-            budget row in cost units.
-        """
+        """Write it as `IP3`, with ``model.spent`` and the budget row in cost units and ``model.objective`` in error units."""
         model = empty_model(specification)
         model.z = variables(model, model.data.nodes)
         model.w_tree = variables(model, list(model.data.first_use))
