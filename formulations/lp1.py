@@ -50,7 +50,7 @@ class LP1(IP3):
     reason = "the budget row cuts edges: between breakpoints a vertex mixes two nested prunings"
 
     def build(self, specification: ModelSpecification) -> Any:
-        """Write it as `IP3`, with ``model.spent`` and the budget row in cost units and ``model.objective`` in error units."""
+        """Write it as `IP3`, with ``model.spent`` and the budget row in cost units and the objective in error units."""
         model = empty_model(specification)
         model.z = variables(model, model.data.nodes)
         model.w_tree = variables(model, list(model.data.first_use))
