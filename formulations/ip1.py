@@ -54,8 +54,8 @@ class IP1(LeafFormulation):
         """Return w_{k,i} >= z_h."""
         instance = specification.instance
         triple, node = indexing.nodes_below_first_use(instance)
-        parts = [-selection(node, instance.n_nodes), needs(instance)[triple]]
-        return (Rows(rows_below_first_use(instance), parts, ">=", 0),)
+        parts = [selection(node, instance.n_nodes), -needs(instance)[triple]]
+        return (Rows(rows_below_first_use(instance), parts, "<=", 0),)
 
     def size(self, instance: PruningInstance) -> ModelSize:
         """Count: the rows of w are, over all triples, the depth of the example's leaf less that of the first use."""
@@ -68,12 +68,12 @@ class IP1(LeafFormulation):
         instance = specification.instance
         triple, _ = indexing.nodes_below_first_use(instance)
         duals = np.bincount(triple, weights=row_duals[instance.n_leaves :], minlength=instance.n_triples)
-        return duals.astype(np.float64)
+        return -duals.astype(np.float64)
 
 
 def acquired_above_leaf(model: Any, h: int, k: int, i: int) -> Any:
     """w_{k,i} >= z_h: if h is a leaf, its examples have used all units above it; (IP1), second row."""
-    return model.w[k, i] - model.z[h] >= 0
+    return model.w[k, i] >= model.z[h]
 
 
 def rows_below_first_use(instance: PruningInstance) -> Block:

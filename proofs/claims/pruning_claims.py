@@ -121,17 +121,17 @@ def naive_formulation_is_not_unimodular(rng: np.random.Generator) -> tuple[Rulin
     searched = is_totally_unimodular(relaxation.matrix)
     found = bool(minor.check()) and isinstance(searched, Counterexample) and bool(searched.check())
     return (Ruling.TRUE if found else Ruling.FALSE), (
-        f"rows z1+z3+z4 = 1, w1-z4 >= 0, w1-z3 >= 0 with columns z3, z4, w1 have determinant {minor.determinant}; "
+        f"rows z1+z3+z4 = 1, z4-w1 <= 0, z3-w1 <= 0 with columns z3, z4, w1 have determinant {minor.determinant}; "
         f"minimal: {is_minimal(minor)}"
     )
 
 
 def naive_minor(relaxation: Polytope) -> Counterexample:
-    """Pick the 3 x 3 submatrix (z1+z3+z4, w1-z4, w1-z3; z3, z4, w1) out of IP1's matrix on tree 1."""
+    """Pick the 3 x 3 submatrix (z1+z3+z4, z4-w1, z3-w1; z3, z4, w1) out of IP1's matrix on tree 1."""
     from proofs.exact import determinant
 
     matrix = np.array(relaxation.matrix, dtype=np.int64)
-    wanted = ([1, 0, 1, 1, 0, 0, 0], [0, 0, 0, -1, 0, 1, 0], [0, 0, -1, 0, 0, 1, 0])
+    wanted = ([1, 0, 1, 1, 0, 0, 0], [0, 0, 0, 1, 0, -1, 0], [0, 0, 1, 0, 0, -1, 0])
     rows = tuple(int(np.flatnonzero((matrix == row).all(axis=1))[0]) for row in wanted)
     columns = (2, 3, 5)
     return Counterexample(matrix, rows, columns, determinant(matrix[np.ix_(rows, columns)].tolist()))
