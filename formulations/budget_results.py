@@ -63,9 +63,11 @@ def mixture_result(specification: ModelSpecification, solution: Solution, method
             if _is_optimum_of(specification, solution, of_ends):
                 price, relaxed, mixture = slope, bound_there, of_ends
                 found += ends
-    mixture_error, mixture_cost = _expectation(instance, mixture)
     pruning = _best_within(instance, found, budget)
     error, cost = instance.evaluate(pruning)
+    if error < _expectation(instance, mixture)[0]:
+        mixture = ((Fraction(1), pruning),)
+    mixture_error, mixture_cost = _expectation(instance, mixture)
     attainable = Attainable.errors(instance).at_least(relaxed / instance.error_unit) * instance.error_unit
     bound = min(mixture_error, error, attainable)
     return BudgetResult(

@@ -156,9 +156,10 @@ class Seller:
         """
         number = self.number(column, value)
         if np.isnan(number) and not pd.isna(value):
+            known = f"one of {some_of(self.categories[column])}" if column in self.categories else "a number"
             raise ValueError(
-                f"{self.feature_names[column]}: expected one of {some_of(self.categories[column])}, None for a value "
-                f"that cannot be had, or NaN for one that is missing, got {value!r}"
+                f"{self.feature_names[column]}: expected {known}, None for a value that cannot be had, or NaN for one "
+                f"that is missing, got {value!r}"
             )
         return number
 

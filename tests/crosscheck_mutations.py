@@ -62,14 +62,14 @@ MUTATIONS = (
     Mutation(
         "tests cost nothing",
         "ipforest/instance.py",
-        "_split_costs(uses.n_passing, price_of_split * denominator, leaves.size)",
-        "_split_costs(uses.n_passing, price_of_split * 0, leaves.size)",
+        "_split_costs(uses.n_passing, ceil(price_of_split / step), leaves.size)",
+        "_split_costs(uses.n_passing, 0, leaves.size)",
     ),
     Mutation(
         "costs are sums over the examples",
         "ipforest/instance.py",
-        "cost_unit=Fraction(1, examples.shape[0] * denominator)",
-        "cost_unit=Fraction(1, denominator)",
+        "cost_unit=step / examples.shape[0]",
+        "cost_unit=step",
     ),
     Mutation(
         "in-bag errors are those of the rarest class",

@@ -214,9 +214,7 @@ class BudgetPrune(ForestPruner):
         BudgetPrune
             Fitted; shares the forest and the path with this one, which stays as it is.
         """
-        other = self._another(budget=budget, lam=None)
-        other._warn_if_nothing_is_bought()
-        return other
+        return self._another(budget=budget, lam=None)
 
     def at_lambda(self, lam: object) -> Self:
         """Return the same model at another lambda, without training or solving again; see `at_budget`."""

@@ -17,7 +17,8 @@ from numba.core.event import Listener, install_listener
 from numba.core.types import BaseNamedTuple
 
 import ipforest
-from ipforest import _kernel_cache, _numba
+from ipforest._internal import kernel_cache as _kernel_cache
+from ipforest._internal import kernels as _numba
 from ipforest._internal.kernels import clock, run_in_slices
 from ipforest.warm_up import warm_up
 

@@ -111,9 +111,7 @@ def test_blanks_that_lightgbm_wrote_as_underscores_are_matched_unless_ambiguous(
         trees.predict(ambiguous)
     with pytest.raises(ValueError, match="'mean_radius' twice"):
         trees.matched_costs(FeatureCosts({"mean radius": 1, "mean_radius": 2, "c d": 3}))
-    with pytest.raises(
-        ValueError, match=r"expected one price of 'mean_radius', got another as 'mean radius'|none for 'b'"
-    ):
+    with pytest.raises(ValueError, match=r"expected one price for 'mean.radius', got another for 'mean.radius'"):
         read_prices({"mean radius": 1, "mean_radius": 2, "b": 1, "c d": 3}).costs_for(trees.feature_names)
 
 
