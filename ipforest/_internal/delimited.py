@@ -5,10 +5,15 @@ from __future__ import annotations
 import codecs
 import csv
 import re
-import sys
+from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from io import StringIO
 from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ipforest._internal.arrays import IntArray
 
 SEPARATORS = (",", ";", "\t")
 """Separators that are recognised; others are asked for."""
@@ -23,8 +28,9 @@ MARKS_OF_ENCODINGS = (
 
 FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 """How a text begins that a spreadsheet computes, or that was escaped for it."""
-SHORT = 4
-"""Most characters of cells that are kept once."""
+LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+MOST_KEPT_ONCE = 1 << 18
+"""Of so many different cells, the first ones, each is in memory once however often it stands in the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,23 +75,23 @@ class Rows:
 
     Parameters
     ----------
-    lines : tuple of int
+    lines : ndarray of int64, shape (n_rows,)
         Line of each row in the file, its last one where a cell has line breaks.
-    cells : tuple of list of str
-        As many for each row as for the first.
+    cells : ndarray of str, dtype object, shape (n_rows, n_columns)
+        Each column in one piece of memory.
     separator : str
     """
 
-    lines: tuple[int, ...]
-    cells: tuple[list[str], ...]
+    lines: IntArray
+    cells: npt.NDArray[np.object_]
     separator: str
 
     def without_empty_columns(self) -> Rows:
         """Leave out what separators at the ends of all lines make: columns without a name and without a value."""
-        if not self.cells or all(self.cells[0]) or len(self.cells[0]) == 1:
+        if not self.cells.size or all(self.cells[0]) or self.cells.shape[1] == 1:
             return self
-        places = [place for place, name in enumerate(self.cells[0]) if name or any(row[place] for row in self.cells)]
-        return replace(self, cells=tuple([row[place] for place in places] for row in self.cells))
+        places = [place for place, column in enumerate(self.cells.T) if any(column)]
+        return replace(self, cells=self.cells.T[places].T)
 
 
 def read_rows(path: str | Path, form: CsvFormat) -> Rows:
@@ -106,15 +112,17 @@ def read_rows(path: str | Path, form: CsvFormat) -> Rows:
         first_line, separator, text = 2, declared[1], text[declared.end() :]
     if separator is None:
         separator = _recognised_separator(text, str(path))
-    lines, cells = _split(text, separator, str(path), first_line)
-    width = len(cells[0]) if cells else 0
-    for line, row in zip(lines, cells, strict=True):
-        if len(row) != width:
-            raise ValueError(
-                f"{path}, line {line}: expected {width} cells as in line {lines[0]}, got {len(row)}; "
-                f"cells are separated by {separator!r}, one that holds it stands in double quotes"
-            )
-    return Rows(tuple(lines), tuple(cells), separator)
+    lines, columns = _split(text, separator, str(path), first_line)
+    return Rows(lines, _table(columns, lines.size), separator)
+
+
+def _table(columns: list[list[str]], n_rows: int) -> npt.NDArray[np.object_]:
+    """Make a table of columns; each is emptied as soon as it is copied, so that few are in memory twice."""
+    table = np.empty((len(columns), n_rows), dtype=object)
+    for place, column in enumerate(columns):
+        table[place] = column
+        column.clear()
+    return table.T
 
 
 def _decoded(data: bytes, path: str, encoding: str | None) -> str:
@@ -156,7 +164,7 @@ def _recognised_separator(text: str, path: str) -> str:
 
 def _widths(text: str, separator: str, path: str) -> list[int]:
     """List the different lengths of the rows, that of the first row first; a first row of one cell tells enough."""
-    reader = csv.reader(StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
+    reader = csv.reader(_lines(text), delimiter=separator, skipinitialspace=True, strict=True)
     found: dict[int, None] = {}
     try:
         for row in reader:
@@ -169,26 +177,35 @@ def _widths(text: str, separator: str, path: str) -> list[int]:
     return list(found)
 
 
-def _split(text: str, separator: str, path: str, first_line: int) -> tuple[list[int], list[list[str]]]:
-    reader = csv.reader(StringIO(text, newline=""), delimiter=separator, skipinitialspace=True, strict=True)
-    lines, cells = [], []
+def _lines(text: str) -> Iterator[str]:
+    """Give lines with their ends, one at a time: a copy of the text could take four times its memory."""
+    return (line[0] for line in LINE.finditer(text))
+
+
+def _split(text: str, separator: str, path: str, first_line: int) -> tuple[IntArray, list[list[str]]]:
+    """Split a text into columns, and tell the line of each row."""
+    reader = csv.reader(_lines(text), delimiter=separator, skipinitialspace=True, strict=True)
+    has_escapes = "'" in text
+    lines, columns = array("q"), list[list[str]]()
+    known: dict[str, str] = {}
     try:
         for row in reader:
-            if row:
-                lines.append(reader.line_num + first_line - 1)
-                cells.append([_stripped(cell) for cell in row])
+            if not row:
+                continue
+            lines.append(reader.line_num + first_line - 1)
+            columns = columns or [[] for _ in row]
+            if len(row) != len(columns):
+                raise ValueError(
+                    f"{path}, line {lines[-1]}: expected {len(columns)} cells as in line {lines[0]}, got {len(row)}; "
+                    f"cells are separated by {separator!r}, one that holds it stands in double quotes"
+                )
+            for column, cell in zip(columns, row, strict=True):
+                text = unescaped(cell.strip()) if has_escapes else cell.strip()
+                column.append(known.setdefault(text, text) if len(known) < MOST_KEPT_ONCE else known.get(text, text))
     except csv.Error as problem:
         line = reader.line_num + first_line - 1
         raise ValueError(f"{path}, line {line}: expected text in cells, got: {problem}") from None
-    if "'" in text:
-        cells = [[unescaped(cell) for cell in row] for row in cells]
-    return lines, cells
-
-
-def _stripped(cell: str) -> str:
-    """Strip a cell; a short one, of which there may be many, is kept in memory once."""
-    text = cell.strip()
-    return sys.intern(text) if len(text) <= SHORT else text
+    return np.frombuffer(lines, dtype=np.int64), columns
 
 
 def escaped(text: str) -> str:

@@ -207,7 +207,7 @@ def _check_classes(target: pd.Series, file: str) -> None:
     counts = target.value_counts()
     if len(counts) < 2:
         raise ValueError(f"{where}: expected at least two classes, got {counts.index[0]!r} in all {len(target)} rows")
-    holds_numbers = notations_of([NumberColumn.of(target.tolist())], None, None)[0] is not None
+    holds_numbers = notations_of([NumberColumn.of(target.to_numpy(dtype=object))], None, None)[0] is not None
     if counts.min() < 2:
         hint = "; a number is predicted with --regression" if holds_numbers else ""
         raise ValueError(f"{where}: expected at least two rows of each class, got one of {counts.idxmin()!r}{hint}")

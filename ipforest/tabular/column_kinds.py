@@ -100,7 +100,7 @@ def typed_columns(
     ValueError
         A column has numbers and a few words, numbers with units, or numbers that can be read in two ways.
     """
-    texts = [NumberColumn.of(column) for column in cells.to_numpy(dtype=object).T.tolist()]
+    texts = [NumberColumn.of(column) for column in cells.to_numpy(dtype=object).T]
     names = [str(name) for name in cells.columns]
     asked = [name in words for name in names]
     found = notations_of(
@@ -191,7 +191,7 @@ def _spaced(name: str) -> str:
     return folded(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name))
 
 
-def _words(texts: Sequence[str]) -> npt.NDArray[np.object_]:
+def _words(texts: npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
     """Write all missing cells in one way, as empty."""
     return np.array(["" if text in NAN_FOR else text for text in texts], dtype=object)
 
@@ -203,7 +203,7 @@ def _refuse_quantities(column: NumberColumn, where: str, lines: pd.Index) -> Non
     units = {re.sub(r"[0-9.,\s]+", "", text) for text in found}
     if len(found) > FEW_WORDS and 2 * len(found) > len(different) and len(units) <= FEW_UNITS:
         raise ValueError(
-            f"{where}, line {lines[column.texts.index(found[0])]}: expected numbers or words, got {len(found)} "
+            f"{where}, line {lines[column.place_of(found[0])]}: expected numbers or words, got {len(found)} "
             f"different numbers with units such as {found[0]!r}; write the numbers alone, or give the column to "
             "--words or --drop"
         )

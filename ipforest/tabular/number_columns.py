@@ -26,19 +26,19 @@ class NumberColumn:
 
     Parameters
     ----------
-    texts : list of str
+    texts : ndarray of str, dtype object
     floats : ndarray or None
         The numbers, NaN where one is missing, if all cells that are not missing are plain numbers.
     """
 
-    texts: list[str]
+    texts: npt.NDArray[np.object_]
     floats: npt.NDArray[np.float64] | None
 
     @classmethod
-    def of(cls, texts: list[str]) -> NumberColumn:
+    def of(cls, texts: npt.NDArray[np.object_]) -> NumberColumn:
         """Read the cells of a column as plain numbers where they are."""
         try:
-            floats = np.array([float(NAN_FOR.get(text, text)) for text in texts])
+            floats = np.fromiter((float(NAN_FOR.get(text, text)) for text in texts), np.float64, len(texts))
         except ValueError:
             return cls(texts, None)
         odd = np.flatnonzero(~np.isfinite(floats)).tolist()
@@ -56,7 +56,11 @@ class NumberColumn:
         if notation == PLAIN and self.floats is not None:
             return self.floats
         known = {text: float(notation.plain(text) or "nan") for text in self.different}
-        return np.array([known.get(text, np.nan) for text in self.texts])
+        return np.fromiter((known.get(text, np.nan) for text in self.texts), np.float64, len(self.texts))
+
+    def place_of(self, text: str) -> int:
+        """Return the place of the first cell that holds a text."""
+        return int(np.flatnonzero(self.texts == text)[0])
 
 
 class InDoubt(NamedTuple):
@@ -126,14 +130,14 @@ def refuse(
         )
         both = " and ".join(str(notation.plain(text)) for notation in reading.readings)
         raise ValueError(
-            f"{where}, line {lines[column.texts.index(text)]}: expected one number, got {text!r}, which can be "
+            f"{where}, line {lines[column.place_of(text)]}: expected one number, got {text!r}, which can be "
             f"{both}; give the decimal mark (--decimal . or --decimal ,)"
         )
     notation, _ = best_notation(column.different, decimal)
     unread = [text for text in column.different if notation.plain(text) is None]
     bad = next((text for text in unread if not is_number(text)), unread[0])
     raise ValueError(
-        f"{where}, line {lines[column.texts.index(bad)]}: expected a finite number{notation} or a missing value "
+        f"{where}, line {lines[column.place_of(bad)]}: expected a finite number{notation} or a missing value "
         f"({', '.join(map(repr, MISSING))}), got {bad!r}{hint}"
     )
 

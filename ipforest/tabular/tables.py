@@ -120,13 +120,13 @@ def read_cells(path: str | Path, *, header: bool = True, form: CsvFormat = RECOG
     """
     rows = read_rows(path, form)
     rows = rows.without_empty_columns() if header else rows
-    if not rows.cells:
+    if not rows.cells.size:
         raise ValueError(f"{path}: expected a table, got an empty file")
-    names = _checked_header(path, rows.cells[0]) if header else None
+    names = _checked_header(path, rows.cells[0].tolist()) if header else None
     cells, lines = rows.cells[header:], rows.lines[header:]
-    if not cells:
+    if not lines.size:
         raise ValueError(f"{path}: expected a row below the names of the columns, got none")
-    table = pd.DataFrame(np.array(cells, dtype=object), index=list(lines), columns=names, dtype=object)
+    table = pd.DataFrame(cells, index=lines, columns=names, dtype=object, copy=False)
     table.attrs["separator"] = rows.separator
     return table
 
@@ -173,7 +173,7 @@ def numbers_of(cells: pd.DataFrame, source: str, form: CsvFormat = RECOGNISED) -
         A cell is no finite number and none of `MISSING`, or can be read as two numbers, such as 1,234; the message
         gives its line.
     """
-    columns = [NumberColumn.of(column) for column in cells.to_numpy(dtype=object).T.tolist()]
+    columns = [NumberColumn.of(column) for column in cells.to_numpy(dtype=object).T]
     found = notations_of(columns, form.decimal, cells.attrs.get("separator"))
     for place, (column, notation) in enumerate(zip(columns, found, strict=True)):
         if not isinstance(notation, Notation):
@@ -181,9 +181,10 @@ def numbers_of(cells: pd.DataFrame, source: str, form: CsvFormat = RECOGNISED) -
     known = [notation for notation in found if isinstance(notation, Notation)]
     tell_notations(dict(zip(map(str, cells.columns), known, strict=True)), source)
     numbers = np.empty(cells.shape)
-    for place, (column, notation) in enumerate(zip(columns, known, strict=True)):
-        numbers[:, place] = column.numbers(notation)
-    table = pd.DataFrame(numbers, index=cells.index, columns=cells.columns)
+    while columns:  # each column is let go as soon as it is copied
+        place = len(columns) - 1
+        numbers[:, place] = columns.pop().numbers(known[place])
+    table = pd.DataFrame(numbers, index=cells.index, columns=cells.columns, copy=False)
     table.attrs = cells.attrs
     return table
 
@@ -226,5 +227,6 @@ def select_columns(table: pd.DataFrame, features: Sequence[str] | None, source: 
             raise ValueError(
                 f"{source}: expected a column for each feature, got none for {name!r}{closest(name, others)}"
             )
-    selected = table[[column_of[name] for name in features]]
+    columns = [column_of[name] for name in features]
+    selected = table if columns == list(table.columns) else table[columns]
     return selected.set_axis(list(features), axis=1)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ipforest._internal.json_text import read_json
 from ipforest.progress import ProgressCallback, silent
 from proofs.claims import method_claims, pruning_claims, tree_claims
 from proofs.claims.claim import Claim, Finding, Ruling
@@ -77,7 +78,7 @@ def from_json(text: str) -> list[Finding]:
             row["evidence"],
             row["runtime_s"],
         )
-        for row in json.loads(text)
+        for row in read_json(text)
     ]
 
 

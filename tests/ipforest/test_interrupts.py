@@ -10,17 +10,16 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
-from ipforest import Status, _undisturbed
+from ipforest import Status
 from ipforest import path as path_module
+from ipforest._internal import undisturbed
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.maxflow import checkpoint, crew, parametric_cut, subproblems
 from ipforest.path import PathSearch, prune_path
 from proofs.certificates.path_optimality import verify_path
 
 ONE_CUT_A_CALL = -1
-SEARCH_FILES = {
-    module.__file__ for module in (path_module, crew, parametric_cut, subproblems, checkpoint, _undisturbed)
-}
+SEARCH_FILES = {module.__file__ for module in (path_module, crew, parametric_cut, subproblems, checkpoint, undisturbed)}
 
 
 class Trace:

@@ -1,5 +1,7 @@
 """Tables of examples: numbers are read strictly, columns go by name."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -82,3 +84,20 @@ def test_an_absent_column_is_refused_with_the_closest_name(write) -> None:
     table = read_examples(write("age,cholesterol\n1,2\n"))
     with pytest.raises(ValueError, match="got none for 'cholestrol'; the closest is 'cholesterol'"):
         select_columns(table, ["age", "cholestrol"], "table")
+
+
+def test_tables_take_little_more_memory_than_their_cells(tmp_path) -> None:
+    """The bound on a command is ten times the file and 200 MB; of the reader, numbers, cells and rows are in it."""
+    n_rows, n_columns = 4_000, 25
+    row = ",".join(str(place % 10) for place in range(n_columns)) + "\n"
+    path = tmp_path / "t.csv"
+    path.write_text(",".join(f"c{place}" for place in range(n_columns)) + "\n" + n_rows * row)
+    tracemalloc.start()
+    try:
+        table = read_examples(path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert table.shape == (n_rows, n_columns)
+    np.testing.assert_array_equal(table.iloc[-1], np.arange(n_columns) % 10)
+    assert peak < 15 * path.stat().st_size

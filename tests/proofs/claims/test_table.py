@@ -106,3 +106,8 @@ def test_a_finding_reads_as_one_line():
     finding = Finding("x is y", "a paper", Ruling.TRUE, Ruling.TRUE, PROVED, "computed", 0.1)
     assert str(finding) == "[true; proved] x is y (a paper): computed"
     assert not replace(finding, verdict=Ruling.FALSE).passed
+
+
+def test_a_table_that_is_nested_deep_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected JSON of at most 100 nested objects and arrays"):
+        table.from_json("[" * 100_000 + "]" * 100_000)
