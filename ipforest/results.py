@@ -175,6 +175,7 @@ class PruningResult:
     iterations: int = 0
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "status", Status(self.status))
         if self.bound > self.objective:
             raise ValueError(
                 f"bound: expected at most the objective {float(self.objective)!r}, got {float(self.bound)!r}"
@@ -308,6 +309,7 @@ class BudgetResult:
     method: str
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "status", Status(self.status))
         if self.cost > self.budget:
             raise ValueError(f"cost: expected at most the budget {self.budget}, got {self.cost}")
         if self.bound > self.error:
