@@ -273,6 +273,11 @@ def leaf(matrix) -> ColouringCertificate:
     return coloured
 
 
+def test_nothing_needs_no_leaf():
+    verdict = Certificate(np.zeros((0, 0)), blocks([], [])).check()
+    assert verdict.reason == "0 x 0: 1 1-sum, 0 leaves ()"
+
+
 def at(rows, columns, matrix):
     """Cut rows and columns out of a matrix and colour them."""
     return leaf(submatrix(sparse_matrix(matrix), np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)))
