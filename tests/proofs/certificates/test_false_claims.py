@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from proofs.certificates.exact_arrays import add, array_fault
+from proofs.certificates.exact_arrays import add, array_fault, sum_at, sum_rows, total
 from proofs.certificates.optimality import evaluate, verify_optimality
 from proofs.certificates.records import InstanceRecord
 from tests.proofs.certificates import handmade
@@ -421,6 +421,7 @@ def test_results_state_what_they_prove(bad):
             np.zeros((2, 1), dtype=np.int64),
             "x: expected a one-dimensional int64 array, got ndarray of int64 and shape (2, 1)",
         ),
+        (np.array(1), "x: expected a one-dimensional int64 array, got ndarray of int64 and shape ()"),
         (np.zeros(2, dtype=">i8"), "x: expected a one-dimensional int64 array, got ndarray of >i8"),
         (np.zeros(2, dtype="M8[ns]"), "x: expected a one-dimensional int64 array, got ndarray of datetime64[ns]"),
         (np.ma.masked_array([1, 2]), "x: expected a one-dimensional int64 array, got MaskedArray of int64"),
@@ -435,6 +436,14 @@ def test_arrays_of_other_kinds_are_refused(values, reason):
 def test_the_parts_of_a_sum_are_small_and_the_sum_is_not():
     parts = [np.array([2**61, 1])] * 4
     assert add(*parts).tolist() == [2**63, 4]
+
+
+def test_sums_are_exact_above_and_below_32_bits():
+    values = np.array([2**62 + 2**33 - 1, 2**62 + 2**32 + 5, 2**31 + 3])
+    sums = [2**63 + 2**33 + 2**32 + 4, 2**31 + 3]
+    assert total(values) == sum(sums)
+    assert sum_at(np.array([0, 0, 1]), values, 2).tolist() == sums
+    assert sum_rows(np.array([0, 2, 3]), values).tolist() == sums
 
 
 def altered(**changes: object) -> PathClaim:

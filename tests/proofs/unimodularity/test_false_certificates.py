@@ -90,6 +90,18 @@ FALSE_NETWORKS = {
         [[1]],
         "a vertex does not come after its parent",
     ),
+    "a root with a parent before the first": (
+        replace(ONE_ARC, parent=np.array([-2, 0])),
+        [[1]],
+        "vertex 0 must be the root",
+    ),
+    "a direction too many": (
+        replace(TREE, away=np.array([True] * 4)),
+        PATHS,
+        "column_vertex and away, or tail and head",
+    ),
+    "a head too many": (replace(ONE_ARC, head=np.array([1, 1])), [[1]], "column_vertex and away, or tail and head"),
+    "a row more": (TREE, np.vstack([PATHS, [[0, 0, 0]]]), "the matrix is (5, 3), the certificate is about (4, 3)"),
     "a tail outside": (replace(ONE_ARC, tail=np.array([-1])), [[1]], "a path ends outside the tree"),
     "a head outside": (replace(ONE_ARC, head=np.array([2])), [[1]], "a path ends outside the tree"),
     "a row less": (TREE, PATHS[:-1], "the matrix is (3, 3), the certificate is about (4, 3)"),
@@ -133,6 +145,8 @@ def form(equality, operations) -> NetworkForm:
 FALSE_FORMS = {
     "operations turned over": (replace(STUMP, operations=STUMP.operations.T), "the shapes do not fit together"),
     "a network too small": (replace(STUMP, network=STUMP.network[:-1]), "the shapes do not fit together"),
+    "a name less": (replace(STUMP, columns=("z0", "z1")), "the shapes do not fit together"),
+    "operations that lose a row": (form([[1]], [[0], [0]]), "the row operations have determinant 0"),
     "a name too many": (replace(STUMP, columns=(*STUMP.columns, "z3")), "the shapes do not fit together"),
     "another network": (replace(STUMP, network=STUMP.network[:, ::-1]), "the network matrix is not"),
     "operations that stretch": (form([[1]], [[2], [-2]]), "the row operations have determinant 2"),
@@ -152,7 +166,7 @@ FALSE_FORMS = {
 
 
 def test_forms_are_accepted():
-    assert STUMP.check(), STUMP.check()
+    assert STUMP.check().reason == "2 constraints on 3 variables: a graph of 3 vertices and 3 arcs"
 
 
 @pytest.mark.parametrize(("wrong", "reason"), FALSE_FORMS.values(), ids=FALSE_FORMS)
@@ -164,6 +178,8 @@ def test_false_forms_are_refused(wrong, reason):
 
 FALSE_COUNTEREXAMPLES = {
     "no square": ((0, 1, 2), (0, 1), 2, "3 rows and 2 columns are no square submatrix"),
+    "a column too many for a square": ((0, 1), (0, 1, 2), 2, "2 rows and 3 columns are no square submatrix"),
+    "one more than the determinant": ((0, 1, 2), (0, 1, 2), 3, "the determinant is 2, not 3"),
     "nothing": ((), (), 1, "0 rows and 0 columns are no square submatrix"),
     "a row twice": ((0, 1, 1), (0, 1, 2), 0, "a row or a column is listed twice"),
     "a column twice": ((0, 1, 2), (0, 1, 1), 0, "a row or a column is listed twice"),
@@ -199,6 +215,8 @@ def test_false_counterexamples_are_refused(rows, columns, stated, reason):
 TRIANGLE = np.array([[1, 1, 0], [0, 1, 1], [1, 1, 1]])
 """Intervals."""
 COLOURED, HALVED = by_colouring(TRIANGLE), by_eulerian_submatrices(TRIANGLE)
+FOURS = by_eulerian_submatrices(np.ones((4, 4), dtype=np.int64))
+"""All lines sum to 4, and half of that is even."""
 ZERO_LINE = by_colouring(np.array([[0, 0]]))
 TALL = TRIANGLE[:2].T
 SUBSETS = (np.arange(8)[:, None] >> np.arange(3)) & 1
@@ -223,6 +241,7 @@ FALSE_HALVES = {
         EulerianCertificate(np.array([[1, 1], [1, -1], [0, 1]]), True, np.array([0, 0, 0, 0]) | 4),
         "a subset Q is not inside its set R",
     ),
+    "halves before the first line": (replace(HALVED, halves=HALVED.halves - 8), "a subset Q is not inside its set R"),
     "no halves": (
         EulerianCertificate(ODD_CYCLE, False, np.zeros(8, dtype=np.int64)),
         "the subset given for set 0b11 does not halve",
@@ -231,7 +250,7 @@ FALSE_HALVES = {
 
 
 def test_colourings_and_halves_are_accepted():
-    for certificate in (COLOURED, HALVED, ZERO_LINE, by_colouring(TALL), by_eulerian_submatrices(TALL)):
+    for certificate in (COLOURED, HALVED, ZERO_LINE, by_colouring(TALL), by_eulerian_submatrices(TALL), FOURS):
         assert certificate.check(), certificate.check()
 
 
@@ -252,6 +271,11 @@ def leaf(matrix) -> ColouringCertificate:
     coloured = by_colouring(dense)
     assert isinstance(coloured, ColouringCertificate), dense
     return coloured
+
+
+def test_nothing_needs_no_leaf():
+    verdict = Certificate(np.zeros((0, 0)), blocks([], [])).check()
+    assert verdict.reason == "0 x 0: 1 1-sum, 0 leaves ()"
 
 
 def at(rows, columns, matrix):
@@ -276,6 +300,7 @@ PARALLEL = np.array([[1, 1], [-1, -1], [0, 1]])
 LOWER = np.array([[1, 1, 0], [1, 1, 1], [-1, -1, -1]])
 """A 2-sum of rows {0} and columns {0, 1} with the rest: below the first block (1, -1) times (1, 1)."""
 TWO = TwoSum(marked(1, 0, 0), marked(1, 1, 0), 1, 0, at([0, 1], [0, 1], LOWER), at([1, 2], [2, 0], LOWER))
+ROLLED = LOWER[:, [2, 0, 1]]
 THREE_PARTS = (marked(1, 1, 0, 0), marked(1, 1, 0, 0), (0, 2), (2, 0), 1)
 WHOLE = np.array([[1, 0, 1, 0], [1, 1, 0, 0], [1, 0, 1, 1], [0, 0, 0, 1]])
 
@@ -304,13 +329,21 @@ TRUE_PROOFS = {
     "a network": (PATHS, TREE),
     "unit lines": (DIAGONAL, peeling([2, 5, 1], [-1, -1, -1], at([0], [0, 1], DIAGONAL))),
     "parallel rows": (PARALLEL, peeling([1], [0], at([0, 2], [0, 1], PARALLEL))),
+    "a parallel last row": (PARALLEL[[0, 2, 1]], peeling([2], [0], at([0, 2], [0, 1], PARALLEL))),
     "parallel columns": (PARALLEL.T, peeling([3], [2], at([0, 1], [0, 2], PARALLEL.T))),
     "blocks": (DIAGONAL, blocks([0, 0, 1], [0, 0, 1], at([0, 1], [0, 1], DIAGONAL), at([2], [2], DIAGONAL))),
     "no rows": (np.zeros((0, 1)), blocks([], [0], leaf(np.zeros((0, 1), dtype=np.int64)))),
     "no columns": (np.zeros((1, 0)), blocks([0], [], leaf(np.zeros((1, 0), dtype=np.int64)))),
     "a 2-sum": (LOWER, TWO),
+    "a 2-sum through -1 in the last row": (LOWER, replace(TWO, row=2, first=at([0, 2], [0, 1], LOWER))),
+    "a 2-sum through the last column": (
+        ROLLED,
+        TwoSum(marked(1, 0, 0), marked(0, 1, 1), 1, 2, at([0, 1], [1, 2], ROLLED), at([1, 2], [0, 2], ROLLED)),
+    ),
     "a 3-sum": (WHOLE, three(WHOLE, *THREE_PARTS)),
     "a pivot": (TRIANGLE, pivot(TRIANGLE, 0, 1)),
+    "a pivot in the first corner": (TRIANGLE, pivot(TRIANGLE, 0, 0)),
+    "a pivot in the last corner": (TRIANGLE, pivot(TRIANGLE, 2, 2)),
 }
 
 DENSE = ODD_CYCLE
@@ -349,6 +382,16 @@ FALSE_PROOFS = {
         DENSE,
         peeling([0], [3], at([1, 2], [0, 1, 2], DENSE)),
         "Peeling: line 3 is no partner of line 0",
+    ),
+    "a row as partner of a column": (
+        DENSE,
+        peeling([3], [0], at([0, 1, 2], [1, 2], DENSE)),
+        "Peeling: line 0 is no partner of line 3",
+    ),
+    "a partner before the first": (
+        DIAGONAL,
+        peeling([2], [-2], at([0, 1], [0, 1, 2], DIAGONAL)),
+        "Peeling: line -2 is no partner of line 2",
     ),
     "itself as partner": (DENSE, peeling([0], [0], at([1, 2], [0, 1, 2], DENSE)), "Peeling: line 0 is no partner"),
     "a partner that is gone": (
@@ -396,6 +439,21 @@ FALSE_PROOFS = {
         DENSE,
         blocks([0, 0, 1], [0, 0, 1], at([0, 1], [0, 1], DENSE), at([2], [2], DENSE)),
         "Blocks: a nonzero lies outside the blocks",
+    ),
+    "a nonzero above the blocks": (
+        np.array([[1, 1], [0, 1]]),
+        blocks([0, 1], [0, 1], leaf([[1]]), leaf([[1]])),
+        "Blocks: a nonzero lies outside the blocks",
+    ),
+    "a nonzero below the blocks": (
+        np.array([[1, 0], [1, 1]]),
+        blocks([0, 1], [0, 1], leaf([[1]]), leaf([[1]])),
+        "Blocks: a nonzero lies outside the blocks",
+    ),
+    "a 2-sum of less than a product": (
+        np.array([[1, 0, 0], [1, 1, 1], [1, 0, 1]]),
+        TwoSum(marked(1, 0, 0), marked(1, 1, 0), 1, 0, leaf([[1, 0], [1, 1]]), leaf([[1, 1], [1, 1]])),
+        "TwoSum: a block has 3 nonzeros, not 2 x 2",
     ),
     "a 2-sum with something above": (
         DENSE,
