@@ -227,6 +227,8 @@ def own_forest(options: Arguments) -> tuple[Forest, Any, FeatureCosts, str, list
         X = read_examples(options.examples, forest.feature_names, header=not options.no_header, form=form)
     if X.shape[1] != forest.n_features:
         raise ValueError(f"{options.examples}: expected {forest.n_features} columns as in training, got {X.shape[1]}")
+    if not len(X):
+        raise ValueError(f"{options.examples}: expected at least one example, got none")
     notes = []
     if forest.feature_names is None or not has_names(X):
         notes.append(f"columns of {options.examples} are matched to the features by position: {_nameless(forest)}")
