@@ -406,9 +406,10 @@ def read_costs(
 def _check_size(costs: FeatureCosts) -> None:
     for amount in costs.unit_costs:
         if amount and not SMALLEST_PRICE <= amount <= LARGEST_PRICE:
+            shown = (Decimal(amount.numerator) / Decimal(amount.denominator)).normalize()
             raise ValueError(
                 f"feature_costs: expected 0 or prices from {float(SMALLEST_PRICE):g} to {float(LARGEST_PRICE):g}, got "
-                f"{(Decimal(amount.numerator) / Decimal(amount.denominator)).normalize():.3g}; give all prices in another unit"
+                f"{shown:.3g}; give all prices in another unit"
             )
 
 
