@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -403,7 +403,7 @@ def _exact_list(
     values: Sequence[object] | npt.ArrayLike, name: str
 ) -> tuple[tuple[Fraction, ...], frozenset[Fraction]]:
     """Read numbers exactly; give them, and those among them that are measurements."""
-    if isinstance(values, str) or not hasattr(values, "__iter__"):
+    if isinstance(values, str | Set) or not hasattr(values, "__iter__"):
         raise TypeError(f"{name}: expected a sequence of numbers, got {values!r}")
     items = list(cast("Iterable[object]", values))
     exact = tuple(nonnegative_fraction(value, f"{name}[{position}]") for position, value in enumerate(items))

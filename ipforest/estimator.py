@@ -6,6 +6,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
+from decimal import Decimal
 from fractions import Fraction
 from math import ceil
 from numbers import Real
@@ -21,9 +22,10 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ipforest._internal.arrays import Array
+from ipforest._internal.examples import validated
 from ipforest.costs import FeatureCosts
 from ipforest.feature_names import column_numbers
 from ipforest.policy import Policy
@@ -53,6 +55,9 @@ FAR_OUTSIDE = 0.5
 BY_CHANCE = 1e-6
 """Held-out examples of the same distribution are refused with at most this probability."""
 
+SMALLEST_PRICE, LARGEST_PRICE = Fraction(10) ** -100, Fraction(10) ** 100
+"""Beyond these, sums and quotients of prices are no floats."""
+
 
 class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Base of the estimators that pay for features.
@@ -81,6 +86,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     max_cost: Any = None
     split_cost_ = Fraction(0)
     class_costs_: Array | None = None
+    _column_labels: tuple[str, ...] | None = None
     _missing_seen: npt.NDArray[np.bool_] | None = None
 
     @abstractmethod
@@ -308,7 +314,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         return self.max_cost if max_cost is None else max_cost
 
     def _checked(self, X: npt.ArrayLike) -> Array:
-        return np.asarray(validate_data(self, X, ensure_all_finite=self._finite(), reset=False))
+        return np.asarray(validated(self, X, ensure_all_finite=self._finite(), reset=False))
 
     def _checked_part(
         self, X: npt.ArrayLike, y: object, classes: Array | None, name: str = "y_val"
@@ -378,7 +384,8 @@ def read_costs(
     Raises
     ------
     ValueError
-        Prices of another number of features, negative, or not finite; groups beside a `FeatureCosts`.
+        Prices of another number of features, negative, not finite, or beyond 1e-100 to 1e100; groups together with a
+        `FeatureCosts`.
     """
     if isinstance(feature_costs, FeatureCosts):
         if groups is not None or group_fees is not None:
@@ -391,14 +398,26 @@ def read_costs(
         prices = read_prices(feature_costs)
         _check_columns_have_names([row.feature for row in prices.rows] if prices.has_names else None, feature_names)
         costs = prices.costs_for(n_features if feature_names is None else feature_names)
-    return costs.matched_to(n_features, feature_names)
+    matched = costs.matched_to(n_features, feature_names)
+    _check_size(matched)
+    return matched
+
+
+def _check_size(costs: FeatureCosts) -> None:
+    for amount in costs.unit_costs:
+        if amount and not SMALLEST_PRICE <= amount <= LARGEST_PRICE:
+            shown = (Decimal(amount.numerator) / Decimal(amount.denominator)).normalize()
+            raise ValueError(
+                f"feature_costs: expected 0 or prices from {float(SMALLEST_PRICE):g} to {float(LARGEST_PRICE):g}, got "
+                f"{shown:.3g}; give all prices in another unit"
+            )
 
 
 def _check_columns_have_names(priced: Sequence[str | None] | None, columns: Sequence[str] | None) -> None:
     if priced is not None and columns is None and column_numbers(priced) is None:
         raise ValueError(
             "feature_costs: expected a sequence in the order of the columns of X, which have no names, "
-            f"got prices of {priced[0]!r} and others; give X as a DataFrame"
+            f"got prices of {priced[0]!r} and others; give X as a DataFrame whose columns are named by texts"
         )
 
 

@@ -12,7 +12,7 @@ MOST_SHOWN = 3
 
 def column_names(X: object) -> tuple[str, ...] | None:
     """Return the column names of a data frame or an Arrow table, or None for what has no names."""
-    return _all_names(_labels(X))
+    return _all_names(column_labels(X))
 
 
 def column_numbers(labels: Any) -> list[int] | None:
@@ -37,7 +37,7 @@ def _column_number(label: Any) -> int:
     return int(label) if isinstance(label, str) and label.isascii() and label.isdecimal() else -1
 
 
-def _labels(X: Any) -> Any:
+def column_labels(X: Any) -> Any:
     """Return what labels the columns; the ``columns`` of an Arrow table are the data."""
     return X.column_names if hasattr(type(X), "column_names") else getattr(X, "columns", None)
 
@@ -137,7 +137,7 @@ def require_columns_of_training(X: object, expected: Sequence[str] | None, what:
     ValueError
         Columns are missing, unknown, or in another order.
     """
-    names, numbers = column_names(X), column_numbers(_labels(X))
+    names, numbers = column_names(X), column_numbers(column_labels(X))
     if names is not None and expected is not None:
         require_same_columns(names, expected, what)
     elif numbers is not None:

@@ -13,9 +13,10 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import _safe_indexing, check_random_state, get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, places_in
+from ipforest._internal.examples import validated
 from ipforest.adaptive.candidates import Candidate, GatedPair, lower_hull
 from ipforest.adaptive.full_model import (
     check_full_model,
@@ -172,7 +173,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         """
         self._read_parameters()
         check_validation_part(X_val, y_val)
-        examples, labels = validate_data(self, X, y, ensure_all_finite=self._finite())
+        examples, labels = validated(self, X, y, ensure_all_finite=self._finite())
         self._note_missing(examples)
         classes, full = classes_of(labels), unfrozen(self.estimator)
         if not isinstance(full, BudgetedEstimator):

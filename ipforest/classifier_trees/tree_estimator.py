@@ -15,9 +15,10 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GroupShuffleSplit
 from sklearn.utils import ClassifierTags, RegressorTags, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest._internal.examples import validated
 from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.feature_map import FeatureMap, ScaledFeatures
 from ipforest.classifier_trees.ranking import ndcg_at
@@ -160,7 +161,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
     ) -> tuple[Array, FloatArray, IntArray | None]:
         """Check X and y; code labels as -1 and 1, or scale the target."""
         classify = is_classifier(self)
-        examples, target = validate_data(
+        examples, target = validated(
             self, X, y, dtype=np.float64, ensure_all_finite=self._finite(), y_numeric=not classify
         )
         query = None if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1].astype(np.int64)

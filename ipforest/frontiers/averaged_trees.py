@@ -12,9 +12,10 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ipforest._internal.arrays import Array, FloatArray, places_in
+from ipforest._internal.examples import validated
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import check_integer, classes_of
 from ipforest.frontiers.scores import brier_score, soft_error
@@ -100,7 +101,7 @@ class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
             raise ValueError("min_samples_leaf: expected at least one size, got none")
         for size in self.min_samples_leaf:
             check_integer(size, "min_samples_leaf", 1)
-        examples, targets = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan")
+        examples, targets = validated(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan")
         self.classes_ = classes_of(targets)
         weight = _check_sample_weight(sample_weight, examples, dtype=np.float64, ensure_non_negative=True)
         seed = int(check_random_state(self.random_state).randint(2**31))
@@ -126,7 +127,7 @@ class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
     def predict_proba(self, X: npt.ArrayLike) -> FloatArray:
         """Average the class probabilities, shape (n_samples, n_classes)."""
         check_is_fitted(self)
-        examples = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
+        examples = validated(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
         return np.asarray(np.mean([trees.predict_proba(examples) for trees in self.ensembles_], axis=0))
 
     def predict(self, X: npt.ArrayLike) -> Array:

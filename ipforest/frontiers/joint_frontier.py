@@ -14,9 +14,10 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.isotonic import isotonic_regression
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest._internal.examples import validated
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import (
@@ -207,7 +208,7 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         require_held_out(self.validation_fraction, X_val)
         self.categories_ = Categories.of(X, self.categorical_features)
         numbers = self.categories_.numbers(X)
-        examples, targets = validate_data(self, numbers, y, dtype=np.float32, ensure_all_finite="allow-nan")
+        examples, targets = validated(self, numbers, y, dtype=np.float32, ensure_all_finite="allow-nan")
         self.categories_.check(examples)
         self._note_missing(examples)
         self.classes_ = classes_of(targets)

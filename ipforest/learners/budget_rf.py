@@ -12,9 +12,10 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import BoolArray, FloatArray
+from ipforest._internal.examples import validated
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import (
     BudgetedEstimator,
@@ -200,7 +201,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         """
         growers = self._read_parameters()
         check_validation_part(X_val, y_val)
-        examples, targets = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan")
+        examples, targets = validated(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan")
         self._note_missing(examples)
         check_classification_targets(targets)
         self.costs_ = self._read_costs()

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
 from ipforest._internal.arrays import Array
+from ipforest._internal.examples import validated
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.library_checks import overridden
 from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees
@@ -177,7 +177,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         if y is None and (self.errors == "held-out" or self.refit):
             raise ValueError("y: expected the targets of X for held-out errors and to refit, got None")
         self.estimator_ = ensemble
-        self.n_features_in_ = ensemble.n_features_in_
+        self.n_features_in_, self._column_labels = ensemble.n_features_in_, None
         if hasattr(ensemble, "feature_names_in_"):
             self.feature_names_in_ = ensemble.feature_names_in_
         elif hasattr(self, "feature_names_in_"):
@@ -206,8 +206,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
     ) -> Parts:
         """Check the examples; take those to train on, and those that pay."""
         classify = is_classifier(self)
-        _require_numbers(X, type(self).__name__)
-        examples, targets = validate_data(self, X, y, ensure_all_finite=self._finite(), y_numeric=not classify)
+        examples, targets = validated(self, X, y, ensure_all_finite=self._finite(), y_numeric=not classify)
         self._note_missing(examples)
         if classify:
             check_classification_targets(targets)
@@ -273,36 +272,6 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         tags.target_tags.required = inner.target_tags.required
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags
-
-
-def _require_numbers(X: Any, name: str) -> None:
-    """Refuse a data frame with columns of words, which forests do not take, and say what does.
-
-    Raises
-    ------
-    ValueError
-        There is such a column.
-    """
-    if not isinstance(X, pd.DataFrame):
-        return
-    for column in X.columns:
-        cells = X[column].dropna()
-        if not pd.api.types.is_numeric_dtype(X[column].dtype) and not cells.map(is_number).all():
-            raise ValueError(
-                f"X: expected numbers, got {cells[~cells.map(is_number)].iloc[0]!r} in column {column!r}; encode words "
-                f"before, as in make_pipeline(make_column_transformer((OneHotEncoder(), [{column!r}])), {name}(...)) "
-                "with prices from FeatureCosts.for_columns, use BudgetForest or BudgetBoost with columns of dtype "
-                "'category', or `ipforest fit` on a file"
-            )
-
-
-def is_number(cell: Any) -> bool:
-    """Return whether a cell can be read as a number."""
-    try:
-        float(cell)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 class Labelled(NamedTuple):

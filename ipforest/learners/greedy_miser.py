@@ -10,9 +10,9 @@ import numpy.typing as npt
 from scipy.special import expit, logit, logsumexp, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from ipforest._internal.arrays import BoolArray, FloatArray, places_in
+from ipforest._internal.examples import validated
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import (
     BudgetedEstimator,
@@ -204,7 +204,7 @@ class PricedBoosting(BudgetedEstimator):
         """
         self._read_parameters()
         check_validation_part(X_val, y_val)
-        examples, targets = validate_data(
+        examples, targets = validated(
             self, X, y, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=self._is_regressor()
         )
         self._note_missing(examples)

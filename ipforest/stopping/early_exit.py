@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import _safe_indexing, get_tags
-from sklearn.utils.validation import validate_data
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest._internal.examples import validated
 from ipforest.ensemble.libraries import read
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import (
@@ -310,7 +310,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         """
         self._read_parameters()
         check_validation_part(X_val, y_val)
-        examples, labels = validate_data(self, X, y, ensure_all_finite=self._finite())
+        examples, labels = validated(self, X, y, ensure_all_finite=self._finite())
         self._note_missing(examples)
         ensemble = unfrozen(self.estimator)
         fitted = is_fitted(ensemble)

@@ -16,9 +16,9 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest._internal.examples import validated
 from ipforest.costs import FeatureCosts
 from ipforest.estimator import (
     BudgetedEstimator,
@@ -391,7 +391,7 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         check_validation_part(X_val, y_val)
         require_held_out(self.validation_fraction, X_val)
         classify = is_classifier(self._base)
-        examples, targets = validate_data(self, X, y, ensure_all_finite=self._finite(), y_numeric=not classify)
+        examples, targets = validated(self, X, y, ensure_all_finite=self._finite(), y_numeric=not classify)
         self._note_missing(examples)
         if classify:
             check_classification_targets(targets)

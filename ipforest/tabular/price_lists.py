@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -31,7 +31,7 @@ from ipforest.feature_names import as_in_training, places_by_number
 from ipforest.rational import as_fraction, nonnegative_fraction
 from ipforest.tabular.name_matching import closest, folded, matched_names
 from ipforest.tabular.number_columns import some_names
-from ipforest.tabular.numerals import notations
+from ipforest.tabular.numerals import is_written_number, notations
 
 __all__ = ["PriceList", "Row", "read_prices", "write_prices"]
 
@@ -244,7 +244,7 @@ def read_prices(source: Any, form: CsvFormat = RECOGNISED) -> PriceList:
         return _from_labels("Series of prices", list(source.index), list(source))
     if isinstance(source, Mapping):
         return _from_labels("dict of prices", list(source), list(source.values()))
-    if isinstance(source, Iterable):
+    if isinstance(source, Iterable) and not isinstance(source, Set):
         return _from_records("prices", [{"cost": value} for value in source], "position", 0)
     raise TypeError(f"prices: expected a file, dict, Series, DataFrame or sequence, got {type(source).__name__}")
 
@@ -324,6 +324,12 @@ def _make_prices_plain(records: Sequence[dict[str, str]], path: str, decimal: st
             f"{path}: expected one price, got {text!r}, which can be "
             f"{' and '.join(str(notation.plain(text)) for notation in readings)}; write prices without marks between "
             "thousands"
+        )
+    written = [text for text in texts if is_written_number(text)]
+    if not readings and len(written) == len(texts):
+        other = next(text for text in texts if not notations([texts[0], text], decimal))
+        raise ValueError(
+            f"{path}: expected all prices with the same decimal mark and currency, got {texts[0]!r} and {other!r}"
         )
     for record in records if readings else ():
         record.update({key: readings[0].plain(record[key]) or "" for key in keys})

@@ -1,0 +1,193 @@
+"""Tables, labels and prices in the forms that users bring: taken as they are meant, or refused in one line."""
+
+import re
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.ensemble import RandomForestClassifier
+
+from ipforest import BudgetForest, BudgetPrune, FeatureCosts
+from ipforest.learners import BudgetRF, GreedyMiser
+from ipforest.tabular.model_files import load_model, save_model
+from ipforest.tabular.price_lists import read_prices
+
+NAMES = ["a", "b", "c"]
+PRICES = [1, 2, 3]
+
+
+def examples() -> tuple[np.ndarray, np.ndarray]:
+    """Draw 60 examples of three numbers; the first two decide."""
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    return X, (X[:, 0] + X[:, 1] > 0).astype(int)
+
+
+MAKE = {
+    "BudgetPrune": lambda: BudgetPrune(
+        RandomForestClassifier(4, random_state=0), feature_costs=PRICES, budget=4, random_state=0
+    ),
+    "BudgetForest": lambda: BudgetForest(2, feature_costs=PRICES, budget=4, random_state=0),
+    "BudgetRF": lambda: BudgetRF(2, feature_costs=PRICES, budget=4, random_state=0),
+    "GreedyMiser": lambda: GreedyMiser(3, lam="1/50", feature_costs=PRICES, random_state=0),
+}
+WORDS = np.where(np.arange(60) % 2, "p", "q")
+each_estimator = pytest.mark.parametrize("make", MAKE.values(), ids=MAKE)
+
+
+def tables_of_words() -> dict[str, object]:
+    frame = pd.DataFrame(examples()[0], columns=NAMES)
+    polars = pl.from_pandas(frame)
+    return {
+        "str": frame.assign(c=WORDS),
+        "string": frame.assign(c=pd.array(WORDS, dtype="string")),
+        "Arrow string": frame.assign(c=pd.array(WORDS, dtype="string[pyarrow]")),
+        "dates": frame.assign(c=pd.Timestamp("2026-11-25")),
+        "dates with a zone": frame.assign(c=pd.Timestamp("2026-11-25", tz="UTC")),
+        "durations": frame.assign(c=pd.Timedelta(1, "D")),
+        "polars String": polars.with_columns(pl.Series("c", WORDS)),
+        "polars Date": polars.with_columns(pl.lit("2026-11-25").str.to_date().alias("c")),
+        "Arrow table": pa.Table.from_pandas(frame.assign(c=WORDS)),
+    }
+
+
+@each_estimator
+@pytest.mark.parametrize("X", tables_of_words().values(), ids=tables_of_words())
+def test_words_and_dates_are_refused_by_column(make, X):
+    with pytest.raises(ValueError, match=r"^X: expected numbers, got .* in column 'c'; [^\n]*$"):
+        make().fit(X, examples()[1])
+
+
+@each_estimator
+def test_words_in_examples_to_predict_are_refused_by_column(make):
+    X, y = examples()
+    frame = pd.DataFrame(X, columns=NAMES)
+    model = make().fit(frame, y)
+    with pytest.raises(ValueError, match="X: expected numbers, got 'p' in column 'b'"):
+        model.predict(frame.assign(b="p"))
+
+
+def tables_of_numbers() -> dict[str, object]:
+    X = np.round(examples()[0], 2)
+    frame = pd.DataFrame(X, columns=NAMES)
+    decimals = pd.array([Decimal(f"{value:.2f}") for value in X[:, 2]], dtype=pd.ArrowDtype(pa.decimal128(10, 2)))
+    return {
+        "Float64": frame.astype("Float64"),
+        "Arrow": frame.convert_dtypes(dtype_backend="pyarrow"),
+        "Arrow decimals": frame.assign(c=decimals),
+        "decimals": frame.assign(c=[Decimal(f"{value:.2f}") for value in X[:, 2]]),
+        "texts of numbers": frame.assign(c=[f"{value:.2f}" for value in X[:, 2]]),
+        "objects": frame.astype(object),
+        "polars": pl.from_pandas(frame),
+        "polars decimals": pl.from_pandas(frame).with_columns(pl.col("c").cast(pl.Decimal(10, 2))),
+        "Arrow table": pa.Table.from_pandas(frame),
+        "float128": X.astype(np.longdouble),
+    }
+
+
+@each_estimator
+@pytest.mark.parametrize("X", tables_of_numbers().values(), ids=tables_of_numbers())
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_numbers_of_any_dtype_are_those_of_the_array(make, X):
+    plain, y = np.round(examples()[0], 2), examples()[1]
+    expected, model = make().fit(plain, y), make().fit(X, y)
+    assert_array_equal(model.predict(X), expected.predict(plain))
+    assert_array_equal(model.cost(X), expected.cost(plain))
+
+
+def test_lazy_tables_are_refused():
+    X, y = examples()
+    with pytest.raises(ValueError, match=r"^X: expected a table, got a LazyFrame .* use X.collect\(\)$"):
+        MAKE["BudgetForest"]().fit(pl.DataFrame(X).lazy(), y)
+
+
+@each_estimator
+def test_a_column_name_twice_is_refused(make):
+    X, y = examples()
+    with pytest.raises(ValueError, match="X: expected each column once, got 'a' 2 times"):
+        make().fit(pd.DataFrame(X, columns=["a", "b", "a"]), y)
+
+
+LABELS = {
+    "numbers from 1": [1, 2, 3],
+    "numbers with gaps": [0, 2, 5],
+    "numpy numbers": np.array([7, 8, 9]),
+    "two levels": pd.MultiIndex.from_tuples([("blood", "hb"), ("blood", "wbc"), ("scan", "mri")]),
+    "dates": pd.date_range("2026-11-01", periods=3),
+}
+
+
+@each_estimator
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+def test_labels_that_are_no_texts_keep_their_order(make, labels):
+    X, y = examples()
+    frame = pd.DataFrame(X, columns=labels)
+    model = make().fit(frame, y)
+    assert_array_equal(model.predict(frame), model.predict(X))
+    with pytest.raises(
+        ValueError, match=r"X: expected the columns of training in their order, got .* in place 0 where"
+    ):
+        model.predict(frame.iloc[:, ::-1])
+    model.fit(X, y)
+    assert_array_equal(model.predict(frame), model.predict(X))
+
+
+@each_estimator
+def test_columns_numbered_in_another_order_are_refused_in_training(make):
+    X, y = examples()
+    with pytest.raises(ValueError, match="got number 2 in place 0"):
+        make().fit(pd.DataFrame(X, columns=[2, 1, 0]), y)
+
+
+@pytest.mark.parametrize("labels", [["10", "9", 1], ["ill", True], [2.5, "well"]], ids=str)
+@each_estimator
+def test_labels_of_two_types_are_refused(make, labels):
+    X, _ = examples()
+    y = np.array([labels[row % len(labels)] for row in range(60)], dtype=object)
+    with pytest.raises(ValueError, match=r"^y: expected labels of one type, got [^\n]*$"):
+        make().fit(X, y)
+
+
+@pytest.mark.parametrize("prices", [{1, 2, 3}, frozenset({1, 2, 3}), {"a": 1, "b": 2, "c": 3}.keys()], ids=str)
+def test_prices_without_an_order_are_refused(prices):
+    with pytest.raises(TypeError, match="prices: expected"):
+        FeatureCosts(prices)
+    with pytest.raises(TypeError, match="prices: expected"):
+        read_prices(prices)
+
+
+@each_estimator
+@pytest.mark.parametrize("price", [1e-320, 5e-324, "1e-400", 1e308, "1e400"])
+def test_prices_beyond_floats_are_refused_before_training(make, price):
+    X, y = examples()
+    model = make().set_params(feature_costs=[price, 1, 2])
+    message = f"feature_costs: expected 0 or prices from 1e-100 to 1e+100, got {Decimal(str(price)):.3g}; give"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        model.fit(X, y)
+
+
+def test_prices_at_the_limits_are_paid():
+    X, y = examples()
+    for price in ("1e-100", "1e100"):
+        model = BudgetForest(2, feature_costs=[price] * 3, random_state=0).fit(X, y)
+        np.testing.assert_allclose(model.cost(X), float(price) * model.acquired(X).sum(axis=1))
+
+
+def test_prices_of_two_decimal_marks_are_told(tmp_path):
+    path = tmp_path / "prices.csv"
+    path.write_text("feature;cost\nhb;0,5\nwbc;2.75\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"all prices with the same decimal mark and currency, got '0,5' and '2.75'"):
+        read_prices(path)
+
+
+def test_saved_trees_with_sets_of_categories_predict_the_same(tmp_path):
+    X, y = examples()
+    frame = pd.DataFrame(X, columns=NAMES).assign(c=pd.Categorical(WORDS))
+    frame["a"] += 3 * (WORDS == "p")
+    model = MAKE["BudgetForest"]().fit(frame, y)
+    save_model(model, tmp_path / "model.skops")
+    loaded = load_model(tmp_path / "model.skops")
+    assert_array_equal(loaded.predict_proba(frame), model.predict_proba(frame))
