@@ -14,7 +14,7 @@ from proofs.crosschecks.brute_force import brute_force
 from proofs.integrality.vertices import Vector, is_integral, vertices
 from proofs.study.problem import Problem
 from proofs.study.programs import ExactProgram
-from proofs.study.refutation import Violation, as_vector
+from proofs.study.refutation import Check, Violation, as_vector
 
 __all__ = [
     "bound_of",
@@ -138,9 +138,8 @@ def integral_by_objectives(formulation: Formulation, problem: Problem) -> Violat
     objectives = rng.integers(-9, 10, size=(OBJECTIVES, len(program.columns))).tolist()
     for objective in (None, *objectives):
         optimum = program.optimum(objective)
-        if optimum is not None and not is_integral(optimum.point):
-            if program.polytope.is_vertex(optimum.point):
-                return _fractional(formulation, problem, optimum.point)
+        if optimum is not None and not is_integral(optimum.point) and program.polytope.is_vertex(optimum.point):
+            return _fractional(formulation, problem, optimum.point)
     return None
 
 
@@ -166,7 +165,7 @@ def is_exact(formulation: Formulation, problem: Problem) -> Violation | None:
     return _below(formulation, problem, best, "the best pruning")
 
 
-def no_weaker_than(other: str) -> object:
+def no_weaker_than(other: str) -> Check:
     """Return the check that a relaxation's bound is at least that of another formulation."""
 
     def check(formulation: Formulation, problem: Problem) -> Violation | None:

@@ -89,7 +89,8 @@ class Problem:
         number = f", lambda {self.lam}" if self.lam is not None else ""
         number += f", budget {self.budget}" if self.budget is not None else ""
         size = self.instance
-        return f"{size.n_trees} trees, {size.n_nodes} nodes, {size.n_examples} examples{number}"
+        counts = {"tree": size.n_trees, "node": size.n_nodes, "example": size.n_examples}
+        return ", ".join(f"{count} {name}{'s' * (count != 1)}" for name, count in counts.items()) + number
 
 
 def _read(value: Any) -> Any:
