@@ -21,7 +21,7 @@ from proofs.integrality.vertices import Polytope, Vector, is_integral, vertices
 from proofs.study.checks import program_of
 from proofs.study.problem import Problem
 
-__all__ = ["Closure", "Cut", "close", "missing_inequalities", "separate"]
+__all__ = ["Cut", "Strengthened", "close", "missing_inequalities", "separate"]
 
 MOST_ROWS = 5
 """Rows, bounds apart, that are combined."""
@@ -82,7 +82,7 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Closure:
+class Strengthened:
     """A relaxation with cuts added until no more are found or needed.
 
     Parameters
@@ -139,7 +139,7 @@ def separate(polytope: Polytope, row_names: Sequence[str], point: Vector, cuts: 
     return None
 
 
-def close(polytope: Polytope, row_names: Sequence[str]) -> Closure:
+def close(polytope: Polytope, row_names: Sequence[str]) -> Strengthened:
     """Cut fractional vertices off, one after the other, until all vertices are integral or none can be cut off.
 
     Parameters
@@ -150,7 +150,7 @@ def close(polytope: Polytope, row_names: Sequence[str]) -> Closure:
 
     Returns
     -------
-    Closure
+    Strengthened
     """
     cuts: list[Cut] = []
     names = list(row_names)
@@ -163,7 +163,7 @@ def close(polytope: Polytope, row_names: Sequence[str]) -> Closure:
             if cut is not None:
                 break
         if cut is None:
-            return Closure(polytope, tuple(cuts), len(corners), len(fractional))
+            return Strengthened(polytope, tuple(cuts), len(corners), len(fractional))
         cuts.append(cut)
         names.append(cut.name)
         polytope = Polytope(
@@ -176,7 +176,7 @@ def close(polytope: Polytope, row_names: Sequence[str]) -> Closure:
         )
 
 
-def missing_inequalities(formulation: str | Formulation, instance: PruningInstance, lam: object = 1) -> Closure:
+def missing_inequalities(formulation: str | Formulation, instance: PruningInstance, lam: object = 1) -> Strengthened:
     """Find the inequalities that a formulation's relaxation lacks on a small instance.
 
     Parameters
@@ -190,7 +190,7 @@ def missing_inequalities(formulation: str | Formulation, instance: PruningInstan
 
     Returns
     -------
-    Closure
+    Strengthened
     """
     known = formulation_named(formulation)
     if known.takes == "budget":

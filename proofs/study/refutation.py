@@ -18,6 +18,8 @@ from proofs.study.sketch import Sketch
 
 __all__ = ["Refutation", "Violation", "shrink"]
 
+SHARE_DENOMINATOR = 5040
+"""Shares that a reader computes in floats are fractions of at most this denominator."""
 MOST_ATTEMPTS = 2000
 """Problems that the shrinker tries."""
 
@@ -174,4 +176,4 @@ def _size(value: Fraction) -> tuple[int, int, int]:
 
 def as_vector(shares: np.ndarray[Any, np.dtype[np.float64]]) -> Vector:
     """Return shares that a reader computed in floats as fractions."""
-    return tuple(Fraction(share).limit_denominator(MOST_ATTEMPTS) for share in shares.tolist())
+    return tuple(Fraction(share).limit_denominator(SHARE_DENOMINATOR) for share in shares.tolist())

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -284,10 +285,8 @@ class _Look:
         if isinstance(instances, int):
             if instances < 1:
                 raise ValueError(f"instances: expected 1 or more, got {instances}")
-            self.small = [
-                problem for problem, _ in zip(self._draw(MOST_NODES_OF_NAPKIN), range(instances), strict=False)
-            ]
-            self.large = [problem for problem, _ in zip(self._draw(MOST_NODES), range(instances), strict=False)]
+            self.small = list(islice(self._draw(MOST_NODES_OF_NAPKIN), instances))
+            self.large = list(islice(self._draw(MOST_NODES), instances))
         else:
             if not instances:
                 raise ValueError("instances: expected one or more, got none")
