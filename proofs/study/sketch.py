@@ -45,10 +45,7 @@ class SketchedTree:
 
     def as_leaf(self, node: int) -> SketchedTree:
         """Take away all below a node; examples that end there end at the node."""
-        below = {node}
-        for child, above in enumerate(self.parent):
-            if above in below:
-                below.add(child)
+        below = self._from(node)
         kept = [other for other in range(len(self.parent)) if other == node or other not in below]
         number = {other: place for place, other in enumerate(kept)} | dict.fromkeys(below, kept.index(node))
         return SketchedTree(
@@ -58,6 +55,31 @@ class SketchedTree:
             tuple(frozenset() if other == node else self.needs[other] for other in kept),
             tuple(number[leaf] for leaf in self.leaf),
         )
+
+    def lifted(self, child: int) -> SketchedTree:
+        """Put a node in its parent's place; examples that end elsewhere below the parent end at its first leaf."""
+        replaced = self.parent[child]
+        subtree = self._from(child)
+        gone = self._from(replaced) - subtree
+        kept = [other for other in range(len(self.parent)) if other not in gone]
+        number = {other: place for place, other in enumerate(kept)}
+        first_leaf = number[min(subtree - set(self.parent))]
+        above = {**dict(enumerate(self.parent)), child: self.parent[replaced]}
+        return SketchedTree(
+            tuple(number.get(above[other], -1) for other in kept),
+            tuple(self.errors[other] for other in kept),
+            tuple(self.split_cost[other] for other in kept),
+            tuple(self.needs[other] for other in kept),
+            tuple(number.get(leaf, first_leaf) for leaf in self.leaf),
+        )
+
+    def _from(self, node: int) -> set[int]:
+        """Return a node and all below it."""
+        found = {node}
+        for child, above in enumerate(self.parent):
+            if above in found:
+                found.add(child)
+        return found
 
     def without(self, node: int, need: Need) -> SketchedTree:
         """Take one need away from a node."""
@@ -170,6 +192,9 @@ class Sketch:
         for place, tree in enumerate(self.trees):
             internal = tree.internal()
             yield from (self._with_tree(place, tree.as_leaf(node)) for node in internal)
+            yield from (
+                self._with_tree(place, tree.lifted(child)) for child, above in enumerate(tree.parent) if above >= 0
+            )
             for node in internal:
                 yield from (self._with_tree(place, tree.without(node, need)) for need in sorted(tree.needs[node]))
         if (self.error_unit, self.cost_unit) != (1, 1):

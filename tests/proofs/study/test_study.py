@@ -128,6 +128,7 @@ def test_path_sums_must_be_equations(name, sense):
     assert found.problem.instance.n_nodes <= 5
 
 
+@pytest.mark.slow
 def test_usage_may_be_an_inequality_in_one_direction_only():
     """At least 1 leaves the compact form, which is right; at most 1 lets trees use units for nothing."""
     at_least = Edited("ip3", "usage_in_tree", ">=")
@@ -164,6 +165,7 @@ def test_a_study_says_how_each_row_is_known(tmp_path):
         found.row("nothing")
 
 
+@pytest.mark.slow
 def test_the_study_of_ip1_refutes_integrality_and_names_the_violator(tmp_path):
     found = study("ip1", 12)
     assert found
