@@ -39,6 +39,7 @@ The optimal-pruning paper leaves h out of p(h) and writes z_h apart; the models 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +63,7 @@ from ipforest.solvers.linear_program import LinearProgram
 
 if TYPE_CHECKING:
     from ipforest.results import BudgetResult, PruningResult
+    from proofs.study.study import Study
 
 __all__ = [
     "FORMULATIONS",
@@ -83,6 +85,7 @@ __all__ = [
     "size",
     "solve",
     "specify",
+    "study",
 ]
 
 for _builtin in (IP0(), IP1(), IP2(), IP3(), Compact(), Closure(), LP1()):
@@ -142,3 +145,19 @@ def export(model: Any, path: str | Path) -> Path:
     from formulations import models
 
     return models.export(model, path)
+
+
+def study(name: str | Formulation, instances: int | Sequence[PruningInstance] = 24, seed: int = 0) -> Study:
+    """Ask everything about a formulation: is it right, how strong, how large; see `proofs.study.study.study`.
+
+    Like the command line this reaches up, to `proofs`, when it is called.
+
+    Examples
+    --------
+    >>> found = formulations.study("ip4")
+    >>> found.summary()
+    >>> found.to_html("ip4.html")
+    """
+    from proofs.study import study as studies
+
+    return studies.study(name, instances, seed)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
@@ -127,6 +129,10 @@ class Formulation(ABC):
     @abstractmethod
     def kept_shares(self, specification: ModelSpecification, values: FloatArray) -> FloatArray:
         """Read x_h, how far each internal node keeps its test, from a point of the program; shape (n_internal,)."""
+
+    def reader(self, specification: ModelSpecification) -> Callable[[FloatArray], FloatArray]:
+        """Return `kept_shares` of one specification, for many points."""
+        return partial(self.kept_shares, specification)
 
     @abstractmethod
     def tree_objective(self, instance: PruningInstance, p: int, q: int) -> tuple[IntArray, int]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +15,6 @@ from formulations.specification import specify
 from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.instance import PruningInstance
 from ipforest.solvers.linear_program import LinearProgram
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["Builder", "Decoder", "ModelledFormulation", "register"]
 
@@ -103,39 +99,45 @@ class ModelledFormulation(Formulation):
         return ModelSize(program.n_columns, program.n_rows)
 
     def kept_shares(self, specification: ModelSpecification, values: FloatArray) -> FloatArray:
-        """Read x_h with the decoder, from ``x``, or from ``z``.
+        """Read x_h with the decoder, from ``x``, or from ``z``; see `reader`."""
+        return self.reader(specification)(values)
+
+    def reader(self, specification: ModelSpecification) -> Callable[[FloatArray], FloatArray]:
+        """Build the model once, and return what reads x_h from its points.
 
         Raises
         ------
         ValueError
             There is no decoder and neither variable, or what the decoder gives is no array over the internal nodes.
         """
+        model, instance = self.build(specification), specification.instance
+        decode = self._decode
+        if decode is not None:
+            return lambda values: self._decoded(decode, model, instance, values)
+        place = {variable.name: column for column, variable in enumerate(model.component_data_objects(pyo.Var))}
+        x = [place.get(f"x[{node}]", -1) for node in instance.internal_nodes.tolist()]
+        if -1 not in x:
+            return lambda values: values[x]
+        z = [place.get(f"z[{node}]", -1) for node in range(instance.n_nodes)]
+        if -1 in z:
+            raise ValueError(
+                f"{self.name}: expected variables x over the internal nodes or z over all nodes, or a decoder "
+                "(register(..., decode=)), got neither"
+            )
+        offsets, ancestors = indexing.ancestor_lists(instance)
+        return lambda values: 1 - np.add.reduceat(values[z][ancestors], offsets[:-1])[instance.internal_nodes]
+
+    def _decoded(self, decode: Decoder, model: Any, instance: PruningInstance, values: FloatArray) -> FloatArray:
         from formulations import models
 
-        model, instance = self.build(specification), specification.instance
-        if self._decode is not None:
-            models.set_values(model, values)
-            shares = np.asarray(self._decode(model), dtype=np.float64)
-            if shares.shape != (instance.n_internal,):
-                raise ValueError(
-                    f"{self.name}: expected the decoder to give shape ({instance.n_internal},), a number for each "
-                    f"internal node, got {shares.shape}"
-                )
-            return shares
-        labels = [variable.name for variable in model.component_data_objects(pyo.Var)]
-        x = _by_node(labels, "x", values)
-        if set(instance.internal_nodes.tolist()) <= x.keys():
-            return np.array([x[node] for node in instance.internal_nodes.tolist()])
-        z = _by_node(labels, "z", values)
-        if set(range(instance.n_nodes)) <= z.keys():
-            leaves = np.array([z[node] for node in range(instance.n_nodes)])
-            offsets, ancestors = indexing.ancestor_lists(instance)
-            shares = 1 - np.add.reduceat(leaves[ancestors], offsets[:-1])[instance.internal_nodes]
-            return np.asarray(shares)
-        raise ValueError(
-            f"{self.name}: expected variables x over the internal nodes or z over all nodes, or a decoder "
-            "(register(..., decode=)), got neither"
-        )
+        models.set_values(model, values)
+        shares = np.asarray(decode(model), dtype=np.float64)
+        if shares.shape != (instance.n_internal,):
+            raise ValueError(
+                f"{self.name}: expected the decoder to give shape ({instance.n_internal},), a number for each "
+                f"internal node, got {shares.shape}"
+            )
+        return shares
 
     def tree_objective(self, instance: PruningInstance, p: int, q: int) -> tuple[IntArray, int]:
         """Refuse: the objective is the model's own.
@@ -183,10 +185,3 @@ def register(name: str, takes: Takes = "lam", **promises: Any) -> Callable[[Buil
         return builder
 
     return registered
-
-
-def _by_node(labels: Sequence[str], component: str, values: FloatArray) -> dict[int, float]:
-    """Collect the values of ``component[node]``."""
-    pattern = re.compile(rf"{component}\[(\d+)\]")
-    matches = ((pattern.fullmatch(label), value) for label, value in zip(labels, values.tolist(), strict=True))
-    return {int(match[1]): value for match, value in matches if match}

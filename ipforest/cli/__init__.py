@@ -24,12 +24,28 @@ from ipforest.cli import (
     prune,
     reproduce,
     session,
+    study,
     verify,
     versions,
 )
 from ipforest.cli.options import BAD_INPUT, INTERRUPTED
 
-COMMANDS = (demo, fit, predict, session, prune, path, verify, crosscheck, prove, reproduce, frontier, bench, versions)
+COMMANDS = (
+    demo,
+    fit,
+    predict,
+    session,
+    prune,
+    path,
+    verify,
+    crosscheck,
+    prove,
+    study,
+    reproduce,
+    frontier,
+    bench,
+    versions,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,0 +1,108 @@
+"""The command ``study``: everything about a formulation, a known one or one of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ipforest.cli.options import (
+    CHECK_FAILED,
+    DONE,
+    Arguments,
+    Subparsers,
+    add_command,
+    add_out_option,
+    out_directory,
+    plain_console,
+    positive_integer,
+    seed_number,
+)
+
+if TYPE_CHECKING:
+    from formulations.base import Formulation
+
+
+def add(commands: Subparsers) -> None:
+    """Describe the command."""
+    command = add_command(
+        commands, "study", run, "Ask everything about a formulation: is it right, how strong, how large."
+    )
+    command.add_argument(
+        "formulation",
+        metavar="NAME | FILE.py:NAME",
+        help="a known formulation, or one that a file registers or defines; the file is run",
+    )
+    command.add_argument(
+        "--instances", type=positive_integer, default=24, metavar="N", help="random problems (default: 24)"
+    )
+    command.add_argument("--seed", type=seed_number, default=0, help="seed of the problems (default: 0)")
+    add_out_option(command, "study.html, study.json and the counterexamples")
+
+
+def run(options: Arguments) -> int:
+    """Study the formulation; exit 1 if it is refuted."""
+    from ipforest._internal.files import write_text
+    from ipforest.progress import progress_bar
+    from proofs.study.study import study
+
+    formulation = find_formulation(options.formulation)
+    with progress_bar("ipforest study", visible=not options.json) as progress:
+        found = study(formulation, options.instances, options.seed, progress)
+    directory = out_directory(options)
+    if directory is not None:
+        found.to_html(directory / "study.html")
+        write_text(directory / "study.json", found.to_json())
+        for number, refutation in enumerate(found.refutations, 1):
+            write_text(directory / f"counterexample_{number}.json", refutation.to_json())
+    if options.json:
+        print(found.to_json())
+    else:
+        found.summary(plain_console())
+    return DONE if found else CHECK_FAILED
+
+
+def find_formulation(text: str) -> Formulation:
+    """Look a formulation up by its name, or run a file and take the one that it registers or defines by that name.
+
+    Raises
+    ------
+    ValueError
+        No formulation has that name.
+    OSError
+        There is no such file.
+    """
+    from formulations import FORMULATIONS, Formulation, ModelledFormulation, formulation
+
+    path, colon, name = text.rpartition(":")
+    if not colon or not path.endswith(".py"):
+        return formulation(text)
+    before = dict(FORMULATIONS)
+    defined = _names_of(Path(path))
+    if name in FORMULATIONS and FORMULATIONS[name] is not before.get(name):
+        return FORMULATIONS[name]
+    found = defined.get(name)
+    if isinstance(found, Formulation):
+        return found
+    if not callable(found):
+        raise ValueError(f"{path}: expected it to register or define {name}, got {type(found).__name__}")
+    return ModelledFormulation(name, found)
+
+
+def _names_of(path: Path) -> dict[str, Any]:
+    """Run a file and return what it defines, its folder being where it imports from.
+
+    Raises
+    ------
+    OSError
+        There is no such file.
+    """
+    import runpy
+    import sys
+
+    path.stat()
+    folder = str(path.resolve().parent)
+    sys.path.insert(0, folder)
+    try:
+        return runpy.run_path(str(path))
+    finally:
+        sys.path.remove(folder)

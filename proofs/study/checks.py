@@ -1,0 +1,195 @@
+"""The checks: each looks for a violation of one claim about a formulation in one problem."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from formulations.base import Formulation
+from formulations.registry import formulation as formulation_named
+from ipforest.results import Pruning
+from ipforest.solvers.min_cut import solve_min_cut
+from proofs.crosschecks.brute_force import brute_force
+from proofs.integrality.vertices import Vector, is_integral, vertices
+from proofs.study.problem import Problem
+from proofs.study.programs import ExactProgram
+from proofs.study.refutation import Check, Violation, as_vector
+
+__all__ = [
+    "bound_of",
+    "has_few_columns",
+    "integral_by_objectives",
+    "integral_vertices",
+    "is_exact",
+    "no_weaker_than",
+    "points_are_prunings",
+    "program_of",
+    "prunings_have_points",
+    "solves",
+    "unit_of",
+]
+
+MOST_VERTEX_COLUMNS = 14
+"""Relaxations with at most so many columns have their vertices enumerated."""
+OBJECTIVES = 12
+"""Random objectives tried on a relaxation."""
+
+
+def program_of(formulation: Formulation, problem: Problem, relaxed: bool = False) -> ExactProgram:
+    """Write a formulation of a problem in exact numbers."""
+    return ExactProgram(formulation.linear_program(problem.specification(formulation, relaxed)))
+
+
+def unit_of(formulation: Formulation, problem: Problem) -> Fraction:
+    """Return what one unit of the program's objective is worth."""
+    return problem.specification(formulation).objective_unit if formulation.integer_units else Fraction(1)
+
+
+def has_few_columns(formulation: Formulation, problem: Problem) -> bool:
+    """Return whether the 0-1 points are few enough to be enumerated."""
+    return program_of(formulation, problem).enumerable
+
+
+def points_are_prunings(formulation: Formulation, problem: Problem) -> Violation | None:
+    """Look for a 0-1 point that is no pruning, lies beyond the budget, or is worth less than its pruning."""
+    return _enumerated(formulation, problem)[0]
+
+
+def prunings_have_points(formulation: Formulation, problem: Problem) -> Violation | None:
+    """Look for a pruning without a 0-1 point of the same objective."""
+    least = _enumerated(formulation, problem)[1]
+    for kept, worth in problem.every_worth().items():
+        if least.get(kept) != worth:
+            got = "no point" if kept not in least else f"a least objective of {least[kept]}"
+            text = f"the pruning that keeps {_nodes(problem, kept)} is worth {worth} and has {got}"
+            return Violation(text, (), tuple(Fraction(int(keep)) for keep in kept))
+    return None
+
+
+def _enumerated(
+    formulation: Formulation, problem: Problem
+) -> tuple[Violation | None, dict[tuple[bool, ...], Fraction]]:
+    """Go through all 0-1 points: the first violation, and the least objective of each pruning."""
+    program, unit = program_of(formulation, problem), unit_of(formulation, problem)
+    read = formulation.reader(problem.specification(formulation))
+    worth = problem.every_worth()
+    least: dict[tuple[bool, ...], Fraction] = {}
+    violation: Violation | None = None
+    for point in program.integer_points():
+        shares = as_vector(read(np.array([float(value) for value in point])))
+        value = unit * program.value(point)
+        kept = tuple(share == 1 for share in shares)
+        found = _fault(problem, shares, worth.get(kept), value)
+        violation = violation or (None if found is None else Violation(found, point, shares))
+        if found is None:
+            least[kept] = min(value, least.get(kept, value))
+    return violation, least
+
+
+def _fault(problem: Problem, shares: Vector, worth: Fraction | None, value: Fraction) -> str | None:
+    """Say what is wrong of a 0-1 point."""
+    if not set(shares) <= {0, 1}:
+        return f"a 0-1 point keeps nodes by {', '.join(map(str, shares))}"
+    parent = problem.instance.parent.tolist()
+    if any(share == 1 and above >= 0 and shares[above] == 0 for share, above in zip(shares, parent, strict=True)):
+        return "a 0-1 point keeps a node but not its parent"
+    if worth is None:
+        cost = problem.instance.evaluate(_pruning(shares))[1]
+        return f"a 0-1 point is a pruning of cost {cost}, beyond the budget {problem.budget}"
+    return f"a 0-1 point has objective {value}, its pruning {worth}" if value < worth else None
+
+
+def solves(formulation: Formulation, problem: Problem) -> Violation | None:
+    """Look for a wrong optimum: HiGHS's, compared with brute force and (at a lambda) with the minimum cut."""
+    best = min(problem.every_worth().values())
+    if problem.lam is not None:
+        others = brute_force(problem.instance, problem.lam), solve_min_cut(problem.instance, problem.lam)
+        if any(other.objective != best for other in others):
+            raise ArithmeticError(f"problem: expected brute force and minimum cut to give {best}, got another optimum")
+    program, unit = program_of(formulation, problem), unit_of(formulation, problem)
+    point = program.best_integer_point()
+    if point is None:
+        return Violation("the program has no 0-1 point; bare roots are always a pruning")
+    shares = as_vector(formulation.reader(problem.specification(formulation))(np.array([float(x) for x in point])))
+    value = unit * program.value(point)
+    worth = problem.worth(_pruning(shares)) if _fault_of_shape(problem, shares) is None else None
+    fault = _fault_of_shape(problem, shares) or _fault(problem, shares, worth, value)
+    if fault is None and value != best:
+        fault = f"the optimum is {value}, the best pruning {best}"
+    return None if fault is None else Violation(fault, point, shares)
+
+
+def _fault_of_shape(problem: Problem, shares: Vector) -> str | None:
+    return _fault(problem, shares, Fraction(0), Fraction(0))
+
+
+def integral_vertices(formulation: Formulation, problem: Problem) -> Violation | None:
+    """Look for a fractional vertex among all vertices of the relaxation."""
+    program = program_of(formulation, problem, relaxed=True)
+    found = (point for point in vertices(program.polytope) if not is_integral(point))
+    return _fractional(formulation, problem, next(found, None))
+
+
+def integral_by_objectives(formulation: Formulation, problem: Problem) -> Violation | None:
+    """Look for a fractional vertex that is optimal for the program's objective or a random one."""
+    program = program_of(formulation, problem, relaxed=True)
+    rng = np.random.default_rng(0)
+    objectives = rng.integers(-9, 10, size=(OBJECTIVES, len(program.columns))).tolist()
+    for objective in (None, *objectives):
+        optimum = program.optimum(objective)
+        if optimum is not None and not is_integral(optimum.point) and program.polytope.is_vertex(optimum.point):
+            return _fractional(formulation, problem, optimum.point)
+    return None
+
+
+def _fractional(formulation: Formulation, problem: Problem, point: Vector | None) -> Violation | None:
+    if point is None:
+        return None
+    read = formulation.reader(problem.specification(formulation, relaxed=True))
+    shares = as_vector(read(np.array([float(value) for value in point])))
+    return Violation("a vertex of the relaxation is fractional", point, shares)
+
+
+def bound_of(formulation: Formulation, problem: Problem) -> Fraction:
+    """Compute the relaxation's bound on the objective exactly."""
+    optimum = program_of(formulation, problem, relaxed=True).optimum()
+    if optimum is None:
+        raise ValueError(f"{formulation.name}: expected a relaxation with points, got an empty one")
+    return unit_of(formulation, problem) * optimum.value
+
+
+def is_exact(formulation: Formulation, problem: Problem) -> Violation | None:
+    """Look for a relaxation whose bound is below the best pruning's objective."""
+    best = min(problem.every_worth().values())
+    return _below(formulation, problem, best, "the best pruning")
+
+
+def no_weaker_than(other: str) -> Check:
+    """Return the check that a relaxation's bound is at least that of another formulation."""
+
+    def check(formulation: Formulation, problem: Problem) -> Violation | None:
+        return _below(formulation, problem, bound_of(formulation_named(other), problem), f"{other}'s relaxation")
+
+    return check
+
+
+def _below(formulation: Formulation, problem: Problem, least: Fraction, whose: str) -> Violation | None:
+    optimum = program_of(formulation, problem, relaxed=True).optimum()
+    if optimum is None:
+        return Violation("the relaxation has no point; bare roots are always a pruning")
+    bound = unit_of(formulation, problem) * optimum.value
+    if bound >= least:
+        return None
+    found = _fractional(formulation, problem, optimum.point)
+    assert found is not None, "there is a point"
+    return Violation(f"the relaxation's bound is {bound}, {whose} gives {least}", found.point, found.kept)
+
+
+def _pruning(shares: Vector) -> Pruning:
+    return Pruning(np.array([share == 1 for share in shares], dtype=bool))
+
+
+def _nodes(problem: Problem, kept: tuple[bool, ...]) -> str:
+    nodes = problem.instance.internal_nodes[np.array(kept, dtype=bool)].tolist()
+    return f"nodes {', '.join(map(str, nodes))}" if nodes else "no node"

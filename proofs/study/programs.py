@@ -1,0 +1,276 @@
+"""Linear programs in exact numbers: their 0-1 points one by one, optima of relaxations with exact duals.
+
+A model's floats stand for fractions: each for the simplest one that it is nearest to, so that 0.1 is 1/10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, floor, isfinite, lcm
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ipforest.results import Status
+from ipforest.solvers.highs import run
+from ipforest.solvers.linear_program import LinearProgram, Solution
+from proofs.integrality.vertices import Polytope, Vector, vertices
+
+__all__ = ["MOST_INTEGER_COLUMNS", "ExactProgram", "Optimum", "simplest"]
+
+MOST_INTEGER_COLUMNS = 16
+"""Programs with at most so many are enumerated."""
+MOST_DENOMINATOR = 10**6
+FEASIBILITY = 1e-6
+Row = tuple[dict[int, Fraction], str, Fraction]
+"""Entries by column, sense ("==", "<=", ">=") and right-hand side."""
+
+
+def simplest(value: float) -> Fraction:
+    """Return the fraction of a denominator up to 10^6 that a float is nearest to, or the float itself if none is."""
+    simple = Fraction(value).limit_denominator(MOST_DENOMINATOR)
+    return simple if float(simple) == value else Fraction(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Optimum:
+    """The exact optimum of a relaxation.
+
+    Parameters
+    ----------
+    value : Fraction
+    point : tuple of Fraction
+        An optimal vertex.
+    """
+
+    value: Fraction
+    point: Vector
+
+
+class ExactProgram:
+    """A `LinearProgram` in fractions.
+
+    Parameters
+    ----------
+    program : LinearProgram
+        Its variables are bounded.
+
+    Raises
+    ------
+    ValueError
+        A variable without bounds.
+    """
+
+    def __init__(self, program: LinearProgram) -> None:
+        unbounded = np.flatnonzero(~(np.isfinite(program.lower) & np.isfinite(program.upper)))
+        if unbounded.size:
+            raise ValueError(
+                f"{program.column_labels[int(unbounded[0])]}: expected a lower and an upper bound, got "
+                f"[{program.lower[unbounded[0]]}, {program.upper[unbounded[0]]}]; give the variable both"
+            )
+        self.program = program
+        self.columns = tuple(program.column_labels)
+        self.row_names = tuple(program.row_labels)
+        self.objective = [simplest(value) for value in program.objective.tolist()]
+        self.constant = simplest(program.constant)
+        self.lower = [simplest(value) for value in program.lower.tolist()]
+        self.upper = [simplest(value) for value in program.upper.tolist()]
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The rows in fractions."""
+        A, right = self.program.A, [simplest(value) for value in self.program.rhs.tolist()]
+        found: list[Row] = []
+        for row, (sense, side) in enumerate(zip(self.program.senses.tolist(), right, strict=True)):
+            places = range(int(A.indptr[row]), int(A.indptr[row + 1]))
+            entries = {int(A.indices[place]): simplest(float(A.data[place])) for place in places if A.data[place]}
+            found.append((entries, sense, side))
+        return found
+
+    @property
+    def polytope(self) -> Polytope:
+        """The relaxation; bounds of single variables are rows where they are not those of all."""
+        lower, upper = min(self.lower, default=Fraction(0)), max(self.upper, default=Fraction(1))
+        rows = list(self.rows)
+        rows += [({j: Fraction(1)}, ">=", bound) for j, bound in enumerate(self.lower) if bound > lower]
+        rows += [({j: Fraction(1)}, "<=", bound) for j, bound in enumerate(self.upper) if bound < upper]
+        width = len(self.columns)
+        return Polytope(
+            [[entries.get(j, Fraction(0)) for j in range(width)] for entries, _, _ in rows],
+            [sense.replace("==", "=") for _, sense, _ in rows],
+            [side for _, _, side in rows],
+            self.columns,
+            lower,
+            upper,
+        )
+
+    @property
+    def enumerable(self) -> bool:
+        """Whether the points of the integer columns are few enough."""
+        return int(self.program.integer.sum()) <= MOST_INTEGER_COLUMNS
+
+    def value(self, point: Sequence[Fraction]) -> Fraction:
+        """Evaluate the objective."""
+        return self.constant + sum((a * b for a, b in zip(self.objective, point, strict=True) if a and b), Fraction(0))
+
+    def contains(self, point: Sequence[Fraction]) -> bool:
+        """Return whether a point satisfies every row and bound."""
+        inside = all(low <= x <= high for low, x, high in zip(self.lower, point, self.upper, strict=True))
+        return inside and all(
+            _meets(sum((a * point[j] for j, a in entries.items()), Fraction(0)), sense, side)
+            for entries, sense, side in self.rows
+        )
+
+    def integer_points(self) -> list[Vector]:
+        """List the points whose integer columns are integers, the others (if any) at vertices of what is then left.
+
+        Raises
+        ------
+        ValueError
+            More than 2^16 points to try.
+        """
+        integer = np.flatnonzero(self.program.integer)
+        spans = [range(ceil(self.lower[j]), floor(self.upper[j]) + 1) for j in integer]
+        count = int(np.prod([len(span) for span in spans], dtype=object))
+        if count > 2**MOST_INTEGER_COLUMNS:
+            raise ValueError(f"program: expected at most {2**MOST_INTEGER_COLUMNS} points to try, got {count}")
+        grid = (
+            np.stack([axis.ravel() for axis in np.meshgrid(*spans, indexing="ij")], axis=1)
+            if spans
+            else np.zeros((1, 0))
+        )
+        whole = np.zeros((len(grid), len(self.columns)), dtype=np.float64)
+        whole[:, integer] = grid
+        rest = [j for j in range(len(self.columns)) if j not in set(integer.tolist())]
+        scaled = [(entries, sense, side) for entries, sense, side in self.rows if not any(j in entries for j in rest)]
+        chosen = whole[_feasible(whole, scaled)]
+        points = [tuple(Fraction(int(x)) for x in point) for point in chosen.tolist()]
+        return points if not rest else [full for point in points for full in self._completed(point, rest)]
+
+    def _completed(self, point: Vector, rest: list[int]) -> list[Vector]:
+        """Complete a point of the integer columns with the vertices that the other columns may take."""
+        matrix: list[list[Fraction]] = []
+        senses, right = [], []
+        for entries, sense, side in self.rows:
+            if any(j in entries for j in rest):
+                matrix.append([entries.get(j, Fraction(0)) for j in rest])
+                senses.append(sense.replace("==", "="))
+                right.append(side - sum((a * point[j] for j, a in entries.items() if j not in rest), Fraction(0)))
+        for place, j in enumerate(rest):
+            unit = [Fraction(int(place == other)) for other in range(len(rest))]
+            matrix += [unit, unit]
+            senses += [">=", "<="]
+            right += [self.lower[j], self.upper[j]]
+        bounds = min(self.lower[j] for j in rest), max(self.upper[j] for j in rest)
+        names = tuple(self.columns[j] for j in rest)
+        completed = []
+        for found in vertices(Polytope(matrix, senses, right, names, *bounds)):
+            values = dict(zip(rest, found, strict=True))
+            completed.append(tuple(values.get(j, x) for j, x in enumerate(point)))
+        return completed
+
+    def optimum(self, objective: Sequence[int] | None = None) -> Optimum | None:
+        """Optimise over the relaxation: HiGHS's point and duals as fractions, whose values must agree exactly.
+
+        Parameters
+        ----------
+        objective : sequence of int, optional
+            In place of the program's own, without a constant.
+
+        Returns
+        -------
+        Optimum or None
+            None for an empty relaxation.
+
+        Raises
+        ------
+        ArithmeticError
+            The fractions prove no optimum.
+        """
+        costs = self.objective if objective is None else [Fraction(value) for value in objective]
+        constant = self.constant if objective is None else Fraction(0)
+        program = replace(
+            self.program,
+            objective=np.array([float(cost) for cost in costs]),
+            constant=float(constant),
+            integer=np.zeros(len(self.columns), dtype=bool),
+        )
+        solution = _solved(program)
+        if solution is None:
+            return None
+        if solution.values is not None and solution.row_duals is not None:
+            point = tuple(_near(value) for value in solution.values.tolist())
+            value = constant + sum((a * b for a, b in zip(costs, point, strict=True)), Fraction(0))
+            duals = [_near(value) for value in solution.row_duals.tolist()]
+            if self.contains(point) and value == constant + self._dual_value(costs, duals):
+                return Optimum(value, point)
+        raise ArithmeticError("program: expected a point and duals that agree exactly, got floats that do not")
+
+    def _dual_value(self, costs: Sequence[Fraction], duals: Sequence[Fraction]) -> Fraction:
+        """Compute the bound that any duals give; those of the wrong sign count as 0."""
+        reduced, value = list(costs), Fraction(0)
+        for (entries, sense, side), given in zip(self.rows, duals, strict=True):
+            dual = max(given, Fraction(0)) if sense == ">=" else min(given, Fraction(0)) if sense == "<=" else given
+            value += dual * side
+            if dual:
+                for j, a in entries.items():
+                    reduced[j] -= dual * a
+        for cost, low, high in zip(reduced, self.lower, self.upper, strict=True):
+            value += cost * (low if cost > 0 else high)
+        return value
+
+    def best_integer_point(self) -> Vector | None:
+        """Return HiGHS's optimal 0-1 point, its integer columns rounded; None if there is none.
+
+        Raises
+        ------
+        ArithmeticError
+            The rounded point violates a row.
+        """
+        solution = _solved(self.program)
+        if solution is None or solution.values is None:
+            return None
+        values, integer = solution.values.tolist(), self.program.integer.tolist()
+        point = tuple(Fraction(round(x)) if whole else _near(x) for x, whole in zip(values, integer, strict=True))
+        if not self.contains(point):
+            raise ArithmeticError("program: expected a 0-1 point of the solver, got one that violates a row")
+        return point
+
+
+def _solved(program: LinearProgram) -> Solution | None:
+    """Solve with HiGHS; None for an infeasible program."""
+    try:
+        solution = run(program)
+    except RuntimeError as problem:
+        if "Infeasible" in str(problem):
+            return None
+        raise
+    return solution if solution.status is Status.OPTIMAL else None
+
+
+def _near(value: float) -> Fraction:
+    """Return the fraction of a small denominator near a solver's float."""
+    near = Fraction(value).limit_denominator(5040) if isfinite(value) else Fraction(0)
+    return near if abs(near - Fraction(value)) < FEASIBILITY else Fraction(value).limit_denominator(MOST_DENOMINATOR)
+
+
+def _meets(left: Fraction, sense: str, side: Fraction) -> bool:
+    return left == side if sense == "==" else left <= side if sense == "<=" else left >= side
+
+
+def _feasible(points: NDArray[np.float64], rows: Sequence[Row]) -> NDArray[np.bool_]:
+    """Return which integer points satisfy the rows, computed in scaled integers."""
+    kept = np.ones(len(points), dtype=bool)
+    for entries, sense, side in rows:
+        scale = lcm(side.denominator, *(a.denominator for a in entries.values()))
+        numbers = {j: int(a * scale) for j, a in entries.items()}
+        kind = np.float64 if sum(map(abs, numbers.values()), abs(side * scale)) < 2**50 else object
+        left = np.zeros(len(points), dtype=kind)
+        for j, a in numbers.items():
+            left = left + a * points[:, j].astype(kind)
+        right = int(side * scale)
+        kept &= (left == right if sense == "==" else left <= right if sense == "<=" else left >= right).astype(bool)
+    return kept

@@ -1,0 +1,458 @@
+"""The study of a formulation: what was asked, what was found, and by which kind of evidence.
+
+Each claim is looked at on small problems of a seed: where a program has few 0-1 points or vertices, all of them; else
+the solver's, made exact. The first problem that refutes a claim is made as small as it goes (`refutation.shrink`).
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+from itertools import islice
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from formulations.base import Formulation
+from formulations.registry import FORMULATIONS
+from formulations.registry import formulation as formulation_named
+from ipforest._internal.files import write_text
+from ipforest._internal.records import to_record
+from ipforest.instance import PruningInstance
+from ipforest.progress import ProgressCallback, silent
+from ipforest.solvers.highs import run
+from proofs.crosschecks.fitted_problems import draw_fitted_problem
+from proofs.integrality.vertices import is_integral
+from proofs.study import checks, matrices
+from proofs.study.cuts import missing_inequalities
+from proofs.study.problem import Problem, random_problem
+from proofs.study.refutation import Check, Refutation, shrink
+from proofs.study.size_laws import size_law
+from proofs.study.sketch import Sketch
+
+__all__ = ["Evidence", "Row", "Study", "study"]
+
+MOST_NODES_OF_NAPKIN = 3
+"""Internal nodes of the small problems, at most."""
+MOST_NODES = 6
+"""Internal nodes of the problems on which only optima are compared, at most."""
+
+
+class Evidence(StrEnum):
+    """How a row of a study is known."""
+
+    CERTIFICATE = "proved by certificate"
+    EXHAUSTIVE = "exhaustive on small problems"
+    SAMPLE = "sample"
+    REFUTED = "refuted by a counterexample"
+    FITTED = "solved and checked on fresh instances"
+    MEASURED = "measured"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """What was found about one claim.
+
+    Parameters
+    ----------
+    topic, claim : str
+    holds : bool or None
+        Whether no problem refuted it; None for a number that is measured.
+    evidence : Evidence
+    problems : int
+        On how many problems it was looked at.
+    detail : str
+    refutation : Refutation or None
+        The smallest problem found that refutes it.
+    """
+
+    topic: str
+    claim: str
+    holds: bool | None
+    evidence: Evidence
+    problems: int
+    detail: str = ""
+    refutation: Refutation | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as JSON types."""
+        record = to_record(self, ["topic", "claim", "holds", "evidence", "problems", "detail"])
+        return {**record, "refutation": None if self.refutation is None else json.loads(self.refutation.to_json())}
+
+
+VALID, RELAXATION, MATRIX, SIZE, TIME = "valid", "relaxation", "matrix", "size", "time"
+INTEGRAL = "every vertex of the relaxation is 0-1"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Study:
+    """What is known of a formulation.
+
+    Parameters
+    ----------
+    formulation : str
+    promised : bool or None
+        Whether it says of itself that all vertices are 0-1.
+    rows : tuple of Row
+    seed : int
+    runtime_s : float
+    """
+
+    formulation: str
+    promised: bool | None
+    rows: tuple[Row, ...]
+    seed: int
+    runtime_s: float
+
+    @property
+    def valid(self) -> bool:
+        """Whether nothing refutes that the 0-1 program states the pruning problem."""
+        return all(row.holds for row in self.rows if row.topic == VALID)
+
+    @property
+    def integral(self) -> bool:
+        """Whether no fractional vertex was found."""
+        return all(row.holds for row in self.rows if row.claim.startswith(INTEGRAL))
+
+    def __bool__(self) -> bool:
+        return self.valid and (self.integral or self.promised is not True)
+
+    @property
+    def refutations(self) -> tuple[Refutation, ...]:
+        """The counterexamples."""
+        return tuple(row.refutation for row in self.rows if row.refutation is not None)
+
+    def row(self, claim: str) -> Row:
+        """Return the row whose claim starts so.
+
+        Raises
+        ------
+        KeyError
+            There is none.
+        """
+        for row in self.rows:
+            if row.claim.startswith(claim):
+                return row
+        raise KeyError(claim)
+
+    def verdict(self) -> str:
+        """Say in one line what follows."""
+        if not self.valid:
+            return f"{self.formulation} is wrong: its 0-1 points are not the prunings with their objectives"
+        if not self:
+            return f"{self.formulation} promises integral vertices; a fractional one was found"
+        kind = "no fractional vertex was found" if self.integral else "its relaxation has fractional vertices"
+        return f"{self.formulation}: nothing refutes that it is right; {kind}"
+
+    def to_rich(self) -> Any:
+        """Lay the study out as a `rich.table.Table`."""
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(title=f"Study of {self.formulation}", caption=self.verdict(), show_lines=True)
+        for heading, ratio in (("topic", 2), ("claim", 5), ("found", 2), ("evidence", 4), ("detail", 8)):
+            table.add_column(heading, ratio=ratio, overflow="fold")
+        for row in self.rows:
+            style = {True: "green", False: "bold red" if row.topic == VALID else "yellow", None: ""}[row.holds]
+            found = Text(_found(row), style)
+            table.add_row(Text(row.topic), Text(row.claim), found, Text(_evidence(row)), Text(_detail(row)))
+        return table
+
+    def summary(self, console: Any = None) -> None:
+        """Print the study on the terminal, or on a `rich.console.Console`."""
+        from rich.console import Console
+
+        shown = Console(markup=False, emoji=False, highlight=False) if console is None else console
+        shown.print(self.to_rich())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the study as JSON types."""
+        return {
+            "formulation": self.formulation,
+            "verdict": self.verdict(),
+            "valid": self.valid,
+            "integral": self.integral,
+            "promised_integral": self.promised,
+            "seed": self.seed,
+            "runtime_s": self.runtime_s,
+            "rows": [row.to_dict() for row in self.rows],
+        }
+
+    def to_json(self) -> str:
+        """Write the study as JSON, exact numbers as "p/q"."""
+        return json.dumps(self.to_dict(), indent=1)
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write the study as one page, with the counterexamples drawn."""
+        from proofs.study.drawing import refutation_as_svg
+
+        cells = "\n".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _cells(row)) + "</tr>" for row in self.rows
+        )
+        figures = "\n".join(
+            f"<h2>{html.escape(found.claim)}</h2><p>{html.escape(str(found))}</p>{refutation_as_svg(found)}"
+            for found in self.refutations
+        )
+        name = html.escape(self.formulation)
+        page = PAGE.format(name=name, verdict=html.escape(self.verdict()), cells=cells, figures=figures)
+        return write_text(path, page)
+
+
+PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Study of {name}</title>
+<style>body {{ font-family: sans-serif; max-width: 70em; margin: 2em auto; color: #33415c }}
+td, th {{ border-bottom: 1px solid #b8c0cc; padding: .4em; text-align: left; vertical-align: top }}
+svg {{ max-width: 100%; height: auto }}</style></head>
+<body><h1>Study of {name}</h1><p>{verdict}</p>
+<table><tr><th>topic</th><th>claim</th><th>found</th><th>evidence</th><th>detail</th></tr>
+{cells}
+</table>
+{figures}
+</body></html>
+"""
+
+
+def _cells(row: Row) -> tuple[str, str, str, str, str]:
+    return row.topic, row.claim, _found(row), _evidence(row), _detail(row)
+
+
+def _found(row: Row) -> str:
+    return {True: "holds", False: "fails", None: "-"}[row.holds]
+
+
+def _evidence(row: Row) -> str:
+    return f"{row.evidence}, {row.problems} problem{'s' if row.problems != 1 else ''}"
+
+
+def _detail(row: Row) -> str:
+    return row.detail if row.refutation is None else f"{row.refutation} {row.detail}".strip()
+
+
+def study(
+    formulation: str | Formulation,
+    instances: int | Sequence[PruningInstance] = 24,
+    seed: int = 0,
+    progress: ProgressCallback = silent,
+) -> Study:
+    """Ask everything about a formulation.
+
+    Parameters
+    ----------
+    formulation : str or Formulation
+        A name in `formulations.FORMULATIONS`, or a formulation that need not be registered.
+    instances : int or sequence of PruningInstance
+        How many small random problems each claim is looked at on, or the instances to take, of at most a dozen internal
+        nodes.
+    seed : int
+        Of the random problems.
+    progress : callable
+
+    Returns
+    -------
+    Study
+        True if nothing refutes that it is right, nor its promise of integral vertices.
+
+    Raises
+    ------
+    ValueError
+        An unknown name, no instances, or a program that is not linear or has variables without bounds.
+    TypeError
+        The formulation builds no Pyomo model.
+    """
+    known = formulation_named(formulation)
+    started = perf_counter()
+    looked = _Look(known, instances, seed)
+    rows: list[Row] = []
+    parts = (looked.validity, looked.relaxation, looked.strength, looked.matrix, looked.size, looked.time)
+    for place, part in enumerate(parts):
+        progress(place / len(parts), part.__name__)
+        rows += part()
+    progress(1.0, "done")
+    return Study(known.name, known.integral, tuple(rows), seed, perf_counter() - started)
+
+
+class _Look:
+    """One run: the problems of a seed, and what each part of the study finds in them."""
+
+    def __init__(self, formulation: Formulation, instances: int | Sequence[PruningInstance], seed: int) -> None:
+        self.formulation, self.seed = formulation, seed
+        if isinstance(instances, int):
+            if instances < 1:
+                raise ValueError(f"instances: expected 1 or more, got {instances}")
+            self.small = list(islice(self._draw(MOST_NODES_OF_NAPKIN), instances))
+            self.large = list(islice(self._draw(MOST_NODES), instances))
+        else:
+            if not instances:
+                raise ValueError("instances: expected one or more, got none")
+            self.small = self.large = [self._asked(number, given) for number, given in enumerate(instances)]
+
+    def _draw(self, max_internal: int) -> Iterator[Problem]:
+        """Draw problems of one internal node, then of more."""
+        rng = np.random.default_rng([self.seed, max_internal])
+        number = 0
+        while True:
+            most = 1 + number % max_internal
+            number += 1
+            yield random_problem(rng, self.formulation.takes, self.formulation.one_tree, most)
+
+    def _asked(self, number: int, instance: PruningInstance) -> Problem:
+        self.formulation.check_instance(instance)
+        rng = np.random.default_rng([self.seed, number])
+        share = Fraction(int(rng.integers(0, 9)), 8)
+        error, cost = instance.evaluate(instance.unpruned)
+        saved = instance.evaluate(instance.roots_only)[0] - error
+        if self.formulation.takes == "lam":
+            return Problem(instance, lam=abs(saved) * share * 2 / cost if cost else share)
+        return Problem(instance, budget=cost * share) if self.formulation.takes == "budget" else Problem(instance)
+
+    def validity(self) -> list[Row]:
+        few = [problem for problem in self.small if checks.has_few_columns(self.formulation, problem)]
+        exhaustive: list[tuple[str, Check]] = [
+            ("every 0-1 point is a pruning of at most its objective", checks.points_are_prunings),
+            ("every pruning has a 0-1 point of its objective", checks.prunings_have_points),
+        ]
+        rows = [self._row(VALID, claim, check, few, Evidence.EXHAUSTIVE) for claim, check in exhaustive] if few else []
+        others = "brute force and minimum cut" if self.formulation.takes == "lam" else "brute force"
+        optimum = f"the optimum is that of {others}"
+        return [*rows, self._row(VALID, optimum, checks.solves, [*self.small, *self.large], Evidence.SAMPLE)]
+
+    def relaxation(self) -> list[Row]:
+        few = [
+            problem
+            for problem in self.small
+            if len(checks.program_of(self.formulation, problem).columns) <= checks.MOST_VERTEX_COLUMNS
+        ]
+        rows = []
+        if few:
+            claim = f"{INTEGRAL} (all vertices)"
+            rows.append(self._row(RELAXATION, claim, checks.integral_vertices, few, Evidence.EXHAUSTIVE))
+        claim = f"{INTEGRAL} (random objectives)"
+        rows.append(self._row(RELAXATION, claim, checks.integral_by_objectives, self.large, Evidence.SAMPLE))
+        found = next((row.refutation for row in rows if row.refutation is not None), None)
+        return [*rows, self._fractional_optima(), *(self._missing(found) if found is not None else [])]
+
+    def _missing(self, found: Refutation) -> list[Row]:
+        """Look for the inequalities that the counterexample's relaxation lacks."""
+        if self.formulation.takes == "budget":
+            return []
+        closure = missing_inequalities(self.formulation, found.problem.instance, found.problem.lam or 0)
+        claim = "half sums of rows, rounded down, cut all fractional vertices of the counterexample off"
+        detail = "; ".join(map(str, closure.cuts)) or "none found"
+        evidence = Evidence.EXHAUSTIVE if closure.integral else Evidence.SAMPLE
+        return [Row(RELAXATION, claim, closure.integral, evidence, 1, detail)]
+
+    def _fractional_optima(self) -> Row:
+        rng, fractional, tried = np.random.default_rng([self.seed, 1]), 0, 0
+        for problem in self.large:
+            program = checks.program_of(self.formulation, problem, relaxed=True)
+            for objective in rng.integers(-9, 10, size=(4, len(program.columns))).tolist():
+                optimum = program.optimum(objective)
+                tried += 1
+                fractional += optimum is not None and not is_integral(optimum.point)
+        share = f"{fractional} of {tried}"
+        return Row(
+            RELAXATION,
+            "optima of random objectives that are fractional",
+            None,
+            Evidence.MEASURED,
+            len(self.large),
+            share,
+        )
+
+    def strength(self) -> list[Row]:
+        exact = self._row(
+            RELAXATION, "the bound is the best pruning's objective", checks.is_exact, self.large, Evidence.SAMPLE
+        )
+        rows = [exact]
+        if self.formulation.takes == "lam":
+            rows.append(self._gap_closed())
+        rival = {"lam": "ip1", "budget": "lp1", "nothing": "ip0"}[self.formulation.takes]
+        if self.formulation.name != rival:
+            fitting = [problem for problem in self.large if FORMULATIONS[rival].fits(problem.instance)]
+            claim = f"the bound is no weaker than {rival}'s"
+            rows.append(self._row(RELAXATION, claim, checks.no_weaker_than(rival), fitting, Evidence.SAMPLE))
+        return rows
+
+    def _gap_closed(self) -> Row:
+        """Compare the bound with IP1's and IP3's where these differ."""
+        naive, strong = formulation_named("ip1"), formulation_named("ip3")
+        shares = []
+        for problem in self.large:
+            if not naive.fits(problem.instance):
+                continue
+            least, most = checks.bound_of(naive, problem), checks.bound_of(strong, problem)
+            if least < most:
+                bound = checks.program_of(self.formulation, problem, relaxed=True).optimum()
+                unit = checks.unit_of(self.formulation, problem)
+                shares.append(Fraction(0) if bound is None else (unit * bound.value - least) / (most - least))
+        mean = sum(shares, Fraction(0)) / len(shares) if shares else Fraction(0)
+        detail = f"{mean} of it on average ({float(mean):.0%})" if shares else "IP1 has no gap on these problems"
+        return Row(RELAXATION, "gap between IP1 and IP3 that is closed", None, Evidence.MEASURED, len(shares), detail)
+
+    def matrix(self) -> list[Row]:
+        problems = self.large
+        certified = all(matrices.has_network(self.formulation, problem) for problem in problems)
+        unimodular = self._row(
+            MATRIX, "totally unimodular", matrices.totally_unimodular, problems, Evidence.CERTIFICATE
+        )
+        if unimodular.holds:
+            how = "a network that the formulation states" if certified else "a certificate found for each"
+            sides = all(matrices.has_integral_sides(self.formulation, problem) for problem in problems)
+            consequence = "; right-hand sides are integers, so all vertices are" if sides else ""
+            return [
+                replace(unimodular, detail=how + consequence),
+                Row(MATRIX, "balanced", True, Evidence.CERTIFICATE, len(problems), "as it is totally unimodular"),
+            ]
+        hole = self._row(MATRIX, "balanced", matrices.balanced, problems, Evidence.SAMPLE)
+        return [unimodular, *([] if hole.holds else [hole])]
+
+    def size(self) -> list[Row]:
+        source = (problem.instance for problem in self._draw(MOST_NODES))
+        variables, constraints, checked = size_law(self.formulation, source)
+        return [
+            Row(
+                SIZE,
+                f"number of {name} is an integer combination of the instance's counts",
+                law is not None,
+                Evidence.FITTED,
+                checked,
+                "no linear law" if law is None else str(law),
+            )
+            for name, law in (("variables", variables), ("constraints", constraints))
+        ]
+
+    def time(self) -> list[Row]:
+        """Time HiGHS on a fitted forest."""
+        instance = draw_fitted_problem(np.random.default_rng(self.seed), large=True).instance()
+        if self.formulation.one_tree:
+            sketch = Sketch.of(instance)
+            instance = sketch.with_trees(sketch.trees[:1]).instance()
+        problem = self._asked(0, instance)
+        started = perf_counter()
+        integer = self.formulation.linear_program(problem.specification(self.formulation))
+        built_s = perf_counter() - started
+        relaxed = self.formulation.linear_program(problem.specification(self.formulation, relaxed=True))
+        simplex, interior, mip = run(relaxed), run(relaxed, solver="ipm"), run(integer, time_limit=20)
+        detail = (
+            f"{integer.n_rows} rows, {integer.n_columns} columns, written in {built_s:.3f} s: simplex "
+            f"{simplex.runtime_s:.3f} s ({simplex.iterations} iterations), interior point {interior.runtime_s:.3f} s, "
+            f"branch and bound {mip.runtime_s:.3f} s ({mip.iterations} nodes, {mip.status})"
+        )
+        return [Row(TIME, "HiGHS on a fitted forest", None, Evidence.MEASURED, 1, detail)]
+
+    def _row(self, topic: str, claim: str, check: Check, problems: Sequence[Problem], evidence: Evidence) -> Row:
+        """Look at a claim on problems until the first that refutes it, which is then made small."""
+        for place, problem in enumerate(problems):
+            if check(self.formulation, problem) is not None:
+                found = shrink(self.formulation, claim, problem, check, self._columns)
+                return Row(topic, claim, False, Evidence.REFUTED, place + 1, refutation=found)
+        return Row(topic, claim, True, evidence, len(problems))
+
+    def _columns(self, problem: Problem) -> tuple[str, ...]:
+        return checks.program_of(self.formulation, problem).columns

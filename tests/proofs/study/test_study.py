@@ -1,0 +1,341 @@
+"""The study of a formulation: built-in ones keep what they promise, each missing or weakened row is found, small."""
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from reference import load_reference
+
+import formulations
+from formulations import FORMULATIONS, Formulation, ModelData, ModelledFormulation
+from ipforest.cli import main
+from proofs.integrality.vertices import is_integral, vertices
+from proofs.study import checks
+from proofs.study.cuts import missing_inequalities, separate
+from proofs.study.drawing import draw_refutation
+from proofs.study.problem import Problem, random_problem
+from proofs.study.programs import ExactProgram, simplest
+from proofs.study.refutation import Refutation, shrink
+from proofs.study.size_laws import size_law
+from proofs.study.sketch import Sketch
+from proofs.study.study import INTEGRAL, Evidence, study
+
+TREE = load_reference("figure_1_tree").instance
+BUILT_IN = tuple(FORMULATIONS)
+
+
+class Edited(Formulation):
+    """A formulation with rows left out, or with the sense or the right-hand side of rows changed."""
+
+    def __init__(self, base, block, edit):
+        self.base, self.block, self.edit = FORMULATIONS[base], block, edit
+        self.name = f"{base} with {block} {edit}"
+        for name in ("takes", "one_tree", "routing", "integer_units", "integral"):
+            setattr(self, name, getattr(self.base, name))
+
+    def build(self, specification):
+        return self.base.build(specification)
+
+    def linear_program(self, specification):
+        program = self.base.linear_program(specification)
+        rows = np.array([label.split("[")[0] == self.block for label in program.row_labels], dtype=bool)
+        if self.edit == "left out":
+            kept = np.flatnonzero(~rows)
+            labels = [program.row_labels[row] for row in kept]
+            return replace(
+                program, A=program.A[kept], senses=program.senses[kept], rhs=program.rhs[kept], row_labels=labels
+            )
+        senses, rhs = program.senses.copy(), program.rhs.copy()
+        if self.edit in ("<=", ">="):
+            senses[rows] = self.edit
+        else:
+            rhs[rows] += np.where(senses[rows] == "<=", 1, -1) * float(Fraction(self.edit))
+        return replace(program, senses=senses, rhs=rhs)
+
+    def size(self, instance):
+        return self.base.size(instance)
+
+    def kept_shares(self, specification, values):
+        return self.base.kept_shares(specification, values)
+
+    def tree_objective(self, instance, p, q):
+        return self.base.tree_objective(instance, p, q)
+
+
+def row_blocks(name):
+    program = FORMULATIONS[name]
+    numbers = (
+        {"lam": Fraction(1)} if program.takes == "lam" else {"budget": Fraction(1)} if program.takes == "budget" else {}
+    )
+    two_levels = Sketch.of(TREE).instance()
+    labels = checks.program_of(program, Problem(two_levels, **numbers)).row_names
+    return sorted({label.split("[")[0] for label in labels})
+
+
+EVERY_BLOCK = [(name, block) for name in BUILT_IN for block in row_blocks(name)]
+
+
+def violations(formulation, check, seed=0, most=60):
+    rng = np.random.default_rng(seed)
+    for number in range(most):
+        problem = random_problem(rng, formulation.takes, formulation.one_tree, 1 + number % 3)
+        if checks.has_few_columns(formulation, problem) and check(formulation, problem) is not None:
+            yield problem
+
+
+def refuted(formulation, *claims):
+    """Return the smallest problem of the first claim that is refuted."""
+    for check in claims:
+        for problem in violations(formulation, check):
+            columns = lambda p: checks.program_of(formulation, p).columns  # noqa: E731
+            return shrink(formulation, check.__name__, problem, check, columns)
+    return None
+
+
+@pytest.mark.parametrize(("name", "block"), EVERY_BLOCK)
+def test_a_missing_block_of_rows_is_found_on_a_napkin(name, block):
+    edited = Edited(name, block, "left out")
+    found = refuted(edited, checks.points_are_prunings, checks.prunings_have_points)
+    assert found is not None
+    assert found.problem.instance.n_trees <= 2
+    assert found.problem.instance.n_examples <= 4
+    assert found.problem.instance.n_nodes <= 7
+    again = Refutation.from_json(found.to_json())
+    check = getattr(checks, found.claim)
+    assert check(edited, again.problem).text == found.text
+    assert check(FORMULATIONS[name], again.problem) is None
+
+
+@pytest.mark.parametrize("name", ["ip0", "ip2", "ip3", "compact", "closure"])
+def test_a_row_weakened_by_half_has_fractional_vertices(name):
+    for block in row_blocks(name):
+        edited = Edited(name, block, "1/2")
+        found = refuted(edited, checks.integral_by_objectives, checks.points_are_prunings)
+        assert found is not None, block
+        assert found.problem.instance.n_trees <= 2, block
+        assert found.problem.instance.n_examples <= 4, block
+
+
+@pytest.mark.parametrize("sense", ["<=", ">="])
+@pytest.mark.parametrize("name", ["ip0", "ip1", "ip2", "ip3", "compact", "lp1"])
+def test_path_sums_must_be_equations(name, sense):
+    edited = Edited(name, "one_leaf_per_path", sense)
+    found = refuted(edited, checks.points_are_prunings)
+    assert found is not None
+    assert found.problem.instance.n_nodes <= 5
+
+
+@pytest.mark.slow
+def test_usage_may_be_an_inequality_in_one_direction_only():
+    """At least 1 leaves the compact form, which is right; at most 1 lets trees use units for nothing."""
+    at_least = Edited("ip3", "usage_in_tree", ">=")
+    assert refuted(at_least, checks.points_are_prunings, checks.prunings_have_points) is None
+    found = refuted(Edited("ip3", "usage_in_tree", "<="), checks.points_are_prunings)
+    assert found.problem.instance.n_internal == 1
+    assert "its pruning" in found.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_built_in_formulations_keep_their_promises(name):
+    found = study(name, 9)
+    assert found, found.verdict()
+    assert found.valid
+    known = FORMULATIONS[name]
+    assert found.integral is known.integral
+    assert found.row("totally unimodular").holds is known.integral
+    assert found.row("number of variables").holds
+    if known.integral and known.takes != "nothing":
+        assert found.row("the bound is the best pruning's objective").holds
+
+
+def test_a_study_says_how_each_row_is_known(tmp_path):
+    found = study("compact", 3)
+    assert found
+    assert found.row("every pruning has").evidence is Evidence.EXHAUSTIVE
+    assert found.row("totally unimodular").evidence is Evidence.CERTIFICATE
+    assert found.row("number of constraints").detail == "leaves + triples"
+    assert json.loads(found.to_json())["rows"][0]["holds"] is True
+    page = found.to_html(tmp_path / "study.html").read_text()
+    assert "leaves + triples" in page
+    with pytest.raises(KeyError, match="nothing"):
+        found.row("nothing")
+
+
+@pytest.mark.slow
+def test_the_study_of_ip1_refutes_integrality_and_names_the_violator(tmp_path):
+    found = study("ip1", 12)
+    assert found
+    assert found.valid
+    assert not found.integral
+    broken = found.row(INTEGRAL).refutation
+    assert (broken.problem.instance.n_trees, broken.problem.instance.n_nodes) == (1, 5)
+    assert Fraction(1, 2) in broken.point.values()
+    violator = found.row("totally unimodular").refutation
+    assert "determinant 2 of rows one_leaf_per_path[" in violator.text
+    assert "w[0,0]" in violator.text
+    assert found.row("half sums").holds
+    assert "<svg" in found.to_html(tmp_path / "study.html").read_text()
+    assert len(draw_refutation(broken).axes) == 1
+
+
+def wrong_ip4(instance, lam):
+    """State the compact form, but forget that an example pays in each tree: rows of the first tree only."""
+    data, model = ModelData.of(instance), pyo.ConcreteModel()
+    model.z = pyo.Var(data.nodes, domain=pyo.Binary)
+    model.w = pyo.Var(data.pairs, domain=pyo.Binary)
+    model.path = pyo.Constraint(data.leaves, rule=lambda m, h: sum(m.z[u] for u in data.path[h]) == 1)
+    first = [triple for triple in data.first_use if triple[0] == 0]
+    model.use = pyo.Constraint(
+        first, rule=lambda m, t, k, i: m.w[k, i] + sum(m.z[u] for u in data.path[data.first_use[t, k, i]]) >= 1
+    )
+    error = sum(data.e[h] * model.z[h] for h in data.nodes)
+    cost = sum(data.c[pair] * model.w[pair] for pair in data.pairs)
+    cost += sum(price * (1 - sum(model.z[u] for u in data.path[h])) for h, price in data.s.items())
+    model.goal = pyo.Objective(expr=float(instance.error_unit) * error + float(lam * instance.cost_unit) * cost)
+    return model
+
+
+def test_a_wrong_ip4_is_refuted_with_two_small_trees():
+    found = study(ModelledFormulation("ip4", wrong_ip4), 6)
+    assert not found
+    assert found.verdict().startswith("ip4 is wrong")
+    shown = found.row("every 0-1 point").refutation
+    assert (shown.problem.instance.n_trees, shown.problem.instance.n_examples) == (2, 1)
+    assert shown.problem.instance.n_nodes == 4
+    assert "its pruning" in shown.text
+
+
+def test_ip1_and_these_rows_are_integral_on_figure_1():
+    """The one row that the machine finds is the compact form's: w_{1,i} >= z_3 + z_4 in the paper's numbers."""
+    closed = missing_inequalities("ip1", TREE)
+    assert closed.integral
+    assert [cut.inequality() for cut in closed.cuts] == ["z[2] + z[3] - w[0,0] <= 0"]
+    assert closed.cuts[0].rank == 1
+    strong = checks.program_of(FORMULATIONS["compact"], Problem(TREE, lam=Fraction(1)), relaxed=True)
+    assert set(vertices(closed.polytope)) == set(vertices(strong.polytope))
+    with pytest.raises(ValueError, match="expected one without a budget, got lp1"):
+        missing_inequalities("lp1", TREE)
+
+
+def weight(cut, names, point):
+    return sum(cut.entries.get(name, 0) * value for name, value in zip(names, point, strict=True))
+
+
+@pytest.mark.slow
+def test_cuts_are_valid_and_cut_off():
+    rng = np.random.default_rng(5)
+    seen = 0
+    for _ in range(25):
+        problem = random_problem(rng, "lam", True, 3)
+        program = checks.program_of(FORMULATIONS["ip1"], problem, relaxed=True)
+        if len(program.columns) > 12:
+            continue
+        corners = vertices(program.polytope)
+        for point in (corner for corner in corners if not is_integral(corner)):
+            cut = separate(program.polytope, program.row_names, point)
+            assert weight(cut, program.columns, point) > cut.right
+            assert all(weight(cut, program.columns, corner) <= cut.right for corner in corners if is_integral(corner))
+            seen += 1
+    assert seen > 0
+
+
+def test_size_laws_are_those_of_the_definitions():
+    rng = np.random.default_rng(1)
+    variables, constraints, checked = size_law(
+        FORMULATIONS["closure"], (random_problem(rng, "nothing", max_internal=6).instance for _ in range(100))
+    )
+    assert str(variables) == "internal + acquisitions"
+    assert str(constraints) == "internal - kept roots + triples"
+    assert checked > 20
+
+
+def test_problems_are_saved_exactly():
+    rng = np.random.default_rng(2)
+    for takes in ("lam", "budget", "nothing"):
+        problem = random_problem(rng, takes)
+        again = Problem.from_json(problem.to_json())
+        assert again.instance.fingerprint() == problem.instance.fingerprint()
+        assert (again.lam, again.budget) == (problem.lam, problem.budget)
+    with pytest.raises(ValueError, match="text: expected a problem of version 1, got version None"):
+        Problem.from_json("{}")
+    with pytest.raises(ValueError, match="text: expected a problem written by to_json"):
+        Problem.from_json('{"version": 1}')
+    with pytest.raises(ValueError, match="text: expected a refutation written by to_json"):
+        Refutation.from_json("{}")
+
+
+def test_sketches_are_instances_and_their_steps_are_smaller():
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        instance = random_problem(rng, "nothing", max_internal=5).instance
+        sketch = Sketch.of(instance)
+        assert sketch.instance().objective(instance.unpruned, 1) == instance.objective(instance.unpruned, 1)
+        for smaller in sketch.smaller():
+            made = smaller.instance()
+            assert made.n_nodes <= instance.n_nodes
+            assert made.n_examples <= instance.n_examples
+
+
+def test_programs_are_exact():
+    assert [simplest(value) for value in (0.1, 1 / 3, 0.5)] == [Fraction(1, 10), Fraction(1, 3), Fraction(1, 2)]
+    program = checks.program_of(FORMULATIONS["ip1"], Problem(TREE, lam=Fraction(1)), relaxed=True)
+    optimum = program.optimum()
+    assert optimum.value == min(program.value(corner) for corner in vertices(program.polytope)) == Fraction(5, 2)
+    unbounded = replace(program.program, upper=np.full(len(program.columns), np.inf))
+    with pytest.raises(ValueError, match=r"z\[0\]: expected a lower and an upper bound"):
+        ExactProgram(unbounded)
+
+
+def test_continuous_usage_is_completed():
+    """w in [0, 1] together with 0-1 z: the points are those of the vertices that each z leaves."""
+
+    def relaxed_usage(instance, lam):
+        model = formulations.build("compact", instance, lam)
+        for variable in model.w.values():
+            variable.domain = pyo.UnitInterval
+        del model.specification
+        return model
+
+    mixed = ModelledFormulation("mixed", relaxed_usage)
+    mixed.integer_units = True
+    for lam in (Fraction(0), Fraction(1), Fraction(3, 2)):
+        problem = Problem(TREE, lam=lam)
+        assert checks.points_are_prunings(mixed, problem) is None
+        assert checks.prunings_have_points(mixed, problem) is None
+
+
+def test_what_cannot_be_studied_is_refused():
+    with pytest.raises(ValueError, match="instances: expected 1 or more, got 0"):
+        study("ip3", 0)
+    with pytest.raises(ValueError, match="instances: expected one or more, got none"):
+        study("ip3", [])
+    with pytest.raises(ValueError, match="formulation: expected one of ip0"):
+        formulations.study("ip4")
+
+
+def test_the_command_studies_a_file(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    source = tmp_path / "mine.py"
+    source.write_text(
+        "import formulations\n"
+        "def half(instance, lam):\n"
+        "    model = formulations.build('compact', instance, lam)\n"
+        "    model.objective.expr = float(model.specification.objective_unit) * model.objective.expr\n"
+        "    model.del_component(model.usage_unless_stopped)\n"
+        "    del model.specification\n"
+        "    return model\n"
+    )
+    assert main(["study", f"{source}:half", "--json", "--instances", "3", "--out", str(tmp_path / "out")]) == 1
+    assert json.loads(capsys.readouterr().out)["valid"] is False
+    assert (tmp_path / "out" / "study.html").exists()
+    saved = Refutation.from_json((tmp_path / "out" / "counterexample_1.json").read_text())
+    assert saved.formulation == "half"
+    assert main(["study", f"{source}:nothing"]) == 2
+    assert "expected it to register or define nothing, got NoneType" in capsys.readouterr().err
+    assert main(["study", f"{tmp_path / 'absent.py'}:half"]) == 2
+    assert main(["study", "compact", "--instances", "2"]) == 0
+    assert "proved by certificate" in " ".join(capsys.readouterr().out.split())
