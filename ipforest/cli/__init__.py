@@ -18,18 +18,20 @@ from ipforest.cli import (
     demo,
     fit,
     frontier,
+    integral,
     path,
     predict,
     prove,
     prune,
     reproduce,
     session,
+    tu,
     verify,
     versions,
 )
 from ipforest.cli.options import BAD_INPUT, INTERRUPTED
 
-COMMANDS = (demo, fit, predict, session, prune, path, verify, crosscheck, prove, reproduce, frontier, bench, versions)
+COMMANDS = (demo, fit, predict, session, prune, path, verify, crosscheck, prove, reproduce, frontier, bench, tu, integral, versions)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
