@@ -147,7 +147,9 @@ def _check_text(file: Path, text: str) -> None:
                 _refuse(file, NOT_LINEAR[name])
     end = "ENDATA" if is_mps else "END"
     if lines[-1].strip().upper() != end:
-        raise ValueError(f"{file}: expected {end} in the last line, got {lines[-1].strip()[:40]!r}; the file is cut off")
+        raise ValueError(
+            f"{file}: expected {end} in the last line, got {lines[-1].strip()[:40]!r}; the file is cut off"
+        )
     if is_mps:
         objectives = _objectives_of_mps(lines)
         if len(objectives) > 1:

@@ -31,7 +31,23 @@ from ipforest.cli import (
 )
 from ipforest.cli.options import BAD_INPUT, INTERRUPTED
 
-COMMANDS = (demo, fit, predict, session, prune, path, verify, crosscheck, prove, reproduce, frontier, bench, tu, integral, versions)
+COMMANDS = (
+    demo,
+    fit,
+    predict,
+    session,
+    prune,
+    path,
+    verify,
+    crosscheck,
+    prove,
+    reproduce,
+    frontier,
+    bench,
+    tu,
+    integral,
+    versions,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

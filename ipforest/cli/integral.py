@@ -1,4 +1,4 @@
-"""The command ``integral``: are all vertices of a file's linear relaxation integral?"""
+"""The command ``integral``: integrality of the vertices of a file's linear relaxation."""
 
 from __future__ import annotations
 

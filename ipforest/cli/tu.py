@@ -1,4 +1,4 @@
-"""The command ``tu``: is the matrix of a file's linear program totally unimodular?"""
+"""The command ``tu``: total unimodularity of the matrix of a file's linear program."""
 
 from __future__ import annotations
 

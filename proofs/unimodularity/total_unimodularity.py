@@ -79,8 +79,8 @@ def is_totally_unimodular(matrix: Any) -> Certificate | Counterexample:
     ----------
     matrix : (m, n) array_like, scipy sparse matrix, Pyomo or linopy model, or path of an .mps or .lp file
         Any finite numbers. Of a model it is the matrix of the constraints, without bounds on single variables, which
-        change nothing; a counterexample then has the names of rows and columns. An entry other than 0, 1, -1 is itself a violating 1 x 1 submatrix. A matrix without
-        rows or without columns is totally unimodular.
+        change nothing; a counterexample then has the names of rows and columns. An entry other than 0, 1, -1 is itself
+        a violating 1 x 1 submatrix. A matrix without rows or without columns is totally unimodular.
 
     Returns
     -------

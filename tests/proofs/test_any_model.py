@@ -7,7 +7,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from hypothesis import given, settings
-from tests.strategies import instances
+from strategies import instances
 
 import formulations
 import proofs
@@ -146,7 +146,7 @@ def test_what_a_linear_program_does_not_hold_is_refused_by_name(tmp_path, capsys
 
 
 def test_other_objects_and_bytes_are_refused(tmp_path):
-    with pytest.raises(TypeError, match="expected a Pyomo model, a linopy model, .* got dict"):
+    with pytest.raises(TypeError, match=r"expected a Pyomo model, a linopy model, .* got dict"):
         formulations.matrix({})
     path = tmp_path / "bytes.lp"
     path.write_bytes(b"\xff\xfe\x00")
