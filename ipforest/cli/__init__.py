@@ -1,8 +1,8 @@
 """The command line: ``ipforest COMMAND``, one module per command.
 
 Exit codes: 0 done, 1 a check failed, 2 wrong usage or bad input, 130 interrupted. The commands import what they need
-when they run; together with the solver registry they are the only code of this package that reaches up, to
-`formulations` and `proofs`.
+when they run; together with the solver registry and `ipforest.testing` they are the only code of this package that
+reaches up, to `formulations` and `proofs`.
 """
 
 from __future__ import annotations
