@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from ipforest.cli.options import CHECK_FAILED, DONE, Arguments, Subparsers, add_command, plain_console
 
@@ -17,6 +18,7 @@ def add(commands: Subparsers) -> None:
 def run(options: Arguments) -> int:
     """Decide, check the evidence, print it; exit 1 if the matrix is not totally unimodular."""
     from formulations.any_model import read_linear_program
+    from proofs.unimodularity.counterexample import Counterexample
     from proofs.unimodularity.total_unimodularity import is_totally_unimodular
 
     program = read_linear_program(options.file)
@@ -25,16 +27,19 @@ def run(options: Arguments) -> int:
     if not verdict:
         raise ArithmeticError(f"evidence: expected to pass its check, got: {verdict.reason}")
     if options.json:
-        record = {
+        record: dict[str, Any] = {
             "file": options.file,
             "rows": program.n_rows,
             "columns": program.n_columns,
             "totally_unimodular": bool(answer),
             "evidence": verdict.reason,
-            "violating_rows": None if answer else answer.row_names,
-            "violating_columns": None if answer else answer.column_names,
-            "determinant": None if answer else str(answer.determinant),
         }
+        if isinstance(answer, Counterexample):
+            record |= {
+                "violating_rows": answer.row_names,
+                "violating_columns": answer.column_names,
+                "determinant": str(answer.determinant),
+            }
         print(json.dumps(record))
     else:
         text = "totally unimodular" if answer else "not totally unimodular"

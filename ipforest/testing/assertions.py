@@ -19,13 +19,14 @@ def assert_totally_unimodular(matrix: Any) -> None:
     AssertionError
         It is not; the message has the rows and columns of a minimal submatrix, its entries and its determinant.
     """
+    from proofs.unimodularity.counterexample import Counterexample
     from proofs.unimodularity.total_unimodularity import is_totally_unimodular
 
     answer = is_totally_unimodular(matrix)
     verdict = answer.check()
     if not verdict:
         raise AssertionError(f"evidence that does not pass its check: {verdict.reason}")
-    if not answer:
+    if isinstance(answer, Counterexample):
         raise AssertionError(f"{answer}\n{answer.submatrix}")
 
 

@@ -128,7 +128,7 @@ def _case(program: Formulation, instance: PruningInstance, number: Fraction | No
     from formulations import matrix
     from formulations.specification import specify
 
-    numbers = {} if program.takes == "nothing" else {program.takes: number}
+    numbers: dict[str, Any] = {} if program.takes == "nothing" else {program.takes: number}
     specification = specify(program, instance, **numbers)
     return _Case(specification, matrix(program.build(specification)))
 
@@ -190,7 +190,8 @@ def _check_refuses_what_it_does_not_take(program: Formulation) -> None:
         _assert_refused(lambda: formulations.build(program, instance, 1, 1), "expected None")
         if program.takes != "nothing":
             _assert_refused(lambda: formulations.build(program, instance), program.takes)
-            _assert_refused(lambda: formulations.build(program, instance, **{program.takes: -1}), program.takes)
+            negative: dict[str, Any] = {program.takes: -1}
+            _assert_refused(lambda: formulations.build(program, instance, **negative), program.takes)
         if program.routing:
             unrouted = replace(instance, example_leaf=None)
             assert not program.fits(unrouted)

@@ -159,8 +159,7 @@ def _check_falls_with_lambda(info: SolverInfo) -> None:
     @given(instance=instances(MAX_INTERNAL), pair=st.lists(lambdas, min_size=2, max_size=2, unique=True))
     def test(instance: PruningInstance, pair: list[Fraction]) -> None:
         small, large = (_solve(info, instance, lam) for lam in sorted(pair))
-        if small.lam > 0:
-            assert large.cost <= small.cost, f"costs {small.cost} at {small.lam}, {large.cost} at {large.lam}"
+        assert large.cost <= small.cost, f"costs {small.cost} at {small.lam}, {large.cost} at {large.lam}"
         assert large.error >= small.error, f"errs {small.error} at {small.lam}, {large.error} at {large.lam}"
 
     test()
