@@ -62,6 +62,9 @@ from ipforest.instance import PruningInstance
 from ipforest.solvers.linear_program import LinearProgram
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from formulations.other_solvers import SolversTable
     from ipforest.results import BudgetResult, PruningResult
     from proofs.study.study import Study
 
@@ -84,6 +87,7 @@ __all__ = [
     "register_formulation",
     "size",
     "solve",
+    "solvers_table",
     "specify",
     "study",
 ]
@@ -125,19 +129,37 @@ def build(
 
 
 def solve(
-    model: Any, time_limit: float | None = None, relative_gap: float = 0.0
+    model: Any, time_limit: float | None = None, relative_gap: float = 0.0, solver: str = "highs"
 ) -> PruningResult | BudgetResult | ModelResult:
-    """Solve a Pyomo model with HiGHS; see `formulations.solving.solve_model`."""
+    """Solve a Pyomo model with HiGHS, or another solver by name; see `formulations.solving.solve_model`."""
     from formulations import solving
 
-    return solving.solve_model(model, time_limit, relative_gap)
+    return solving.solve_model(model, time_limit, relative_gap, solver)
+
+
+def solvers_table(
+    formulation: str | Formulation,
+    instance: PruningInstance,
+    lam: object,
+    solvers: Sequence[str] | None = None,
+    time_limit: float | None = None,
+) -> SolversTable:
+    """Solve a formulation by every solver, and check each answer; see `formulations.other_solvers.solvers_table`."""
+    from formulations import other_solvers
+
+    return other_solvers.solvers_table(formulation, instance, lam, solvers, time_limit)
 
 
 def matrix(model: Any) -> LinearProgram:
-    """Take a Pyomo model apart into a sparse matrix with labels; see `formulations.models.matrix`."""
-    from formulations import models  # Pyomo takes a second to import
+    """Take a model apart into a sparse matrix with labels; see `formulations.any_model.linear_program_of`.
 
-    return models.matrix(model)
+    Parameters
+    ----------
+    model : pyomo.environ.ConcreteModel, linopy.Model, or path of an .mps or .lp file
+    """
+    from formulations.any_model import linear_program_of
+
+    return linear_program_of(model)
 
 
 def export(model: Any, path: str | Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import isfinite
 
@@ -16,7 +17,14 @@ from ipforest.solvers.linear_program import Solution
 from ipforest.solvers.min_cut import solve_min_cut
 from ipforest.solvers.tree_dp import equal_shares, lagrangian_bound, within_prices
 
-__all__ = ["FractionalOptimumError", "integral_pruning", "kept_shares", "multipliers", "pruning_result"]
+__all__ = [
+    "FractionalOptimumError",
+    "integral_pruning",
+    "kept_shares",
+    "multipliers",
+    "pruning_result",
+    "with_least_bound",
+]
 
 INTEGRALITY_TOLERANCE = 1e-6
 
@@ -112,6 +120,12 @@ def pruning_result(specification: ModelSpecification, solution: Solution, method
         method=method,
         iterations=solution.iterations,
     )
+
+
+def with_least_bound(specification: ModelSpecification, result: PruningResult) -> PruningResult:
+    """Replace the bound of a result by the optimum, which the minimum cut gives."""
+    bound = max(result.bound, _least_objective(specification, result.lam) * specification.objective_unit)
+    return replace(result, bound=bound, status=result.status.judged(bound == result.objective))
 
 
 def _least_objective(specification: ModelSpecification, lam: Fraction) -> int:

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from formulations.arrays import linear_program
 from formulations.base import Formulation, ModelSpecification
 from formulations.budget_results import integer_result, mixture_result
-from formulations.exact_results import pruning_result
+from formulations.exact_results import pruning_result, with_least_bound
 from formulations.model_results import ModelResult, changes_of, model_result
 from formulations.specification import specify
 from ipforest.instance import PruningInstance
 from ipforest.results import BudgetResult, PruningResult, Status
 from ipforest.solvers import BUDGET_SOLVERS, SOLVERS, SolverInfo
 from ipforest.solvers.highs import LinearSolver, run
+from ipforest.solvers.linear_program import LinearProgram, Solution
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -147,10 +149,26 @@ def solve_budget_lp1(
     return mixture_result(specification, solution, "lp1")
 
 
+def run_solver(
+    model: pyo.ConcreteModel, program: LinearProgram, solver: str, time_limit: float | None, relative_gap: float = 0.0
+) -> Solution:
+    """Solve a Pyomo model, whose matrix is `program`, by HiGHS itself or by a solver of Pyomo's."""
+    if solver == "highs":
+        return run(program, time_limit=time_limit, relative_gap=relative_gap)
+    if relative_gap:
+        raise ValueError(f"relative_gap: expected 0 for {solver}, got {relative_gap}; only highs takes another gap")
+    from formulations.other_solvers import run_pyomo
+
+    return run_pyomo(model, solver, time_limit)
+
+
 def solve_model(
-    model: pyo.ConcreteModel, time_limit: float | None = None, relative_gap: float = 0.0
+    model: pyo.ConcreteModel,
+    time_limit: float | None = None,
+    relative_gap: float = 0.0,
+    solver: str = "highs",
 ) -> PruningResult | BudgetResult | ModelResult:
-    """Solve a Pyomo model with HiGHS; its variables then hold the solution.
+    """Solve a Pyomo model with HiGHS, or another solver; its variables then hold the solution.
 
     Constraints that you add to a model at a lambda bind its pruning; the bound of a relaxation is then that of the
     program without them, still valid. A model whose objective, rows or domains are not those that were built is solved
@@ -164,7 +182,11 @@ def solve_model(
     time_limit : float, optional
         Seconds.
     relative_gap : float
-        Gap, as a part of the objective, at which branch and bound may stop.
+        Gap, as a part of the objective, at which branch and bound may stop; of HiGHS only.
+    solver : str
+        "highs", a name in `formulations.other_solvers.PYOMO_SOLVERS` (glpk, cbc, scip, gurobi, ...) or another that
+        Pyomo knows. The bound of solvers other than HiGHS is the minimum cut at a lambda, and within a budget that of
+        LP1's relaxation: theirs is not trusted.
 
     Returns
     -------
@@ -178,8 +200,12 @@ def solve_model(
         Not a model of `formulations.build`.
     FractionalOptimumError
         The optimum of a relaxation is no pruning (``ip1``).
+    ValueError
+        An unknown solver, or a gap for one that takes none.
     MissingSolverError
-        HiGHS is not installed.
+        The solver is not installed; the message says what to install.
+    RuntimeError
+        The solver ended neither with an optimum nor at the time limit.
     """
     from formulations import models  # Pyomo takes a second to import
 
@@ -188,10 +214,11 @@ def solve_model(
         raise TypeError(f"model: expected one that formulations.build gave, got {type(model).__name__}")
     started = perf_counter()
     program = models.matrix(model)
-    solution = run(program, time_limit=time_limit, relative_gap=relative_gap)
+    solution = run_solver(model, program, solver, time_limit, relative_gap)
     models.set_values(model, solution.values)
     solution = replace(solution, runtime_s=perf_counter() - started)
     method = f"pyomo {specification.formulation}{' relaxed' if specification.relaxed else ''}"
+    method += "" if solver == "highs" else f" by {solver}"
     changes = changes_of(program, specification)
     unmet = bool(changes.restricting) and solution.values is None
     within_budget = specification.budget is not None
@@ -199,6 +226,10 @@ def solve_model(
     if changes.breaking or unmet or (changes.restricting and within_budget) or unread:
         return model_result(specification, program, solution, changes, method)
     solution = changes.program_part(solution)
+    if solver != "highs":
+        solution = replace(solution, bound=-inf)
+    if specification.budget is None and solver != "highs":
+        return with_least_bound(specification, pruning_result(specification, solution, method))
     if specification.budget is None:
         return _with_exact_bound(specification, pruning_result(specification, solution, method))
     if specification.relaxed:

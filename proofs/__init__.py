@@ -7,7 +7,9 @@ evidence; its `check` recomputes everything and returns a `Verdict`, accepted or
 `verify_optimality`, `verify_path`                  does this flow prove this pruning, this whole path, optimal?
 `write_certificate`, `write_path_certificate`,      certificates as files; the last two read and verify those of
 `read_certificate`, `verify_certificate_file`       prunings and of paths
-`is_totally_unimodular`                             is a matrix so? a `Certificate` or a `Counterexample`
+`is_totally_unimodular`                             is a matrix, a model's, a file's? a `Certificate` or a
+                                                    `Counterexample`
+`is_integral`                                       are all vertices of a model's relaxation integral?
 `find_network`, `network_certificate`               is it a network matrix? that of a formulation, by construction
 `vertices`, `round_by_threshold`                    all vertices of a small polytope; a fractional point made 0-1
 `crosscheck`, `crosscheck_random`, `replay`         do all methods agree on an instance, on many, on a saved one?
@@ -24,7 +26,7 @@ Modules load on first use, so that a checker brings in no solver:
                     `known_matrices`: answers of the literature; `network_form`: the papers' row operations
                     (Lemma 3.1 / 4.1)
 `integrality`       `vertices`, `polytopes`: exact vertices of small relaxations, rounding by a threshold; `simplex`:
-                    vertices of mid-size relaxations
+                    vertices of mid-size relaxations; `any_program`: of any linear program, with the evidence
 `certificates`      `optimality`: one integer flow proves a pruning optimal; `path_optimality`: one flow proves a whole
                     path; `instance`, `exact_arrays`: what both require and compute with; `pruning_file`, `path_file`:
                     both on disk; `archive`, `records`: the container, and what it holds
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from proofs.claims.table import prove
     from proofs.crosschecks.methods import crosscheck
     from proofs.crosschecks.random_checks import crosscheck_random, replay
+    from proofs.integrality.any_program import is_integral
     from proofs.integrality.vertices import round_by_threshold, vertices
     from proofs.unimodularity.counterexample import Counterexample
     from proofs.unimodularity.decomposition import Certificate
@@ -77,6 +80,7 @@ __all__ = [
     "crosscheck",
     "crosscheck_random",
     "find_network",
+    "is_integral",
     "is_totally_unimodular",
     "network_certificate",
     "prove",
@@ -98,6 +102,7 @@ _HOME = {
     "Verdict": "verdict",
     "compile_proof": "claims.machine_checked",
     "find_network": "unimodularity.network_recognition",
+    "is_integral": "integrality.any_program",
     "crosscheck": "crosschecks.methods",
     "crosscheck_random": "crosschecks.random_checks",
     "is_totally_unimodular": "unimodularity.total_unimodularity",

@@ -1,8 +1,8 @@
 """The command line: ``ipforest COMMAND``, one module per command.
 
 Exit codes: 0 done, 1 a check failed, 2 wrong usage or bad input, 130 interrupted. The commands import what they need
-when they run; together with the solver registry they are the only code of this package that reaches up, to
-`formulations` and `proofs`.
+when they run; together with the solver registry and `ipforest.testing` they are the only code of this package that
+reaches up, to `formulations` and `proofs`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ipforest.cli import (
     demo,
     fit,
     frontier,
+    integral,
     path,
     predict,
     prove,
@@ -25,6 +26,7 @@ from ipforest.cli import (
     reproduce,
     session,
     study,
+    tu,
     verify,
     versions,
 )
@@ -41,6 +43,8 @@ COMMANDS = (
     crosscheck,
     prove,
     study,
+    tu,
+    integral,
     reproduce,
     frontier,
     bench,

@@ -13,9 +13,25 @@ from ipforest.results import Status
 from ipforest.solvers import MissingSolverError, available_solvers
 from ipforest.solvers.linear_program import LinearProgram, Solution
 
-__all__ = ["LinearSolver", "run"]
+__all__ = ["LinearSolver", "NoOptimumError", "run"]
 
 LinearSolver = Literal["simplex", "ipm"]
+
+
+class NoOptimumError(RuntimeError):
+    """HiGHS ended neither with an optimum nor at the time limit.
+
+    Parameters
+    ----------
+    message : str
+    ending : str
+        How it ended, in HiGHS's words, such as "Infeasible" and "Unbounded".
+    """
+
+    def __init__(self, message: str, ending: str) -> None:
+        super().__init__(message)
+        self.ending = ending
+
 
 LARGEST_ENTRY = 2.0**53
 """Up to it floats tell integers apart; HiGHS by default refuses entries from 10^15 on."""
@@ -57,12 +73,12 @@ def run(
         An option that HiGHS does not take.
     MissingSolverError
         HiGHS is not installed.
-    RuntimeError
+    NoOptimumError
         HiGHS ended neither with an optimum nor at the time limit.
     """
     highspy = import_highspy()
     started = perf_counter()
-    highs = _silent(highspy)
+    highs = quiet_highs()
     set_options(highs, options(program.is_integer, solver, time_limit, relative_gap))
     if not program.n_columns:
         return Solution.of_nothing(program.constant)
@@ -90,8 +106,15 @@ def import_highspy() -> Any:
     return highspy
 
 
-def _silent(highspy: Any) -> Any:
-    """Make a solver that prints nothing; version 1.16 greets while it is made, before its options can be set."""
+def quiet_highs() -> Any:
+    """Make a solver that prints nothing; version 1.16 greets while it is made, before its options can be set.
+
+    Raises
+    ------
+    MissingSolverError
+        HiGHS is not installed.
+    """
+    highspy = import_highspy()
 
     class Silent(highspy.Highs):  # type: ignore[misc]  # highspy is untyped
         def enableCallbacks(self) -> Any:
@@ -158,7 +181,7 @@ def _pass(highs: Any, highspy: Any, program: LinearProgram) -> Any:
     )
 
 
-def _failure(program: LinearProgram, ending: str) -> RuntimeError:
+def _failure(program: LinearProgram, ending: str) -> NoOptimumError:
     """Return the error of a program that HiGHS does not solve, with the largest of its numbers and what to do."""
     numbers = np.concatenate([program.A.data, program.objective, program.rhs])
     largest = np.abs(numbers).max(initial=0)
@@ -167,9 +190,10 @@ def _failure(program: LinearProgram, ending: str) -> RuntimeError:
         advice.append("take out rows that were added, which exclude every pruning")
     if ending != INFEASIBLE or largest > LARGE:
         advice.append("round prices, errors and lambda to fewer digits, or use a method without HiGHS")
-    return RuntimeError(
+    return NoOptimumError(
         f"HiGHS: expected an optimum or the time limit, got {ending} for {program!r}, whose numbers reach "
-        f"{largest:.0e}; {'; or, as floats blur numbers so large, '.join(advice)}"
+        f"{largest:.0e}; {'; or, as floats blur numbers so large, '.join(advice)}",
+        ending,
     )
 
 

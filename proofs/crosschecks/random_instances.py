@@ -19,10 +19,10 @@ def random_instance(rng: np.random.Generator, max_internal: int = 9) -> PruningI
     return draw_instance(lambda low, high: int(rng.integers(low, high + 1)), max_internal)
 
 
-def draw_instance(integer: IntegerSource, max_internal: int = 9) -> PruningInstance:
+def draw_instance(integer: IntegerSource, max_internal: int = 9, max_trees: int = 3) -> PruningInstance:
     """Build an instance from a source of integers (a generator, or Hypothesis).
 
-    One to three trees of at most `max_internal` internal nodes in all, up to four examples and four units of cost
+    One to `max_trees` trees of at most `max_internal` internal nodes in all, up to four examples and four units of cost
     0..3, nodes that need one or two units (a group's fee), errors that need not fall from parent to children, split
     costs in some instances. One of five is a knapsack, see `draw_knapsack`.
 
@@ -31,14 +31,16 @@ def draw_instance(integer: IntegerSource, max_internal: int = 9) -> PruningInsta
     integer : callable
         ``integer(low, high)`` gives an integer, bounds included.
     max_internal : int
+    max_trees : int
+        With fewer than three there are no knapsacks, whose stumps are trees.
 
     Returns
     -------
     PruningInstance
     """
-    if max_internal >= FEWEST_ITEMS and integer(0, 4) == 0:
+    if max_internal >= FEWEST_ITEMS and max_trees >= 3 and integer(0, 4) == 0:
         return draw_knapsack(integer, min(max_internal, MOST_ITEMS))
-    n_trees, n_examples, n_units = integer(1, 3), integer(1, 4), integer(1, 4)
+    n_trees, n_examples, n_units = integer(1, max_trees), integer(1, 4), integer(1, 4)
     unit_costs = [integer(0, 3) for _ in range(n_units)]
     split_price = integer(0, 1) * integer(0, 2)
     left_over = max_internal

@@ -31,12 +31,16 @@ class Counterexample:
         The submatrix, by position; both of the same length.
     determinant : int or Fraction
         Its determinant, outside -1, 0, 1.
+    row_labels, column_labels : sequence of str, optional
+        Names of all rows and columns of the matrix, where it is that of a model.
     """
 
     matrix: NDArray[Any] | sparse.csr_array
     rows: tuple[int, ...]
     columns: tuple[int, ...]
     determinant: Number
+    row_labels: Sequence[str] | None = None
+    column_labels: Sequence[str] | None = None
 
     @classmethod
     def of(cls, matrix: NDArray[Any] | sparse.csr_array, rows: Sequence[int], columns: Sequence[int]) -> Counterexample:
@@ -76,11 +80,26 @@ class Counterexample:
             return refuse(f"the determinant is {found}, not {self.determinant}")
         if found in (-1, 0, 1):
             return refuse(f"the determinant {found} does not violate total unimodularity")
-        return accept(f"rows {list(self.rows)}, columns {list(self.columns)} have determinant {found}")
+        rows, columns = self.row_names or list(self.rows), self.column_names or list(self.columns)
+        return accept(f"rows {_listed(rows)}, columns {_listed(columns)} have determinant {found}")
+
+    @property
+    def row_names(self) -> list[str] | None:
+        """Names of the submatrix's rows; None where the matrix has none."""
+        return None if self.row_labels is None else [self.row_labels[row] for row in self.rows]
+
+    @property
+    def column_names(self) -> list[str] | None:
+        """Names of the submatrix's columns; None where the matrix has none."""
+        return None if self.column_labels is None else [self.column_labels[column] for column in self.columns]
 
     def __str__(self) -> str:
         verdict = self.check()
         return f"{'not totally unimodular' if verdict else 'no counterexample'}: {verdict.reason}"
+
+
+def _listed(names: Sequence[object]) -> str:
+    return f"[{', '.join(str(name) for name in names)}]"
 
 
 def as_matrix(matrix: Any) -> NDArray[Any] | sparse.csr_array:

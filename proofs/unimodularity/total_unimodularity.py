@@ -16,10 +16,10 @@ side's lines are coloured instead, and where there are too many the question is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import xor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,9 @@ from proofs.unimodularity.separations import Separation, three_separation, two_s
 from proofs.unimodularity.signings import odd_cycle
 from proofs.unimodularity.small_matrices import LONGEST_SHORT_SIDE, by_colouring
 
+if TYPE_CHECKING:
+    from ipforest.solvers.linear_program import LinearProgram
+
 Array = NDArray[np.int64]
 
 SHORT_SIDE = 5
@@ -74,9 +77,10 @@ def is_totally_unimodular(matrix: Any) -> Certificate | Counterexample:
 
     Parameters
     ----------
-    matrix : (m, n) array_like or scipy sparse matrix
-        Any finite numbers. An entry other than 0, 1, -1 is itself a violating 1 x 1 submatrix. A matrix without
-        rows or without columns is totally unimodular.
+    matrix : (m, n) array_like, scipy sparse matrix, Pyomo or linopy model, or path of an .mps or .lp file
+        Any finite numbers. Of a model it is the matrix of the constraints, without bounds on single variables, which
+        change nothing; a counterexample then has the names of rows and columns. An entry other than 0, 1, -1 is itself
+        a violating 1 x 1 submatrix. A matrix without rows or without columns is totally unimodular.
 
     Returns
     -------
@@ -87,7 +91,8 @@ def is_totally_unimodular(matrix: Any) -> Certificate | Counterexample:
     Raises
     ------
     ValueError
-        If the input is not a matrix of finite numbers.
+        If the input is not a matrix of finite numbers, or a model that is not linear, see
+        `formulations.any_model.linear_program_of`.
     RuntimeError
         If the search ends without evidence, which would be a fault in it, and all sides are too long for colourings.
 
@@ -98,6 +103,25 @@ def is_totally_unimodular(matrix: Any) -> Certificate | Counterexample:
     >>> is_totally_unimodular([[1, 1, 0], [0, 1, 1], [1, 0, 1]]).determinant
     2
     """
+    program = _program_of(matrix)
+    if program is None:
+        return _answer(matrix)
+    answer = _answer(program.A)
+    if isinstance(answer, Counterexample):
+        return replace(answer, row_labels=program.row_labels, column_labels=program.column_labels)
+    return answer
+
+
+def _program_of(source: Any) -> LinearProgram | None:
+    """Take a model apart; None for a matrix, for which nothing is imported."""
+    if isinstance(source, np.ndarray | list | tuple) or sparse.issparse(source):
+        return None
+    from formulations.any_model import linear_program_of, states_a_program
+
+    return linear_program_of(source) if states_a_program(source) else None
+
+
+def _answer(matrix: Any) -> Certificate | Counterexample:
     values = as_matrix(matrix)
     other = _other_entry(values)
     if other is not None:

@@ -1,0 +1,292 @@
+"""A linear program from whatever states one: a Pyomo or linopy model, a file, or the arrays themselves.
+
+This is the one place where models of others become a `LinearProgram`, with their names. What rows, columns and one
+linear objective do not hold is refused by its name: special ordered sets, several objectives, quadratic terms,
+semi-continuous variables, indicators, cones.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from ipforest.solvers.highs import import_highspy, quiet_highs
+from ipforest.solvers.linear_program import LinearProgram
+
+__all__ = ["linear_program_of", "read_linear_program", "states_a_program"]
+
+SUFFIXES = (".mps", ".lp")
+NOT_LINEAR = {
+    "SOS": "special ordered sets (SOS)",
+    "SOS1": "special ordered sets (SOS)",
+    "SOS2": "special ordered sets (SOS)",
+    "SETS": "special ordered sets (SOS)",
+    "QUADOBJ": "a quadratic objective",
+    "QMATRIX": "a quadratic objective",
+    "QSECTION": "a quadratic objective",
+    "QCMATRIX": "quadratic constraints",
+    "CSECTION": "cones",
+    "INDICATORS": "indicator constraints",
+    "GENCONS": "general constraints",
+    "GENERAL CONSTRAINTS": "general constraints",
+    "GENERAL CONSTRAINT": "general constraints",
+    "PWLOBJ": "a piecewise linear objective",
+    "MULTI-OBJECTIVES": "several objectives",
+    "SEMI": "semi-continuous variables",
+    "SEMIS": "semi-continuous variables",
+    "SEMI-CONTINUOUS": "semi-continuous variables",
+    "SC": "semi-continuous variables",
+}
+"""Sections of .mps and .lp files, and what they hold that a linear program does not."""
+
+
+def states_a_program(source: object) -> bool:
+    """Return whether `linear_program_of` takes this kind of object, without importing what it may come from."""
+    return isinstance(source, LinearProgram | str | Path) or _is(source, "pyomo", "Block") or _is_linopy(source)
+
+
+def linear_program_of(source: Any) -> LinearProgram:
+    """Take a model apart: sparse matrix, names, senses, right-hand sides, bounds, objective.
+
+    Parameters
+    ----------
+    source : pyomo.environ.ConcreteModel, linopy.Model, LinearProgram, or path of an .mps or .lp file
+        A row with two different sides becomes two rows. An objective that is maximised is negated, which
+        `LinearProgram.maximised` says.
+
+    Returns
+    -------
+    LinearProgram
+
+    Raises
+    ------
+    TypeError
+        Another kind of object.
+    ValueError
+        A model or file with something that a linear program does not hold, or a damaged or empty file; see
+        `formulations.models.matrix` and `read_linear_program`.
+    OSError
+        The file cannot be opened.
+    """
+    if isinstance(source, LinearProgram):
+        return source
+    if isinstance(source, str | Path):
+        return read_linear_program(source)
+    if _is(source, "pyomo", "Block"):
+        from formulations import models
+
+        return models.matrix(source)
+    if _is_linopy(source):
+        return _of_linopy(source)
+    raise TypeError(
+        "model: expected a Pyomo model, a linopy model, a LinearProgram or the path of an .mps or .lp file, "
+        f"got {type(source).__name__}"
+    )
+
+
+def read_linear_program(path: str | Path) -> LinearProgram:
+    """Read an ``.mps`` or ``.lp`` file with HiGHS.
+
+    Parameters
+    ----------
+    path : str or Path
+        The suffix says the format. Numbers are read as floats.
+
+    Returns
+    -------
+    LinearProgram
+        Rows and columns in the order and with the names of the file. Rows without a side, which bind nothing, are left
+        out.
+
+    Raises
+    ------
+    ValueError
+        Another suffix; a file that is no text, is damaged, ends too early, or has no variables; sections and terms that
+        are not linear, or several objectives.
+    OSError
+        The file cannot be opened.
+    MissingSolverError
+        HiGHS, which reads it, is not installed.
+    """
+    file = Path(path)
+    if file.suffix.lower() not in SUFFIXES:
+        raise ValueError(f"path: expected a file that ends in .mps or .lp, got {file.name!r}")
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{file}: expected text in UTF-8, got other bytes; write the program as text again") from None
+    _check_text(file, text)
+    highspy, highs = import_highspy(), quiet_highs()
+    if highs.readModel(str(file)) == highspy.HighsStatus.kError:
+        if file.suffix.lower() == ".lp" and "[" in text:
+            _refuse(file, "quadratic terms, in brackets")
+        raise ValueError(
+            f"{file}: expected a linear program that HiGHS can read, got one that it refuses; the file may be damaged "
+            f"or cut off, or have parts that are not linear rows"
+        )
+    return _of_highs(file, highspy, highs)
+
+
+def _check_text(file: Path, text: str) -> None:
+    """Refuse what a reader would skip in silence, and files that end too early."""
+    is_mps = file.suffix.lower() == ".mps"
+    lines = [line for line in _without_comments(text, "*" if is_mps else "\\") if line.strip()]
+    if not lines:
+        raise ValueError(f"{file}: expected a linear program, got an empty file")
+    for line in lines:
+        heading = line.strip().upper().rstrip(":") if not (is_mps and line[0].isspace()) else ""
+        parts = heading.split()
+        for name in (heading, *(parts[:1] if is_mps else parts[1:2])):
+            if name in NOT_LINEAR:
+                _refuse(file, NOT_LINEAR[name])
+    end = "ENDATA" if is_mps else "END"
+    if lines[-1].strip().upper() != end:
+        raise ValueError(
+            f"{file}: expected {end} in the last line, got {lines[-1].strip()[:40]!r}; the file is cut off"
+        )
+    if is_mps:
+        objectives = _objectives_of_mps(lines)
+        if len(objectives) > 1:
+            _refuse(file, f"several objectives (rows of type N: {', '.join(objectives)})")
+
+
+def _without_comments(text: str, mark: str) -> Iterator[str]:
+    """Yield the lines without comments, which fill a line of an .mps file, and end a line of an .lp file."""
+    for line in text.splitlines():
+        if mark == "*":
+            if not line.startswith(mark):
+                yield line
+        else:
+            yield line.split(mark)[0]
+
+
+def _objectives_of_mps(lines: Sequence[str]) -> list[str]:
+    names, in_rows = [], False
+    for line in lines:
+        if not line[0].isspace():
+            in_rows = line.split()[0].upper() == "ROWS"
+        elif in_rows and line.split()[0].upper() == "N":
+            names.append(" ".join(line.split()[1:]))
+    return names
+
+
+def _refuse(where: object, part: str) -> None:
+    raise ValueError(f"{where}: expected linear rows, bounds and one linear objective, got {part}; write them as rows")
+
+
+def _of_highs(file: Path, highspy: Any, highs: Any) -> LinearProgram:
+    lp = highs.getLp()
+    if highs.getModel().hessian_.dim_:
+        _refuse(file, NOT_LINEAR["QUADOBJ"])
+    kinds = list(lp.integrality_)
+    plain = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+    for name, kind in zip(lp.col_names_, kinds, strict=False):
+        if kind not in plain:
+            _refuse(file, f"the semi-continuous variable {name}")
+    if not lp.num_col_:
+        raise ValueError(f"{file}: expected a linear program with variables, got none")
+    A = _matrix_of_highs(highspy, lp)
+    return _program(
+        A,
+        np.array(lp.row_lower_),
+        np.array(lp.row_upper_),
+        _names(lp.row_names_, lp.num_row_, "row"),
+        objective=np.array(lp.col_cost_),
+        constant=float(lp.offset_),
+        lower=np.array(lp.col_lower_),
+        upper=np.array(lp.col_upper_),
+        integer=np.array([kind == highspy.HighsVarType.kInteger for kind in kinds] or [False] * lp.num_col_),
+        column_labels=_names(lp.col_names_, lp.num_col_, "column"),
+        maximised=lp.sense_ == highspy.ObjSense.kMaximize,
+    )
+
+
+def _matrix_of_highs(highspy: Any, lp: Any) -> csr_array:
+    stored = lp.a_matrix_
+    shape = (lp.num_row_, lp.num_col_)
+    parts = (np.array(stored.value_), np.array(stored.index_), np.array(stored.start_))
+    if stored.format_ == highspy.MatrixFormat.kColwise:
+        return csr_array(csr_array(parts, shape=shape[::-1]).T)
+    return csr_array(parts, shape=shape)
+
+
+def _names(names: Sequence[str], count: int, kind: str) -> tuple[str, ...]:
+    return tuple(names) if len(names) == count else tuple(f"{kind} {place}" for place in range(count))
+
+
+def _of_linopy(model: Any) -> LinearProgram:
+    parts = model.matrices
+    if parts.Q is not None:
+        _refuse("model", NOT_LINEAR["QUADOBJ"])
+    if len(getattr(model.variables, "sos", ())):
+        _refuse("model", NOT_LINEAR["SOS"])
+    if getattr(parts, "indicator_A", None) is not None and parts.indicator_A.shape[0]:
+        _refuse("model", NOT_LINEAR["INDICATORS"])
+    if "S" in parts.vtypes:
+        _refuse("model", NOT_LINEAR["SEMI"])
+    if not len(parts.vlabels):
+        raise ValueError("model: expected a linear program with variables, got none")
+    senses, sides = np.asarray(parts.sense), np.asarray(parts.b, dtype=np.float64)
+    A = csr_array((0, len(parts.vlabels))) if parts.A is None else csr_array(parts.A)
+    return _program(
+        A,
+        np.where(senses == "<", -np.inf, sides),
+        np.where(senses == ">", np.inf, sides),
+        tuple(_linopy_name(model.constraints, label) for label in parts.clabels),
+        objective=np.asarray(parts.c, dtype=np.float64),
+        constant=0.0,
+        lower=np.asarray(parts.lb, dtype=np.float64),
+        upper=np.asarray(parts.ub, dtype=np.float64),
+        integer=np.isin(parts.vtypes, ("B", "I")),
+        column_labels=tuple(_linopy_name(model.variables, label) for label in parts.vlabels),
+        maximised=model.objective.sense == "max",
+    )
+
+
+def _linopy_name(container: Any, label: int) -> str:
+    """Write a name as Pyomo does: the component, and its coordinates in brackets."""
+    name, coordinates = container.get_label_position(int(label))
+    return f"{name}[{','.join(str(value) for value in coordinates.values())}]" if coordinates else str(name)
+
+
+def _program(
+    A: csr_array, row_lower: Any, row_upper: Any, row_labels: Sequence[str], *, maximised: bool, **columns: Any
+) -> LinearProgram:
+    """Give each row one side, as `LinearProgram` has it, and minimise."""
+    rows: list[int] = []
+    senses: list[str] = []
+    for row, (low, high) in enumerate(zip(row_lower.tolist(), row_upper.tolist(), strict=True)):
+        sides = ["=="] if low == high else ["<="] * (high < np.inf) + [">="] * (low > -np.inf)
+        rows += [row] * len(sides)
+        senses += sides
+    kinds = np.array(senses, dtype="<U2")
+    A = csr_array(A[rows]) if rows else csr_array((0, A.shape[1]))
+    A.sort_indices()
+    if maximised:
+        columns |= {"objective": -columns["objective"], "constant": -columns["constant"]}
+    return LinearProgram(
+        A=A,
+        senses=kinds,
+        rhs=np.where(kinds == ">=", row_lower[rows], row_upper[rows]),
+        row_labels=tuple(row_labels[row] for row in rows),
+        maximised=bool(maximised),
+        **columns,
+    )
+
+
+def _is(source: object, package: str, name: str) -> bool:
+    """Return whether an object's class comes from a class of that name in a package, which need not be importable."""
+    return package in sys.modules and any(
+        re.match(rf"{package}(\.|$)", cls.__module__) and cls.__name__ in (name, f"{name}Data")
+        for cls in type(source).__mro__
+    )
+
+
+def _is_linopy(source: object) -> bool:
+    return _is(source, "linopy", "Model")

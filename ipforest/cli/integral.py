@@ -1,0 +1,43 @@
+"""The command ``integral``: integrality of the vertices of a file's linear relaxation."""
+
+from __future__ import annotations
+
+import json
+
+from ipforest.cli.options import (
+    CHECK_FAILED,
+    DONE,
+    Arguments,
+    Subparsers,
+    add_command,
+    plain_console,
+    positive_integer,
+    seed_number,
+)
+
+
+def add(commands: Subparsers) -> None:
+    """Describe the command."""
+    text = "Ask whether every vertex of a program's relaxation is integral; exit 1 unless that is proved."
+    command = add_command(commands, "integral", run, text)
+    command.add_argument("file", metavar="FILE", help="linear program: .mps or .lp")
+    command.add_argument(
+        "--objectives",
+        type=positive_integer,
+        default=50,
+        metavar="N",
+        help="random objectives to try where there is no certificate (default: 50)",
+    )
+    command.add_argument("--seed", type=seed_number, default=0, help="seed of these objectives (default: 0)")
+
+
+def run(options: Arguments) -> int:
+    """Ask and print the verdict with its evidence; exit 1 unless integrality is proved."""
+    from proofs.integrality.any_program import is_integral
+
+    answer = is_integral(options.file, options.objectives, options.seed)
+    if options.json:
+        print(json.dumps({"file": options.file, **answer.to_dict()}))
+    else:
+        plain_console().print(f"{options.file}: {answer}")
+    return DONE if answer else CHECK_FAILED

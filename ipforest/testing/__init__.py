@@ -1,0 +1,52 @@
+"""Property tests for formulations and solvers of your own, as scikit-learn's `check_estimator` is for estimators.
+
+========================================  ============================================================================
+`check_formulation`, `check_solver`       yield named checks: ``for name, check in check_formulation(ip4): check()``
+`parametrize_with_checks`                 makes each check a pytest test of its own
+`assert_totally_unimodular`,              fail with the witness in the names of rows and columns
+`assert_integral`
+`strategies`                              Hypothesis strategies: instances, lambdas, price lists, forests, matrices
+========================================  ============================================================================
+
+The checks and strategies need Hypothesis: ``pip install 'ipforest[testing]'``. Nothing of it is imported with
+`ipforest`. Like the command line, this package reaches up to `formulations` and `proofs`, when a check runs.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ipforest.testing import strategies
+    from ipforest.testing.assertions import assert_integral, assert_totally_unimodular
+    from ipforest.testing.formulation_checks import check_formulation
+    from ipforest.testing.pytest_marks import parametrize_with_checks
+    from ipforest.testing.solver_checks import check_solver
+
+__all__ = [
+    "assert_integral",
+    "assert_totally_unimodular",
+    "check_formulation",
+    "check_solver",
+    "parametrize_with_checks",
+    "strategies",
+]
+
+_HOME = {
+    "assert_integral": "assertions",
+    "assert_totally_unimodular": "assertions",
+    "check_formulation": "formulation_checks",
+    "check_solver": "solver_checks",
+    "parametrize_with_checks": "pytest_marks",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "strategies":
+        return import_module(f"{__name__}.strategies")
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,395 @@
+"""Named checks of a formulation: what it promises, and that its 0-1 points are the prunings at their objective."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from ipforest._internal.arrays import FloatArray
+from ipforest.testing.strategies import budgets, instances, lambdas
+
+if TYPE_CHECKING:
+    from formulations.base import Formulation
+    from formulations.specification import ModelSpecification
+    from ipforest.instance import PruningInstance
+    from ipforest.results import Pruning
+    from ipforest.solvers.linear_program import LinearProgram
+
+__all__ = ["Check", "check_formulation"]
+
+Check = Callable[[], None]
+EXAMPLES = 12
+MAX_INTERNAL = 4
+OBJECTIVES = 4
+"""Random objectives for each program."""
+ROOM = 1e-6
+"""How far floats of a solver may be from an exact number, of the number or of one unit."""
+
+
+def quickly(examples: int = EXAMPLES) -> Any:
+    """Return settings of Hypothesis: the same examples each time, shrunk, without a database or a deadline."""
+    return settings(
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=(Phase.explicit, Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+def check_formulation(formulation: str | Formulation) -> Iterator[tuple[str, Check]]:
+    """Yield the checks that a formulation must pass, as `sklearn.utils.estimator_checks` does for estimators.
+
+    Every check draws small instances with Hypothesis and shrinks the one on which it fails.
+
+    Parameters
+    ----------
+    formulation : str or Formulation
+        A name in `formulations.FORMULATIONS`, or a formulation that need not be registered.
+
+    Yields
+    ------
+    name : str
+    check : callable
+        Raises an AssertionError, or what the formulation itself raises, if it fails.
+
+    Examples
+    --------
+    >>> for name, check in check_formulation("ip3"):
+    ...     check()
+    """
+    from formulations.registry import formulation as formulation_named
+
+    program = formulation_named(formulation)
+    for check in CHECKS:
+        yield check.__name__.removeprefix("_check_"), partial(check, program)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Case:
+    """A formulation of one drawn instance, its 0-1 program and what its objective is to be."""
+
+    specification: ModelSpecification
+    program: LinearProgram
+
+    @property
+    def instance(self) -> PruningInstance:
+        return self.specification.instance
+
+    @property
+    def unit(self) -> float:
+        """What one unit of the program's objective is worth in ``error + lam * cost``."""
+        return float(self.specification.objective_unit) if self.specification.formulation.integer_units else 1.0
+
+    def worth(self, pruning: Pruning) -> Fraction:
+        """Return the objective that a pruning must have, in ``error + lam * cost``; within a budget the error."""
+        error, cost = self.instance.evaluate(pruning)
+        return error + (self.specification.lam or 0) * cost
+
+    def allows(self, pruning: Pruning) -> bool:
+        """Return whether a pruning keeps within the budget, if there is one."""
+        budget = self.specification.budget
+        return budget is None or self.instance.evaluate(pruning)[1] <= budget
+
+    def optimum(self) -> Fraction:
+        """Return the least objective of all prunings, tried one by one."""
+        from proofs.crosschecks.brute_force import prunings
+
+        return min(self.worth(pruning) for pruning in prunings(self.instance) if self.allows(pruning))
+
+    def relaxed(self) -> LinearProgram:
+        return replace(self.program, integer=np.zeros(self.program.n_columns, dtype=bool))
+
+    def read(self, values: FloatArray) -> Pruning:
+        """Read a pruning from a 0-1 point."""
+        from formulations.exact_results import integral_pruning
+
+        pruning = integral_pruning(self.specification, values)
+        self.instance.check_pruning(pruning)
+        return pruning
+
+
+def _cases(program: Formulation, max_internal: int = MAX_INTERNAL) -> st.SearchStrategy[_Case]:
+    """Draw instances that the formulation can be stated for, and the number that it takes."""
+    numbers = {"lam": lambdas, "budget": budgets, "nothing": st.none()}[program.takes]
+    drawn = instances(max_internal, 1 if program.one_tree else 3)
+    return st.builds(partial(_case, program), drawn, numbers)
+
+
+def _case(program: Formulation, instance: PruningInstance, number: Fraction | None) -> _Case:
+    from formulations import matrix
+    from formulations.specification import specify
+
+    numbers: dict[str, Any] = {} if program.takes == "nothing" else {program.takes: number}
+    specification = specify(program, instance, **numbers)
+    return _Case(specification, matrix(program.build(specification)))
+
+
+def _near(value: float, exact: Fraction) -> bool:
+    return abs(value - float(exact)) <= ROOM * max(1.0, abs(float(exact)))
+
+
+def _solved(program: LinearProgram) -> tuple[float, FloatArray]:
+    """Solve a program that must have an optimum."""
+    from ipforest.solvers.highs import run
+
+    solution = run(program)
+    assert solution.values is not None, "the program has no point"
+    return solution.objective, solution.values
+
+
+def _random_goals(case: _Case) -> list[FloatArray]:
+    rng = np.random.default_rng(case.instance.n_nodes + case.program.n_columns)
+    return list(rng.integers(-9, 10, size=(OBJECTIVES, case.program.n_columns)).astype(np.float64))
+
+
+def _over(program: Formulation, max_internal: int = MAX_INTERNAL) -> Callable[[Callable[[_Case], None]], None]:
+    """Run a test over drawn cases."""
+
+    def run(test: Callable[[_Case], None]) -> None:
+        @quickly()
+        @given(case=_cases(program, max_internal))
+        def drawn(case: _Case) -> None:
+            test(case)
+
+        drawn()
+
+    return run
+
+
+def _check_builds_a_model(program: Formulation) -> None:
+    """Require: it writes a linear Pyomo model with one minimised objective; the relaxation has no integer variables."""
+    from formulations import matrix
+    from formulations._pyomo import pyo
+
+    @_over(program)
+    def test(case: _Case) -> None:
+        model = program.build(case.specification)
+        assert isinstance(model, pyo.ConcreteModel), f"expected a ConcreteModel, got {type(model).__name__}"
+        assert not case.program.maximised, "the objective is maximised, where error + lam * cost is to be minimised"
+        relaxed = matrix(program.build(replace(case.specification, relaxed=True)))
+        assert not relaxed.is_integer, "the relaxation has integer variables"
+        assert list(relaxed.column_labels) == list(case.program.column_labels), "the relaxation has other variables"
+
+
+def _check_refuses_what_it_does_not_take(program: Formulation) -> None:
+    """Require: it refuses the number that it does not take, and several trees or missing routing if it says so."""
+    import formulations
+
+    @quickly(4)
+    @given(instance=instances(MAX_INTERNAL, 1))
+    def numbers(instance: PruningInstance) -> None:
+        _assert_refused(lambda: formulations.build(program, instance, 1, 1), "expected None")
+        if program.takes != "nothing":
+            _assert_refused(lambda: formulations.build(program, instance), program.takes)
+            negative: dict[str, Any] = {program.takes: -1}
+            _assert_refused(lambda: formulations.build(program, instance, **negative), program.takes)
+        if program.routing:
+            unrouted = replace(instance, example_leaf=None)
+            assert not program.fits(unrouted)
+            _assert_refused(lambda: program.check_instance(unrouted), "example_leaf")
+
+    numbers()
+    if program.one_tree:
+
+        @quickly(4)
+        @given(instance=instances(MAX_INTERNAL, 2).filter(lambda instance: instance.n_trees > 1))
+        def trees(instance: PruningInstance) -> None:
+            assert not program.fits(instance)
+            _assert_refused(lambda: program.check_instance(instance), "one tree")
+
+        trees()
+
+
+def _assert_refused(call: Callable[[], Any], word: str) -> None:
+    try:
+        call()
+    except ValueError as refusal:
+        said = str(refusal)
+    else:
+        raise AssertionError(f"expected a ValueError that says {word!r}, got none")
+    assert word in said, f"expected a refusal that says {word!r}, got {said}"
+
+
+def _check_arrays_equal_the_model(program: Formulation) -> None:
+    """Require: its arrays are the rows and columns of its Pyomo model, in the same order."""
+
+    @_over(program)
+    def test(case: _Case) -> None:
+        arrays = program.linear_program(case.specification)
+        assert arrays.A.shape == case.program.A.shape, f"{arrays.A.shape} against {case.program.A.shape}"
+        assert (arrays.A != case.program.A).nnz == 0, "other entries"
+        for part in ("senses", "rhs", "objective", "lower", "upper", "integer"):
+            assert np.array_equal(getattr(arrays, part), getattr(case.program, part)), f"other {part}"
+        assert arrays.constant == case.program.constant, "another constant"
+        for part in ("row_labels", "column_labels"):
+            assert list(getattr(arrays, part)) == list(getattr(case.program, part)), f"other {part}"
+
+
+def _check_size_is_that_of_the_model(program: Formulation) -> None:
+    """Require: it counts its variables and rows."""
+
+    @_over(program)
+    def test(case: _Case) -> None:
+        size = program.size(case.instance)
+        found = (case.program.n_columns, case.program.n_rows)
+        assert (size.variables, size.constraints) == found, f"{size}, but the model has {found}"
+
+
+def _check_optimum_is_that_of_all_prunings(program: Formulation) -> None:
+    """Require: the optimum of its 0-1 program is the least objective of all prunings, and its point is one of them."""
+
+    @_over(program)
+    def test(case: _Case) -> None:
+        objective, values = _solved(case.program)
+        best = case.optimum()
+        assert _near(objective * case.unit, best), f"optimum {objective * case.unit:.9g}, of all prunings {best}"
+        pruning = case.read(values)
+        assert case.allows(pruning), "the optimal point's pruning exceeds the budget"
+        assert case.worth(pruning) == best, f"the optimal point's pruning has {case.worth(pruning)}, the best {best}"
+
+
+def _check_points_are_prunings(program: Formulation) -> None:
+    """Require: 0-1 optima of random objectives read as prunings within the budget, at no smaller objective."""
+
+    @_over(program)
+    def test(case: _Case) -> None:
+        for goal in _random_goals(case):
+            _, values = _solved(replace(case.program, objective=goal))
+            pruning = case.read(values)
+            assert case.allows(pruning), "a point's pruning exceeds the budget"
+            stated = float(case.program.objective @ values + case.program.constant) * case.unit
+            worth = case.worth(pruning)
+            assert stated >= float(worth) - ROOM * max(1.0, float(worth)), (
+                f"a point has the objective {stated:.9g}, its pruning {worth}"
+            )
+
+
+def _check_prunings_are_points(program: Formulation) -> None:
+    """Require: every pruning (within the budget) has a point, and the best of its points has its objective."""
+    from proofs.crosschecks.brute_force import prunings
+
+    @_over(program, max_internal=3)
+    def test(case: _Case) -> None:
+        shares = _shares_as_rows(case)
+        for pruning in prunings(case.instance):
+            if case.allows(pruning):
+                objective, _ = _solved(_fixed(case.program, shares, pruning))
+                worth = case.worth(pruning)
+                assert _near(objective * case.unit, worth), (
+                    f"{pruning} has the objective {worth}, its best point {objective * case.unit:.9g}"
+                )
+
+
+def _shares_as_rows(case: _Case) -> tuple[FloatArray, FloatArray]:
+    """Read x = constant + rows @ values off the formulation, which must read a pruning by an affine map."""
+    n, read = case.program.n_columns, partial(case.specification.formulation.kept_shares, case.specification)
+    constant = read(np.zeros(n))
+    rows = np.zeros((case.instance.n_internal, n))
+    for column, unit in enumerate(np.eye(n)):
+        rows[:, column] = read(unit) - constant
+    at = np.linspace(0, 1, n)
+    assert np.allclose(read(at), constant + rows @ at), "kept_shares is no affine function of the point"
+    return constant, rows
+
+
+def _fixed(program: LinearProgram, shares: tuple[FloatArray, FloatArray], pruning: Pruning) -> LinearProgram:
+    """Add the rows that make a program's point read as this pruning."""
+    from scipy.sparse import csr_array, vstack
+
+    constant, rows = shares
+    return replace(
+        program,
+        A=csr_array(vstack([program.A, csr_array(rows)], format="csr")),
+        senses=np.append(program.senses, np.full(len(rows), "==", dtype="<U2")),
+        rhs=np.append(program.rhs, pruning.kept - constant),
+        row_labels=(*program.row_labels, *(f"kept[{row}]" for row in range(len(rows)))),
+    )
+
+
+def _check_relaxation_bounds_the_optimum(program: Formulation) -> None:
+    """Require: the relaxation's optimum is at most that of all prunings, and equal if ``integral`` is promised."""
+
+    @_over(program)
+    def test(case: _Case) -> None:
+        bound, best = _solved(case.relaxed())[0] * case.unit, float(case.optimum())
+        room = ROOM * max(1.0, best)
+        assert bound <= best + room, f"the relaxation gives {bound:.9g}, above the optimum {best:.9g}"
+        if program.integral:
+            assert bound >= best - room, f"integral, but the relaxation gives {bound:.9g}, below {best:.9g}"
+
+
+def _check_integral_is_kept(program: Formulation) -> None:
+    """Require: where ``integral`` is promised, the relaxation's vertices are integral: random objectives."""
+    from ipforest.testing.assertions import assert_integral
+
+    if program.integral:
+
+        @_over(program)
+        def test(case: _Case) -> None:
+            for goal in _random_goals(case):
+                _, values = _solved(replace(case.relaxed(), objective=goal))
+                if np.abs(values - np.rint(values)).max(initial=0) > ROOM:
+                    assert_integral(replace(case.relaxed(), objective=goal))
+                    raise AssertionError("integral is promised, but a vertex is fractional")
+
+
+def _check_network_is_its_matrix(program: Formulation) -> None:
+    """Require: if it names a network, that network's path matrix is its matrix, which makes it totally unimodular."""
+    from proofs.unimodularity.network_certificate import NetworkCertificate
+
+    @_over(program)
+    def test(case: _Case) -> None:
+        network = program.network(case.instance)
+        if network is not None:
+            certificate = NetworkCertificate(
+                network.parent, network.column_vertex, network.away, network.tail, network.head
+            )
+            verdict = certificate.check(case.program.A.astype(np.int64))
+            assert verdict, f"the network is not that of the matrix: {verdict.reason}"
+
+
+def _check_multipliers_bound_the_optimum(program: Formulation) -> None:
+    """Require: the multipliers that it reads from duals are one a triple, and give a bound that is valid."""
+    from formulations.exact_results import multipliers
+    from ipforest.solvers.highs import run
+    from ipforest.solvers.tree_dp import lagrangian_bound, within_prices
+
+    if program.takes != "lam":
+        return
+
+    @_over(program)
+    def test(case: _Case) -> None:
+        duals = run(case.relaxed()).row_duals
+        if duals is None or program.multipliers(case.specification, duals) is None:
+            return
+        found = multipliers(case.specification, duals)
+        assert found.shape == (case.instance.n_triples,), f"expected a multiplier a triple, got {found.shape}"
+        p, q = case.specification.weights
+        bound, _ = lagrangian_bound(case.instance, p, q, within_prices(case.instance, p, found))
+        assert bound * case.specification.objective_unit <= case.optimum(), (
+            "the multipliers' bound is above the optimum"
+        )
+
+
+CHECKS: tuple[Callable[[Formulation], None], ...] = (
+    _check_builds_a_model,
+    _check_refuses_what_it_does_not_take,
+    _check_arrays_equal_the_model,
+    _check_size_is_that_of_the_model,
+    _check_optimum_is_that_of_all_prunings,
+    _check_points_are_prunings,
+    _check_prunings_are_points,
+    _check_relaxation_bounds_the_optimum,
+    _check_integral_is_kept,
+    _check_network_is_its_matrix,
+    _check_multipliers_bound_the_optimum,
+)

@@ -1,0 +1,253 @@
+"""Named checks of a solver: its result is what it says, its bound is valid, and its promises are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ipforest.results import PruningResult, Status
+from ipforest.solvers.registry import SOLVERS, SolverInfo, checked_answer
+from ipforest.testing.formulation_checks import Check, quickly
+from ipforest.testing.strategies import instances, lambdas
+
+if TYPE_CHECKING:
+    from ipforest.instance import PruningInstance
+
+__all__ = ["check_solver"]
+
+MAX_INTERNAL = 6
+
+
+def check_solver(solver: str | SolverInfo | Callable[..., Any]) -> Iterator[tuple[str, Check]]:
+    """Yield the checks that a solver must pass.
+
+    Every check draws small instances with Hypothesis and shrinks the one on which it fails.
+
+    Parameters
+    ----------
+    solver : str, SolverInfo or callable
+        A name in `ipforest.solvers.SOLVERS`, or what need not be registered: a `SolverInfo`, which says what it
+        promises, or a function of an instance and lambda that promises nothing.
+
+    Yields
+    ------
+    name : str
+    check : callable
+        Raises an AssertionError, or what the solver itself raises, if it fails.
+
+    Raises
+    ------
+    ValueError
+        No solver has that name.
+
+    Examples
+    --------
+    >>> for name, check in check_solver("min-cut"):
+    ...     check()
+    """
+    info = _info(solver)
+    for check in CHECKS:
+        yield check.__name__.removeprefix("_check_"), partial(check, info)
+
+
+def _info(solver: str | SolverInfo | Callable[..., Any]) -> SolverInfo:
+    if isinstance(solver, SolverInfo):
+        return solver
+    if isinstance(solver, str):
+        return SOLVERS.look_up(solver)
+    return SolverInfo(getattr(solver, "__name__", "solver"), solver, exact=False)
+
+
+def _solve(info: SolverInfo, instance: PruningInstance, lam: Fraction) -> PruningResult:
+    """Ask the solver; a bare pruning becomes a result, a result is given as it came."""
+    answer = info.load()(instance, lam, **info.quick_options)
+    return answer if isinstance(answer, PruningResult) else checked_answer(instance, lam, answer, info.name, 0.0)
+
+
+def _optimum(instance: PruningInstance, lam: Fraction) -> PruningResult:
+    """Return the smallest optimal pruning, by trying all."""
+    from proofs.crosschecks.brute_force import brute_force
+
+    return brute_force(instance, lam)
+
+
+def _check_result_is_its_pruning(info: SolverInfo) -> None:
+    """Require: the pruning is closed under parents; error, cost and objective are its own; the status is true."""
+
+    @quickly()
+    @given(instance=instances(MAX_INTERNAL), lam=lambdas)
+    def test(instance: PruningInstance, lam: Fraction) -> None:
+        result = _solve(info, instance, lam)
+        error, cost = instance.evaluate(result.pruning)
+        assert result.lam == lam, f"solved at lambda {result.lam}, not {lam}"
+        assert (result.error, result.cost) == (error, cost), f"says {result.error}, {result.cost}: {error}, {cost}"
+        assert result.objective == error + lam * cost, f"says {result.objective}: {error + lam * cost}"
+        proven = result.bound == result.objective
+        assert (result.status is Status.OPTIMAL) == proven, f"{result.status}, with the gap {result.gap}"
+
+    test()
+
+
+def _check_bound_is_valid(info: SolverInfo) -> None:
+    """Require: no pruning goes below the bound."""
+
+    @quickly()
+    @given(instance=instances(MAX_INTERNAL), lam=lambdas)
+    def test(instance: PruningInstance, lam: Fraction) -> None:
+        bound, best = _solve(info, instance, lam).bound, _optimum(instance, lam).objective
+        assert bound <= best, f"the bound {bound} is above the optimum {best}"
+
+    test()
+
+
+def _check_exact_is_optimal(info: SolverInfo) -> None:
+    """Require: a solver that promises to be exact finds the optimum and proves it."""
+    if not info.exact:
+        return
+
+    @quickly()
+    @given(instance=instances(MAX_INTERNAL), lam=lambdas)
+    def test(instance: PruningInstance, lam: Fraction) -> None:
+        result, best = _solve(info, instance, lam), _optimum(instance, lam).objective
+        assert (result.objective, result.bound) == (best, best), f"{result.objective} >= {result.bound}, not {best}"
+
+    test()
+
+
+def _check_canonical_is_smallest(info: SolverInfo) -> None:
+    """Require: a solver that promises the canonical answer returns the optimal pruning that keeps fewest nodes."""
+    if not info.canonical:
+        return
+
+    @quickly()
+    @given(instance=instances(MAX_INTERNAL), lam=lambdas)
+    def test(instance: PruningInstance, lam: Fraction) -> None:
+        found, smallest = _solve(info, instance, lam).pruning, _optimum(instance, lam).pruning
+        assert found == smallest, f"keeps {found.kept.nonzero()[0]}, the smallest {smallest.kept.nonzero()[0]}"
+
+    test()
+
+
+def _check_certificate_is_accepted(info: SolverInfo) -> None:
+    """Require: a solver that promises certificates gives a flow that proves its bound."""
+    if not info.certifies:
+        return
+    from proofs.certificates.optimality import verify_optimality
+
+    @quickly()
+    @given(instance=instances(MAX_INTERNAL), lam=lambdas)
+    def test(instance: PruningInstance, lam: Fraction) -> None:
+        verdict = verify_optimality(instance, _solve(info, instance, lam))
+        assert verdict, f"the certificate is refused: {verdict.reason}"
+
+    test()
+
+
+def _check_falls_with_lambda(info: SolverInfo) -> None:
+    """Require of an exact solver: a larger lambda buys no more, errs no less."""
+    if not info.exact:
+        return
+
+    @quickly()
+    @given(instance=instances(MAX_INTERNAL), pair=st.lists(lambdas, min_size=2, max_size=2, unique=True))
+    def test(instance: PruningInstance, pair: list[Fraction]) -> None:
+        small, large = (_solve(info, instance, lam) for lam in sorted(pair))
+        assert large.cost <= small.cost, f"costs {small.cost} at {small.lam}, {large.cost} at {large.lam}"
+        assert large.error >= small.error, f"errs {small.error} at {small.lam}, {large.error} at {large.lam}"
+
+    test()
+
+
+def _check_is_deterministic(info: SolverInfo) -> None:
+    """Require: asked twice, it answers twice the same, and it leaves the instance alone."""
+
+    @quickly()
+    @given(instance=instances(MAX_INTERNAL), lam=lambdas)
+    def test(instance: PruningInstance, lam: Fraction) -> None:
+        before = instance.fingerprint()
+        one, two = _solve(info, instance, lam), _solve(info, instance, lam)
+        assert (one.pruning, one.bound) == (two.pruning, two.bound), "another answer to the same question"
+        assert instance.fingerprint() == before, "the instance was changed"
+
+    test()
+
+
+def _check_order_of_trees_does_not_matter(info: SolverInfo) -> None:
+    """Require of an exact solver: trees in another order have the same optimum."""
+    if not info.exact:
+        return
+
+    @quickly()
+    @given(instance=instances(MAX_INTERNAL), lam=lambdas)
+    def test(instance: PruningInstance, lam: Fraction) -> None:
+        turned = with_trees_in_order(instance, range(instance.n_trees - 1, -1, -1))
+        one, two = _solve(info, instance, lam).objective, _solve(info, turned, lam).objective
+        assert one == two, f"{one} in one order of the trees, {two} in another"
+
+    test()
+
+
+def _check_refuses_a_negative_lambda(info: SolverInfo) -> None:
+    """Require: it raises a ValueError at a negative lambda."""
+
+    @quickly(4)
+    @given(instance=instances(MAX_INTERNAL))
+    def test(instance: PruningInstance) -> None:
+        try:
+            _solve(info, instance, Fraction(-1))
+        except ValueError:
+            return
+        raise AssertionError("expected a ValueError at lambda -1, got a result")
+
+    test()
+
+
+def with_trees_in_order(instance: PruningInstance, order: Sequence[int]) -> PruningInstance:
+    """Return the same instance with its trees in another order.
+
+    Parameters
+    ----------
+    instance : PruningInstance
+    order : sequence of int
+        The present number of each tree.
+    """
+    offsets = instance.tree_offsets
+    nodes = np.concatenate([np.arange(offsets[t], offsets[t + 1]) for t in order])
+    place = np.empty(nodes.size, dtype=np.int64)
+    place[nodes] = np.arange(nodes.size)
+    parents = instance.node_parent[nodes]
+    internal = np.flatnonzero(np.isin(nodes, instance.internal_nodes))
+    rows = np.searchsorted(instance.internal_nodes, nodes[internal])
+    lengths = np.diff(instance.indptr)[rows]
+    parts = [instance.indices[instance.indptr[row] : instance.indptr[row + 1]] for row in rows]
+    leaves = instance.example_leaf
+    return replace(
+        instance,
+        tree_offsets=np.concatenate([[0], np.cumsum(np.diff(offsets)[list(order)])]),
+        node_parent=np.where(parents >= 0, place[parents], -1),
+        errors=instance.errors[nodes],
+        indptr=np.concatenate([[0], np.cumsum(lengths)]),
+        indices=np.concatenate(parts) if parts else instance.indices,
+        split_cost=instance.split_cost[rows],
+        example_leaf=None if leaves is None else place[leaves[list(order)]],
+    )
+
+
+CHECKS: tuple[Callable[[SolverInfo], None], ...] = (
+    _check_result_is_its_pruning,
+    _check_bound_is_valid,
+    _check_exact_is_optimal,
+    _check_canonical_is_smallest,
+    _check_certificate_is_accepted,
+    _check_falls_with_lambda,
+    _check_is_deterministic,
+    _check_order_of_trees_does_not_matter,
+    _check_refuses_a_negative_lambda,
+)

@@ -1,0 +1,120 @@
+"""All solvers pass their checks; solvers that are wrong in one way fail the check of that name."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from ipforest import Pruning, PruningResult, Status
+from ipforest.solvers import SOLVERS, SolverInfo, available_solvers, solve
+from ipforest.testing import check_solver, parametrize_with_checks
+
+
+def optimal(instance, lam):
+    return solve(instance, lam)
+
+
+def result(instance, lam, pruning, bound=None):
+    error, cost = instance.evaluate(pruning)
+    objective = error + lam * cost
+    return PruningResult.of(pruning, (error, cost), lam, objective if bound is None else bound, method="", runtime_s=0)
+
+
+def keeps_an_orphan(instance, lam):
+    return Pruning(np.arange(instance.n_internal) == instance.n_internal - 1)
+
+
+def states_another_cost(instance, lam):
+    true = optimal(instance, lam)
+    return PruningResult(
+        Status.OPTIMAL, true.pruning, lam, true.objective, true.bound, true.error, true.cost + 1, 0, ""
+    )
+
+
+def claims_to_have_proved(instance, lam):
+    true = optimal(instance, lam)
+    return PruningResult(
+        Status.OPTIMAL, true.pruning, lam, true.objective, true.bound - 1, true.error, true.cost, 0, ""
+    )
+
+
+def bounds_too_high(instance, lam):
+    return result(instance, lam, instance.unpruned)
+
+
+def keeps_all(instance, lam):
+    return instance.unpruned
+
+
+def keeps_the_most(instance, lam):
+    """Return the largest optimal set: it is optimal, not canonical."""
+    from proofs.crosschecks.brute_force import prunings
+
+    p, q = instance.scaled_lambda(lam)
+    value = lambda one: (q * instance.integer_error(one) + p * instance.integer_cost(one), -one.n_kept)  # noqa: E731
+    return result(instance, lam, min(prunings(instance), key=value))
+
+
+def answers_at_another_lambda(instance, lam):
+    true = optimal(instance, 1 / (lam + 1))
+    error, cost = instance.evaluate(true.pruning)
+    return PruningResult.of(true.pruning, (error, cost), lam, Fraction(0), method="", runtime_s=0)
+
+
+class Alternating:
+    __name__ = "alternating"
+
+    def __init__(self):
+        self.asked = 0
+
+    def __call__(self, instance, lam):
+        self.asked += 1
+        return instance.unpruned if self.asked % 2 else instance.roots_only
+
+
+def looks_at_the_first_tree(instance, lam):
+    kept = optimal(instance, lam).pruning.kept.copy()
+    first = instance.internal_nodes < instance.tree_offsets[1]
+    return result(instance, lam, Pruning(kept & first), Fraction(0))
+
+
+def takes_any_lambda(instance, lam):
+    return result(instance, lam, instance.roots_only, Fraction(-(10**6)))
+
+
+@parametrize_with_checks(available_solvers())
+def test_the_solvers_pass(check):
+    check()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "check", "message"),
+    [
+        (keeps_an_orphan, "result_is_its_pruning", "expected the parent of each kept node"),
+        (states_another_cost, "result_is_its_pruning", "says"),
+        (claims_to_have_proved, "result_is_its_pruning", "optimal, with the gap"),
+        (bounds_too_high, "bound_is_valid", "above the optimum"),
+        (SolverInfo("all", keeps_all, exact=True), "exact_is_optimal", "not"),
+        (SolverInfo("most", keeps_the_most, exact=True, canonical=True), "canonical_is_smallest", "the smallest"),
+        (SolverInfo("no flow", keeps_the_most, exact=True, certifies=True), "certificate_is_accepted", "refused"),
+        (SolverInfo("turned", answers_at_another_lambda, exact=True), "falls_with_lambda", "at"),
+        (Alternating(), "is_deterministic", "another answer"),
+        (SolverInfo("first", looks_at_the_first_tree, exact=True), "order_of_trees_does_not_matter", "order"),
+        (takes_any_lambda, "refuses_a_negative_lambda", "expected a ValueError"),
+    ],
+    ids=lambda part: part if isinstance(part, str) else getattr(part, "__name__", getattr(part, "name", "")),
+)
+def test_a_wrong_solver_fails_its_check(wrong, check, message):
+    with pytest.raises((AssertionError, ValueError), match=message):
+        dict(check_solver(wrong))[check]()
+
+
+def test_an_optimal_solver_without_promises_passes():
+    for _, check in check_solver(keeps_the_most):
+        check()
+
+
+def test_names_are_those_of_the_registry():
+    assert set(available_solvers()) <= set(SOLVERS)
+    with pytest.raises(ValueError, match="method: expected one of"):
+        next(check_solver("none"))

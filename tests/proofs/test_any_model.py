@@ -1,0 +1,230 @@
+"""Any matrix of anybody: models and files become one kind of program, with names; what is not linear is refused."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from hypothesis import given, settings
+from strategies import instances
+
+import formulations
+import proofs
+from ipforest.cli import main
+from proofs.integrality.any_program import FRACTIONAL, INTEGRAL, OPEN
+
+MPS = """NAME t
+ROWS
+ N cost
+ L cap
+ G need
+COLUMNS
+ x cost 1 cap 1
+ x need 1
+ y cost 2 cap 1
+RHS
+ RHS cap 4 need 1
+RANGES
+ R cap 2
+BOUNDS
+ UP BND x 3
+ENDATA
+"""
+LP = """\\ a comment with sos
+maximize
+ obj: x + 2 y
+subject to
+ cap: x + y <= 4
+ low: - x - y >= -9
+bounds
+ x <= 3
+binary
+ y
+end
+"""
+TRIANGLE = """minimize
+ obj: - a - b - c
+subject to
+ ab: a + b <= 1
+ bc: b + c <= 1
+ ca: c + a <= 1
+end
+"""
+
+
+def write(folder, name, text):
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+@pytest.fixture
+def triangle(tmp_path):
+    return write(tmp_path, "triangle.lp", TRIANGLE)
+
+
+def pyomo_triangle():
+    model = pyo.ConcreteModel()
+    model.v = pyo.Var(["a", "b", "c"], domain=pyo.Binary)
+    model.edge = pyo.Constraint(["ab", "bc", "ca"], rule=lambda m, e: m.v[e[0]] + m.v[e[1]] <= 1)
+    model.goal = pyo.Objective(expr=pyo.quicksum(model.v.values()), sense=pyo.maximize)
+    return model
+
+
+def test_a_file_is_read_with_its_names_ranges_and_sense(tmp_path):
+    program = formulations.matrix(write(tmp_path, "t.mps", MPS))
+    assert program.row_labels == ("cap", "cap", "need")
+    assert program.senses.tolist() == ["<=", ">=", ">="]
+    assert program.rhs.tolist() == [4, 2, 1]
+    assert program.A.toarray().tolist() == [[1, 1], [1, 1], [1, 0]]
+    assert program.upper.tolist() == [3, np.inf]
+    program = formulations.matrix(str(write(tmp_path, "t.lp", LP)))
+    assert program.maximised
+    assert program.objective.tolist() == [-1, -2]
+    assert program.integer.tolist() == [False, True]
+
+
+@settings(max_examples=8)
+@given(instance=instances(5))
+def test_a_model_and_its_files_have_one_answer(tmp_path_factory, instance):
+    folder = tmp_path_factory.mktemp("models")
+    model = formulations.build("ip1", instance, "1/3")
+    stated = formulations.matrix(model)
+    for suffix in (".lp", ".mps"):
+        read = formulations.matrix(formulations.export(model, folder / f"model{suffix}"))
+        assert read.n_rows == stated.n_rows
+        assert bool(proofs.is_totally_unimodular(read)) == bool(proofs.is_totally_unimodular(model))
+
+
+def test_a_counterexample_speaks_in_names(triangle):
+    for source, rows, columns in (
+        (triangle, ["ab", "bc", "ca"], ["a", "b", "c"]),
+        (pyomo_triangle(), [f"edge[{e}]" for e in ("ab", "bc", "ca")], ["v[a]", "v[b]", "v[c]"]),
+    ):
+        answer = proofs.is_totally_unimodular(source)
+        assert not answer
+        assert answer.check()
+        assert (answer.row_names, answer.column_names) == (rows, columns)
+        assert str(answer) == (
+            f"not totally unimodular: rows [{', '.join(rows)}], columns [{', '.join(columns)}] have determinant "
+            f"{answer.determinant}"
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("t.mps", MPS[: len(MPS) // 2], "expected ENDATA in the last line"),
+        ("t.mps", MPS[:-4], "expected ENDATA in the last line"),
+        ("t.lp", LP[:-4], "expected END in the last line"),
+        ("t.lp", LP[:70], "expected END in the last line"),
+        ("t.lp", "", "empty file"),
+        ("t.mps", "* nothing\n\n", "empty file"),
+        ("t.lp", "minimize\n obj:\nsubject to\nend\n", "with variables, got none"),
+        ("t.lp", "hello\nend\n", "HiGHS can read, got one that it refuses"),
+        ("t.txt", LP, r"ends in \.mps or \.lp, got 't\.txt'"),
+        ("t.mps", MPS.replace(" L cap", " N second\n L cap"), r"several objectives \(rows of type N: cost, second\)"),
+        ("t.mps", MPS.replace("ENDATA", "SOS\n S1 SOS s1\n SOS x 1\n SOS y 2\nENDATA"), "special ordered sets"),
+        ("t.mps", MPS.replace("ENDATA", "QUADOBJ\n x x 1\nENDATA"), "a quadratic objective"),
+        ("t.lp", LP.replace("end", "sos\n s: S1:: x:1 y:2\nend"), "special ordered sets"),
+        ("t.lp", LP.replace("x + 2 y", "x + [ x^2 ]/2"), "a quadratic objective"),
+        ("t.lp", LP.replace("x + y <= 4", "[ x^2 ] + y <= 4"), "quadratic terms"),
+        ("t.lp", LP.replace("binary\n y", "semi-continuous\n x"), "semi-continuous"),
+        ("t.lp", LP.replace("maximize", "maximize multi-objectives"), "several objectives"),
+    ],
+    ids=range(17),
+)
+def test_what_a_linear_program_does_not_hold_is_refused_by_name(tmp_path, capsys, name, text, message):
+    path = write(tmp_path, name, text)
+    for ask in (formulations.matrix, proofs.is_totally_unimodular, proofs.is_integral):
+        with pytest.raises(ValueError, match=message):
+            ask(path)
+    for command in ("tu", "integral"):
+        assert main([command, str(path)]) == 2
+        assert "error: " in capsys.readouterr().err
+
+
+def test_other_objects_and_bytes_are_refused(tmp_path):
+    with pytest.raises(TypeError, match=r"expected a Pyomo model, a linopy model, .* got dict"):
+        formulations.matrix({})
+    path = tmp_path / "bytes.lp"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ValueError, match="expected text in UTF-8"):
+        formulations.matrix(path)
+    with pytest.raises(FileNotFoundError):
+        proofs.is_totally_unimodular(tmp_path / "none.lp")
+
+
+def test_infeasible_nonlinear_and_several_objectives_of_a_model():
+    model = pyomo_triangle()
+    model.none = pyo.Constraint(expr=model.v["a"] + model.v["b"] >= 2)
+    with pytest.raises(ValueError, match="expected a feasible program"):
+        proofs.is_integral(model)
+    model = pyomo_triangle()
+    model.second = pyo.Objective(expr=model.v["a"])
+    with pytest.raises(ValueError, match="one active objective, got goal, second"):
+        proofs.is_totally_unimodular(model)
+    model = pyomo_triangle()
+    model.product = pyo.Constraint(expr=model.v["a"] * model.v["b"] <= 0)
+    with pytest.raises(ValueError, match="product: expected a linear expression"):
+        proofs.is_totally_unimodular(model)
+
+
+def test_integral_only_with_a_certificate(tmp_path, triangle):
+    answer = proofs.is_integral(triangle)
+    assert answer.verdict == FRACTIONAL
+    assert answer.exact
+    assert answer.fractional == {name: Fraction(1, 2) for name in "abc"}
+    assert not answer
+    interval = TRIANGLE.replace("c + a <= 1", "a + b + c <= 2")
+    answer = proofs.is_integral(write(tmp_path, "interval.lp", interval))
+    assert answer.verdict == INTEGRAL
+    assert answer.certificate.check()
+    halves = interval.replace("<= 2", "<= 1.5")
+    answer = proofs.is_integral(write(tmp_path, "halves.lp", halves))
+    assert not answer
+    assert answer.verdict in (FRACTIONAL, OPEN)
+    wheel = TRIANGLE.replace("end", " all: a + b + c <= 1\nend")
+    answer = proofs.is_integral(write(tmp_path, "wheel.lp", wheel))
+    assert (answer.verdict, bool(answer)) == (OPEN, False)  # integral indeed, but nothing here proves it
+    assert "proves nothing" in str(answer)
+
+
+def test_an_unbounded_program_has_objectives_without_an_optimum(tmp_path):
+    cone = "minimize\n obj: x\nsubject to\n r: 2 x - 2 y <= 0\nend\n"
+    answer = proofs.is_integral(write(tmp_path, "cone.lp", cone))
+    assert answer.verdict == OPEN
+    assert 0 < answer.unbounded < answer.visited
+    assert answer.visited == answer.integral + answer.unbounded
+
+
+def test_the_commands_print_evidence_in_names(tmp_path, triangle, capsys):
+    assert main(["tu", str(triangle)]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "not totally unimodular: rows [ab, bc, ca], columns [a, b, c] have determinant" in said
+    assert main(["tu", str(write(tmp_path, "t.lp", LP)), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["totally_unimodular"] is True
+    assert main(["integral", str(triangle), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["fractional"] == {"a": "1/2", "b": "1/2", "c": "1/2"}
+    assert main(["integral", str(write(tmp_path, "t.lp", LP))]) == 0
+    assert "integral: the matrix is totally unimodular" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_model_of_linopy_keeps_its_names():
+    linopy = pytest.importorskip("linopy")
+    model = linopy.Model()
+    x = model.add_variables(lower=0, upper=1, coords=[np.arange(3)], name="x")
+    y = model.add_variables(binary=True, name="y")
+    model.add_constraints(x.sum() + y <= 2, name="cap")
+    model.add_constraints(x - y >= 0, name="before")
+    model.add_objective(x.sum() + 2 * y, sense="max")
+    program = formulations.matrix(model)
+    assert program.column_labels == ("x[0]", "x[1]", "x[2]", "y")
+    assert program.row_labels == ("cap", "before[0]", "before[1]", "before[2]")
+    assert program.objective.tolist() == [-1, -1, -1, -2]
+    assert program.integer.tolist() == [False, False, False, True]
+    assert program.senses.tolist() == ["<=", ">=", ">=", ">="]
+    answer = proofs.is_totally_unimodular(model)
+    assert not answer
+    assert set(answer.column_names) <= set(program.column_labels)
