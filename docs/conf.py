@@ -1,0 +1,30 @@
+"""Settings of the documentation; `sphinx-build -W -b html docs build/docs` makes it."""
+
+from ipforest import __version__
+
+project = "ipforest"
+author = "The ipforest developers"
+copyright = "The ipforest developers, MIT licence"
+release = version = __version__
+
+extensions = ["numpydoc", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "myst_nb"]
+exclude_patterns = ["build", "_build", "notebooks/results"]
+default_role = "py:obj"
+
+nb_execution_mode = "off"
+myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
+myst_heading_anchors = 3
+
+autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "ipforest"
+html_show_sourcelink = False
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+}
