@@ -35,7 +35,7 @@ from ipforest.stopping.branching import BranchingCascade
 from ipforest.stopping.early_exit import EarlyExit
 from ipforest.stopping.nested import NestedCascade
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "BranchingCascade",

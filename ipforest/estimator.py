@@ -73,7 +73,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     split_cost_ : Fraction
         What one test of a feature costs; 0 unless the estimator takes a ``split_cost``.
     n_features_in_ : int
-    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+    feature_names_in_ : ndarray of str, shape (n_features,)
         Where X has column names.
     """
 

@@ -69,7 +69,7 @@ class PruningInstance:
         c_k >= 0 in multiples of ``cost_unit``.
     split_cost : ndarray of int64, shape (n_internal,)
         ``split_cost * |S_h|`` in multiples of ``cost_unit``: summed over the kept ancestors of a leaf this is the term
-        |S_h| d_h of BudgetPrune's IP.
+        ``|S_h| d_h`` of BudgetPrune's IP.
     error_unit, cost_unit : Fraction
         1 / (N_e T) and 1 / N_c, times the steps that make errors and costs integers.
     n_units, n_examples : int
@@ -269,7 +269,7 @@ class PruningInstance:
         error_data : tuple (X, y) or (X, y, weights), optional
             Count errors on these examples in place of the in-bag ones; see `ipforest.losses.node_errors`.
         split_cost : number, optional
-            What one test costs (the |S_h| d_h term of BudgetPrune's IP).
+            What one test costs (the ``|S_h| d_h`` term of BudgetPrune's IP).
         resolution : number or "path", optional
             Rounding step of real-valued losses; exactness is claimed for the rounded instance. With "path", where gains
             times costs of the path would pass 64 bits, losses and prices are rounded as little as is needed: losses to

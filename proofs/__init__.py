@@ -18,7 +18,7 @@ evidence; its `check` recomputes everything and returns a `Verdict`, accepted or
 
 Modules load on first use, so that a checker brings in no solver:
 
-==================  ==================================================================================================
+=================== ==================================================================================================
 `unimodularity`     is a matrix totally unimodular, a network matrix?
                     `total_unimodularity` decides at any size; `decomposition`, `network_certificate`,
                     `counterexample`: the evidence and its checkers; `graph_realisation`, `network_recognition`,
@@ -46,7 +46,7 @@ Modules load on first use, so that a checker brings in no solver:
 `provenance`        that a certificate is about this model, these examples and prices, and this pruned forest
 `verdict`, `exact`  what a check answers; exact linear algebra
 `drawing`           pictures of all this
-==================  ==================================================================================================
+=================== ==================================================================================================
 """
 
 from importlib import import_module

@@ -104,7 +104,7 @@ class BudgetPrune(ForestPruner):
     pruned_ : Forest
         The forest that predicts; trees that are pruned to their root do not vote.
     n_features_in_ : int
-    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+    feature_names_in_ : ndarray of str, shape (n_features,)
         Where X has column names.
 
     Examples

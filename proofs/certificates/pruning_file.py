@@ -130,7 +130,7 @@ def write_certificate(
 
 
 def read_certificate(path: str | Path) -> OptimalityCertificate | path_file.PathCertificate:
-    """Read a certificate file of either kind; the claim is not verified yet, call `.check()`.
+    """Read a certificate file of either kind; the claim is not verified yet, call ``.check()``.
 
     Raises
     ------

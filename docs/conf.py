@@ -1,0 +1,43 @@
+"""Settings of the documentation; `sphinx-build -W -b html docs build/docs` makes it."""
+
+from pathlib import Path
+from shutil import copytree, ignore_patterns
+
+from ipforest import __version__
+
+HERE = Path(__file__).parent
+copytree(HERE.parent / "notebooks", HERE / "notebooks", ignore=ignore_patterns("results"), dirs_exist_ok=True)
+
+project = "ipforest"
+author = "The ipforest developers"
+copyright = "The ipforest developers, MIT licence"
+release = version = __version__
+
+extensions = ["numpydoc", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "myst_nb"]
+exclude_patterns = ["build", "_build"]
+default_role = "py:obj"
+
+nb_execution_mode = "off"
+myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
+myst_heading_anchors = 3
+
+autodoc_default_options = {
+    "members": True,
+    "show-inheritance": True,
+    "exclude-members": "set_fit_request, set_predict_request, set_predict_proba_request, set_score_request",
+}
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "ipforest"
+html_sidebars = {
+    page: [] for page in ("index", "getting-started", "concepts", "algorithm", "glossary", "commands", "layers")
+} | {page: [] for page in ("performance", "papers", "security")}
+html_show_sourcelink = False
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+}

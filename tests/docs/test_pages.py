@@ -1,0 +1,56 @@
+"""The Python of the documentation runs: the blocks of a page one after another, as a reader would run them."""
+
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from formulations import FORMULATIONS
+from ipforest.ensemble.libraries import READERS
+from ipforest.solvers import SOLVERS
+
+ROOT = Path(__file__).parent.parent.parent
+FOLDERS = ("docs", "docs/how-to", "docs/developers")
+PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SLOW = {"getting-started", "how-to/which-estimator", "how-to/deploy", "index"}
+"""Pages whose blocks take more than three seconds."""
+
+PAGES = {
+    path.relative_to(ROOT / "docs").with_suffix("").as_posix(): path
+    for folder in FOLDERS
+    for path in sorted((ROOT / folder).glob("*.md"))
+    if PYTHON.search(path.read_text(encoding="utf-8"))
+}
+PAGES["README"] = ROOT / "README.md"
+
+
+@pytest.fixture
+def registries():
+    """Take out what a page registers."""
+    readers, solvers, formulations = dict(READERS), set(SOLVERS), set(FORMULATIONS)
+    yield
+    READERS.clear()
+    READERS.update(readers)
+    for name in set(SOLVERS) - solvers:
+        SOLVERS.remove(name)
+    for name in set(FORMULATIONS) - formulations:
+        FORMULATIONS.remove(name)
+
+
+def test_pages_are_found():
+    assert {"README", "getting-started", "developers/add-a-solver", "how-to/prices-with-groups"} <= PAGES.keys()
+    assert PAGES.keys() >= SLOW
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in PAGES])
+def test_its_python_runs(name, registries, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    module = ModuleType("page_" + re.sub(r"\W", "_", name))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    text = PAGES[name].read_text(encoding="utf-8")
+    for block in PYTHON.finditer(text):
+        line = text.count("\n", 0, block.start(1))
+        code = compile("\n" * line + block[1], PAGES[name], "exec")  # an error names the line of the page
+        exec(code, module.__dict__)
