@@ -85,8 +85,8 @@ def is_totally_unimodular(matrix: Any) -> Certificate | Counterexample:
     Returns
     -------
     Certificate or Counterexample
-        Truthy or falsy; either way ``.check()`` recomputes everything. The submatrix of a counterexample is minimal: all
-        of its proper submatrices are totally unimodular.
+        Truthy or falsy; either way ``.check()`` recomputes everything. The submatrix of a counterexample is minimal:
+        all of its proper submatrices are totally unimodular.
 
     Raises
     ------
