@@ -24,7 +24,7 @@ import numpy as np
 from formulations._pyomo import pyo
 from formulations.base import Formulation
 from formulations.models import matrix, set_values
-from formulations.specification import ModelSpecification
+from formulations.base import ModelSpecification
 from ipforest._internal.records import records_to_text, to_record
 from ipforest.instance import PruningInstance
 from ipforest.rational import time_limit_seconds

@@ -17,7 +17,7 @@ from ipforest.testing.strategies import budgets, instances, lambdas
 
 if TYPE_CHECKING:
     from formulations.base import Formulation
-    from formulations.specification import ModelSpecification
+    from formulations.base import ModelSpecification
     from ipforest.instance import PruningInstance
     from ipforest.results import Pruning
     from ipforest.solvers.linear_program import LinearProgram
