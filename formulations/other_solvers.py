@@ -22,9 +22,8 @@ from typing import Any
 import numpy as np
 
 from formulations._pyomo import pyo
-from formulations.base import Formulation
+from formulations.base import Formulation, ModelSpecification
 from formulations.models import matrix, set_values
-from formulations.base import ModelSpecification
 from ipforest._internal.records import records_to_text, to_record
 from ipforest.instance import PruningInstance
 from ipforest.rational import time_limit_seconds

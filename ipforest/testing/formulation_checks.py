@@ -16,8 +16,7 @@ from ipforest._internal.arrays import FloatArray
 from ipforest.testing.strategies import budgets, instances, lambdas
 
 if TYPE_CHECKING:
-    from formulations.base import Formulation
-    from formulations.base import ModelSpecification
+    from formulations.base import Formulation, ModelSpecification
     from ipforest.instance import PruningInstance
     from ipforest.results import Pruning
     from ipforest.solvers.linear_program import LinearProgram

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from formulations.base import Formulation, Takes
-from formulations.specification import ModelSpecification, specify
+from formulations.base import Formulation, ModelSpecification, Takes
+from formulations.specification import specify
 from ipforest._internal.records import json_object
 from ipforest.instance import PruningInstance
 from ipforest.rational import nonnegative_fraction

@@ -185,8 +185,8 @@ class Sketch:
     def smaller(self) -> Iterator[Sketch]:
         """Yield sketches that are one step smaller, large steps first."""
         if len(self.trees) > 1:
-            for tree in range(len(self.trees)):
-                yield self.with_trees(self.trees[:tree] + self.trees[tree + 1 :])
+            for place in range(len(self.trees)):
+                yield self.with_trees(self.trees[:place] + self.trees[place + 1 :])
         if self.n_examples > 1:
             yield from (self.without_example(example) for example in range(self.n_examples))
         for place, tree in enumerate(self.trees):
@@ -197,7 +197,7 @@ class Sketch:
             )
             for node in internal:
                 yield from (self._with_tree(place, tree.without(node, need)) for need in sorted(tree.needs[node]))
-        if (self.error_unit, self.cost_unit) != (1, 1):
+        if not self.error_unit == self.cost_unit == 1:
             yield self.with_units(Fraction(1), Fraction(1))
         yield from self._smaller_numbers()
 

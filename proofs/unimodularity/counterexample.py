@@ -80,7 +80,8 @@ class Counterexample:
             return refuse(f"the determinant is {found}, not {self.determinant}")
         if found in (-1, 0, 1):
             return refuse(f"the determinant {found} does not violate total unimodularity")
-        rows, columns = self.row_names or list(self.rows), self.column_names or list(self.columns)
+        rows = self.row_names or list(map(str, self.rows))
+        columns = self.column_names or list(map(str, self.columns))
         return accept(f"rows {_listed(rows)}, columns {_listed(columns)} have determinant {found}")
 
     @property
