@@ -25,6 +25,8 @@ __all__ = ["Check", "check_formulation"]
 
 Check = Callable[[], None]
 EXAMPLES = 12
+MANY_EXAMPLES = 60
+"""For what fails on few instances: points of nested nodes that are no prunings."""
 MAX_INTERNAL = 4
 OBJECTIVES = 4
 """Random objectives for each program."""
@@ -150,11 +152,13 @@ def _random_goals(case: _Case) -> list[FloatArray]:
     return list(rng.integers(-9, 10, size=(OBJECTIVES, case.program.n_columns)).astype(np.float64))
 
 
-def _over(program: Formulation, max_internal: int = MAX_INTERNAL) -> Callable[[Callable[[_Case], None]], None]:
+def _over(
+    program: Formulation, max_internal: int = MAX_INTERNAL, examples: int = EXAMPLES
+) -> Callable[[Callable[[_Case], None]], None]:
     """Run a test over drawn cases."""
 
     def run(test: Callable[[_Case], None]) -> None:
-        @quickly()
+        @quickly(examples)
         @given(case=_cases(program, max_internal))
         def drawn(case: _Case) -> None:
             test(case)
@@ -259,7 +263,7 @@ def _check_optimum_is_that_of_all_prunings(program: Formulation) -> None:
 def _check_points_are_prunings(program: Formulation) -> None:
     """Require: 0-1 optima of random objectives read as prunings within the budget, at no smaller objective."""
 
-    @_over(program)
+    @_over(program, MAX_INTERNAL + 2, MANY_EXAMPLES)
     def test(case: _Case) -> None:
         for goal in _random_goals(case):
             _, values = _solved(replace(case.program, objective=goal))
