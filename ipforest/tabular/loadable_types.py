@@ -53,6 +53,7 @@ _OWN = {
     "cli.fit": ("WordColumns",),
     "costs": ("FeatureCosts",),
     "ensemble.boosted": ("BoostedTrees",),
+    "ensemble.category_sets": ("CategorySets",),
     "ensemble.forest": ("Forest",),
     "growing.impurities": ("Entropy", "Gini", "Polynomial", "Powers", "ThresholdPairs"),
     "instance": ("PruningInstance",),
