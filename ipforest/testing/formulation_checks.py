@@ -34,7 +34,7 @@ ROOM = 1e-6
 """How far floats of a solver may be from an exact number, of the number or of one unit."""
 
 
-def quickly(examples: int = EXAMPLES) -> Any:
+def quickly(examples: int = EXAMPLES) -> settings:
     """Return settings of Hypothesis: the same examples each time, shrunk, without a database or a deadline."""
     return settings(
         max_examples=examples,

@@ -236,7 +236,7 @@ def with_trees_in_order(instance: PruningInstance, order: Sequence[int]) -> Prun
         indptr=np.concatenate([[0], np.cumsum(lengths)]),
         indices=np.concatenate(parts) if parts else instance.indices,
         split_cost=instance.split_cost[rows],
-        example_leaf=None if leaves is None else place[leaves[list(order)]],
+        example_leaf=None if leaves is None else place[leaves[list(order)]].astype(np.int32),
     )
 
 

@@ -149,7 +149,8 @@ def not_unimodular_matrices(draw: st.DrawFn, largest: int = 8) -> Matrix:
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     planted = _blocks(hole, matrix)
     planted[:length, length:] = rng.integers(-1, 2, size=(length, matrix.shape[1])) * draw(st.integers(0, 1))
-    return planted[rng.permutation(len(planted))][:, rng.permutation(planted.shape[1])]
+    shuffled: Matrix = planted[rng.permutation(len(planted))][:, rng.permutation(planted.shape[1])]
+    return shuffled
 
 
 def _blocks(one: Matrix, two: Matrix) -> Any:
