@@ -62,12 +62,13 @@ def stopped_search(instance):
 
     def interrupt(share, message):
         seen.append(share)
-        if len(seen) == 6:
+        if len(seen) >= 6 and search._cut.done:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         search.run(interrupt)
     assert search._cut.open
+    assert search._cut.done
     return search
 
 
