@@ -326,8 +326,8 @@ def _make_prices_plain(records: Sequence[dict[str, str]], path: str, decimal: st
             "thousands"
         )
     written = [text for text in texts if is_written_number(text)]
-    if not readings and len(written) == len(texts):
-        other = next(text for text in texts if not notations([texts[0], text], decimal))
+    other = next((text for text in texts if not notations([texts[0], text], decimal)), None)
+    if not readings and len(written) == len(texts) and notations(texts[:1], decimal) and other is not None:
         raise ValueError(
             f"{path}: expected all prices with the same decimal mark and currency, got {texts[0]!r} and {other!r}"
         )
