@@ -222,7 +222,7 @@ class PricedBoosting(BudgetedEstimator):
             training = np.arange(len(examples))
             validation, truth = self._checked_held_out(X_val, y_val, getattr(self, "classes_", None), examples)
         self._boost(examples[training], columns[training])
-        self.stage_costs_, self.stage_errors_ = self.measure_rounds(validation, truth)
+        self.stage_costs_, self.stage_errors_ = self._measured_rounds(validation, truth)
         self._choose()
         return self
 
@@ -285,8 +285,10 @@ class PricedBoosting(BudgetedEstimator):
         costs, errors : ndarray of float64, shape (n_rounds + 1,)
             Error rates, or mean squared errors for regression.
         """
+        return self._measured_rounds(*self._checked_part(X, y, getattr(self, "classes_", None), "y"))
+
+    def _measured_rounds(self, examples: Array, truth: Array) -> tuple[FloatArray, FloatArray]:
         loss, n_columns = self._loss(), self.base_.size
-        examples, truth = self._checked_part(X, y, getattr(self, "classes_", None), "y")
         leaves = self.trees_.leaves(self.trees_.checked_examples(examples))
         scores = np.tile(self.base_, (truth.size, 1))
         errors = [self._stage_error(loss.outputs(scores), truth)]

@@ -41,6 +41,7 @@ def quickly(examples: int = EXAMPLES) -> settings:
         deadline=None,
         derandomize=True,
         database=None,
+        report_multiple_bugs=False,
         phases=(Phase.explicit, Phase.generate, Phase.shrink),
         suppress_health_check=list(HealthCheck),
     )

@@ -5,8 +5,6 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.ensemble import RandomForestClassifier
@@ -15,6 +13,9 @@ from ipforest import BudgetForest, BudgetPrune, FeatureCosts
 from ipforest.learners import BudgetRF, GreedyMiser
 from ipforest.tabular.model_files import load_model, save_model
 from ipforest.tabular.price_lists import read_prices
+
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
 
 NAMES = ["a", "b", "c"]
 PRICES = [1, 2, 3]
