@@ -104,6 +104,7 @@ def test_the_solvers_pass(check):
     ],
     ids=lambda part: part if isinstance(part, str) else getattr(part, "__name__", getattr(part, "name", "")),
 )
+@pytest.mark.slow
 def test_a_wrong_solver_fails_its_check(wrong, check, message):
     with pytest.raises((AssertionError, ValueError), match=message):
         dict(check_solver(wrong))[check]()

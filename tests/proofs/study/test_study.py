@@ -199,6 +199,7 @@ def wrong_ip4(instance, lam):
     return model
 
 
+@pytest.mark.slow
 def test_a_wrong_ip4_is_refuted_with_two_small_trees():
     found = study(ModelledFormulation("ip4", wrong_ip4), 6)
     assert not found
@@ -317,6 +318,7 @@ def test_what_cannot_be_studied_is_refused():
         formulations.study("ip4")
 
 
+@pytest.mark.slow
 def test_the_command_studies_a_file(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     source = tmp_path / "mine.py"
