@@ -1,5 +1,6 @@
 """Settings of the documentation; `sphinx-build -W -b html docs build/docs` makes it."""
 
+import re
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 
@@ -21,11 +22,7 @@ nb_execution_mode = "off"
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 
-autodoc_default_options = {
-    "members": True,
-    "show-inheritance": True,
-    "exclude-members": "set_fit_request, set_predict_request, set_predict_proba_request, set_score_request",
-}
+autodoc_default_options = {"members": True, "show-inheritance": True}
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
@@ -41,3 +38,13 @@ html_theme_options = {
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
 }
+
+
+def _is_request(app, what, name, member, skip, options):
+    """Leave out scikit-learn's methods for metadata routing, whose texts refer to its own pages."""
+    return True if re.fullmatch(r"set_\w+_request", name) else None
+
+
+def setup(app):
+    """Connect what Sphinx asks while it reads."""
+    app.connect("autodoc-skip-member", _is_request)
