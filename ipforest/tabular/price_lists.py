@@ -306,16 +306,20 @@ def _read_csv(path: Path, form: CsvFormat) -> PriceList:
             f"{unknown[0]!r} together with cost"
         )
     records = [dict(zip(columns, row, strict=True)) for row in rows.cells[1:]]
-    _make_prices_plain(records, str(path), form.decimal)
+    _make_prices_plain(records, str(path), form.decimal, rows.separator)
     places = [f"{path}, line {line}" for line in rows.lines[1:]]
     return PriceList(str(path), tuple(_row(place, record) for place, record in zip(places, records, strict=True)))
 
 
-def _make_prices_plain(records: Sequence[dict[str, str]], path: str, decimal: str | None) -> None:
-    """Rewrite prices such as 7,27 or $7.27 as plain numbers, if all have one notation; others are refused later."""
+def _make_prices_plain(records: Sequence[dict[str, str]], path: str, decimal: str | None, separator: str) -> None:
+    """Rewrite prices such as 7,27 or $7.27 as plain numbers, if all have one notation; others are refused later.
+
+    Points in threes (1.234) are in doubt where semicolons speak for decimal commas.
+    """
     keys = [key for key in ("cost", "cost_in_group") if any(key in record for record in records)]
     texts = [*dict.fromkeys(record[key] for record in records for key in keys if record[key])]
-    if not texts or (decimal != "," and all(map(_is_exact, texts))):
+    in_doubt = decimal is None and separator == ";" and any("." in text for text in texts)
+    if not texts or (decimal != "," and not in_doubt and all(map(_is_exact, texts))):
         return
     readings = [notation for notation in notations(texts, decimal) if notation.unit not in NO_CURRENCIES]
     if len(readings) > 1:

@@ -231,6 +231,7 @@ def test_separators_marks_and_encodings_are_recognised(tmp_path, text, encoding)
     ("text", "encoding", "message"),
     [
         ("feature;cost\na;1,250\nb;3,500\n", "utf-8", "expected one price, got '1,250', which can be 1250 and 1.250"),
+        ("feature;cost\na;459.386\n", "utf-8", "expected one price, got '459.386', which can be 459.386 and 459386"),
         ("feature;cost\na;5%\n", "utf-8", "line 2, cost: expected a finite number .* got '5%'"),
         ("feature;cost\na;$5\nb;5 €\n", "utf-8", r"the same decimal mark and currency, got '\$5' and '5 €'"),
         ("feature;cost\na;$5\nb;5\n", "utf-8", r"the same decimal mark and currency, got '\$5' and '5'"),
