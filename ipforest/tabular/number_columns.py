@@ -16,6 +16,9 @@ from ipforest.tabular.numerals import PLAIN, Notation, best_notation, notations
 MISSING = ("", "NA", "NaN", "nan", "?")
 """Cells that stand for a missing value."""
 
+MOST_SHOWN = 100
+"""Most characters of a cell in a message."""
+
 NAN_FOR = dict.fromkeys(MISSING, "nan")
 MOST_SHOWN = 6
 
@@ -130,7 +133,7 @@ def refuse(
         )
         both = " and ".join(str(notation.plain(text)) for notation in reading.readings)
         raise ValueError(
-            f"{where}, line {lines[column.place_of(text)]}: expected one number, got {text!r}, which can be "
+            f"{where}, line {lines[column.place_of(text)]}: expected one number, got {_shown(text)}, which can be "
             f"{both}; give the decimal mark (--decimal . or --decimal ,)"
         )
     notation, _ = best_notation(column.different, decimal)
@@ -138,8 +141,13 @@ def refuse(
     bad = next((text for text in unread if not is_number(text)), unread[0])
     raise ValueError(
         f"{where}, line {lines[column.place_of(bad)]}: expected a finite number{notation} or a missing value "
-        f"({', '.join(map(repr, MISSING))}), got {bad!r}{hint}"
+        f"({', '.join(map(repr, MISSING))}), got {_shown(bad)}{hint}"
     )
+
+
+def _shown(cell: str) -> str:
+    """Write a cell for a message, a long one by its beginning."""
+    return repr(cell) if len(cell) <= MOST_SHOWN else f"{cell[:MOST_SHOWN]!r}... ({len(cell)} characters)"
 
 
 def tell_notations(notation_of: Mapping[str, Notation], source: str) -> None:
