@@ -16,7 +16,7 @@ from ipforest.tabular.numerals import PLAIN, Notation, best_notation, notations
 MISSING = ("", "NA", "NaN", "nan", "?")
 """Cells that stand for a missing value."""
 
-MOST_SHOWN = 100
+MOST_CHARACTERS = 100
 """Most characters of a cell in a message."""
 
 NAN_FOR = dict.fromkeys(MISSING, "nan")
@@ -147,7 +147,7 @@ def refuse(
 
 def _shown(cell: str) -> str:
     """Write a cell for a message, a long one by its beginning."""
-    return repr(cell) if len(cell) <= MOST_SHOWN else f"{cell[:MOST_SHOWN]!r}... ({len(cell)} characters)"
+    return repr(cell) if len(cell) <= MOST_CHARACTERS else f"{cell[:MOST_CHARACTERS]!r}... ({len(cell)} characters)"
 
 
 def tell_notations(notation_of: Mapping[str, Notation], source: str) -> None:
