@@ -235,7 +235,7 @@ def test_some_edited_arrays(folder) -> None:
 @pytest.mark.slow
 def test_edited_arrays_end_in_no_signal(folder) -> None:
     """Before arrays were checked again, 20 of 400 edits ended in a segmentation fault and one never."""
-    script, model = str(Path(__file__).parents[1] / "edited_models.py"), str(folder / "model.skops")
+    script, model = str(Path(__file__).parents[2] / "edited_models.py"), str(folder / "model.skops")
     command = [sys.executable, script, model, str(folder / "table.csv"), "400"]
     process = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert process.returncode == 0, process.stderr
