@@ -239,7 +239,7 @@ def test_the_command_writes_the_same_files_after_signals_at_random_moments(tmp_p
     X, y = make_classification(1000, 12, n_informative=8, random_state=0)
     joblib.dump(RandomForestClassifier(10, random_state=0).fit(X[::2], y[::2]), tmp_path / "model.joblib")
     np.save(tmp_path / "examples.npy", X[1::2])
-    files = ("--model", tmp_path / "model.joblib", "--examples", tmp_path / "examples.npy")
+    files = ("--allow-pickle", "--model", tmp_path / "model.joblib", "--examples", tmp_path / "examples.npy")
     finished = run_with_alarms(COMMANDS, "path", *files, tmp_path)
     assert finished.returncode == 0, finished.stderr
     assert int(finished.stderr.splitlines()[-1]) > 0
