@@ -1,36 +1,45 @@
-"""Remove the conditions of the checkers one by one, or get them slightly wrong: each time a quick test must fail.
+"""Remove the conditions of the checkers one by one, and get them slightly wrong: each time a quick test must fail.
 
     python tests/mutation_gate.py [--slips] [--only WORD] [--jobs N]
 
-Lists each change with its fate; exits with 1 if one survives. A removal is: an `if` that is never taken, one part of
-an `and`, `or`, `&`, `|` or chain of comparisons left out, a conditional expression or a boolean answer fixed, a call
-made for its error left out. A slip, with `--slips`: a relation taken for its neighbour, `and` for `or`, a bound or a
-constant off by one. Not all slips that survive have been looked at: some change no answer, others want a test.
+Lists each mutant with its fate; exits with 1 if one survives that is not in `EQUIVALENT`, or if one listed there is
+noticed or no longer made. A removal is: an `if` that is never taken, one part of an `and`, `or`, `&`, `|` or chain of
+comparisons left out, a conditional expression or a boolean answer fixed, a call made for its error left out. A slip
+is: a relation taken for its neighbour, `and` for `or`, a bound or a constant off by one. Slips are tried
+with `--slips`, not in CI: only those that survive in the modules about unimodularity have been looked at.
 
-Tests run in a forked process in which one function's code has been exchanged.
+The tests are collected and run once, which loads the kernels and tells which tests call which function. Each mutant
+is then tried in a process forked from there: one function's code is exchanged, and the tests that call it run up to
+the first failure, those that noticed most mutants so far first.
 """
+
+import __future__
 
 import argparse
 import ast
 import copy
+import gc
 import importlib
 import os
 import re
 import signal
 import sys
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing.sharedctypes import RawArray
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import CodeType, FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import pytest
+from highspy import Highs
 
 ROOT = Path(__file__).parent.parent
-TIME_LIMIT_S = 60
-SURVIVES = "SURVIVES"
+TIME_LIMIT_S = 20
+"""Of a processor's time, for the tests of one mutant."""
+NOTICED, HANGS, CRASHES, SURVIVES = "noticed ", "HANGS   ", "CRASHES ", "SURVIVES"
 CLAIMS, FILES, SUMS, ORIGINS = (
     f"tests/proofs/{file}.py"
     for file in (
@@ -59,13 +68,34 @@ TESTS = {
 SEARCHERS = "proofs.unimodularity."
 CHECKS = re.compile(r"(^|_)(check|fault|parts|require|off_diagonal|are_parallel)(_|$)")
 """Modules that search as well, and the names of what checks in them."""
-LISTED: list["Removal"] = []
-"""What is removed in this run; forked processes find it here."""
+_SET = "a set of a list's entries is never larger than the list"
+_SIZE = "a size is never negative"
+_ZERO_SUM = "each column sums to 0, so one +1 needs another nonzero, and two nonzeros are one +1 and one -1"
+_REMAINDER = "a remainder of a division by 2 is never negative"
+EQUIVALENT: dict[str, str] = {
+    f"proofs.unimodularity.{name}": reason
+    for name, reason in {
+        "counterexample.Counterexample.check: "
+        "len(set(self.rows)) != len(self.rows): len(set(self.rows)) < len(self.rows)": _SET,
+        "counterexample.Counterexample.check: "
+        "len(set(self.columns)) != len(self.columns): len(set(self.columns)) < len(self.columns)": _SET,
+        "network_certificate.NetworkCertificate._tree_fault: vertices == 0: vertices <= 0": _SIZE,
+        "network_form.NetworkForm.check: ones == 1: ones >= 1": _ZERO_SUM,
+        "network_form.NetworkForm.check: nonzeros == 2: nonzeros <= 2": _ZERO_SUM,
+        "network_form.NetworkForm.check: right[0] != -1: right[0] > -1": (
+            "where the other sums are 0 it divides every entry of the image of (1, ..., 1), so it is 1 or -1"
+        ),
+        "small_matrices.EulerianCertificate.check: sums % 2 == 0: sums % 2 <= 0": _REMAINDER,
+        "small_matrices.EulerianCertificate.check: "
+        "(sums // 2 - chosen) % 2 != 0: (sums // 2 - chosen) % 2 > 0": _REMAINDER,
+    }.items()
+}
+"""Mutants that no input tells apart from the checker, by function and change, each with the reason."""
 
 
 @dataclass(frozen=True)
-class Removal:
-    """A function without one of its conditions."""
+class Mutant:
+    """A function with one of its conditions removed or slightly wrong."""
 
     module: str
     function: str
@@ -76,29 +106,50 @@ class Removal:
     def __str__(self) -> str:
         return f"{self.module}:{self.line} {self.function}: {self.what}"
 
-    def apply(self) -> None:
-        """Exchange the function's code in this process, for all who have imported it."""
+    @property
+    def name(self) -> str:
+        """What tells the mutant from others, wherever the function stands in its file."""
+        return f"{self.module}.{self.function}: {self.what}"
+
+    @property
+    def target(self) -> FunctionType:
+        """The function itself, as it is in use."""
         target: Any = importlib.import_module(self.module)
         for name in self.function.split("."):
             target = target.__dict__[name]
         function = target.fget if isinstance(target, property) else target
         assert isinstance(function, FunctionType)
-        function.__code__ = self.code
+        return function
+
+    def apply(self) -> None:
+        """Exchange the function's code in this process, wherever it has been imported."""
+        self.target.__code__ = self.code
 
 
-def removals(module: str, source: str, slips: bool = False) -> Iterator[Removal]:
-    """Yield every removal of a condition in a module's functions, or every slip in one."""
+def removals(module: str, source: str) -> Iterator[Mutant]:
+    """Yield every removal of a condition in a module's functions."""
+    return _changed(module, source, without_one)
+
+
+def slips(module: str, source: str) -> Iterator[Mutant]:
+    """Yield every slip in a condition of a module's functions."""
+    return _changed(module, source, slightly_wrong)
+
+
+def _changed(
+    module: str, source: str, changes: Callable[[ast.AST, ast.FunctionDef], Iterator[tuple[str, ast.AST]]]
+) -> Iterator[Mutant]:
     tree = ast.parse(source)
-    places = {id(node): place for place, node in enumerate(ast.walk(tree))}
     for name, function in functions(tree):
         if module.startswith(SEARCHERS) and not CHECKS.search(name.split(".")[-1]):
             continue
+        places = {id(node): place for place, node in enumerate(ast.walk(function))}
         for node in (inner for statement in function.body for inner in ast.walk(statement)):
-            for what, replacement in slightly_wrong(node) if slips else without_one(node, is_predicate(function)):
-                changed = copy.deepcopy(tree)
-                old = list(ast.walk(changed))[places[id(node)]]
-                changed = ast.fix_missing_locations(Exchange(old, replacement).visit(changed))
-                yield Removal(module, name, node.lineno, what, code_of(changed, module, name))
+            for what, replacement in changes(node, function):
+                copied = copy.deepcopy(function)
+                old = list(ast.walk(copied))[places[id(node)]]
+                changed = ast.fix_missing_locations(Exchange(old, replacement).visit(copied))
+                yield Mutant(module, name, node.lineno, what, code_of(changed, module))
 
 
 def functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
@@ -115,7 +166,7 @@ def is_predicate(function: ast.FunctionDef) -> bool:
     return isinstance(function.returns, ast.Name) and function.returns.id == "bool"
 
 
-def without_one(node: ast.AST, in_predicate: bool) -> Iterator[tuple[str, ast.AST]]:
+def without_one(node: ast.AST, function: ast.FunctionDef) -> Iterator[tuple[str, ast.AST]]:
     """Yield what can be removed from a node: a description, and what is left."""
     match node:
         case ast.If(test=test, orelse=orelse):
@@ -139,7 +190,7 @@ def without_one(node: ast.AST, in_predicate: bool) -> Iterator[tuple[str, ast.AS
                 yield f"{ast.unparse(link)} in {_short(node)}", left_over
         case ast.Expr(value=ast.Call() as call):
             yield f"the call {_short(call)}", ast.Pass()
-        case ast.Return(value=value) if in_predicate and not isinstance(value, ast.Constant):
+        case ast.Return(value=value) if is_predicate(function) and not isinstance(value, ast.Constant):
             for answer in (True, False):
                 yield f"{_short(node)}: always {answer}", ast.Return(ast.Constant(answer))
 
@@ -155,7 +206,7 @@ NEIGHBOURS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
 """What each relation is mistaken for: the answer differs where both sides are equal, or on one side."""
 
 
-def slightly_wrong(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+def slightly_wrong(node: ast.AST, _: ast.FunctionDef) -> Iterator[tuple[str, ast.AST]]:
     """Yield what a slip makes of a node: a relation or a connective mistaken, a bound or a constant off by one."""
     match node:
         case ast.Compare(left=left, ops=ops, comparators=comparators):
@@ -167,17 +218,17 @@ def slightly_wrong(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
                     changes += [(ops, changed) for changed in ends]
                 for other, changed in changes:
                     compared = ast.Compare(left, other, changed)
-                    yield f"{_short(node)}: {_short(compared)}", compared
+                    yield f"{ast.unparse(node)}: {ast.unparse(compared)}", compared
         case ast.BoolOp(op=op, values=values):
             swapped = ast.BoolOp(ast.And() if isinstance(op, ast.Or) else ast.Or(), values)
-            yield f"{_short(node)}: {_short(swapped)}", swapped
+            yield f"{ast.unparse(node)}: {ast.unparse(swapped)}", swapped
         case ast.BinOp(left=left, op=ast.BitAnd() | ast.BitOr() as op, right=right) if _compares(node):
             joined = ast.BinOp(left, ast.BitAnd() if isinstance(op, ast.BitOr) else ast.BitOr(), right)
-            yield f"{_short(node)}: {_short(joined)}", joined
+            yield f"{ast.unparse(node)}: {ast.unparse(joined)}", joined
         case ast.BinOp(left=left, op=op, right=ast.Constant(value=int()) as constant):
             for by_one in _off_by_one(constant):
                 changed_sum = ast.BinOp(left, op, by_one)
-                yield f"{_short(node)}: {_short(changed_sum)}", changed_sum
+                yield f"{ast.unparse(node)}: {ast.unparse(changed_sum)}", changed_sum
 
 
 def _off_by_one(bound: ast.expr) -> Iterator[ast.expr]:
@@ -210,77 +261,151 @@ class Exchange(ast.NodeTransformer):
         return copy.deepcopy(self.new) if node is self.old else self.generic_visit(node)
 
 
-def code_of(tree: ast.Module, module: str, function: str) -> CodeType:
-    """Compile a changed module and pick one function's code out of it."""
-    code = compile(tree, module, "exec")
-    for name in function.split("."):
-        code = next(part for part in code.co_consts if isinstance(part, CodeType) and part.co_name == name)
-    return code
+def code_of(function: ast.FunctionDef, module: str) -> CodeType:
+    """Compile a changed function."""
+    code = compile(ast.Module([function], []), module, "exec", flags=__future__.annotations.compiler_flag)
+    return next(part for part in code.co_consts if isinstance(part, CodeType) and part.co_name == function.name)
 
 
-def fate_of(place: int) -> str:
-    """Run the tests without one of the conditions listed."""
-    removal = LISTED[place]
-    code = run_apart(TESTS[removal.module], removal)
-    if code > pytest.ExitCode.TESTS_FAILED:
-        raise RuntimeError(f"{removal}: the tests did not run, pytest ended with {code}")
-    return "HANGS   " if code < 0 else "noticed " if code else SURVIVES
+class Gate:
+    """A plugin of pytest that runs the collected tests as they are, and then with each mutant."""
+
+    def __init__(self, tried: list[Mutant], jobs: int) -> None:
+        self.tried, self.jobs = tried, jobs
+        self.fates: dict[Mutant, str] = {}
+        self.kills: Counter[int] = Counter()
+        self.killers = RawArray("i", len(tried))
+        """The tests that noticed, written by the forked processes."""
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run the tests in place of pytest; HiGHS' threads end before, since a fork would wait for them in vain."""
+        items = session.items
+        calls = calls_in(items, {mutant.target.__code__ for mutant in self.tried})
+        Highs.resetGlobalScheduler(True)
+        gc.freeze()
+        running: dict[int, int] = {}
+        for number in range(len(self.tried)):
+            if len(running) == self.jobs:
+                self._wait(running)
+            running[self._start(items, calls, number)] = number
+        while running:
+            self._wait(running)
+        return True
+
+    def _start(self, items: list[pytest.Item], calls: list[set[CodeType]], number: int) -> int:
+        """Try a mutant in a forked process, and return the process."""
+        mutant = self.tried[number]
+        function = mutant.target.__code__
+        chosen = [place for place, called in enumerate(calls) if function in called]
+        chosen.sort(key=lambda place: -self.kills[place])
+        child = os.fork()
+        if child == 0:
+            code: int = pytest.ExitCode.INTERNAL_ERROR
+            try:
+                limit_time()
+                silence()
+                mutant.apply()
+                killer = next((place for place in chosen if fails(items[place])), None)
+                code = pytest.ExitCode.OK if killer is None else pytest.ExitCode.TESTS_FAILED
+                self.killers[number] = killer or 0
+            finally:
+                os._exit(code)
+        return child
+
+    def _wait(self, running: dict[int, int]) -> None:
+        """Wait for one of the processes, and list the fate of its mutant."""
+        child, status = os.wait()
+        number, code = running.pop(child), os.waitstatus_to_exitcode(status)
+        mutant = self.tried[number]
+        if code > pytest.ExitCode.TESTS_FAILED or code == -signal.SIGALRM:
+            raise RuntimeError(f"{mutant}: the tests did not run, or waited for something in vain")
+        if code == pytest.ExitCode.TESTS_FAILED:
+            self.kills[self.killers[number]] += 1
+        died = HANGS if code == -signal.SIGPROF else CRASHES
+        self.fates[mutant] = died if code < 0 else NOTICED if code else SURVIVES
+        print(f"{self.fates[mutant]}  {mutant}", flush=True)
 
 
-def run_apart(files: Iterable[str], removal: Removal | None = None) -> int:
-    """Run test files in a forked process, so that this one never starts threads that a fork would wait for in vain."""
-    child = os.fork()
-    if child == 0:
-        code: int = pytest.ExitCode.INTERNAL_ERROR
+def calls_in(items: list[pytest.Item], functions: set[CodeType]) -> list[set[CodeType]]:
+    """Run tests, and return which of the functions each one calls."""
+    calls: list[set[CodeType]] = []
+    files = {function.co_filename for function in functions}
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_filename in files:
+            calls[-1].add(frame.f_code)
+
+    for item in items:
+        calls.append(set())
+        sys.setprofile(note)
         try:
-            if removal is not None:
-                signal.alarm(TIME_LIMIT_S)
-                silence = os.open(os.devnull, os.O_WRONLY)
-                os.dup2(silence, 1)
-                os.dup2(silence, 2)
-                removal.apply()
-            code = run_tests(files)
+            failed = fails(item)
         finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            sys.setprofile(None)
+        if failed:
+            raise RuntimeError(f"{item.nodeid} fails before anything is changed")
+    return calls
 
 
-def run_tests(files: Iterable[str]) -> int:
-    """Run test files up to the first failure, in this process: others would not have the code that was exchanged."""
-    without = ("cacheprovider", "faulthandler", "unraisableexception")
-    options = ["-o", "addopts=--import-mode=importlib", *(f"-pno:{plugin}" for plugin in without)]
-    with TemporaryDirectory() as scratch:
-        options += ["-x", "-q", "--no-header", "--tb=no", f"--basetemp={scratch}/files", "-m", "not slow"]
-        return int(pytest.main([*options, *(str(ROOT / file) for file in files)]))
+def fails(item: pytest.Item) -> bool:
+    """Run a test with fixtures of its own."""
+    before = item.session.testsfailed
+    item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
+    return item.session.testsfailed > before
+
+
+def limit_time() -> None:
+    """End this process with a signal when the tests of one mutant take too long, and with another if they idle."""
+    signal.setitimer(signal.ITIMER_PROF, TIME_LIMIT_S)
+    signal.alarm(15 * TIME_LIMIT_S)
+
+
+def silence() -> None:
+    """Print nothing more from this process."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
 
 
 def main() -> int:
-    """Remove the conditions, list them with their fate, and return the exit code."""
+    """Try all mutants, list them with their fate, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="", metavar="WORD", help="only removals whose line contains it")
+    parser.add_argument("--only", default="", metavar="WORD", help="only mutants whose line contains it")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="processes at a time")
-    parser.add_argument("--slips", action="store_true", help="conditions slightly wrong in place of removed; not in CI")
+    parser.add_argument("--slips", action="store_true", help="slips as well as removals; not in CI")
     options = parser.parse_args()
-    LISTED.extend(
-        removal
-        for module in TESTS
-        for removal in removals(module, Path(importlib.import_module(module).__file__ or "").read_text(), options.slips)
-        if options.only in str(removal)
-    )
-    if run_apart({file for removal in LISTED for file in TESTS[removal.module]}) != pytest.ExitCode.OK:
-        print("the tests fail before anything is removed")
-        return 1
-    fates = []
-    with get_context("fork").Pool(options.jobs) as pool:
-        for removal, fate in zip(LISTED, pool.imap(fate_of, range(len(LISTED))), strict=True):
-            print(f"{fate}  {removal}", flush=True)
-            fates.append(fate)
-    survivors = fates.count(SURVIVES)
-    print(f"{len(LISTED) - survivors} of {len(LISTED)} removals noticed")
-    return 1 if survivors else 0
+    made: list[Mutant] = []
+    for module in TESTS:
+        source = Path(importlib.import_module(module).__file__ or "").read_text()
+        made += removals(module, source)
+        if options.slips:
+            made += slips(module, source)
+    gate = Gate([mutant for mutant in made if options.only in str(mutant)], options.jobs)
+    files = sorted({file for mutant in gate.tried for file in TESTS[mutant.module]})
+    without = ("cacheprovider", "faulthandler", "logging", "unraisableexception")
+    arguments = ["-o", "addopts=--import-mode=importlib", *(f"-pno:{plugin}" for plugin in without)]
+    with TemporaryDirectory() as scratch:
+        arguments += ["-q", "--no-header", "--capture=no", "--tb=line", f"--basetemp={scratch}/files", "-m", "not slow"]
+        code = pytest.main([*arguments, *(str(ROOT / file) for file in files)], plugins=[gate])
+    if code != pytest.ExitCode.OK:
+        return int(code)
+    survivors = {mutant.name for mutant, fate in gate.fates.items() if fate == SURVIVES}
+    noticed = {mutant.name for mutant, fate in gate.fates.items() if fate != SURVIVES}
+    unlisted = survivors - EQUIVALENT.keys()
+    wrongly = EQUIVALENT.keys() & noticed
+    if options.slips:
+        wrongly |= EQUIVALENT.keys() - {mutant.name for mutant in made}
+    for name in sorted(unlisted):
+        print(f"survives, and is not listed as equivalent: {name}")
+    for name in sorted(wrongly):
+        print(f"listed as equivalent, but noticed or no longer made: {name}")
+    print(f"{len(noticed)} of {len(gate.fates)} mutants noticed, {len(survivors)} equivalent")
+    return 1 if unlisted or wrongly else 0
 
 
 if __name__ == "__main__":
     os.chdir(ROOT)
     sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ[variable] = "1"
     sys.exit(main())

@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.mutation_gate import removals
+from tests.mutation_gate import removals, slips
 
 SOURCE = """
 class Claim:
@@ -69,7 +69,7 @@ def test_what_is_removed_is_gone_where_it_is_used(module, what, values, before, 
 
 
 def test_every_slip_is_found(module):
-    found = [f"{removal.function}: {removal.what}" for removal in removals("toy_checker", SOURCE, slips=True)]
+    found = [f"{slip.function}: {slip.what}" for slip in slips("toy_checker", SOURCE)]
     assert found == [
         "Claim.check: not self.values or min(self.values) < 0: not self.values and min(self.values) < 0",
         "Claim.check: min(self.values) < 0: min(self.values) <= 0",

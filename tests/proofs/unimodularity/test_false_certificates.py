@@ -203,6 +203,11 @@ def test_counterexamples_are_accepted():
     assert Counterexample(ODD_CYCLE, (0, 1, 2), (0, 1, 2), 2).check()
 
 
+def test_counterexamples_are_told_by_the_names_of_rows_and_columns():
+    named = Counterexample(ODD_CYCLE, (0, 1, 2), (0, 1, 2), 2, ("buy", "keep", "cap"), ("z[0]", "z[1]", "w[0]"))
+    assert named.check().reason == "rows [buy, keep, cap], columns [z[0], z[1], w[0]] have determinant 2"
+
+
 @pytest.mark.parametrize(
     ("rows", "columns", "stated", "reason"), FALSE_COUNTEREXAMPLES.values(), ids=FALSE_COUNTEREXAMPLES
 )
