@@ -49,6 +49,7 @@ def assert_sound(result, instance, budget):
     assert result.cost <= budget == result.budget
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(instance=instances(), budget=budgets)
 def test_lp1_is_the_lower_hull_of_all_prunings(instance, budget):

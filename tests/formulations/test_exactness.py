@@ -30,6 +30,7 @@ def assert_optimal(result, instance, lam):
     assert instance.objective(result.pruning, lam) == best
 
 
+@pytest.mark.slow
 @settings(max_examples=250, deadline=None)
 @given(instance=instances(), lam=lambdas)
 def test_relaxations_find_the_optimum_and_prove_it(instance, lam):

@@ -198,6 +198,7 @@ def test_missing_highs_is_named(monkeypatch):
         formulations.solve(formulations.build("ip3", TREE, 1))
 
 
+@pytest.mark.slow
 def test_importing_formulations_loads_no_solver():
     code = (
         "import sys, formulations, formulations.solving; sys.exit('pyomo' in sys.modules or 'highspy' in sys.modules)"
@@ -235,6 +236,7 @@ def test_branch_and_bound_is_proven_at_lambdas_of_many_digits(instance, denomina
     assert result.objective == result.bound == brute_force(instance, lam).objective
 
 
+@pytest.mark.slow
 def test_the_solver_prints_nothing():
     """HiGHS 1.16 would, while it is made: from C, past Python's standard output, so a process of its own tells."""
     code = (

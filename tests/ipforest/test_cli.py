@@ -112,6 +112,7 @@ def test_demo_prints_the_table_and_writes_the_curve(ipforest, tmp_path):
     assert all(float(row["gap"]) < 1e-6 for row in rows)
 
 
+@pytest.mark.slow
 def test_demo_as_json_is_deterministic(ipforest):
     command = ("demo", "--data", "iris", "--trees", "3", "--seed", "4", "--json", "--lambdas", "0.01", "1/10")
     without_pyomo = f"import sys, ipforest.cli; sys.exit(ipforest.cli.main({command}) or 'pyomo' in sys.modules)"
@@ -424,6 +425,7 @@ def test_import_loads_neither_pyomo_nor_highs():
     assert process.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_a_missing_solver_is_named(own_forest):
     code = (
         "import sys; sys.modules['highspy'] = None\n"

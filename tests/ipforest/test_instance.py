@@ -386,6 +386,7 @@ def test_a_truncated_file_is_refused_at_any_length(tmp_path) -> None:
             PruningInstance.load(path)
 
 
+@pytest.mark.slow
 def test_a_corrupted_file_never_loads_as_another_instance(tmp_path) -> None:
     """Flip one byte anywhere: either the file is refused in one line, or what is read is the same instance."""
     path = tmp_path / "instance.npz"

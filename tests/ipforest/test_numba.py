@@ -28,6 +28,7 @@ print(lowest.ravel(), highest.ravel(), extremes_below.stats.cache_path)
 """
 
 
+@pytest.mark.slow
 def test_kernels_work_uncached_where_nothing_can_be_written(tmp_path):
     """Regular files stand where folders would be needed, which stops the superuser, too."""
     package = copytree(Path(ipforest.__file__).parent, tmp_path / "ipforest", ignore=ignore_patterns("__pycache__"))
@@ -270,6 +271,7 @@ print([name for name, kind in returned.items() if isinstance(kind, BaseNamedTupl
 """
 
 
+@pytest.mark.slow
 def test_no_kernel_makes_a_named_tuple_for_python():
     """numba calls Python code to make one, and crashes when a signal raises an exception there.
 

@@ -74,6 +74,7 @@ def run(session: Session, row: npt.NDArray[Any]) -> Session:
     return session
 
 
+@pytest.mark.slow
 def test_sessions_pay_the_cost_and_answer_the_prediction(fitted: Any, table: Table) -> None:
     X = table[0][N_FITTED:]
     cost, predicted, probability = fitted.cost(X), fitted.predict(X), fitted.predict_proba(X)

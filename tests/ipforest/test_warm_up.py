@@ -1,6 +1,8 @@
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import sys
 from numba.core.dispatcher import Dispatcher
@@ -30,6 +32,7 @@ print(len(kernels) > 40, sorted(late))
 """
 
 
+@pytest.mark.slow
 def test_nothing_is_left_to_compile_for_a_path_or_a_solve():
     finished = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
     assert finished.stderr == ""

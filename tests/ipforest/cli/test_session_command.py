@@ -170,6 +170,7 @@ def test_a_group_tells_its_fee(
     assert ", 5.00 of it the fee of its group: " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_cap_in_a_terminal_leaves_the_cheaper_columns(ward: Path) -> None:
     """As a process: blood costs 7.5, which does not fit; pain and age are still asked for and paid."""
     command = [sys.executable, "-m", "ipforest.cli", "session", "--model", str(ward / "model"), "--max-cost", "3"]

@@ -63,6 +63,7 @@ def test_the_candidate_of_least_validation_error_is_taken() -> None:
     assert outcome.test_cost == best.cost(parts.X_test).mean()
 
 
+@pytest.mark.slow
 def test_seeds_at_a_time_change_nothing(comparison) -> None:
     assert compare(WINE, BUDGETS, range(2), n_trees=5, n_jobs=2).outcomes == comparison.outcomes
 

@@ -88,6 +88,7 @@ def test_budgets_go_from_two_cheap_units_to_most_of_all() -> None:
     np.testing.assert_allclose(np.diff(np.log(budgets)), np.log(6) / 7, rtol=0.02)
 
 
+@pytest.mark.slow
 def test_a_command_that_goes_on_where_it_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["frontier", "iris", "wine", "--seeds", "2", "--trees", "4", "--out", str(tmp_path)]
     arguments += ["--methods", "k best, forest", "BudgetPrune"]

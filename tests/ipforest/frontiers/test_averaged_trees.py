@@ -14,6 +14,8 @@ from ipforest.frontiers.averaged_trees import LEAF_SIZES
 from ipforest.frontiers.scores import brier_score, soft_error
 from ipforest.tabular.model_files import load_model, save_model
 
+pytestmark = pytest.mark.slow
+
 SEED = int(np.random.RandomState(0).randint(2**31))
 
 

@@ -19,6 +19,8 @@ from ipforest.frontiers.scores import soft_error
 from ipforest.stopping.stages import StagesInOrder
 from ipforest.tabular.model_files import load_model, save_model
 
+pytestmark = pytest.mark.slow
+
 BOOST = BudgetBoost(6, max_leaf_nodes=4, n_lambdas=2, n_prunings=1)
 FOREST = BudgetForest(3, n_lambdas=2, n_prunings=1)
 CASCADE = NestedCascade(RandomForestClassifier(5, max_depth=5, random_state=0), sizes=(1, 2, 4))

@@ -16,6 +16,8 @@ from ipforest.session import Seller, Sessions
 from ipforest.stopping.stages import END, Stage, StagesInOrder
 from ipforest.tabular.model_files import load_model, save_model
 
+pytestmark = pytest.mark.slow
+
 CONTEXTS, BLOCK = 3, 4
 
 

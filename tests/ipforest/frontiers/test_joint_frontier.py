@@ -37,6 +37,7 @@ def fitted(request: pytest.FixtureRequest) -> tuple[Any, Any, Any]:
     return model.fit(X[:300], y[:300], X[300:450], y[300:450]), X[300:450], y[300:450]
 
 
+@pytest.mark.slow
 def test_each_budget_gets_the_best_that_validation_knows_of(fitted: tuple[Any, Any, Any]) -> None:
     model, X, _ = fitted
     frontier = model.frontier_
@@ -195,6 +196,7 @@ def test_alternating_never_raises_the_objective(load: Any, lam: str) -> None:
     assert found.objectives[-1] == pytest.approx(penalised_loss(data, found.trees, float(lam)))
 
 
+@pytest.mark.slow
 def test_context_tells_which_features_matter() -> None:
     """On CUBE forests that are pruned, not grown, within the budget find which three of twenty features to buy."""
     data = datasets.cube(1000)

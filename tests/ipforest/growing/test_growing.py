@@ -408,6 +408,7 @@ def test_bad_data_are_refused():
         Grower(Entropy()).grow_regressor(coded, X[:, 0], X[:, 0], no_price(4))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("min_samples_leaf", [1, 4])
 def test_the_quick_search_for_gradients_finds_the_cut_of_the_general_one(min_samples_leaf):
     rng = np.random.default_rng(0)

@@ -276,6 +276,7 @@ def test_names_of_columns_of_a_fitted_estimator_are_checked() -> None:
     assert not hasattr(model, "feature_names_in_")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [FOREST, REGRESSION_FOREST])
 def test_pickles(estimator) -> None:
     target = LABELS_X if is_classifier(estimator) else TARGET

@@ -57,6 +57,7 @@ def test_trees_grown_with_lookahead_compare_the_numbers_of_categories() -> None:
     assert np.mean(forests[0].predict(ahead.categories_.numbers(X).to_numpy()) == y) > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [BOOST, clone(FOREST).set_params(n_lookahead=0)], ids=["boost", "forest"])
 def test_the_numbers_of_categories_are_of_no_account(model: Any) -> None:
     X, _ = colours(2)

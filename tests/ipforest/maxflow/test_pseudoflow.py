@@ -142,6 +142,7 @@ def test_what_is_planted_is_a_forest_of_what_could_flow_and_ends_at_the_same_cut
     assert_is_pseudoflow(instance, network, lam, unlisted(network.trees))
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(instances(), lambdas, st.integers(0, 2**32), st.floats(0, 3))
 def test_a_start_is_handed_to_the_roots_and_nothing_is_lost(instance, lam, seed, scale):
@@ -153,6 +154,7 @@ def test_a_start_is_handed_to_the_roots_and_nothing_is_lost(instance, lam, seed,
     assert_followers_are_paid_for(instance, network.trees, lam)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(instances(), lambdas, st.integers(0, 2**32), st.sampled_from([0.0, 1.0]))
 def test_rows_are_filled_until_excess_has_nowhere_to_go_but_through_the_forest(instance, lam, seed, scale):
@@ -173,6 +175,7 @@ def test_rows_are_filled_until_excess_has_nowhere_to_go_but_through_the_forest(i
     assert not np.any(strong[below] & is_root[instance.parent[below]])
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(instances(), lambdas, st.integers(0, 2**32))
 def test_when_mergers_end_trees_are_normalised_and_no_strong_tree_has_an_arc_to_a_weak_one(instance, lam, seed):
@@ -216,6 +219,7 @@ print(*path.breakpoints, *path.node_breakpoint)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most_labels", [0, 2, 32])
 def test_paths_are_the_same_however_many_labels_have_candidates(most_labels, tmp_path):
     """Constants are compiled into kernels, so these run uncompiled; this instance looks for labels up to 3."""

@@ -115,6 +115,7 @@ def test_subproblems_move_where_they_are_a_small_part_of_many_triples(instance, 
     assert search.path().breakpoints == prune_path(instance).breakpoints
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("small", "depth"), [(ONE_CUT_A_CALL, 5), (400, 0)])
 def test_paths_are_those_of_plain_slicing(instance, always_moving, small, depth):
     search = PathSearch(instance, small=small)

@@ -294,6 +294,7 @@ def test_a_cap_on_a_fitted_forest(forest_instance):
     assert free.error < capped.error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [Fraction(1, 4), Fraction(3, 5), Fraction(4, 5)])
 def test_on_a_fitted_forest_it_agrees_with_the_program_as_printed(forest_instance, share):
     instance = forest_instance

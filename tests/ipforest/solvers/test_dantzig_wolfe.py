@@ -102,6 +102,7 @@ def test_a_master_stopped_by_its_numbers_never_claims_an_optimum(monkeypatch):
     assert result.gap > 0
 
 
+@pytest.mark.slow
 def test_another_use_of_highs_with_more_threads_does_no_harm():
     """HiGHS refuses another number of threads than the process has used before; the master asks for none."""
     code = """

@@ -70,6 +70,7 @@ def example_costs(instance, pruning):
     return [one * instance.cost_unit * instance.n_examples for one in paid]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     instance=instances(),

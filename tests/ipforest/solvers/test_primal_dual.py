@@ -115,6 +115,7 @@ def test_interrupt_keeps_the_best_and_the_run_goes_on_from_there(forest_instance
     assert same_bits(resumed, solve(forest_instance, LAM, "primal-dual", max_iterations=30))
 
 
+@pytest.mark.slow
 def test_workers_and_backends_give_the_same_bits(forest_instance):
     alone = solve(forest_instance, LAM, "primal-dual", max_iterations=12)
     with joblib.parallel_config(backend="threading"):

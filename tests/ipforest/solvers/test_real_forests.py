@@ -45,6 +45,7 @@ def check_agreement(instance: PruningInstance, lam: str) -> None:
     assert individual.bound <= optimum <= individual.objective
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["breast_cancer", "sonar", "heart_statlog"])
 def test_methods_agree_on_ten_trees(name):
     check_agreement(real_instance(name, 10), LAMBDAS[1])

@@ -95,6 +95,7 @@ def test_promises_are_kept():
     assert BUDGET_SOLVERS["mip"].takes_time_limit
 
 
+@pytest.mark.slow
 def test_installed_packages_bring_their_solvers():
     code = (
         "import sys; from ipforest.solvers import SOLVERS, BUDGET_SOLVERS; assert 'pyomo' not in sys.modules; "

@@ -70,6 +70,7 @@ def test_local_importance_is_importance_on_average() -> None:
         np.testing.assert_allclose(mean / mean.sum(), forest.feature_importances_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [ThresholdStopping(), OptimalStopping(4, 20), CertifiedStopping(2, 20)])
 def test_the_curve_of_the_examples_it_was_learnt_on_is_what_they_pay(rule: Any) -> None:
     model = fit(stopping=rule, n_folds=1)

@@ -21,6 +21,7 @@ def named(claim):
     return pytest.param(claim, id=name, marks=marks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claim", [named(claim) for claim in LISTED])
 def test_each_claim_gets_the_expected_verdict(claim):
     verdict, evidence = claim.examine(np.random.default_rng(71))

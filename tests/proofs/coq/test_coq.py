@@ -121,6 +121,7 @@ def test_an_admitted_lemma_shows_in_the_theorems_that_use_it(coq, tmp_path):
     assert assumed["integrality.point_of_feasible"] == CLOSED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [

@@ -151,6 +151,7 @@ def test_all_methods_agree_with_brute_force(instance):
     assert check
 
 
+@pytest.mark.slow
 def test_random_forests_agree_on_everything():
     result = crosscheck_random(instances=24, seed=7)
     assert result.agree, str(result)

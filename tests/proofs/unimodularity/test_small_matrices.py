@@ -24,6 +24,7 @@ def random_matrix(rng: np.random.Generator, most: int = 7) -> np.ndarray:
     return rng.choice([-1, 0, 1], size=(m, n), p=[density / 2, 1 - density, density / 2])
 
 
+@pytest.mark.slow
 def test_the_tests_agree_on_two_thousand_random_matrices():
     rng = np.random.default_rng(11)
     positive = 0
@@ -37,6 +38,7 @@ def test_the_tests_agree_on_two_thousand_random_matrices():
     assert 500 < positive < 1900
 
 
+@pytest.mark.slow
 def test_counterexamples_are_minimal_and_of_least_order():
     rng = np.random.default_rng(12)
     found = 0

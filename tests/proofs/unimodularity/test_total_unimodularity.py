@@ -51,6 +51,7 @@ def confirmed(matrix):
     return answer
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(
     st.tuples(st.integers(1, 7), st.integers(1, 7)).flatmap(
@@ -194,6 +195,7 @@ def test_kinds_of_matrices_get_the_same_answer():
     assert not confirmed(dense != 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pivots", [0, 10])
 @pytest.mark.parametrize("size", [6, 25])
 def test_sums_come_apart(size, pivots):
