@@ -20,14 +20,12 @@ import pandas as pd
 from ipforest._internal.arrays import Array, FloatArray
 from ipforest._internal.records import json_object
 from ipforest._internal.words import any_of, number_of, some_of
+from ipforest.choice import ROUNDING
 from ipforest.costs import FeatureCosts
 from ipforest.policy import ANSWERS, Policy, Progress, Rows, Test
 from ipforest.rational import nonnegative_fraction
 
 LARGEST_FLOAT = sys.float_info.max
-
-ROUNDING = 1e-9
-"""By how much, relative to the cap, a sum of prices may pass it: sums of floats are not exact."""
 
 
 @dataclass(frozen=True, slots=True)

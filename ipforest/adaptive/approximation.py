@@ -26,6 +26,7 @@ from ipforest.adaptive.full_model import (
     log_losses,
 )
 from ipforest.adaptive.gated_policy import Constant, GatedPolicy
+from ipforest.choice import best_affordable
 from ipforest.classifier_trees.tree_estimator import check_lambdas
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import (
@@ -40,8 +41,7 @@ from ipforest.estimator import (
     split_rows,
 )
 from ipforest.policy import Policy
-from ipforest.rational import nonnegative_fraction
-from ipforest.session import ROUNDING, Sessions
+from ipforest.session import Sessions
 
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
@@ -303,9 +303,8 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
 
     def _choose(self) -> None:
         """Take the candidate of least error on held-out examples that costs no more than the budget there."""
-        limit = np.inf if self.budget is None else float(nonnegative_fraction(self.budget, "budget")) * (1 + ROUNDING)
-        within = [candidate for candidate in self.candidates_ if candidate.cost <= limit]
-        self.chosen_ = min(within, key=lambda candidate: (candidate.error, candidate.cost))
+        costs, errors = zip(*((candidate.cost, candidate.error) for candidate in self.candidates_), strict=True)
+        self.chosen_ = self.candidates_[best_affordable(costs, errors, self.budget)]
 
     @property
     def frontier_(self) -> list[Candidate]:

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import validated
+from ipforest.choice import best_affordable
 from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.feature_map import FeatureMap, ScaledFeatures
 from ipforest.classifier_trees.ranking import ndcg_at
@@ -220,9 +221,8 @@ class ClassifierTreeEstimator(BudgetedEstimator):
 
     def _choose(self) -> None:
         """Take the best candidate on validation data that costs no more than the budget there."""
-        limit = np.inf if self.budget is None else float(nonnegative_fraction(self.budget, "budget")) * (1 + 1e-9)
-        within = [candidate for candidate in self.candidates_ if candidate.cost <= limit]
-        self.chosen_ = min(within, key=lambda candidate: (candidate.badness, candidate.cost))
+        costs, badness = zip(*((candidate.cost, candidate.badness) for candidate in self.candidates_), strict=True)
+        self.chosen_ = self.candidates_[best_affordable(costs, badness, self.budget)]
         self.tree_ = self.chosen_.tree
 
     def _policy(self) -> Policy:

@@ -19,6 +19,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ipforest._internal.arrays import Array, FloatArray
 from ipforest._internal.records import records_to_csv
+from ipforest.choice import best_affordable
 from ipforest.costs import FeatureCosts
 from ipforest.datasets import Dataset
 from ipforest.ensemble.forest import Forest
@@ -302,10 +303,10 @@ def _run(
     parts = split(data, seed)
     candidates = list(method(Task(parts, data.costs, budgets, n_trees, max_features, seed)))
     measured = [_measure(candidate, parts.X_validation, parts.y_validation) for candidate in candidates]
+    errors, costs = zip(*measured, strict=True)
     outcomes = []
     for budget in budgets:
-        within = [place for place, (_, cost) in enumerate(measured) if cost <= budget * (1 + 1e-12)]
-        best = min(within, key=lambda place: measured[place])
+        best = best_affordable(costs, errors, budget)
         test = _measure(candidates[best], parts.X_test, parts.y_test)
         outcomes.append(Outcome(name, seed, budget, *measured[best], *test))
     return outcomes

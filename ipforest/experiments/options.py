@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ipforest.choice import best_affordable
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.demo import Parts
 from ipforest.policy import TreesInOrder
@@ -26,10 +27,8 @@ class Option(NamedTuple):
 
 def choose(options: Sequence[Option], budget: float) -> Option:
     """Take the option of least validation error within the budget, the cheapest of these."""
-    return min(
-        (option for option in options if option.validation_cost <= budget * (1 + 1e-9)),
-        key=lambda option: (option.validation_error, option.validation_cost),
-    )
+    costs, errors = zip(*((option.validation_cost, option.validation_error) for option in options), strict=True)
+    return options[best_affordable(costs, errors, budget)]
 
 
 def majority(parts: Parts) -> Option:

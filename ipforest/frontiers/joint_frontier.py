@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import validated
+from ipforest.choice import best_affordable
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import (
@@ -36,7 +37,6 @@ from ipforest.growing.codes import check_max_bins
 from ipforest.learners.forest_pruner import Labelled
 from ipforest.path import PruningPath
 from ipforest.policy import Policy, TreesInOrder
-from ipforest.rational import nonnegative_fraction
 from ipforest.results import Pruning
 from ipforest.session import Seller, Sessions
 from ipforest.stopping.early_exit import EarlyExitPolicy, record_paths
@@ -153,13 +153,7 @@ class Frontier(NamedTuple):
         ValueError
             The budget is negative, or below the cheapest choice.
         """
-        limit = inf if budget is None else float(nonnegative_fraction(budget, "budget"))
-        place = int(np.searchsorted(self.cost, limit * (1 + 1e-12), side="right")) - 1
-        if place < 0:
-            raise ValueError(
-                f"budget: expected at least {self.cost[0]:.6g}, the cost of the cheapest model, got {budget}"
-            )
-        return place
+        return best_affordable(self.cost, self.criterion, budget)
 
 
 class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped

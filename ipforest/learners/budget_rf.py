@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import BoolArray, FloatArray
 from ipforest._internal.examples import validated
+from ipforest.choice import best_affordable, spending_limit
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import (
     BudgetedEstimator,
@@ -39,7 +40,6 @@ from ipforest.growing import (
 from ipforest.growing.codes import check_max_bins
 from ipforest.learners.staged import first_trees, staged_costs
 from ipforest.policy import Progress, Rows, TreesInOrder
-from ipforest.session import ROUNDING
 
 Array = npt.NDArray[Any]
 
@@ -64,11 +64,9 @@ class GrownForest:
     costs: FloatArray
     errors: FloatArray
 
-    def trees_within(self, budget: float | None) -> int:
+    def trees_within(self, budget: object | None) -> int:
         """How many of the first trees stay within a budget on the validation examples."""
-        if budget is None:
-            return self.forest.n_trees
-        return int(np.searchsorted(self.costs, budget * (1 + ROUNDING), side="right")) - 1
+        return int(np.searchsorted(self.costs, spending_limit(budget), side="right")) - 1
 
 
 class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -287,10 +285,11 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         return GrownForest(grower.impurity, forest, staged_costs(forest, leaves, self.costs_), errors)
 
     def _choose(self) -> None:
-        budget = None if self.budget is None else float(optional_number(self.budget, "budget") or 0)
-        sizes = [grown.trees_within(budget) for grown in self.grown_]
-        scores = [(grown.errors[n], grown.costs[n]) for grown, n in zip(self.grown_, sizes, strict=True)]
-        best = min(range(len(scores)), key=lambda place: scores[place])
+        sizes = [grown.trees_within(self.budget) for grown in self.grown_]
+        costs, errors = zip(
+            *((grown.costs[n], grown.errors[n]) for grown, n in zip(self.grown_, sizes, strict=True)), strict=True
+        )
+        best = best_affordable(costs, errors, None)
         self.chosen_ = self.grown_[best]
         self.forest_ = first_trees(self.chosen_.forest, sizes[best])
 

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from ipforest._internal.arrays import BoolArray, FloatArray, places_in
 from ipforest._internal.examples import validated
+from ipforest.choice import best_affordable
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import (
     BudgetedEstimator,
@@ -28,7 +29,6 @@ from ipforest.learners.priced_booster import TINY, PricedBooster
 from ipforest.learners.staged import first_trees, staged_costs
 from ipforest.policy import Progress, Rows, TreesInOrder
 from ipforest.rational import nonnegative_fraction
-from ipforest.session import ROUNDING
 
 Array = npt.NDArray[Any]
 
@@ -301,9 +301,7 @@ class PricedBoosting(BudgetedEstimator):
     def _choose(self) -> None:
         self.n_rounds_ = self.n_estimators
         if self.budget is not None:
-            limit = float(nonnegative_fraction(self.budget, "budget")) * (1 + ROUNDING)
-            within = int(np.searchsorted(self.stage_costs_, limit, side="right"))
-            self.n_rounds_ = int(np.argmin(self.stage_errors_[:within]))
+            self.n_rounds_ = best_affordable(self.stage_costs_, self.stage_errors_, self.budget)
 
     def _policy(self) -> TreesInOrder:
         n_trees = self.n_rounds_ * self.base_.size

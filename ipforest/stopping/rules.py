@@ -17,12 +17,12 @@ import numpy as np
 
 from ipforest._internal.arrays import BoolArray, FloatArray, IntArray, read_only
 from ipforest._internal.kernels import inner_njit, njit
+from ipforest.choice import best_affordable
 from ipforest.costs import FeatureCosts
 from ipforest.estimator import check_integer
 from ipforest.instance import PruningInstance
 from ipforest.losses import NodeErrors
 from ipforest.path import PruningPath, prune_path
-from ipforest.rational import nonnegative_fraction
 from ipforest.resolution import joint_resolution
 
 TIE = 1e-9
@@ -142,9 +142,7 @@ class Curve(NamedTuple):
         ValueError
             The budget is negative.
         """
-        limit = inf if budget is None else float(nonnegative_fraction(budget, "budget"))
-        allowed = np.flatnonzero(self.cost <= limit * (1 + 1e-12))
-        return int(allowed[np.argmin(self.error[allowed])])
+        return best_affordable(self.cost, self.error, budget)
 
     def at(self, levels: FloatArray) -> Self:
         """Give cost and error of other levels than its own, on the same examples."""

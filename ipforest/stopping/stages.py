@@ -19,6 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import validated
+from ipforest.choice import ROUNDING
 from ipforest.costs import FeatureCosts
 from ipforest.estimator import (
     BudgetedEstimator,
@@ -31,7 +32,7 @@ from ipforest.estimator import (
 )
 from ipforest.policy import ANSWERS, InWords, Progress, Rows, compared
 from ipforest.rational import nonnegative_fraction
-from ipforest.session import ROUNDING, Seller, Unit
+from ipforest.session import Seller, Unit
 from ipforest.stopping.rules import (
     FittedRule,
     LearntStopping,

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 
+from ipforest.choice import spending_limit
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.demo import Parts
@@ -181,7 +182,7 @@ def within_budgets(records: list[Record], group: Sequence[str], n_budgets: int =
 
 def best_within(points: list[Record], budget: float) -> Record | None:
     """Find the point of least validation error within a budget, the cheapest of several."""
-    within = [point for point in points if point["validation_cost"] <= budget + 1e-9]
+    within = [point for point in points if point["validation_cost"] <= spending_limit(budget)]
     return min(within, key=lambda point: (point["validation_error"], point["validation_cost"])) if within else None
 
 
