@@ -25,7 +25,7 @@ from ipforest.solvers.tree_dp import equal_shares, lagrangian_bound, within_pric
 __all__ = ["integer_result", "mixture_result", "nested_prunings"]
 
 LEVEL_TOLERANCE = 1e-14
-"""Levels nearer to each other are one; between prices that differ by 10^12 a budget buys such a share of the dear."""
+"""Levels nearer to each other are one; between prices that differ by 10^12 so small a share can be bought."""
 FLOAT_RESOLUTION = 1e15
 """The solver's float stands for the only p / q near it of p q below this."""
 SOLVER_TOLERANCE = 1e-6
@@ -97,7 +97,7 @@ def _refined(
     budget : Fraction
     mixture : Mixture
     least_error : Pruning
-        The dear end where the mixture is one pruning.
+        The expensive end where the mixture is one pruning.
 
     Returns
     -------
@@ -109,27 +109,27 @@ def _refined(
         Two nested prunings whose costs enclose the budget, or the one of the least error if it is within the budget.
         None instead of all three where scaled by a slope errors and costs outgrow 64 bits.
     """
-    cheap, dear = mixture[0][1], mixture[1][1] if len(mixture) == 2 else least_error
-    if instance.evaluate(dear)[1] <= budget:
-        return Fraction(0), instance.evaluate(dear)[0], [dear]
+    cheap, expensive = mixture[0][1], mixture[1][1] if len(mixture) == 2 else least_error
+    if instance.evaluate(expensive)[1] <= budget:
+        return Fraction(0), instance.evaluate(expensive)[0], [expensive]
     while True:
-        price = _slope_between(instance, cheap, dear)
+        price = _slope_between(instance, cheap, expensive)
         if _in_range(instance, price) != price:
             return None
         lam = price * instance.error_unit / instance.cost_unit
         at_slope = specify("closure", instance, lam, relaxed=True)
         met = pruning_result(at_slope, run(linear_program(at_slope)), "highs-lp")
         if met.objective >= instance.objective(cheap, lam):
-            ends = [Pruning(cheap.kept & dear.kept), Pruning(cheap.kept | dear.kept)]
+            ends = [Pruning(cheap.kept & expensive.kept), Pruning(cheap.kept | expensive.kept)]
             return price, met.bound - lam * budget, ends
         if met.cost <= budget:
             cheap = met.pruning
         else:
-            dear = met.pruning
+            expensive = met.pruning
 
 
 def _is_optimum_of(specification: ModelSpecification, solution: Solution, mixture: Mixture) -> bool:
-    """Tell whether the solver gave a point that keeps the rows and errs no more than a mixture, within tolerances."""
+    """Tell whether the solver's point keeps the rows and has no larger error than a mixture, within tolerances."""
     if solution.values is None:
         return False
     instance, program = specification.instance, linear_program(specification)
@@ -193,9 +193,9 @@ def _budget(specification: ModelSpecification) -> Fraction:
 def _best_mixture(instance: PruningInstance, found: Sequence[Pruning], budget: Fraction) -> Mixture:
     """Mix two prunings, or take one, so that the expected cost is within the budget and the expected error least."""
     cheap = [pruning for pruning in found if instance.evaluate(pruning)[1] <= budget]
-    dear = [pruning for pruning in found if instance.evaluate(pruning)[1] > budget]
+    expensive = [pruning for pruning in found if instance.evaluate(pruning)[1] > budget]
     mixtures: list[Mixture] = [((Fraction(1), pruning),) for pruning in cheap]
-    for low, high in product(cheap, dear):
+    for low, high in product(cheap, expensive):
         low_cost, high_cost = instance.evaluate(low)[1], instance.evaluate(high)[1]
         weight = (budget - low_cost) / (high_cost - low_cost)
         if weight > 0:

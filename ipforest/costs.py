@@ -115,7 +115,7 @@ class FeatureCosts:
         _check_fees(group_of, len(fees))
         if groups is None and fees:
             raise ValueError(
-                f"groups: expected the group of each feature beside group_fees, got none for {len(fees)} fees"
+                f"groups: expected the group of each feature with group_fees, got none for {len(fees)} fees"
             )
         measured = measured_prices | measured_fees
         resolution = _resolution(measured, max((*exact_prices, *fees))) if measured else None

@@ -376,7 +376,7 @@ def read_costs(
     feature_costs : FeatureCosts, sequence of numbers, dict, Series, DataFrame, path or None
         What is no FeatureCosts is read by `ipforest.tabular.price_lists.read_prices`.
     groups, group_fees : sequence or None
-        See `FeatureCosts`; none beside a `FeatureCosts`.
+        See `FeatureCosts`; none with a `FeatureCosts`.
     n_features : int
     feature_names : sequence of str, shape (n_features,), optional
         Prices that have names are matched to these.
@@ -389,7 +389,7 @@ def read_costs(
     """
     if isinstance(feature_costs, FeatureCosts):
         if groups is not None or group_fees is not None:
-            raise ValueError("groups: expected none beside feature_costs that are FeatureCosts, got some")
+            raise ValueError("groups: expected none with feature_costs that are FeatureCosts, got some")
         costs = feature_costs
     elif groups is not None or not _is_price_list(feature_costs):
         costs = FeatureCosts([1] * n_features if feature_costs is None else feature_costs, groups, group_fees)
@@ -577,7 +577,7 @@ def check_inner_estimator(outer: BudgetedEstimator, inner: BudgetedEstimator) ->
     """
     for name in ("feature_costs", "groups", "group_fees"):
         if getattr(outer, name) is not None:
-            raise ValueError(f"{name}: expected none beside an estimator that has its own, got some")
+            raise ValueError(f"{name}: expected none with an estimator that has its own, got some")
     if getattr(inner, "split_cost", 0) != 0:
         raise ValueError(f"estimator: expected one without split_cost, got {inner.split_cost!r}")
     kind = type(outer).__name__

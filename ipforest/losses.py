@@ -241,7 +241,7 @@ def checked_class_costs(class_costs: npt.ArrayLike, loss: str, classes: Array | 
         Another loss than misclassification, another shape, or costs that are not finite numbers >= 0.
     """
     if loss != "misclassification" or classes is None:
-        raise ValueError(f"class_costs: expected none beside loss {loss!r}, got some")
+        raise ValueError(f"class_costs: expected none with loss {loss!r}, got some")
     matrix = np.asarray(class_costs, dtype=np.float64)
     expected = (len(classes), len(classes))
     if matrix.shape != expected:
@@ -256,7 +256,7 @@ def _in_bag(forest: Forest, loss: str, class_costs: FloatArray | None) -> FloatA
         if forest.criterion not in ("squared_error", "friedman_mse"):
             raise ValueError(
                 "estimator: expected criterion 'squared_error', which stores the in-bag errors, or error_data = (X, y) "
-                f"beside it, got criterion {forest.criterion!r} alone"
+                f"with it, got criterion {forest.criterion!r} alone"
             )
         return _in_bag_squares(forest)
     counts = _in_bag_counts(forest)
@@ -295,7 +295,7 @@ def _in_bag_squares(forest: Forest) -> FloatArray:
     ):
         raise ValueError(
             "estimator: expected in-bag means of the targets at the nodes, to which the stored errors belong, or "
-            "error_data = (X, y) beside it, got other values alone (as under monotonic constraints, or where targets "
+            "error_data = (X, y) with it, got other values alone (as under monotonic constraints, or where targets "
             "differ by much less than their size)"
         )
     return _nonnegative(squares)
@@ -308,7 +308,7 @@ def _in_bag_counts(forest: Forest) -> FloatArray:
     below = counts[forest.left[inner]] + counts[forest.right[inner]]
     if not np.allclose(counts[inner], below, rtol=1e-6, atol=1e-9 * forest.weight.max()):
         raise ValueError(
-            "estimator: expected in-bag class fractions at the nodes, or error_data = (X, y) beside it, "
+            "estimator: expected in-bag class fractions at the nodes, or error_data = (X, y) with it, "
             "got other values (as under monotonic constraints) alone"
         )
     rounded = np.rint(counts)

@@ -114,7 +114,7 @@ class TradeoffDisplay:
         max_points: int = 200,
         axes: Sequence[Axes] | None = None,
     ) -> Self:
-        """Draw the path of a fitted `BudgetPrune` as it was optimised, and beside it its prunings on other data.
+        """Draw the path of a fitted `BudgetPrune` as it was optimised, and with it its prunings on other data.
 
         The first panel shows the mean error of the trees, what the path minimises, the second the error of their vote
         on the other data: two kinds of error, which have an axis each.
@@ -211,7 +211,7 @@ def plot_stopping(model: EarlyExit | StagedEstimator, *, ax: Axes | None = None)
     Parameters
     ----------
     model : EarlyExit, NestedCascade or BranchingCascade
-        The level that was taken is ringed; a star marks where nobody stops.
+        The level that was taken is ringed; a star marks where no example stops.
     ax : matplotlib Axes, optional
         Where to draw; by default on a new figure.
 
@@ -223,7 +223,7 @@ def plot_stopping(model: EarlyExit | StagedEstimator, *, ax: Axes | None = None)
     axes, curve, paths = axes_or_new(ax), model.curve_, model.paths_
     _line(axes, curve.cost, curve.error, OPTIMISED, "with stopping")
     whole = (float(paths.cost[:, -1].mean()), float(paths.loss[:, -1].mean()))
-    axes.plot(*whole, "*", color=HELD_OUT, markersize=11, clip_on=False, linestyle="none", label="nobody stops")
+    axes.plot(*whole, "*", color=HELD_OUT, markersize=11, clip_on=False, linestyle="none", label="no example stops")
     place = int(np.flatnonzero(curve.level == model.level_)[0])
     _ring(axes, (float(curve.cost[place]), float(curve.error[place])), "level taken")
     if model.budget is not None:

@@ -281,14 +281,14 @@ class BudgetResult:
     error, cost : Fraction
         Of the pruning.
     bound : Fraction
-        No pruning within the budget errs less.
+        No pruning within the budget has a lower error.
     lam : Fraction
         The price of cost, in errors, at which the relaxation bounds the error: what a unit of budget is worth. Where
         the relaxation was solved to its optimum all prunings of the mixture are optimal at it; 0 where the budget is
         more than the best pruning needs.
     mixture : tuple of (Fraction, Pruning)
         Weights (> 0, sum 1) and prunings of the relaxation's optimum: one pruning at a breakpoint, two between
-        breakpoints, the cheaper one first. Drawing one of them for each example errs ``mixture_error`` at
+        breakpoints, the cheaper one first. Drawing one of them for each example gives ``mixture_error`` at
         ``mixture_cost`` on average.
     mixture_error, mixture_cost : Fraction
     runtime_s : float
@@ -316,8 +316,9 @@ class BudgetResult:
             raise ValueError(f"bound: expected at most the error {float(self.error)!r}, got {float(self.bound)!r}")
         if self.mixture_error > self.error or self.mixture_cost > self.budget:
             raise ValueError(
-                f"mixture: expected one within the budget {self.budget} that errs at most {float(self.error)!r}, as "
-                f"the pruning does, got the error {float(self.mixture_error)!r} at cost {self.mixture_cost}"
+                f"mixture: expected one within the budget {self.budget} with an error of at most "
+                f"{float(self.error)!r}, as the pruning does, got the error {float(self.mixture_error)!r} at cost "
+                f"{self.mixture_cost}"
             )
         if (self.status is Status.OPTIMAL) != (self.bound == self.error):
             raise ValueError(
@@ -373,7 +374,7 @@ class BudgetResult:
 
     @property
     def gap(self) -> Fraction:
-        """Error minus bound; 0 proves that no pruning within the budget errs less."""
+        """Error minus bound; 0 proves that no pruning within the budget has a lower error."""
         return self.error - self.bound
 
     def summary(self) -> str:

@@ -30,7 +30,7 @@ LARGEST_FLOAT = sys.float_info.max
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What is bought at once: a feature, or the features of a group that cost nothing beside its fee.
+    """What is bought at once: a feature, or the features of a group that cost nothing in addition to its fee.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Purchase:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seller:
-    """What sessions need beside the policy: prices, names and the labels of the answers.
+    """What sessions need in addition to the policy: prices, names and the labels of the answers.
 
     Parameters
     ----------
@@ -322,7 +322,7 @@ class Sessions:
         self._first_unit = seller.first_unit
         limit = np.inf if max_cost is None else float(nonnegative_fraction(max_cost, "max_cost"))
         if max_cost is not None and seller.split_cost:
-            raise ValueError(f"max_cost: expected none beside a split cost, got {max_cost!r}")
+            raise ValueError(f"max_cost: expected none with a split cost, got {max_cost!r}")
         self._limit = limit * (1 + ROUNDING)
         self._paid_units = np.zeros((n_samples, costs.n_units + 1), dtype=bool)
         self._paid_units[:, -1] = True

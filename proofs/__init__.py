@@ -38,7 +38,7 @@ Modules load on first use, so that a checker brings in no solver:
 `coq_terms`         writes instances and matrices for Coq to compare
 `crosschecks`       `methods`, `budgets`: every method against every other; `fitted_problems`, `reference`: instances
                     against the data they are made from; `random_checks`: many of these; `definition`, `brute_force`:
-                    what prunings err and cost, one by one; `random_instances`; `answer`
+                    errors and costs of prunings, one by one; `random_instances`; `answer`
 `study`             everything about a formulation (`formulations.study`): `study`: its rows and their evidence;
                     `checks`, `matrices`: what is looked at in one problem; `programs`: programs in exact numbers;
                     `refutation`, `sketch`: counterexamples, made small; `cuts`: missing inequalities; `size_laws`;

@@ -2,7 +2,7 @@
 
 `coq/unimodularity.v` proves that `constraint_matrix` is totally unimodular, entry by entry `coefficient r v` of a row r
 and a variable v. `same_matrix` writes an instance and a labelled matrix of IP3 as a Coq file that compiles only if the
-rows and columns are those of the theorem, those of units that nobody needs apart, and each entry is its coefficient.
+rows and columns are those of the theorem, those of units that no node needs apart, and each entry is its coefficient.
 """
 
 from __future__ import annotations

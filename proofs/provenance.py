@@ -1,7 +1,7 @@
 """What a certificate is about: the model, examples and prices it was made from, and what was made of it.
 
 A certificate proves a claim about an instance. That the instance comes from *this* model, *these* examples and *these*
-prices, and the pruned forest and the stated result from its pruning, is checked here, by making them again. Beside the
+prices, and the pruned forest and the stated result from its pruning, is checked here, by making them again. With the
 proof a certificate carries (entries of ``provenance`` in its header):
 
 =================== =================================================================
@@ -14,10 +14,10 @@ loss, split_cost    how the instance counts errors and tests
 pruning             fingerprint of the pruning that was taken
 budget              the budget it was taken for, if there was one
 max_cost            what no example may pay more than, if there was such a cap
-file NAME           SHA-256 of a file written beside the certificate
+file NAME           SHA-256 of a file written with the certificate
 =================== =================================================================
 
-A fingerprint is a SHA-256. Whoever forges a certificate can forge its entries too: they say what was exchanged when
+A fingerprint is a SHA-256. One who forges a certificate can forge its entries too: they say what was exchanged when
 something was, and the instance made again says whether anything was.
 """
 
@@ -75,7 +75,7 @@ def provenance(
     result : PruningResult or BudgetResult, optional
         The pruning that was taken.
     files : iterable of Path, optional
-        Files written beside the certificate.
+        Files written with the certificate.
     max_cost : number, optional
         The cap that was held.
 
@@ -232,7 +232,7 @@ def _bound_fault(certificate: Certificate, result: BudgetResult) -> str | None:
     """Say what is claimed of the least error within a budget and is not so; known prunings may break a cap."""
     known = [] if "max_cost" in certificate.provenance else _known(certificate)
     least = min([result.error, *(error for cost, error in known if cost <= result.budget)])
-    return _claim_fault(result, "error", least, "which a pruning within the budget errs")
+    return _claim_fault(result, "error", least, "the error of a pruning within the budget")
 
 
 def _claim_fault(result: Result, minimised: str, least: Fraction, reason: str) -> str | None:
@@ -246,7 +246,7 @@ def _claim_fault(result: Result, minimised: str, least: Fraction, reason: str) -
 
 
 def _mixture_fault(certificate: Certificate, result: BudgetResult) -> str | None:
-    """Say what is wrong with a mixture: its weights, a pruning, or what it errs and costs on average."""
+    """Say what is wrong with a mixture: its weights, a pruning, or its error and cost on average."""
     weights = [weight for weight, _ in result.mixture]
     if sum(weights) != 1 or any(weight <= 0 for weight in weights):
         return f"the weights of its mixture should be positive and sum to 1, not {', '.join(map(str, weights))}"
@@ -343,8 +343,8 @@ def _verify_pruning(name: str, certificate: Certificate, kept: NDArray[np.bool_]
     if cost > limit:
         return refuse(f"{name}: its pruning costs {cost}, more than the budget {limit}")
     return accept(
-        f"{name}: error {float(error):.6g} at cost {float(cost):.6g}; within {float(limit):.6g} no pruning errs less "
-        f"than {float(bound_within(certificate, limit)):.6g}"
+        f"{name}: error {float(error):.6g} at cost {float(cost):.6g}; within {float(limit):.6g} no pruning has a lower "
+        f"error than {float(bound_within(certificate, limit)):.6g}"
     )
 
 
@@ -366,30 +366,30 @@ def bound_within(certificate: Certificate, budget: Fraction) -> Fraction:
     points = _known(certificate)
     if budget >= points[0][0]:
         return points[0][1]
-    for (dear, low), (cheap, high) in pairwise(points):
+    for (expensive, low), (cheap, high) in pairwise(points):
         if cheap <= budget:
-            return high + (low - high) * (budget - cheap) / (dear - cheap)
+            return high + (low - high) * (budget - cheap) / (expensive - cheap)
     raise ValueError(f"budget: expected at least {points[-1][0]}, what the cheapest pruning costs, got {budget}")
 
 
 def verify_files(certificate: Certificate, folder: Path) -> Verdict:
-    """Verify that the files beside a certificate, as far as they are there, are those that were written with it."""
+    """Verify that the files with a certificate, as far as they are there, are those that were written with it."""
     there = []
     for entry, stated in certificate.provenance.items():
         name = entry.removeprefix(FILE)
         if name == entry:
             continue
         if Path(name).name != name:
-            return refuse(f"{entry!r} is no name of a file beside the certificate")
+            return refuse(f"{entry!r} is no name of a file in the certificate's folder")
         if not (folder / name).is_file():
             continue
         if fingerprint_of_file(folder / name) != stated:
-            return refuse(f"{name} beside the certificate is not the file that was written with it")
+            return refuse(f"{name} in the certificate's folder is not the file that was written with it")
         there.append(name)
     if not there:
-        return accept("no other file to compare lies beside the certificate")
+        return accept("no other file to compare lies in the certificate's folder")
     are = "is the file that was" if len(there) == 1 else "are the files that were"
-    return accept(f"beside the certificate, {', '.join(there)} {are} written with it")
+    return accept(f"in the certificate's folder, {', '.join(there)} {are} written with it")
 
 
 def _short(value: str) -> str:

@@ -1,4 +1,4 @@
-"""The words of the documentation: plain English, without idioms that make readers stop."""
+"""The words of documentation and code: plain English, without idioms that make readers stop."""
 
 import re
 from pathlib import Path
@@ -23,6 +23,14 @@ def banned_words(text):
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_words(path):
     assert banned_words(path.read_text(encoding="utf-8")) == []
+
+
+MODULES = [path for room in ("ipforest", "formulations", "proofs") for path in sorted((ROOT / room).rglob("*.py"))]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_words_of_the_code(path):
+    assert BANNED.findall(path.read_text(encoding="utf-8")) == []
 
 
 def test_banned_words_are_found():

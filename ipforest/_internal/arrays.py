@@ -49,7 +49,7 @@ def aligned_empty(size: int, dtype: np.dtype[Any]) -> Array:
 
 
 def read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
-    """View an array so that nobody writes into it through the result."""
+    """View an array so that nothing is written into it through the result."""
     view = array.view()
     view.flags.writeable = False
     return view

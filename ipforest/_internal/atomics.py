@@ -55,7 +55,7 @@ def _lower_pause(typing_context: Any) -> Lowering:
 
 
 fetch_add = cast("Callable[[Array, int, int], int]", intrinsic(_lower_fetch_add))
-"""Add to an entry and return what it was; whoever reads the sum sees what was written before."""
+"""Add to an entry and return what it was; a thread that reads the sum sees what was written before."""
 
 load = cast("Callable[[Array, int], int]", intrinsic(_lower_load))
 """Read an entry, anew each time, and with it what was written before it."""

@@ -98,7 +98,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         Each learnt pair is a candidate with the gate's threshold at probability 1/2, and also with those above which
         these shares of the training examples score.
     feature_costs, groups, group_fees : optional
-        See `BudgetPrune`; none beside an estimator that has its own.
+        See `BudgetPrune`; none with an estimator that has its own.
     budget : number, optional
         What an example may cost on average; without one, the least error counts.
     max_cost : number, optional

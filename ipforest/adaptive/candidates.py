@@ -52,7 +52,7 @@ class Candidate:
 
 
 def undominated(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates than which no cheaper one errs as little, by rising cost."""
+    """Return the candidates that have a lower error than every cheaper one, by rising cost."""
     kept: list[Candidate] = []
     for candidate in sorted(candidates, key=lambda candidate: (candidate.cost, candidate.error)):
         if not kept or candidate.error < kept[-1].error:

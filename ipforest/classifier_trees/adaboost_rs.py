@@ -34,7 +34,7 @@ class AdaBoostVotes(BaseEstimator):  # type: ignore[misc]  # scikit-learn is unt
     Parameters
     ----------
     n_trees : int, default=200
-        At most: boosting ends with a tree that errs nowhere, or before one no better than chance.
+        At most: boosting ends with a tree without errors, or before one no better than chance.
     max_depth : int, default=2
     max_bins : int or None, default=64
         Thresholds that are tried per feature; see `ipforest.growing.codes.CodedExamples`.

@@ -39,8 +39,8 @@ class AndOrCascade(ClassifierTreeEstimator):
     Parameters
     ----------
     limits : sequence of numbers, optional
-        The dearest feature of each stage, ascending; by default five stages, each with a further fifth of the
-        features by price.
+        The largest price of a feature in each stage, ascending; by default five stages, each with a further fifth of
+        the features by price.
     lambdas : int or sequence of numbers, default=8
         See `ipforest.classifier_trees.CSTC`.
     class_weight : dict, "balanced" or None, default="balanced"
@@ -88,7 +88,7 @@ class AndOrCascade(ClassifierTreeEstimator):
         super()._read_parameters()
         check_lambdas(self.lambdas)
         if self.limits is not None and (len(self.limits) == 0 or np.any(np.diff(self.limits) < 0)):
-            raise ValueError(f"limits: expected the dearest price of each stage, ascending, got {self.limits!r}")
+            raise ValueError(f"limits: expected the largest price of each stage, ascending, got {self.limits!r}")
 
     def _learn(self, training: Examples, validation: Examples) -> Sequence[tuple[float, ClassifierTree]]:
         price = self.resources_.needs @ self.resources_.prices

@@ -85,7 +85,7 @@ def _discounted(relevance: npt.ArrayLike, scores: npt.ArrayLike, queries: npt.Ar
 def _ranked(
     relevance: npt.ArrayLike, scores: npt.ArrayLike, queries: npt.ArrayLike, k: int
 ) -> tuple[IntArray, FloatArray, int]:
-    """Sort documents by query and falling score; give places from 0, and query index beside relevance."""
+    """Sort documents by query and falling score; give places from 0, and the query index with the relevance."""
     grades, ranks = np.asarray(relevance, dtype=np.float64), np.asarray(scores, dtype=np.float64)
     names, query = np.unique(np.asarray(queries), return_inverse=True)
     if not grades.shape == ranks.shape == query.shape or grades.ndim != 1 or grades.size == 0:

@@ -31,8 +31,8 @@ class TreeOfClassifiers:
     -----
     An example that is stopped before a node has all that it needs gets the answer of the node above.
 
-    Scores are summed row by row: a matrix product may round the same row differently beside others, and the label of a
-    session would not be that of `predict` where votes tie.
+    Scores are summed row by row: a matrix product may round the same row differently in a larger batch, and the label
+    of a session would not be that of `predict` where votes tie.
     """
 
     place_size = 2

@@ -25,14 +25,14 @@ def add(commands: Subparsers) -> None:
         commands,
         "bench",
         run,
-        "Measure seconds and peak memory on synthetic or fitted forests; OR-Tools beside them if "
+        "Measure seconds and peak memory on synthetic or fitted forests; OR-Tools on the same if "
         "$IPFOREST_ORTOOLS_PYTHON names a Python that has it.",
     )
     command.add_argument(
         "what",
         choices=("solvers", "path", "forest", "boosting"),
-        help="every method at one lambda, the whole path over sizes, the path and single lambdas beside the fit of "
-        "their forests on bundled, generated and stored data, or BudgetBoost beside LightGBM with penalties",
+        help="every method at one lambda, the whole path over sizes, the path and single lambdas and the fit of "
+        "their forests on bundled, generated and stored data, or BudgetBoost compared with LightGBM with penalties",
     )
     command.add_argument(
         "--size",

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 MODEL_FILE, REPORT_FILE = "model.skops", "report.json"
 
 PRUNED, CHOSEN = "BudgetPrune", "BudgetedClassifier"
-"""The estimators: a forest that is pruned with proof, and what errs least on rows held out."""
+"""The estimators: a forest that is pruned with proof, and the model of least error on rows held out."""
 
 OF_PRUNED: dict[str, Any] = {"trees": 100, "search": "exact", "time_limit": 10.0, "regression": False}
 """Options that only the first has, with their defaults."""
@@ -58,10 +58,10 @@ def add(commands: Subparsers) -> None:
         commands,
         "fit",
         run,
-        "Train a model within a budget on a table; save it, and say what it buys and how it errs on rows held out. "
+        "Train a model within a budget on a table; save it, and say what it buys and its error on rows held out. "
         f"{PRUNED} is a random forest, pruned optimally. {CHOSEN} grows with prices, prunes, and stops buying when "
-        "sure; it mostly errs less, and takes longer. --search, --time-limit, --regression and --trees are for "
-        f"{PRUNED} alone.",
+        "sure; its error is usually lower, and it takes longer. --search, --time-limit, --regression and --trees are "
+        f"for {PRUNED} alone.",
     )
     command.add_argument(
         "--csv",
@@ -348,7 +348,7 @@ def text_columns(X: pd.DataFrame) -> list[str]:
 
 
 def _report(model: Any, X: pd.DataFrame, y: pd.Series, names: list[str]) -> dict[str, Any]:
-    """Measure a model on rows held out, and beside it the same without a budget."""
+    """Measure a model on rows held out, and the same model without a budget."""
     from sklearn.base import is_classifier
     from sklearn.pipeline import Pipeline
 
@@ -383,7 +383,7 @@ def _bill(report: dict[str, Any]) -> Table:
 
 def _verdict(report: dict[str, Any]) -> str:
     idle = [line["name"] for line in report["bought"] if line["share"] == 0]
-    unused = f"Nobody needs {', '.join(idle)}.\n" if idle else ""
+    unused = f"Not needed: {', '.join(idle)}.\n" if idle else ""
     proof = ""
     ending, otherwise = "_without_budget", "without a budget"
     if "gap" in report:

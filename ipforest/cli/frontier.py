@@ -1,4 +1,4 @@
-"""The command ``frontier``: error against average cost, everything people use beside what is here."""
+"""The command ``frontier``: error against average cost, everything people use compared with what is here."""
 
 from __future__ import annotations
 

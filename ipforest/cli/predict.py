@@ -40,7 +40,7 @@ def add(commands: Subparsers) -> None:
         metavar="FILE",
         help="table with the columns of training, by name; those that the model never buys may be left out",
     )
-    command.add_argument("--id", metavar="COLUMN", help="column of the table to write beside each prediction")
+    command.add_argument("--id", metavar="COLUMN", help="column of the table to write with each prediction")
     command.add_argument("--out", metavar="FILE", help="CSV to write (default: print it)")
     add_format_options(command)
 

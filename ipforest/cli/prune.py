@@ -123,7 +123,7 @@ def _write(
         return [*lines, "optimality.cert proves that no pruning has a smaller error + lambda * cost."]
     write_path_certificate(directory / "path.cert", path, origin)
     proved = path.at_budget(result.budget).bound
-    lines.append(f"path.cert proves that within the budget no pruning errs less than {float(proved):.6g}.")
+    lines.append(f"path.cert proves that within the budget no pruning has a lower error than {float(proved):.6g}.")
     if result.bound > proved:
         lines.append(f"The search raised that bound to {float(result.bound):.6g}, and leaves no certificate of it.")
     return lines

@@ -36,7 +36,7 @@ def add(commands: Subparsers) -> None:
         commands,
         "reproduce",
         run,
-        "Redo a table or figure of a paper, its figures beside ours, or an experiment of this package; write CSV, JSON "
+        "Redo a table or figure of a paper, its figures with ours, or an experiment of this package; write CSV, JSON "
         "and PNG, and go on where an earlier run in the same folder stopped.",
     )
     command.add_argument("name", choices=NAMES, metavar="NAME", help=", ".join(NAMES))

@@ -50,7 +50,7 @@ def run(options: Arguments) -> int:
     from ipforest._internal.files import write_text
 
     if options.resume is not None and (options.known or options.max_cost is not None):
-        raise ValueError("--resume: expected no --known and no --max-cost beside it: the session has its own")
+        raise ValueError("--resume: expected no --known and no --max-cost with it: the session has its own")
     if options.save is not None and not Path(options.save).absolute().parent.is_dir():
         raise ValueError(f"--save: expected a file in a folder that exists, got {options.save}")
     model, buyer = read_model(options.model, allow_pickle=options.allow_pickle)

@@ -51,7 +51,7 @@ def run(options: Arguments) -> int:
         raise ValueError("--model: expected --model and --examples together, got one of them")
     if options.model is None and (options.pruned or options.prices or options.loss or options.split_cost):
         raise ValueError(
-            "--model: expected the model and its examples beside --pruned, --prices, --loss or --split-cost, got none"
+            "--model: expected the model and its examples with --pruned, --prices, --loss or --split-cost, got none"
         )
     origin: dict[str, str] = {}
     try:

@@ -2,7 +2,7 @@
 
 Peers: HiGHS on the linear program (small sizes), and OR-Tools' maximum flow through another interpreter, named by the
 environment variable IPFOREST_ORTOOLS_PYTHON (OR-Tools and highspy cannot live in one process). LightGBM with penalties
-on features beside `BudgetBoost`.
+on features and of `BudgetBoost`.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def bench_solvers(
 def bench_path(
     out: str | Path, sizes: Sequence[InstanceShape] = GROWTH_SIZES, seed: int = 0, progress: ProgressCallback = silent
 ) -> list[dict[str, Any]]:
-    """Time the whole path as the number of trees and examples grows, with one min cut and OR-Tools beside it.
+    """Time the whole path as the number of trees and examples grows, with one min cut and OR-Tools on the same.
 
     Parameters and errors as for `bench_solvers`.
     """
@@ -236,7 +236,7 @@ def bench_forest(
     seed: int = 0,
     progress: ProgressCallback = silent,
 ) -> list[dict[str, Any]]:
-    """Time the fit of scikit-learn forests, the way to their whole paths, and single lambdas, OR-Tools beside them.
+    """Time the fit of scikit-learn forests, the way to their whole paths, and single lambdas, OR-Tools on the same.
 
     Fit and path use all cores. OR-Tools gets the acquisitions twice: in the order of the instance, which suits it, too,
     and example by example. Lambdas are halfway between breakpoints, at 10%, 50% and 90% of their number. Forests on

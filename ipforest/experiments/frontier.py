@@ -91,7 +91,7 @@ Method: TypeAlias = Callable[[Task], Iterable[Option]]
 
 
 def whole(trees: Forest | BoostedTrees, task: Task, columns: Array | None = None) -> Option:
-    """Measure an ensemble, perhaps of some of the columns, when nobody stops."""
+    """Measure an ensemble, perhaps of some of the columns, when no example stops."""
     measured = []
     for X, y in _held_out(task):
         seen = X if columns is None else X[:, columns]

@@ -38,7 +38,7 @@ def majority(parts: Parts) -> Option:
 
 
 def record_both(trees: TreesInOrder, parts: Parts, costs: FeatureCosts) -> tuple[StoppingPaths, StoppingPaths]:
-    """Note what validation and test examples see and pay when nobody stops."""
+    """Note what validation and test examples see and pay when no example stops."""
     names = tuple(f"feature {column}" for column in range(costs.n_features))
     seller = Seller(costs, 0.0, np.asarray(trees.trees.classes), names, True)
     validation = record_paths(trees, seller, parts.X_validation, parts.y_validation, None)

@@ -1,7 +1,7 @@
 """Synthetic rankings shaped like Yahoo's learning-to-rank data, and early exit by score proximity on rankings.
 
 Yahoo's data may not be shared. These have its 519 features with their seven prices, its five degrees of relevance in
-about its proportions, and what trees of classifiers presuppose: dear features tell more, each over a part of the
+about its proportions, and what trees of classifiers presuppose: expensive features tell more, each over a part of the
 relevance scale only, and few tell much. The skewed task is made of them as Xu et al. (2014), section 6.3, make theirs.
 """
 

@@ -35,8 +35,8 @@ BETTER_ALONE = 0.95
 class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Classify by the mean of the class probabilities of a random forest and of extremely randomised trees.
 
-    Ensembles of different kinds err differently, so their mean is mostly better than each; where one by itself is
-    clearly better, the other is left out. The leaves of each are as large as helps: on few features, or where labels
+    Ensembles of different kinds have different errors, so their mean is usually better than each; where one by itself
+    is clearly better, the other is left out. The leaves of each are as large as helps: on few features, or where labels
     are noisy, deep trees learn the noise. Both are judged by the Brier score of the examples out of bag. Splits choose
     from the square root of the number of features or, where few of these tell anything, from half, as the softened
     error out of bag favours (`ipforest.frontiers.scores.soft_error`). The trees are kept as arrays (`Forest`), so the

@@ -27,7 +27,7 @@ from ipforest.learners.forest_pruner import Labelled
 from ipforest.path import prune_path
 
 REFITS = ("newton", "alternate", None)
-DEAREST, CHEAPEST = 0.3, 1e-4
+LARGEST, SMALLEST = 0.3, 1e-4
 """A typical unit is priced first at the one, last at the other share of the loss of the best constant."""
 
 SINGLE = 1e-3
@@ -76,7 +76,7 @@ class BudgetBoost(GrownFrontier):
         How pruned trees are refitted: stage by stage by Newton steps; or by `alternate`, which refits all leaves
         jointly and grows trees on what is bought; or not.
     stopping : StoppingRule or sequence of StoppingRule, optional
-        As in `EarlyExit`; an empty sequence to stop nobody.
+        As in `EarlyExit`; an empty sequence to stop no example.
     feature_costs, groups, group_fees
         See `BudgetPrune`.
     budget : number, optional
@@ -168,7 +168,7 @@ class BudgetBoost(GrownFrontier):
         start = data.start()
         yield start
         highest = mean_loss(start, X, data.y, data.weight) / price_scale(self.costs_)
-        falling = np.geomspace(DEAREST, CHEAPEST, self.n_lambdas)
+        falling = np.geomspace(LARGEST, SMALLEST, self.n_lambdas)
         sizes = self._leaf_sizes()
         plans = [(leaves, falling) for leaves in sizes]
         if self.single_price:

@@ -48,7 +48,7 @@ from ipforest.session import Seller
 from ipforest.stopping.stages import Stage, StagesInOrder, feature_sets, stage_sizes, stages_in_order
 from ipforest.stopping.unit_order import by_price, features_of_units
 
-DEAREST, CHEAPEST = 0.1, 0.01
+LARGEST, SMALLEST = 0.1, 0.01
 """Growing prices a typical unit at these shares of the impurity of all examples, and some between; and at nothing."""
 
 PRICED_LEAF, PRICED_LEAF_SHARE = 5, 1 / 200
@@ -70,9 +70,9 @@ class BudgetForest(GrownFrontier):
     examples, what most of them buy is enough: *nested* forests (`AveragedTrees`) on the first 1, 2, 3, ... of these
     units replace one another as an example buys them. One more forest is grown with *lookahead*, blind to prices, and
     pruned: it finds features that only tell which others matter. Where one of these is a *context*, such that forests
-    trained on both its sides apart err clearly less, an example first asks for its context, then for what matters in it
-    (`ContextCascades`). On validation examples it is learnt when to stop buying. All of that gives one frontier of cost
-    and error.
+    trained on both its sides apart have a clearly lower error, an example first asks for its context, then for what
+    matters in it (`ContextCascades`). On validation examples it is learnt when to stop buying. All of that gives one
+    frontier of cost and error.
 
     Parameters
     ----------
@@ -83,8 +83,8 @@ class BudgetForest(GrownFrontier):
         their number. With prices, splits are chosen from all features; regrown trees choose from all that are bought,
         nested forests as `AveragedTrees` does.
     min_samples_leaf : int, optional
-        Fewest examples per leaf. By default those of 1, 3 and 10 with which an unpriced forest errs least out of bag,
-        as in `AveragedTrees`. Where splits are priced, leaves have at least 5 examples and a 200th of all.
+        Fewest examples per leaf. By default those of 1, 3 and 10 with which an unpriced forest has the least error out
+        of bag, as in `AveragedTrees`. Where splits are priced, leaves have at least 5 examples and a 200th of all.
     max_bins : int or None, default=64
         Thresholds lie between so many bins per feature; with None between any two values.
     categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
@@ -101,7 +101,7 @@ class BudgetForest(GrownFrontier):
     regrow : bool, default=True
         Whether trees are grown anew on what a pruned forest buys.
     nested : bool, default=True
-        Whether nested forests are tried, unless nobody is stopped: with units in the order of how many examples buy
+        Whether nested forests are tried, unless no example is stopped: with units in the order of how many examples buy
         them in all the other forests, per price, and with units in the order of their importance there, per price; and
         in each context, where there are any. Without, no contexts are sought.
     n_lookahead : int, default=20
@@ -211,8 +211,8 @@ class BudgetForest(GrownFrontier):
             columns = feature_sets([units[:n] for n in stage_sizes(n_units)], seller)
             cascades.append([np.sort(features) for features in columns])
         distinct = {features.tobytes(): features for sets in cascades for features in sets}
-        everybody = np.arange(training.y.size)
-        trained = self._models([(features, everybody) for features in distinct.values()], training, random)
+        all_rows = np.arange(training.y.size)
+        trained = self._models([(features, all_rows) for features in distinct.values()], training, random)
         models = dict(zip(distinct, trained, strict=True))
         for sets in cascades:
             stages = stages_in_order([models[features.tobytes()] for features in sets], sets)
@@ -270,8 +270,8 @@ class BudgetForest(GrownFrontier):
         data = _Training(X, coded, labels, training.weight)
         paying = sample_of(training, MOST_COST_ROWS, random)
         shares = np.bincount(labels, training.weight) / training.weight.sum()
-        dearest = float(1 - np.square(shares).sum()) / price_scale(self.costs_)
-        priced = dearest * np.geomspace(DEAREST, CHEAPEST, self.n_lambdas - 1)
+        largest_price = float(1 - np.square(shares).sum()) / price_scale(self.costs_)
+        priced = largest_price * np.geomspace(LARGEST, SMALLEST, self.n_lambdas - 1)
         leaf, unpriced, errors = self._unpriced(data, random)
         yield unpriced.prune(Pruning(np.zeros(unpriced.n_internal, dtype=bool)))
         yield unpriced

@@ -21,8 +21,8 @@ from ipforest.stopping.stages import END, Stage, feature_sets, stage_sizes
 from ipforest.stopping.unit_order import by_price, features_of_units
 
 BETTER_APART, SURE = 0.9, 2
-"""Examples are parted where forests trained on both parts err so much less out of bag than one trained on all, and by
-so many standard errors."""
+"""Examples are parted where forests trained on both parts have so much lower errors out of bag than one trained on all,
+and by so many standard errors."""
 
 SMALLEST_PART = 100
 """Training examples that a part has at least, some of each class."""
@@ -39,7 +39,7 @@ class Part:
     forest : RandomForestClassifier
         Trained on them.
     errors : ndarray of float64, shape (rows.size,)
-        What it errs on each out of bag; see `soft_error`.
+        Its error on each out of bag; see `soft_error`.
     context : int
         The feature that tells to which side an example belongs; -1 where nothing does.
     threshold : float
@@ -59,7 +59,7 @@ class PartsByContext:
     """Part examples by features that may tell nothing of the class, and yet tell which other features do.
 
     The feature and its threshold are those of `LookaheadGrower.best_context`. Examples are parted while forests trained
-    on both parts err clearly less out of bag than one trained on all.
+    on both parts have a clearly lower error out of bag than one trained on all.
 
     Parameters
     ----------

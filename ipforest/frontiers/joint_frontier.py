@@ -64,9 +64,9 @@ class Member(NamedTuple):
     Parameters
     ----------
     policy : TreesInOrder or StagesInOrder
-        How it buys when nobody stops.
+        How it buys when no example stops.
     cost, loss : float
-        Averages over the validation examples when nobody stops; see `soft_error`.
+        Averages over the validation examples when no example stops; see `soft_error`.
     learnt : tuple of LearntStopping
         Rules that may stop it, measured by cross-fitting on the same examples.
     """
@@ -86,7 +86,7 @@ class Member(NamedTuple):
 class Frontier(NamedTuple):
     """Choices that no cheaper one matches, by rising cost.
 
-    Of thousands of choices some are only lucky on the validation examples. Whoever buys more should not err more:
+    Of thousands of choices some are only lucky on the validation examples. More purchases should not mean more errors:
 
     - the losses along each rule's levels are replaced by the nearest ones that do not rise with cost (isotonic
       regression);
@@ -103,7 +103,7 @@ class Frontier(NamedTuple):
     member : ndarray of int64, shape (n_choices,)
         Which ensemble.
     rule : ndarray of int64, shape (n_choices,)
-        Which of its rules, -1 to stop nobody.
+        Which of its rules, -1 to stop no example.
     level : ndarray of float64, shape (n_choices,)
         Of the rule.
     """
@@ -117,7 +117,7 @@ class Frontier(NamedTuple):
 
     @classmethod
     def of(cls, members: Sequence[Member], cheapest: float, n_validation: int) -> Self:
-        """Collect what the members come to at every level of every rule, and when nobody stops.
+        """Collect what the members come to at every level of every rule, and when no example stops.
 
         Parameters
         ----------
@@ -239,7 +239,7 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
 
     @property
     def _stops(self) -> bool:
-        """Whether anybody may be stopped."""
+        """Whether an example may be stopped."""
         return self.stopping is None or bool(self.stopping)
 
     def _member(self, trees: Forest | BoostedTrees, validation: Labelled) -> Member:

@@ -13,7 +13,7 @@ from ipforest.costs import FeatureCosts
 from ipforest.ensemble import routing
 from ipforest.ensemble.trees import Trees
 
-NOBODY, EACH_EXAMPLE, EVERYBODY = range(3)
+UNSHARED, EACH_EXAMPLE, ALL_EXAMPLES = range(3)
 
 
 class AcquisitionArrays(NamedTuple):
@@ -34,13 +34,13 @@ class AcquisitionState:
     bought: on its path in this tree, or in a tree before (`record`).
 
     Make it by `per_tree` (each tree buys anew), `per_example` (an example keeps what it has bought in any tree) or
-    `per_ensemble` (a unit is paid for once and is then everybody's).
+    `per_ensemble` (a unit is paid for once and then free for all examples).
 
     Parameters
     ----------
     costs : FeatureCosts
     sharing : int
-        `NOBODY`, `EACH_EXAMPLE` or `EVERYBODY`.
+        `UNSHARED`, `EACH_EXAMPLE` or `ALL_EXAMPLES`.
     n_owners : int
         Rows of `bought`.
     free_on_path : bool
@@ -62,7 +62,7 @@ class AcquisitionState:
     @classmethod
     def per_tree(cls, costs: FeatureCosts, *, free_on_path: bool = True) -> Self:
         """Let each tree buy anew; without `free_on_path` even each test (BudgetRF's risk as printed)."""
-        return cls(costs, NOBODY, 0, free_on_path)
+        return cls(costs, UNSHARED, 0, free_on_path)
 
     @classmethod
     def per_example(cls, costs: FeatureCosts, n_examples: int) -> Self:
@@ -72,7 +72,7 @@ class AcquisitionState:
     @classmethod
     def per_ensemble(cls, costs: FeatureCosts) -> Self:
         """Let a unit be paid for once and be free for all examples in later trees (GreedyMiser)."""
-        return cls(costs, EVERYBODY, 1)
+        return cls(costs, ALL_EXAMPLES, 1)
 
     @property
     def arrays(self) -> AcquisitionArrays:
@@ -94,10 +94,10 @@ class AcquisitionState:
         usage : array of bool or counts, shape (n_samples, n_features)
             Nonzero where the example, in the order of the training examples, tests the feature.
         """
-        if self.sharing == NOBODY:
+        if self.sharing == UNSHARED:
             return
         used = np.asarray(usage) != 0
-        if self.sharing == EVERYBODY:
+        if self.sharing == ALL_EXAMPLES:
             used = used.any(axis=0, keepdims=True)
         for feature in np.flatnonzero(used.any(axis=0)):
             units = self.costs.unit_indices[self.costs.unit_indptr[feature] : self.costs.unit_indptr[feature + 1]]
@@ -155,7 +155,7 @@ def price_features(
 ) -> None:
     """Compute what a test of each feature costs the examples of a node together.
 
-    A unit that everybody buys together is paid once, whatever the number of examples.
+    A unit that is bought for all examples together is paid once, whatever the number of examples.
 
     Parameters
     ----------
@@ -182,9 +182,9 @@ def price_features(
     for unit in range(n_units):
         if on_path[unit]:
             unit_prices[unit] = 0.0
-        elif sharing == NOBODY:
+        elif sharing == UNSHARED:
             unit_prices[unit] = acquisition.unit_costs[unit] * total_weight
-        elif sharing == EVERYBODY:
+        elif sharing == ALL_EXAMPLES:
             unit_prices[unit] = 0.0 if bought[0, unit] else acquisition.unit_costs[unit]
         else:
             unit_prices[unit] *= acquisition.unit_costs[unit]

@@ -57,7 +57,7 @@ class BudgetPrune(ForestPruner):
     max_cost : number, optional
         The most that any one example may pay. "greedy" and "exact" find a pruning that holds it on the examples for
         costs, where without a budget it is the only limit; on other examples, and with "path" or ``lam``, what would
-        exceed it is not bought (see `BudgetedEstimator.session`). It cannot stand beside a split cost.
+        exceed it is not bought (see `BudgetedEstimator.session`). It cannot be combined with a split cost.
     loss : str, optional
         "misclassification" (default for classifiers), "gini", "entropy", or "squared_error" (default for regressors).
         What is optimised is the mean over the trees of their losses, not the loss of their vote.
@@ -97,7 +97,7 @@ class BudgetPrune(ForestPruner):
         How the pruning was found, its error and cost on what was optimised, and the proven bound: of all prunings
         within the budget, or of ``error + lam * cost``.
     gap_ : Fraction
-        How much less than this pruning another one could err within the budget at most; at lambda, how much smaller
+        Upper bound on how far the error could still be reduced within the budget; at lambda, how much smaller
         ``error + lam * cost`` could be, which is 0.
     pruning_ : Pruning
         The one that was taken.

@@ -157,7 +157,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         self.loss_ = loss_for(self.loss, is_classifier(self))
         self.split_cost_ = nonnegative_fraction(self.split_cost, "split_cost")
         if self.max_cost is not None and self.split_cost_:
-            raise ValueError(f"max_cost: expected none beside a split cost, got {self.max_cost!r}")
+            raise ValueError(f"max_cost: expected none with a split cost, got {self.max_cost!r}")
 
     def _read_class_costs(self, classes: Array | None) -> None:
         given = self.class_costs

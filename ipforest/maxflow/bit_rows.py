@@ -2,7 +2,7 @@
 
 Acquisitions of one unit have numbers side by side, and examples that go similar ways through the trees come one after
 another. So what a node meets lies close together: on forests of real data an entry of 64 bits stands for three to ten
-triples. Whoever looks in a row for acquisitions of some kind, those that nobody pays for or those that may have a
+triples. A search in a row for acquisitions of some kind, those that are unpaid or those that may have a
 certain label, keeps these as bits, too, and finds them with one instruction per entry.
 """
 

@@ -138,8 +138,9 @@ STOP, MERGERS = 0, 1
 class Network(NamedTuple):
     """All arrays, which subproblems share.
 
-    Each owns some nodes and acquisitions, and whoever works on it writes only the entries of these. ``signals``, int64
-    (2,), is for everyone: not 0 at `STOP` ends all cuts after their merger, and at `MERGERS` mergers are counted.
+    Each owns some nodes and acquisitions, and the thread that works on it writes only the entries of these.
+    ``signals``, int64 (2,), is for everyone: not 0 at `STOP` ends all cuts after their merger, and at `MERGERS`
+    mergers are counted.
     """
 
     problem: Problem

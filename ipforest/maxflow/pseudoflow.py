@@ -3,7 +3,7 @@
 The network (see `ipforest.results.DualFlow`) has few nodes, many acquisitions and very many triples. Its arcs
 ``h -> parent(h)`` and ``h -> acquisition`` have no capacity, so all arcs that carry flow can be kept in a forest over
 nodes and acquisitions, and an arc outside of it is empty: it leads from its node to its acquisition and never back. So
-the flow takes memory for nodes and acquisitions only, and whoever looks for a way on reads the rows of nodes; nobody
+the flow takes memory for nodes and acquisitions only, and a search for a way on reads the rows of nodes; no search
 needs to know who meets an acquisition.
 
 All supplies and all capacities into the sink are taken as used. That leaves an imbalance, and each tree carries those
@@ -13,7 +13,7 @@ children.
 
 1. `load_trees` lists the children of each vertex, scales the flow in the forest, if there is any, and hands imbalances
    to the roots; an arc that would carry less than nothing leaves the forest. `fill_rows` pays for acquisitions that
-   nobody pays for, and hands what is left to parents.
+   are unpaid, and hands what is left to parents.
 2. `merge_trees` takes all strong trees of least label. In each, depth-first search from its root, among vertices of the
    root's label, looks for a row that meets a label one lower; helpers (`ipforest.maxflow.team`) search some of them
    meanwhile. There the tree is turned around and hung into the other one, and its excess is sent to the new root;
@@ -177,8 +177,8 @@ def _rescale(parent: Array, vertices: Array, imbalance: Array, v: int, flow_scal
 def load_trees(problem: Problem, trees: Trees, part: Part, lam: Lambda, flow_scale: float) -> None:
     """Set supplies and capacities for lambda, scale the flow, and hand what does not fit to the roots.
 
-    Lists of children are made anew, ascending, as rows lie in memory. Whoever pays for an acquisition without children
-    pays all that it costs now.
+    Lists of children are made anew, ascending, as rows lie in memory. A node that pays for an acquisition without
+    children pays all that it costs now.
     """
     parent, gain, split_cost, cost = problem.parent, problem.gain, problem.split_cost, problem.cost
     vertices, imbalance = trees.vertices, trees.imbalance
@@ -212,7 +212,7 @@ def load_trees(problem: Problem, trees: Trees, part: Part, lam: Lambda, flow_sca
 
 @inlined
 def _mark_unpaid(trees: Trees, n: int, acquisitions: Array, unpaid: Array) -> None:
-    """Set the bits of the acquisitions that nobody pays for."""
+    """Set the bits of the acquisitions that are unpaid."""
     set_blocks(unpaid, acquisitions, 0)
     for i in range(acquisitions.size):
         j = acquisitions[i]
@@ -223,7 +223,7 @@ def _mark_unpaid(trees: Trees, n: int, acquisitions: Array, unpaid: Array) -> No
 
 @inlined
 def _fill_row(problem: Problem, trees: Trees, unpaid: Array, h: int, excess: int) -> int:
-    """Let a root pay for the acquisitions of its row that nobody pays for yet; return what is left of its excess."""
+    """Let a root pay for the acquisitions of its row that are still unpaid; return what is left of its excess."""
     rows, vertices, imbalance, n = problem.rows, trees.vertices, trees.imbalance, problem.parent.size
     x = rows.start[h]
     while x < rows.end[h] and excess > 0:
@@ -247,7 +247,7 @@ def _fill_row(problem: Problem, trees: Trees, unpaid: Array, h: int, excess: int
 
 @uncounted_njit
 def fill_rows(problem: Problem, trees: Trees, part: Part, unpaid: Array) -> None:
-    """Let each root with excess pay for acquisitions that nobody pays for yet, and hand the rest to its parent.
+    """Let each root with excess pay for acquisitions that are still unpaid, and hand the rest to its parent.
 
     Children come before their parents, so what a node cannot use reaches the acquisitions of all nodes above it. A cut
     without flow to start from then needs about half as many mergers. ``unpaid`` is scratch, int64, an entry for each
@@ -443,7 +443,7 @@ def _search_all(
 
 @njit
 def help_searching(network: Network, team: Team, number: int) -> None:
-    """Search trees of each round, beside the thread that merges them, until helpers are to leave.
+    """Search trees of each round, while another thread merges them, until helpers are to leave.
 
     Parameters
     ----------

@@ -19,13 +19,13 @@ is not valid yet. How many trees of this round are finished. Not 0 when helpers 
 """
 NO_TICKET = -1
 MOST_LABELS = 32
-"""For labels from here on nobody notes which acquisitions have a larger one; on real forests they stay below 20."""
+"""Candidate bitmaps are kept only for labels below this value; on real forests labels stay below 20."""
 
 
 class Team(NamedTuple):
     """What the threads of one cut share.
 
-    Nobody waits for a helper that has not begun with a tree. So helpers may come late and leave early, and one that
+    No thread waits for a helper that has not begun with a tree. So helpers may come late and leave early, and one that
     gets no processor does no harm.
 
     Attributes

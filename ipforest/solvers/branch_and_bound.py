@@ -16,10 +16,11 @@ What they leave open is an instance again (`ipforest.solvers.remainder`), and
 1. nodes that cost more than what is left to spend, with their ancestors, are dropped;
 2. the prunings of the remainder's own path around the budget bound it (`ipforest.solvers.straddle`);
 3. greed between the two gives prunings within the budget (`ipforest.solvers.greedy`);
-4. errors are integers, start + a multiple of the greatest common divisor of the gains. So a better pruning errs at
-   least that step less than the best one known, and an optimal flow fixes nodes (`ipforest.solvers.fixing`);
+4. errors are integers, start + a multiple of the greatest common divisor of the gains. So the error of a better
+   pruning is lower by at least that step than that of the best one known, and an optimal flow fixes nodes
+   (`ipforest.solvers.fixing`);
 5. of the nodes between the two prunings the one that would buy most decides how to branch. Either all that it needs
-   is bought, for all trees, or not all of it: then every node that needs as much is dropped. It is mostly such a
+   is bought, for all trees, or not all of it: then every node that needs as much is dropped. It is usually such a
    purchase, a feature for everyone, that the relaxation buys by half, so both branches raise the bound.
 
 A cap on what each example pays adds a row per example,
@@ -95,14 +96,14 @@ def solve_budget_branch_and_bound(
     -------
     BudgetResult
         At any time the best pruning found, never worse than that of ``greedy``, and an exact bound: the least that a
-        pruning can err that is not ruled out. ``mixture`` is the path's, which does not know the cap.
+        pruning that is not ruled out can have. ``mixture`` is the path's, which does not know the cap.
 
     Raises
     ------
     ValueError
-        A negative budget or cap, a cap beside split costs or on an instance whose examples take several paths through a
-        tree, a limit that is no number >= 0, or the path of another instance. Any other budget can be kept: bare roots
-        cost nothing.
+        A negative budget or cap, a cap together with split costs or on an instance whose examples take several paths
+        through a tree, a limit that is no number >= 0, or the path of another instance. Any other budget can be kept:
+        bare roots cost nothing.
     OverflowError
         As `ipforest.prune_path`.
     """
@@ -169,7 +170,7 @@ class _Open:
     age : int
         Falls from node to node.
     decisions : _Decisions
-    dearest : int
+    costliest : int
         The internal node to branch on; -1 for the first node, of which nothing is known yet.
     hopeless_gap : float
         A gap at which a flow fixed hardly anything; infinite if that did not happen.
@@ -178,7 +179,7 @@ class _Open:
     bound: int
     age: int
     decisions: _Decisions = field(compare=False)
-    dearest: int = field(compare=False)
+    costliest: int = field(compare=False)
     hopeless_gap: float = field(compare=False)
 
 
@@ -227,19 +228,19 @@ class _Search:
             for child in children:
                 if child is not None:
                     heappush(self._open, child)
-            if node.dearest < 0:
+            if node.costliest < 0:
                 self._rebase()
             logger.debug("%d examined, error %d, bound %d", self._n_examined, self.error, self.bound)
         return Status.OPTIMAL
 
     def _branches(self, node: _Open) -> Iterator[_Decisions]:
-        """Yield the decisions of the children: buy what the dearest node needs, or drop all nodes that need as much."""
+        """Yield the decisions of the children: buy what the costliest node needs, or drop all that need as much."""
         base, decisions = self._base.instance, node.decisions
-        if node.dearest < 0:
+        if node.costliest < 0:
             yield decisions
             return
         needed = np.zeros(base.n_acquisitions, dtype=bool)
-        needed[base.indices[base.indptr[node.dearest] : base.indptr[node.dearest + 1]]] = True
+        needed[base.indices[base.indptr[node.costliest] : base.indptr[node.costliest + 1]]] = True
         needed &= ~decisions.bought
         dropped = decisions.dropped.copy()
         if np.any(needed):
@@ -247,12 +248,12 @@ class _Search:
             _drop_needing(base.parent, base.indptr, base.indices, needed, dropped)
         else:
             kept = decisions.kept.copy()
-            above = node.dearest
+            above = node.costliest
             while above >= 0:
                 kept[above] = True
                 above = int(base.parent[above])
             yield decisions.keeping(base, kept)
-            dropped[node.dearest] = True
+            dropped[node.costliest] = True
             _drop_below_dropped(base.parent, dropped)
         yield replace(decisions, dropped=dropped)
 
@@ -296,8 +297,8 @@ class _Search:
                 self._offer(self._base.lift(decisions.kept))
                 return None
             hopeless_gap = gap if np.count_nonzero(free) > (1 - WORTH_FIXING) * free.size else inf
-        dearest = _dearest(part, free, decisions.bought, between)
-        return _Open(bound, -self._n_examined, decisions, dearest, hopeless_gap)
+        costliest = _costliest(part, free, decisions.bought, between)
+        return _Open(bound, -self._n_examined, decisions, costliest, hopeless_gap)
 
     def _offer(self, kept: BoolArray) -> None:
         """Take a pruning within the budget if it is better and holds the cap, and spend what it leaves."""
@@ -319,8 +320,8 @@ class _Search:
             decided, before = first.decisions, self._base
             self._left = self._spare(decided)
             self._base = before.restrict(decided.kept, decided.dropped, decided.bought)
-            dearest = int(np.flatnonzero(self._base.nodes == before.nodes[first.dearest])[0])
-            self._open = [replace(first, decisions=_Decisions.none(self._base.instance), dearest=dearest)]
+            costliest = int(np.flatnonzero(self._base.nodes == before.nodes[first.costliest])[0])
+            self._open = [replace(first, decisions=_Decisions.none(self._base.instance), costliest=costliest)]
 
 
 def _affordable(instance: PruningInstance, budget: Fraction) -> int:
@@ -357,7 +358,7 @@ def _flow(instance: PruningInstance, lam: Fraction) -> DualFlow:
     return flow
 
 
-def _dearest(part: Remainder, free: BoolArray, bought: BoolArray, between: Straddle) -> int:
+def _costliest(part: Remainder, free: BoolArray, bought: BoolArray, between: Straddle) -> int:
     """Choose the free node between two prunings, or of all, that needs most beyond what is bought."""
     instance = part.instance
     candidates = free & between.larger & ~between.smaller

@@ -87,8 +87,8 @@ def solve_budget_greedy(
     Raises
     ------
     ValueError
-        A negative budget or cap, a cap beside split costs or on an instance whose examples take several paths through a
-        tree, or the path of another instance.
+        A negative budget or cap, a cap together with split costs or on an instance whose examples take several paths
+        through a tree, or the path of another instance.
     OverflowError
         As `ipforest.prune_path`.
     """
@@ -117,12 +117,12 @@ def cap_units(instance: PruningInstance, max_cost: object) -> IntArray:
     Raises
     ------
     ValueError
-        A negative cap, one beside split costs, or an instance in which an example needs something on two branches of a
-        tree; no forest gives such a one.
+        A negative cap, one together with split costs, or an instance in which an example needs something on two
+        branches of a tree; no forest gives such a one.
     """
     cap = nonnegative_fraction(max_cost, "max_cost")
     if instance.split_cost.any():
-        raise ValueError(f"max_cost: expected none beside split costs, got {max_cost}")
+        raise ValueError(f"max_cost: expected none with split costs, got {max_cost}")
     _require_one_path(instance)
     units = min(int(cap // (instance.cost_unit * instance.n_examples)), INT64_SAFE)
     return np.full(instance.n_examples, units, dtype=np.int64)
@@ -192,7 +192,7 @@ def fill(forest: Structure, kept: BoolArray, limit: int, cap: IntArray | None = 
     Returns
     -------
     ndarray of bool, shape (n_internal,)
-        A pruning within the budget and the cap that keeps what `kept` does and errs no more.
+        A pruning within the budget and the cap that keeps what `kept` does, with no larger error.
     """
     state = _purchase(forest, kept, cap)
     add_best(forest, state, np.zeros(kept.size, dtype=bool), limit - total_cost(forest, state))
@@ -225,7 +225,7 @@ def exchange(forest: Structure, kept: BoolArray, limit: int, n_trials: int, cap:
     Returns
     -------
     ndarray of bool, shape (n_internal,)
-        A pruning within the budget and the cap that errs no more than `kept`.
+        A pruning within the budget and the cap whose error is no larger than that of `kept`.
     """
     best = _purchase(forest, kept, cap)
     spare = limit - total_cost(forest, best)

@@ -64,7 +64,7 @@ class Additions(NamedTuple):
     Parameters
     ----------
     closed : ndarray of bool, shape (n_internal,)
-        Nodes that are kept, banned or too dear.
+        Nodes that are kept, banned or too expensive.
     top : ndarray of int32, shape (n_internal,)
         The highest ancestor-or-self of a node that is not kept.
     chain_gain, chain_cost : ndarray of int64, shape (n_internal,)

@@ -308,7 +308,7 @@ def _checked(name: str, function: Callable[..., Any]) -> Callable[..., PruningRe
 def checked_answer(
     instance: PruningInstance, lam: Fraction, answer: object, method: str, runtime_s: float
 ) -> PruningResult:
-    """Turn what a solver of somebody else returned into a result whose numbers are true.
+    """Turn what a solver from elsewhere returned into a result whose numbers are true.
 
     Raises
     ------

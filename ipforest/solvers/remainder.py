@@ -65,7 +65,7 @@ class Remainder:
         kept, dropped : ndarray of bool, shape (instance.n_internal,)
             Disjoint, `kept` closed under parents and `dropped` under children; at least one node stays free.
         bought : ndarray of bool, shape (instance.n_acquisitions,), optional
-            Acquisitions that are paid for, beside those of the kept nodes.
+            Acquisitions that are paid for, in addition to those of the kept nodes.
 
         Returns
         -------

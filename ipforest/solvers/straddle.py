@@ -28,7 +28,7 @@ class Straddle:
     lam : Fraction
         Where both are optimal; 0 if they are the same.
     bound : Fraction
-        In error units: no pruning within the budget errs less.
+        In error units: no pruning within the budget has a lower error.
     """
 
     smaller: BoolArray

@@ -83,7 +83,7 @@ class BranchingCascade(StagedEstimator):
     Each stage has a router, a small regression tree over the features that the stage sees. It parts the examples by
     how much each unit would tell about them, and each part buys what tells it most per price. Parts that buy the same
     share the next stage, whichever way they came: a stage is a set of units, and its model is trained on all examples.
-    So the stages form a directed acyclic graph. A `NestedCascade` is trained beside it; which of the two is better
+    So the stages form a directed acyclic graph. A `NestedCascade` is trained as well; which of the two is better
     within a budget is chosen on held-out examples.
 
     Parameters
@@ -123,7 +123,7 @@ class BranchingCascade(StagedEstimator):
     curve_ : Curve
         Cost and error of every level on held-out examples.
     paths_ : StoppingPaths
-        What these examples see and pay when nobody stops.
+        What these examples see and pay when no example stops.
     costs_ : FeatureCosts
     n_features_in_ : int
     classes_ : ndarray, shape (n_classes,)

@@ -207,7 +207,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
     order : {"given", "greedy", "exact"}, default="given"
         Order of the trees; see `order_trees`. Those of `GreedyMiser`, and of a `BudgetRF` that pools, stay as given.
     feature_costs, groups, group_fees
-        See `BudgetPrune`; none beside an estimator that has its own.
+        See `BudgetPrune`; none with an estimator that has its own.
     budget : number, optional
         What an example may cost on average; without one, as much as lowers the error.
     max_cost : number, optional
@@ -235,7 +235,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
     curve_ : Curve
         Cost and error of every level on held-out examples.
     paths_ : StoppingPaths
-        What these examples see and pay when nobody stops.
+        What these examples see and pay when no example stops.
     costs_ : FeatureCosts
     n_features_in_ : int
     classes_ : ndarray, shape (n_classes,)

@@ -62,7 +62,7 @@ class NestedCascade(StagedEstimator):
     curve_ : Curve
         Cost and error of every level on held-out examples.
     paths_ : StoppingPaths
-        What these examples see and pay when nobody stops.
+        What these examples see and pay when no example stops.
     costs_ : FeatureCosts
     n_features_in_ : int
     classes_ : ndarray, shape (n_classes,)

@@ -317,7 +317,7 @@ class _Outlook(NamedTuple):
 
     @classmethod
     def at_the_end(cls, n_samples: int) -> Self:
-        """Return that of the last stage, at which everybody has ended."""
+        """Return that of the last stage, at which all examples have ended."""
         return cls(np.zeros(1), np.empty((0, 1)), np.empty(0), np.full(n_samples, -1))
 
     def before(self, sums: FloatArray) -> Self:
@@ -415,7 +415,7 @@ class OptimalStopping:
     n_bins : int, default=8
         Most bins per stage.
     min_support : int, default=30
-        Fewest examples per bin. Where fewer than that are left, nobody stops.
+        Fewest examples per bin. Where fewer than that are left, no example stops.
     monotone : bool, default=True
         Whether surer examples never go on longer than others of their stage: bins that would are merged.
     """
@@ -497,7 +497,7 @@ class StagedRule:
     edges : tuple of ndarray of float64
         For each stage the signals at which the next bin begins, ascending.
     lambdas : tuple of ndarray of float64
-        For each stage the keenness of its bins, one more than edges. After the last stage nobody stops.
+        For each stage the keenness of its bins, one more than edges. After the last stage no example stops.
     """
 
     edges: tuple[FloatArray, ...]

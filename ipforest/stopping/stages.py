@@ -49,7 +49,7 @@ END = -1
 """Where examples go on from a last stage."""
 
 UNSTOPPED = ThresholdStopping()
-"""At a level of -inf it stops nobody."""
+"""At a level of -inf it stops no example."""
 
 Loss = Callable[[FloatArray, Array], FloatArray]
 
@@ -126,7 +126,7 @@ class StagesInOrder:
         The most that any one example may pay.
     rule : FittedRule
     level : float
-        An example goes on while its keenness exceeds this. By default nobody stops.
+        An example goes on while its keenness exceeds this. By default no example stops.
     """
 
     dtype = np.float64
@@ -270,7 +270,7 @@ class StagesInOrder:
         return f"stage {self._depth[stage] + 1} of {self._depth.max()} sees it; {moved if is_target else apart}"
 
     def paths_of(self, X: Array, y: Array, loss: Loss) -> StoppingPaths:
-        """Note what examples see, and which units they buy, when nobody stops.
+        """Note what examples see, and which units they buy, when no example stops.
 
         Parameters
         ----------
@@ -350,7 +350,7 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
     curve_ : Curve
         Cost and error of every level on held-out examples.
     paths_ : StoppingPaths
-        What these examples see and pay when nobody stops.
+        What these examples see and pay when no example stops.
     """
 
     estimator: Any
@@ -438,7 +438,7 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         return Candidate(policy, paths, learn_stopping(self.stopping, paths, self.n_folds))
 
     def paths_of(self, X: npt.ArrayLike, y: npt.ArrayLike, loss: Loss | None = None) -> StoppingPaths:
-        """Note what examples see, and which units they buy, when nobody stops.
+        """Note what examples see, and which units they buy, when no example stops.
 
         Parameters
         ----------

@@ -116,7 +116,7 @@ def by_price(seller: Seller, worth: FloatArray, bought: Sequence[Unit], n_more: 
 
 
 def price_left(seller: Seller, unit: Unit, bought: Sequence[Unit]) -> float:
-    """Compute what a unit still costs beside others, never 0."""
+    """Compute what a unit still costs once others are bought, never 0."""
     return max(seller.price_after(unit, bought), TIE)
 
 

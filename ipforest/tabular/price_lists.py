@@ -395,10 +395,10 @@ def _row(where: str, record: Mapping[str, Any]) -> Row:
     if group is None:
         later = _price(where, "cost_in_group", cells.get("cost_in_group", cost))
         if later != cost:
-            raise ValueError(f"{where}: expected a group beside cost_in_group {later} and cost {cost}, got none")
+            raise ValueError(f"{where}: expected a group with cost_in_group {later} and cost {cost}, got none")
         return Row(where, feature, cost, None, cost)
     if "cost_in_group" not in cells:
-        raise ValueError(f"{where}: expected cost_in_group beside group {group!r}, got none")
+        raise ValueError(f"{where}: expected cost_in_group with group {group!r}, got none")
     later = _price(where, "cost_in_group", cells["cost_in_group"])
     if later > cost:
         raise ValueError(f"{where}: expected cost_in_group of at most the cost {cost}, got {later}")

@@ -41,7 +41,7 @@ class Purchase:
 def purchases(
     acquired: npt.ArrayLike, costs: FeatureCosts, feature_names: Sequence[str] | None = None
 ) -> list[Purchase]:
-    """List what examples buy, the most expensive lines first; what nobody buys comes last, with a share of 0.
+    """List what examples buy, the most expensive lines first; what is never bought comes last, with a share of 0.
 
     Parameters
     ----------

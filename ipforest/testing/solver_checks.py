@@ -151,7 +151,7 @@ def _check_certificate_is_accepted(info: SolverInfo) -> None:
 
 
 def _check_falls_with_lambda(info: SolverInfo) -> None:
-    """Require of an exact solver: a larger lambda buys no more, errs no less."""
+    """Require of an exact solver: a larger lambda buys no more, with no lower error."""
     if not info.exact:
         return
 
@@ -160,7 +160,7 @@ def _check_falls_with_lambda(info: SolverInfo) -> None:
     def test(instance: PruningInstance, pair: list[Fraction]) -> None:
         small, large = (_solve(info, instance, lam) for lam in sorted(pair))
         assert large.cost <= small.cost, f"costs {small.cost} at {small.lam}, {large.cost} at {large.lam}"
-        assert large.error >= small.error, f"errs {small.error} at {small.lam}, {large.error} at {large.lam}"
+        assert large.error >= small.error, f"error {small.error} at {small.lam}, {large.error} at {large.lam}"
 
     test()
 

@@ -141,7 +141,7 @@ def unimodular_matrices(largest: int = 8) -> st.SearchStrategy[Matrix]:
 def not_unimodular_matrices(draw: st.DrawFn, largest: int = 8) -> Matrix:
     """Draw a matrix that is not totally unimodular: one that is, with an odd hole planted, in random order.
 
-    The hole is the vertex-edge matrix of an odd cycle, of determinant 2; entries beside it do not matter.
+    The hole is the vertex-edge matrix of an odd cycle, of determinant 2; other entries do not matter.
     """
     matrix = draw(unimodular_matrices(largest))
     length = draw(st.sampled_from([3, 5, 7]))

@@ -28,8 +28,8 @@ larger than the file, so that reading takes no more memory than the file has byt
 ``flow/NAME.npy``
     int64: used, triple, up, gain, split, see `ipforest.results.DualFlow` and `ipforest.path.PathFlow`.
 
-All arrays are one-dimensional NumPy files, version 1.0, of little-endian int64, int32 or bool. Whoever writes such a
-file can seal anything: the digest finds damage, the checkers find lies. What reads and checks imports no solver,
+All arrays are one-dimensional NumPy files, version 1.0, of little-endian int64, int32 or bool. A program that writes
+such a file can seal anything: the digest finds damage, the checkers find lies. What reads and checks imports no solver,
 numba or `ipforest`; writing uses `ipforest._internal.files`.
 """
 

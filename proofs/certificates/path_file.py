@@ -1,6 +1,6 @@
 """Certificates of a whole path on disk: every breakpoint, every pruning, one flow.
 
-The container is that of `proofs.certificates.archive`, with ``format`` "ipforest path certificate" and, beside
+The container is that of `proofs.certificates.archive`, with ``format`` "ipforest path certificate" and, with
 the common parts,
 these arrays:
 

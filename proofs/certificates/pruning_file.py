@@ -1,6 +1,6 @@
 """Certificates of one optimal pruning on disk: instance, pruning and flow in one file that proves itself.
 
-The container is that of `proofs.certificates.archive`, with ``format`` "ipforest optimality certificate" and, beside
+The container is that of `proofs.certificates.archive`, with ``format`` "ipforest optimality certificate" and, with
 the common parts,
 
 ================== =================================================================

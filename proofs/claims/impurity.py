@@ -142,7 +142,7 @@ class BinaryTable:
 
 @dataclass(frozen=True, slots=True)
 class TreeSummary:
-    """What a tree costs and errs.
+    """Cost and error of a tree.
 
     Attributes
     ----------

@@ -101,14 +101,14 @@ def splits_are_paid_by_kept_nodes(rng: np.random.Generator) -> tuple[Ruling, str
 
 
 def averaged_distributions_err_alike(rng: np.random.Generator) -> tuple[Ruling, str]:
-    """Exhibit three trees whose averaged leaf distributions err where two of the trees do not."""
+    """Exhibit three trees whose averaged leaf distributions are wrong where two of the trees are right."""
     right_class = [Fraction(6, 10), Fraction(6, 10), Fraction(1, 10)]
     average_error = Fraction(sum(share < Fraction(1, 2) for share in right_class), len(right_class))
     mean = sum(right_class, Fraction(0)) / len(right_class)
     error_of_average = Fraction(int(mean < Fraction(1, 2)))
     return (Ruling.FALSE if average_error != error_of_average else Ruling.TRUE), (
-        f"two classes, three trees that give the right one .6, .6, .1: the trees err {average_error} on average, their "
-        f"mean gives it {mean} and errs {error_of_average}"
+        f"two classes, three trees that give the right one .6, .6, .1: the trees' error is {average_error} on average, "
+        f"their mean gives it {mean} and its error is {error_of_average}"
     )
 
 

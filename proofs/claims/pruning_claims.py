@@ -437,11 +437,11 @@ def budget_relaxation_between_breakpoints(rng: np.random.Generator) -> tuple[Rul
             at += 1
             if solve_budget_exactly(instance, cost)[0] != error:
                 return Ruling.INCONSISTENT, f"at the breakpoint cost {cost} the relaxation is below the best pruning"
-        for (low, dear), (high, cheap) in pairwise(frontier):
+        for (low, expensive), (high, cheap) in pairwise(frontier):
             budget = (low + high) / 2
             relaxed, points = solve_budget_exactly(instance, budget)
             whole = min(error for error, cost in every if cost <= budget)
-            if relaxed != (dear + cheap) / 2:
+            if relaxed != (expensive + cheap) / 2:
                 return Ruling.INCONSISTENT, f"the relaxation at budget {budget} is {relaxed}, not the mixture"
             between += 1
             mixed += all(len({number for number in point if 0 < number < 1}) <= 1 for point in points)
@@ -449,7 +449,7 @@ def budget_relaxation_between_breakpoints(rng: np.random.Generator) -> tuple[Rul
                 weaker += 1
                 if instance is tree_one:
                     corner = ", ".join(str(number) for number in points[0])
-                    found = f"LP1 errs {relaxed} at (x, w) = ({corner}), the best pruning {whole}"
+                    found = f"LP1 has error {relaxed} at (x, w) = ({corner}), the best pruning {whole}"
                     example = example or f"on tree 1 with budget {budget} {found}"
     return (Ruling.FALSE if weaker else Ruling.TRUE), (
         f"exact at all {at} breakpoint budgets; at {between} budgets between them LP1 mixes two prunings ({mixed} "

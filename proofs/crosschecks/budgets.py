@@ -5,7 +5,7 @@ Required of each answer:
 - the pruning is closed under parents and within the budget, and its error and cost are the ones reported;
 - the bound exceeds no error that anyone found within the budget;
 - an exact method ends with status "optimal", bound equal to error, and the least error;
-- the mixture of prunings is one, keeps the budget on average, and errs as the lower frontier does.
+- the mixture of prunings is one, keeps the budget on average, and has the error of the lower frontier.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _disagreements(name: str, result: BudgetResult, least: Fraction | None) -> l
     if result.status is Status.OPTIMAL and result.bound != result.error:
         found.append(f"claims an optimum with bound {result.bound} below error {result.error}")
     if result.status is Status.OPTIMAL and least is not None and result.error != least:
-        found.append(f"claims the optimum {result.error}, but another pruning errs {least}")
+        found.append(f"claims the optimum {result.error}, but another pruning has {least}")
     return found
 
 
@@ -126,11 +126,13 @@ def _mixture_problems(
     cost = sum((weight * cost for weight, _, cost in points), Fraction(0))
     found = []
     if (result.mixture_error, result.mixture_cost) != (error, cost):
-        found.append(f"its mixture errs {error} at cost {cost}, not {result.mixture_error} at {result.mixture_cost}")
+        found.append(
+            f"its mixture has error {error} at cost {cost}, not {result.mixture_error} at {result.mixture_cost}"
+        )
     if cost > budget:
         found.append(f"its mixture costs {cost}, more than the budget {budget}")
     if error > min(relaxed, default=error):
-        found.append(f"its mixture errs {error}, another one {min(relaxed)}")
+        found.append(f"its mixture has error {error}, another one {min(relaxed)}")
     return found
 
 

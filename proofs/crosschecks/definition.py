@@ -1,4 +1,4 @@
-"""What prunings err and cost by the definition, and every pruning of a small forest, one by one."""
+"""Errors and costs of prunings by the definition, and every pruning of a small forest, one by one."""
 
 from __future__ import annotations
 

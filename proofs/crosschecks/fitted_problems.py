@@ -133,7 +133,7 @@ def _amount_differences(reference: Reference, instance: PruningInstance) -> Iter
 
 
 def pruning_differences(problem: FittedProblem, instance: PruningInstance, lam: Fraction) -> tuple[str, ...]:
-    """List where the pruned forests, and what they err and cost, are not what the definition says.
+    """List where the pruned forests, and their errors and costs, are not what the definition says.
 
     Compared are the optimal pruning at lambda and the one that keeps everything.
     """
@@ -160,7 +160,7 @@ def _pruned_differences(
     if reference.loss != "misclassification":
         allowed += float(instance.error_unit) * len(stops) / 2
     if abs(float(error) - expected) > allowed:
-        yield f"a pruning errs {float(error)}, not {expected}"
+        yield f"a pruning has error {float(error)}, not {expected}"
     pruned = forest.prune(pruning)
     predicted = pruned.predict_proba(problem.rows) if pruned.is_classifier else pruned.predict(problem.rows)[:, None]
     if not np.allclose(predicted, [reference.predict(row, kept) for row in reference.rows], rtol=0, atol=TOLERANCE):

@@ -303,7 +303,7 @@ def _least_error_answer(name: str, instance: PruningInstance, method: Method, de
     least = solve(instance, free).error if definition.every is None else min(error for error, _ in definition.every)
     problems = [fault] if fault is not None else _misreported(definition, result, free)
     if result.status is not Status.OPTIMAL or result.error != least:
-        problems.append(f"errs {result.error} and ended as {str(result.status)!r}; the least error is {least}")
+        problems.append(f"has error {result.error} and ended as {str(result.status)!r}; the least error is {least}")
     return Answer(
         method=name,
         status=str(result.status),

@@ -137,7 +137,7 @@ def _grow_tree(integer: IntegerSource, n_internal: int) -> tuple[list[int], list
 
 
 def _draw_errors(integer: IntegerSource, parent: list[int]) -> list[int]:
-    """Errors as in-bag counts have them (children err less in sum), or free as on held-out data."""
+    """Errors as in-bag counts have them (children have fewer errors in sum), or free as on held-out data."""
     errors = [integer(0, 4) for _ in parent]
     if integer(0, 3) > 0:
         for node in range(len(parent) - 1, 0, -1):

@@ -14,9 +14,7 @@ def test_the_least_error_within_a_budget_and_of_equals_the_cheapest(budget, plac
 
 def test_a_sum_of_floats_may_exceed_its_budget_by_rounding_only():
     assert best_affordable([0.1 + 0.2], [0.0], 0.3) == 0
-    with pytest.raises(
-        ValueError, match=r"expected at least 0\.301, the cost of the cheapest model, got 0\.3$"
-    ):
+    with pytest.raises(ValueError, match=r"expected at least 0\.301, the cost of the cheapest model, got 0\.3$"):
         best_affordable([0.301], [0.0], 0.3)
 
 

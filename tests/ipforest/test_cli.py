@@ -199,7 +199,7 @@ def test_a_cap_per_example_is_held(own_forest, capsys, monkeypatch):
     assert "--max-cost: expected it with --budget and --search greedy or exact" in capsys.readouterr().err
     monkeypatch.setattr("ipforest.path.prune_path", pytest.fail)
     assert main([*command, "--max-cost", "4", "--split-cost", "1"]) == 2
-    assert "max_cost: expected none beside split costs, got 4" in capsys.readouterr().err
+    assert "max_cost: expected none with split costs, got 4" in capsys.readouterr().err
 
 
 def test_path_prints_and_writes_every_breakpoint(ipforest, own_forest, tmp_path):

@@ -141,7 +141,7 @@ def test_cost_of_usage_is_the_sum_of_units(data) -> None:
         (([1, 2], [0.0, 1.0], [1, 1]), TypeError, "groups: expected integers, -1 for no group, got dtype float64"),
         (([1, 2], [0, -2], [1]), ValueError, "groups: expected -1 or a group index >= 0, got -2"),
         (([1, 2], [0, 1], [1]), ValueError, r"group_fees: expected a fee for each of the groups 0..1, got 1"),
-        (([1, 2], None, [1]), ValueError, "groups: expected the group of each feature beside group_fees, got none"),
+        (([1, 2], None, [1]), ValueError, "groups: expected the group of each feature with group_fees, got none"),
         (([1, 2], [0, 1]), ValueError, r"group_fees: expected a fee for each of the groups 0..1, got 0"),
         (([1, 2], [0, 0], [-1]), ValueError, r"group_fees\[0\]: expected a number >= 0, got -1"),
         (([1, 2], [0, 2**40], [1]), ValueError, "groups: expected values that fit int32"),

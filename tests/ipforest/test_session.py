@@ -314,7 +314,7 @@ def test_every_part_of_a_saved_session_is_checked(sensor_model, odd: Any) -> Non
 def test_a_cap_and_a_split_cost_do_not_go_together() -> None:
     X, y, costs = prices_with_a_group()
     model = CLASSIFIERS["BudgetPrune with a split cost"](costs).fit(X, y)
-    with pytest.raises(ValueError, match=r"^max_cost: expected none beside a split cost"):
+    with pytest.raises(ValueError, match=r"^max_cost: expected none with a split cost"):
         model.session(max_cost=1)
 
 

@@ -368,6 +368,6 @@ def test_files_beside_the_certificate(at_lambda, tmp_path):
     refused(
         verify_files(certificate, tmp_path), "b.txt beside the certificate is not the file that was written with it"
     )
-    assert verify_files(at_lambda, tmp_path).reason == "no other file to compare lies beside the certificate"
+    assert verify_files(at_lambda, tmp_path).reason == "no other file to compare lies in the certificate's folder"
     outside = replace(at_lambda, provenance={"file ../b.txt": "0"})
-    refused(verify_files(outside, tmp_path), "'file ../b.txt' is no name of a file beside the certificate")
+    refused(verify_files(outside, tmp_path), "'file ../b.txt' is no name of a file in the certificate's folder")

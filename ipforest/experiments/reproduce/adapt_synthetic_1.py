@@ -17,7 +17,7 @@ from ipforest.experiments.reproduce.curves import mean_and_deviation
 from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
 
 P_FULL = 0.6
-NOBODY = 0.0
+NO_SHARE = 0.0
 """A share that leaves f1 alone."""
 
 ITERATIONS = 10
@@ -76,7 +76,7 @@ def run(cell: Cell) -> list[Record]:
     X_test, y_test = plane(N_TEST, 2 * cell["seed"] + 1)
     records = [{"model": "f0, RBF-SVM", "accuracy": float(full_model().fit(X, y).score(X_test, y_test)), "to_f0": 1.0}]
     for name, model in models(cell["seed"]).items():
-        fit(model.set_params(shares=[NOBODY]), X, y)
+        fit(model.set_params(shares=[NO_SHARE]), X, y)
         records.append({"model": f"{name}, f1 alone", "accuracy": float(model.score(X_test, y_test)), "to_f0": 0.0})
         fit(model.set_params(shares=[P_FULL]), X, y)
         share = float(model.goes_to_full(X_test).mean())
@@ -105,7 +105,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     grid[0, 0].set(xticks=[], yticks=[], title="(a) data")
     panels = iter(("b", "c", "e", "f"))
     for row, (name, model) in enumerate(models(records[0]["seed"]).items()):
-        for column, (what, share) in enumerate((("f1 alone", NOBODY), (f"{ITERATIONS} iterations", P_FULL)), start=1):
+        for column, (what, share) in enumerate((("f1 alone", NO_SHARE), (f"{ITERATIONS} iterations", P_FULL)), start=1):
             fit(model.set_params(shares=[share]), X, y)
             plot_regions(model, X, y, grid[row, column])
             title = f"({next(panels)}) {name}, {what}"

@@ -113,7 +113,7 @@ def _saving(points: list[Record]) -> Record:
 
 
 def _cheapest(points: list[Record], most: float) -> Record:
-    """Find the cheapest point that errs at most so much on validation data."""
+    """Find the cheapest point with at most this error on validation data."""
     good = [point for point in points if point["validation_error"] <= most]
     return min(good, key=lambda point: (point["validation_cost"], point["validation_error"]))
 

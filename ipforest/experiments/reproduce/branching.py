@@ -1,4 +1,4 @@
-"""What it brings that the next purchase depends on what was seen: branching cascades beside nested ones."""
+"""What it brings that the next purchase depends on what was seen: branching cascades compared with nested ones."""
 
 from __future__ import annotations
 

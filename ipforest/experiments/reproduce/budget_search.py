@@ -71,7 +71,7 @@ class BudgetRow:
 
     @property
     def is_optimal(self) -> bool:
-        """Whether no pruning within the budget errs less, proven."""
+        """Whether it is proven that no pruning within the budget has a lower error."""
         return self.exact == self.bound
 
     def record(self) -> Record:

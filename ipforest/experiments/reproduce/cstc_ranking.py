@@ -34,7 +34,7 @@ SPLIT_COST = 0.1
 
 PROXIMITIES = (0.2, 0.3, 0.5)
 LIMITS = (5, 20, 50, 150, 200)
-"""The dearest feature of each stage of the AND-OR cascade, section 6.3."""
+"""The largest price of a feature in each stage of the AND-OR cascade, section 6.3."""
 
 MAX_DEPTH = 1
 """Of the boosted trees. Deeper ones need so many features each that no choice of trees is cheap."""

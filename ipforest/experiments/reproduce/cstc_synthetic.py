@@ -1,4 +1,4 @@
-"""Section 6.1 of Xu et al. (2014): four quadrants, two cheap features that tell them, one dear feature for each."""
+"""Section 6.1 of Xu et al. (2014): four quadrants, two cheap features tell them, one expensive one for each."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def quadrants(n_samples: int, seed: int) -> tuple[FloatArray, FloatArray]:
     signs = np.sign(rng.uniform(-1, 1, (n_samples, 2)))
     inside = [(signs == quadrant).all(axis=1) for quadrant in QUADRANT_MEANS]
     labels = np.select(inside, list(QUADRANT_MEANS.values())) + rng.standard_normal(n_samples)
-    dear = [
+    expensive = [
         np.where(here, labels, mean + rng.standard_normal(n_samples))
         for here, mean in zip(inside, QUADRANT_MEANS.values(), strict=True)
     ]
-    return np.column_stack([*dear, signs]), labels
+    return np.column_stack([*expensive, signs]), labels
 
 
 def cells(quick: bool, seed: int) -> list[Cell]:
@@ -129,7 +129,7 @@ def differences(quick: bool) -> list[str]:
     """Name what is not as in the paper."""
     named = [
         "means of the quadrants -12, -6, 6, 12; the paper does not print its own",
-        "the random number of a dear feature outside of its quadrant is distributed as inside",
+        "the random number of an expensive feature outside of its quadrant is distributed as inside",
         "the lambda is the best of six on validation data within cost 12",
     ]
     return [*named, "quick: 1,000 examples, 2 runs"] if quick else named
@@ -137,7 +137,7 @@ def differences(quick: bool) -> list[str]:
 
 EXPERIMENT = Experiment(
     name="cstc-synthetic",
-    title="CSTC on four quadrants: two cheap features tell which dear one to buy",
+    title="CSTC on four quadrants: two cheap features tell which expensive one to buy",
     source="Xu et al. (JMLR 2014), section 6.1, Figure 5",
     cells=cells,
     run=run,

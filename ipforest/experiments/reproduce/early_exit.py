@@ -1,4 +1,4 @@
-"""What stopping when sure brings, and nested cascades beside what people use: test error within budgets of features."""
+"""What stopping when sure brings, and nested cascades against common practice: error within budgets of features."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def penalised_trees(
 
 
 def _cut_off(trees: BoostedTrees, parts: Parts) -> list[Option]:
-    """Measure an ensemble and its first trees when nobody stops."""
+    """Measure an ensemble and its first trees when no example stops."""
     sizes = [size for size in PREFIXES if size < trees.n_trees]
     return [_whole(trees.first(size), parts) for size in (*sizes, trees.n_trees)]
 
@@ -210,7 +210,7 @@ def _stop(trees: TreesInOrder, parts: Parts, stopped: dict[str, list[Option]]) -
 
 
 def _whole(trees: Forest | BoostedTrees, parts: Parts) -> Option:
-    """Measure an ensemble when nobody stops."""
+    """Measure an ensemble when no example stops."""
     costs = FeatureCosts.uniform(parts.X_train.shape[1])
     measured = (
         measure(trees, X, y, costs) for X, y in ((parts.X_validation, parts.y_validation), (parts.X_test, parts.y_test))

@@ -42,7 +42,7 @@ class Experiment:
     run : callable (cell) -> list of dict
         Does one piece of work.
     summarise : callable (records) -> list of dict
-        The rows of the table, the paper's figures beside ours.
+        The rows of the table, the paper's figures with ours.
     draw : callable (records, rows) -> Figure
     differences : callable (quick) -> list of str
         Where the protocol is not the paper's.

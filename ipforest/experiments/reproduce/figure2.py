@@ -21,7 +21,7 @@ SETS = {"miniboone": None, "forest": None, "scene15": 20}
 TREES = {"miniboone": 40, "forest": 40, "scene15": 500}
 
 OF_TWO_CLASSES = ("miniboone",)
-"""Where trees and cascades of classifiers can be drawn beside the forests."""
+"""Where trees and cascades of classifiers can be drawn with the forests."""
 
 PRINTED = {
     "miniboone": "18 features at the error of the whole forest (6.6%), which uses 40 to 42",

@@ -49,8 +49,8 @@ def run(cell: Cell) -> list[Record]:
     if cell["method"] == "BudgetPrune":
         fitted = forest.fit(parts.X_train, parts.y_train)
         points = pruning_points(("BudgetPrune",), fitted, parts, costs, 10 if quick else 40)
-        dearest = max(range(len(points)), key=lambda number: points[number]["validation_cost"])
-        return [{**point, "gate": NO_GATE, "is_full": number == dearest} for number, point in enumerate(points)]
+        costliest = max(range(len(points)), key=lambda number: points[number]["validation_cost"])
+        return [{**point, "gate": NO_GATE, "is_full": number == costliest} for number, point in enumerate(points)]
     model = AdaptGbrt(
         forest,
         shares=(0.6,) if quick else SHARES[name],

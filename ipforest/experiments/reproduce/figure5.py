@@ -39,7 +39,7 @@ def run(cell: Cell) -> list[Record]:
 
 
 def svm_prices(X: Array, y: Array) -> Array:
-    """Price features by the weights of a linear SVM, so that the telling ones are dear (section 6.4).
+    """Price features by the weights of a linear SVM, so that the telling ones are expensive (section 6.4).
 
     Columns are scaled to the same Euclidean norm; absolute weights are stretched so that the largest is 40, rounded, at
     least 1, and scaled to a sum of one per feature.

@@ -47,7 +47,7 @@ def _usage(forest: Forest, data: PaperData) -> Record:
 
 
 def summarise(records: list[Record]) -> list[Record]:
-    """Average over runs, the paper's figures beside."""
+    """Average over runs, with the paper's figures."""
     rows = []
     for name, printed in PRINTED.items():
         runs = [record for record in records if record["forest"] == name]
@@ -57,7 +57,7 @@ def summarise(records: list[Record]) -> list[Record]:
 
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
-    """Draw the shares as bars, ours beside the paper's."""
+    """Draw the shares as bars, ours next to the paper's."""
     figure = Figure(figsize=(6.5, 3.6))
     axes = figure.add_subplot()
     bars = [(f"{row['forest']}{', paper' * bool(prefix)}", prefix, row) for row in rows for prefix in ("", "paper_")]

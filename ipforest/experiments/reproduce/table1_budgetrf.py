@@ -65,7 +65,7 @@ def run(cell: Cell) -> list[Record]:
 
 
 def summarise(records: list[Record]) -> list[Record]:
-    """Average over runs, the paper's figures beside."""
+    """Average over runs, with the paper's figures."""
     rows = []
     for data, method in dict.fromkeys((record["data"], record["method"]) for record in records):
         for n_trees, (share, error) in zip(TREES, PRINTED[data, method], strict=True):

@@ -1,4 +1,4 @@
-"""Pruning to a budget beside what a user would do without it: retrain on few features, or prune blind to prices."""
+"""Pruning to a budget against what a user would do without it: retrain on few features, or prune blind to prices."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def differences(quick: bool) -> list[str]:
 
 EXPERIMENT = Experiment(
     name="when-it-helps",
-    title="A pruned forest beside retraining on the k best features and cost-complexity pruning",
+    title="A pruned forest compared with retraining on the k best features and cost-complexity pruning",
     source="this package",
     cells=cells,
     run=run,

@@ -126,8 +126,8 @@ def test_pruning_leaves_the_optimised_nodes_as_they_are() -> None:
         (CSCC(n_nodes=0), r"^n_nodes: expected at least 1, got 0$"),
         (CSCC(budget=-1), r"^budget: "),
         (CSCC(validation_fraction=1.0), r"^validation_fraction: "),
-        (AndOrCascade(limits=[]), r"^limits: expected the dearest price of each stage, ascending, got \[\]$"),
-        (AndOrCascade(limits=[2, 1]), r"^limits: expected the dearest price of each stage, ascending, got \[2, 1\]$"),
+        (AndOrCascade(limits=[]), r"^limits: expected the largest price of each stage, ascending, got \[\]$"),
+        (AndOrCascade(limits=[2, 1]), r"^limits: expected the largest price of each stage, ascending, got \[2, 1\]$"),
     ],
 )
 def test_parameters_are_checked(estimator: Any, message: str) -> None:

@@ -131,8 +131,8 @@ def test_what_was_bought_is_saved_when_interrupted(ward: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--resume", "s.json", "--known", "age=50"], "--resume: expected no --known and no --max-cost beside it"),
-        (["--resume", "s.json", "--max-cost", "5"], "--resume: expected no --known and no --max-cost beside it"),
+        (["--resume", "s.json", "--known", "age=50"], "--resume: expected no --known and no --max-cost with it"),
+        (["--resume", "s.json", "--max-cost", "5"], "--resume: expected no --known and no --max-cost with it"),
         (["--save", "/no/such/folder/s.json"], "--save: expected a file in a folder that exists, got /no/such"),
     ],
 )

@@ -358,7 +358,7 @@ def test_probability_scorers_find_predict_proba() -> None:
         (
             {"feature_costs": FeatureCosts.uniform(7), "groups": [0] * 7},
             ValueError,
-            "groups: expected none beside feature_costs that are FeatureCosts, got some",
+            "groups: expected none with feature_costs that are FeatureCosts, got some",
         ),
         ({"loss": "squared_error"}, ValueError, "loss: expected 'misclassification' or .* got 'squared_error'"),
         ({"split_cost": -1}, ValueError, "split_cost: expected a number >= 0, got -1"),
@@ -557,7 +557,7 @@ def test_refitted_leaves_have_seen_the_validation_part() -> None:
         ({"errors": "out-of-bag", "estimator": DecisionTreeClassifier()}, (), "errors: .* without bootstrap"),
         ({"class_costs": np.eye(2)}, (), r"class_costs: expected shape \(3, 3\), a row per true class, got \(2, 2\)"),
         ({"class_costs": -np.eye(3)}, (), "class_costs: expected finite numbers >= 0, got others"),
-        ({"class_costs": np.eye(3), "loss": "gini"}, (), "class_costs: expected none beside loss 'gini', got some"),
+        ({"class_costs": np.eye(3), "loss": "gini"}, (), "class_costs: expected none with loss 'gini', got some"),
     ],
 )
 def test_objectives_that_cannot_be_had_are_refused(parameters, arguments, text: str) -> None:
@@ -657,7 +657,7 @@ def test_measured_prices_of_many_digits_do_not_overflow() -> None:
     [
         ({"search": "hard"}, "search: expected one of 'path', 'greedy', 'exact', got 'hard'"),
         ({"time_limit": -1}, "time_limit: expected seconds >= 0 or None, got -1"),
-        ({"max_cost": 3, "split_cost": 1}, "max_cost: expected none beside a split cost, got 3"),
+        ({"max_cost": 3, "split_cost": 1}, "max_cost: expected none with a split cost, got 3"),
     ],
 )
 def test_bad_searches_are_refused(parameters, text: str) -> None:

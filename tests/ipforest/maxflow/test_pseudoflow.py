@@ -35,7 +35,7 @@ def scratch(trees):
     return np.zeros(trees.labels.size + 2, dtype=np.int32)
 
 
-NOBODY = np.array([], dtype=np.int64)
+NONE = np.array([], dtype=np.int64)
 
 
 def followers(trees):
@@ -59,10 +59,10 @@ def listed(vertices):
 def unlisted(trees):
     """After a cut: all followers, unless there were deficits to return, which need them in the lists."""
     followed = followers(trees)
-    return NOBODY if np.isin(followed, listed(trees.vertices)).all() else followed
+    return NONE if np.isin(followed, listed(trees.vertices)).all() else followed
 
 
-def assert_is_forest(vertices, unlisted=NOBODY):
+def assert_is_forest(vertices, unlisted=NONE):
     """Lists of children and vertices above agree, and whoever goes up comes to a root."""
     above = vertices["above"]
     assert np.array_equal(np.sort(listed(vertices)), np.setdiff1d(np.flatnonzero(above >= 0), unlisted))
@@ -72,7 +72,7 @@ def assert_is_forest(vertices, unlisted=NOBODY):
     assert np.all(above[top] < 0)
 
 
-def assert_is_pseudoflow(instance, network, lam, unlisted=NOBODY):
+def assert_is_pseudoflow(instance, network, lam, unlisted=NONE):
     """Every arc of the forest is one of the problem, carries nothing negative, and imbalances are what is left."""
     vertices, n = network.trees.vertices, instance.n_internal
     assert_is_forest(vertices, unlisted)

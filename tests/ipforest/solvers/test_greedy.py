@@ -79,7 +79,7 @@ def example_costs(instance, pruning):
 )
 def test_no_example_pays_more_than_the_cap(instance, budget, cap):
     if instance.split_cost.any():
-        with pytest.raises(ValueError, match="max_cost: expected none beside split costs, got"):
+        with pytest.raises(ValueError, match="max_cost: expected none with split costs, got"):
             solve_budget(instance, budget, "greedy", max_cost=cap)
         return
     result = solve_budget(instance, budget, "greedy", max_cost=cap)

@@ -213,12 +213,12 @@ def test_recorded_paths(forest: RandomForestClassifier) -> None:
         (
             {"estimator": BudgetPrune(RandomForestClassifier()), "feature_costs": [1]},
             ValueError,
-            r"^feature_costs: expected none beside an estimator that has its own",
+            r"^feature_costs: expected none with an estimator that has its own",
         ),
         (
             {"estimator": BudgetPrune(RandomForestClassifier()), "groups": [0] * 30, "group_fees": [1]},
             ValueError,
-            r"^groups: expected none beside an estimator that has its own, got some",
+            r"^groups: expected none with an estimator that has its own, got some",
         ),
         (
             {"estimator": BudgetPrune(RandomForestClassifier(), split_cost="1/8")},
