@@ -43,8 +43,8 @@ def add(commands: Subparsers) -> None:
 def run(options: Arguments) -> int:
     """Run the comparison, print its table, write its files."""
     from ipforest._internal.records import records_to_text
+    from ipforest.experiments.experiment import reproduce
     from ipforest.experiments.frontier import ABLATIONS, frontier_experiment, mean_ranks
-    from ipforest.experiments.reproduce import reproduce
     from ipforest.progress import progress_bar
 
     methods = list(ABLATIONS) if options.ablation else options.methods

@@ -31,10 +31,10 @@ from ipforest.ensemble.libraries import read
 from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.critical_difference import MeanRanks, draw_ranks, rank_methods
 from ipforest.experiments.demo import Parts
+from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.metrics import standard_error
 from ipforest.experiments.options import Option, choose, levels, majority, record_both
-from ipforest.experiments.reproduce.early_exit import penalised_trees, split_parts
-from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
+from ipforest.experiments.own.early_exit import penalised_trees, split_parts
 from ipforest.frontiers.averaged_trees import LEAF_SIZES, MANY_FEATURES, with_best_leaves
 from ipforest.frontiers.budget_boost import BudgetBoost
 from ipforest.frontiers.budget_forest import BudgetForest
@@ -528,7 +528,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
 def frontier_experiment(
     data_sets: Sequence[str], methods: Sequence[str] | None = None, n_seeds: int = 5, n_trees: int = 100
 ) -> Experiment:
-    """Describe the comparison of methods on data sets, as `ipforest.experiments.reproduce.reproduce` runs it.
+    """Describe the comparison of methods on data sets, as `ipforest.experiments.experiment.reproduce` runs it.
 
     Parameters
     ----------

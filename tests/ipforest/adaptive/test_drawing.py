@@ -8,7 +8,7 @@ from sklearn.svm import SVC
 from ipforest.adaptive import AdaptLin
 from ipforest.adaptive.drawing import RESOLUTION, plot_frontier, plot_regions
 from ipforest.adaptive.linear_pair import AlternationSettings
-from ipforest.experiments.reproduce.adapt_synthetic_1 import plane
+from ipforest.experiments.adapt2017.figure2 import plane
 
 X, Y = plane(200, 0)
 

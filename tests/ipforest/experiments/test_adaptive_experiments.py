@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ipforest import datasets
-from ipforest.experiments.reproduce import adapt_letters, adapt_synthetic_1, adapt_synthetic_2, figure4
-from ipforest.experiments.reproduce.adaptive_curves import savings
+from ipforest.experiments.adapt2017 import figure2, figure3, figure4, figure5
+from ipforest.experiments.adaptive_curves import savings
 
 needs_data = pytest.mark.skipif("letter" not in datasets.names(), reason="no data folder")
 
@@ -15,24 +15,24 @@ def test_joint_learning_reaches_full_accuracy_at_cost_one_and_a_half() -> None:
     records = [
         {**cell, "method": method, **record}
         for method in ("Adapt-Lin", "L1")
-        for record in adapt_synthetic_2.run({**cell, "method": method})
+        for record in figure3.run({**cell, "method": method})
     ]
-    costs = {row["method"]: row["cost"] for row in adapt_synthetic_2.summarise(records)}
+    costs = {row["method"]: row["cost"] for row in figure3.summarise(records)}
     assert costs["Adapt-Lin"] == pytest.approx(1.5, abs=0.02)
     assert costs["L1"] == pytest.approx(1.75, abs=0.05)
     assert costs["f0"] == 2
 
 
 def test_the_plane_is_parted_as_described() -> None:
-    X, y = adapt_synthetic_1.plane(3000, 0)
-    left = X[:, 0] < adapt_synthetic_1.WAVE_BEGINS
+    X, y = figure2.plane(3000, 0)
+    left = X[:, 0] < figure2.WAVE_BEGINS
     line = 0.7 - X[:, 0] / 2
     np.testing.assert_array_equal(y[left], X[left, 1] > line[left])
     assert np.mean(y[~left] == (X[~left, 1] > line[~left])) < 0.9
 
 
 def test_in_the_plane_both_keep_the_accuracy_of_the_full_model() -> None:
-    records = {record["model"]: record for record in adapt_synthetic_1.run({"seed": 0, "examples": 500})}
+    records = {record["model"]: record for record in figure2.run({"seed": 0, "examples": 500})}
     full = records["f0, RBF-SVM"]["accuracy"]
     for name in ("Adapt-Lin", "Adapt-Gbrt"):
         assert records[name]["accuracy"] > full - 0.02
@@ -72,14 +72,14 @@ def test_savings_are_against_the_full_model_within_one_percent_of_accuracies() -
 
 @needs_data
 def test_letters_are_the_second_half_of_the_alphabet() -> None:
-    parts = adapt_letters.load()
+    parts = figure5.load()
     assert (len(parts.y_train), len(parts.y_validation), len(parts.y_test)) == (12_000, 4_000, 4_000)
     data = datasets.load("letter")
     first = [data.class_names[code] >= "N" for code in data.y[:50]]
     np.testing.assert_array_equal(parts.y_train[:50], first)
 
 
-LONG_AND_SLOW = [pytest.param(adapt_letters.EXPERIMENT, marks=pytest.mark.long), figure4.EXPERIMENT]
+LONG_AND_SLOW = [pytest.param(figure5.EXPERIMENT, marks=pytest.mark.long), figure4.EXPERIMENT]
 
 
 @needs_data

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from ipforest.experiments.reproduce import EXPERIMENTS, branching
+from ipforest.experiments import catalogue
+from ipforest.experiments.own import branching
 
-EXPERIMENT = EXPERIMENTS["branching"]
+EXPERIMENT = catalogue.find("own/branching")
 ERRORS = {0: {"nested": 0.3, "always branching": 0.2}, 1: {"nested": 0.4, "always branching": 0.4}}
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ipforest import prune_path
-from ipforest.experiments.reproduce.budget_search import EXPERIMENT, BudgetRow, compare_searches
+from ipforest.experiments.own.budget_search import EXPERIMENT, BudgetRow, compare_searches
 from ipforest.experiments.synthetic import synthetic_instance
 
 

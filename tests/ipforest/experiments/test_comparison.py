@@ -8,9 +8,9 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import Forest, datasets
+from ipforest.experiments import catalogue
 from ipforest.experiments.comparison import METHODS, Comparison, Priced, compare
 from ipforest.experiments.demo import split
-from ipforest.experiments.reproduce import EXPERIMENTS
 
 WINE = datasets.load("wine")
 BUDGETS = (1.0, 3.0, 13.0)
@@ -69,7 +69,7 @@ def test_seeds_at_a_time_change_nothing(comparison) -> None:
 
 
 def test_data_sets_are_summarised_and_drawn_side_by_side(comparison) -> None:
-    experiment = EXPERIMENTS["when-it-helps"]
+    experiment = catalogue.find("own/when_it_helps")
     records = [{"data": name, **asdict(outcome)} for name in ("wine", "iris") for outcome in comparison.outcomes]
     rows = experiment.summarise(records)
     assert [row["data"] for row in rows] == [name for name in ("wine", "iris") for _ in comparison.summary()]

@@ -4,22 +4,22 @@ import numpy as np
 import pytest
 
 from ipforest import datasets
+from ipforest.experiments.cstc2014 import figure5, figure6, figure7, figure12
 from ipforest.experiments.rankings import COPIES, SHARES, draw_ranking, prices, proximity_exit
-from ipforest.experiments.reproduce import cstc_mnist, cstc_ranking, cstc_synthetic
 
-QUALITIES = ("quality", "validation_quality", *cstc_ranking.MEASURES)
+QUALITIES = ("quality", "validation_quality", *figure6.MEASURES)
 needs_data = pytest.mark.skipif("mnist_t10k" not in datasets.names(), reason="no data folder")
 
 
 def test_the_four_quadrants_are_told_exactly_at_cost_12() -> None:
-    (record,) = cstc_synthetic.run({"seed": 0, "examples": 1000})
+    (record,) = figure5.run({"seed": 0, "examples": 1000})
     assert record["mean_squared_error"] < 1e-10
     assert (record["least_cost"], record["largest_cost"]) == (12, 12)
 
 
 def test_a_dear_feature_is_the_label_in_its_quadrant_only() -> None:
-    X, y = cstc_synthetic.quadrants(2000, 1)
-    for feature, signs in enumerate(cstc_synthetic.QUADRANT_MEANS):
+    X, y = figure5.quadrants(2000, 1)
+    for feature, signs in enumerate(figure5.QUADRANT_MEANS):
         here = (X[:, 4:] == signs).all(axis=1)
         np.testing.assert_array_equal(X[here, feature], y[here])
         assert abs(np.corrcoef(X[~here, feature], y[~here])[0, 1]) < 0.15
@@ -75,7 +75,7 @@ def test_a_method_twice_as_dear_can_be_replaced_at_half_the_cost() -> None:
             (400 * factor, 0.4 + 0.01 * seed + (curve == "better")),
         )
     ]
-    rows = cstc_ranking.summarise(records)
+    rows = figure6.summarise(records)
     saved = {curve: [row["saved"] for row in rows if row["curve"] == curve] for curve in ("first", "second", "better")}
     assert saved["first"] == [None] * len(saved["first"])
     assert saved["second"] == pytest.approx([0.5] * len(saved["second"]))
@@ -86,23 +86,23 @@ def test_a_method_twice_as_dear_can_be_replaced_at_half_the_cost() -> None:
 
 @pytest.mark.slow
 @pytest.mark.long
-@pytest.mark.parametrize(("run", "methods"), [("graded", cstc_ranking.GRADED), ("skewed", cstc_ranking.SKEWED)])
+@pytest.mark.parametrize(("run", "methods"), [("graded", figure6.GRADED), ("skewed", figure6.SKEWED)])
 def test_small_rankings_run_for_every_method(run: str, methods: dict) -> None:
     size = {"seed": 0, "queries": 12, "held_out": 12, "documents": 10, "trees": 5, "lambdas": 1}
-    measure = cstc_ranking.run_graded if run == "graded" else cstc_ranking.run_skewed
+    measure = figure6.run_graded if run == "graded" else figure6.run_skewed
     records = [{**size, **record} for record in measure(size)]
-    rows = cstc_ranking.summarise(records)
+    rows = figure6.summarise(records)
     assert {record["curve"] for record in records} >= {*methods, "early exit s=0.2"}
-    assert all(0 <= row[name] <= 1 and row["cost"] >= 0 for row in rows for name in cstc_ranking.MEASURES)
-    experiment = cstc_ranking.EXPERIMENT if run == "graded" else cstc_ranking.SKEWED_EXPERIMENT
+    assert all(0 <= row[name] <= 1 and row["cost"] >= 0 for row in rows for name in figure6.MEASURES)
+    experiment = figure6.EXPERIMENT if run == "graded" else figure7.EXPERIMENT
     assert experiment.draw(records, rows).axes
 
 
 def test_images_shrink_by_averages() -> None:
     image = np.arange(16.0).reshape(1, 4, 4)
-    np.testing.assert_allclose(cstc_mnist.shrink(image, 2)[0], [[2.5, 4.5], [10.5, 12.5]])
-    assert cstc_mnist.shrink(image, 3).mean() == pytest.approx(image.mean())
-    np.testing.assert_allclose(cstc_mnist.shrink(image, 4), image)
+    np.testing.assert_allclose(figure12.shrink(image, 2)[0], [[2.5, 4.5], [10.5, 12.5]])
+    assert figure12.shrink(image, 3).mean() == pytest.approx(image.mean())
+    np.testing.assert_allclose(figure12.shrink(image, 4), image)
 
 
 @needs_data
@@ -110,6 +110,6 @@ def test_images_shrink_by_averages() -> None:
 @pytest.mark.long
 def test_digits_are_told_apart_by_few_pixels() -> None:
     cells = [{"seed": 0, "lambda": lam, "depth": 2} for lam in (0.1, 0.05)]
-    records = [{**cell, **record} for cell in cells for record in cstc_mnist.run(cell)]
+    records = [{**cell, **record} for cell in cells for record in figure12.run(cell)]
     assert all(record["error"] < 0.1 and record["cost"] < 60 for record in records)
-    assert cstc_mnist.draw(records, cstc_mnist.summarise(records)).axes
+    assert figure12.draw(records, figure12.summarise(records)).axes

@@ -5,7 +5,7 @@ import pytest
 
 from ipforest import datasets
 from ipforest.experiments.options import Option, choose
-from ipforest.experiments.reproduce import early_exit
+from ipforest.experiments.own import early_exit
 
 needs_data = pytest.mark.skipif("letter" not in datasets.names(), reason="no data folder")
 

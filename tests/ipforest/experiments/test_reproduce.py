@@ -11,21 +11,16 @@ from sklearn.datasets import dump_svmlight_file
 
 from ipforest import datasets
 from ipforest.cli import main
-from ipforest.cli.reproduce import NAMES
-from ipforest.experiments.reproduce import (
-    EXPERIMENTS,
-    Experiment,
-    paper_data,
-    reproduce,
-    table1_optimal_pruning,
-)
-from ipforest.experiments.reproduce.curves import best_within, within_budgets
-from ipforest.experiments.reproduce.figure5 import svm_prices
-from ipforest.experiments.reproduce.table1_optimal_pruning import cost_at_error
+from ipforest.experiments import catalogue, paper_data
+from ipforest.experiments.budgetprune2016.figure5 import svm_prices
+from ipforest.experiments.curves import best_within, within_budgets
+from ipforest.experiments.experiment import Experiment, reproduce
+from ipforest.experiments.pruning2016 import table1
+from ipforest.experiments.pruning2016.table1 import cost_at_error
 
 needs_data = pytest.mark.skipif("miniboone_5k" not in datasets.names(), reason="no data folder")
 
-SMOKE = ("table1-budgetprune", "figure5", "figure7")
+SMOKE = ("budgetprune2016/table1", "budgetprune2016/figure5", "budgetprune2016/figure7")
 """The experiments whose quick runs CI makes: those of seconds."""
 
 
@@ -85,7 +80,7 @@ def test_no_cell_is_begun_after_the_time_is_over(tmp_path, monkeypatch):
     counter = Counter()
     counter.broken = False
     clock = iter([0, 10, 50])
-    monkeypatch.setattr("ipforest.experiments.reproduce.experiment.monotonic", lambda: next(clock, 61))
+    monkeypatch.setattr("ipforest.experiments.experiment.monotonic", lambda: next(clock, 61))
     result = reproduce(counter.experiment(), tmp_path, minutes=1)
     assert counter.runs == [0, 1]
     assert result.unfinished == 2
@@ -108,11 +103,34 @@ def test_files_carry_seeds_versions_and_differences(tmp_path):
     assert paths[3].read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_command_knows_all_experiments():
-    assert tuple(EXPERIMENTS) == NAMES
-    for experiment in EXPERIMENTS.values():
-        assert experiment.title
-        assert experiment.differences(quick=True)[-1].startswith("quick: ")
+@pytest.mark.parametrize("name", catalogue.names())
+def test_experiments_are_named_by_their_place(name):
+    experiment = catalogue.find(name)
+    assert experiment.name == name
+    assert experiment.title
+    assert experiment.differences(quick=True)[-1].startswith("quick: ")
+
+
+def test_unknown_experiments_are_refused(capsys):
+    with pytest.raises(ValueError, match=r"^name: expected one of budgetrf2015/table1, .* got 'figure2'$"):
+        catalogue.find("figure2")
+    assert main(["reproduce", "figure2"]) == 2
+    assert "figure2" in capsys.readouterr().err
+
+
+def test_the_list_tells_what_is_done_and_what_is_missing(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("IPFOREST_DATA", raising=False)
+    assert main(["reproduce", "--list", "--quick", "--out", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines if "/" in line.split(maxsplit=1)[0]] == catalogue.names()
+    assert next(line for line in lines if line.startswith("budgetrf2015/table1")).split()[1:3] == ["no", "data"]
+    assert next(line for line in lines if line.startswith("adapt2017/figure3")).split()[1].startswith("0/")
+
+
+def test_without_data_nothing_is_begun(tmp_path, monkeypatch):
+    monkeypatch.delenv("IPFOREST_DATA", raising=False)
+    with pytest.raises(FileNotFoundError, match=r"^budgetrf2015/table1: expected one of its data sets .* IPFOREST"):
+        reproduce(catalogue.find("budgetrf2015/table1"), tmp_path)
 
 
 def test_costs_are_matched_between_points():
@@ -133,9 +151,9 @@ def test_standard_errors_of_matched_costs_are_those_of_leaving_out_a_run():
             for lam, (cost, error) in enumerate(points)
         ]
 
-    one = table1_optimal_pruning.summarise(records(0, 0))
+    one = table1.summarise(records(0, 0))
     assert (one[0]["joint_se"], one[0]["saved_se"], one[0]["runs"]) == (0, 0, 1)
-    rows = table1_optimal_pruning.summarise([record for seed in range(4) for record in records(seed, seed)])
+    rows = table1.summarise([record for seed in range(4) for record in records(seed, seed)])
     assert rows[0]["error"] == pytest.approx(0.1)
     assert rows[0]["joint_cost"] == pytest.approx(11.5)
     high = rows[1]
@@ -239,7 +257,7 @@ def test_descriptors_of_scene15_are_paid_once_for_all_their_margins(tmp_path, mo
 def test_a_dask_cluster_spreads_the_cells(tmp_path):
     distributed = pytest.importorskip("distributed", reason="needs the extra ipforest[dask]")
     folds = replace(
-        EXPERIMENTS["table1-optimal-pruning"],
+        table1.EXPERIMENT,
         cells=lambda quick, seed: [
             {"data": "heart", "seed": seed + run, "trees": 3, "folds": 2, "examples": None} for run in range(4)
         ],
@@ -260,9 +278,9 @@ def test_a_dask_cluster_spreads_the_cells(tmp_path):
 @needs_data
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", [name if name in SMOKE else pytest.param(name, marks=pytest.mark.long) for name in NAMES]
+    "name", [name if name in SMOKE else pytest.param(name, marks=pytest.mark.long) for name in catalogue.names()]
 )
 def test_quick_runs(name, tmp_path, capsys):
     assert main(["reproduce", name, "--quick", "--out", str(tmp_path)]) == 0
     assert "paper" in capsys.readouterr().out
-    assert (tmp_path / f"{name}.png").stat().st_size > 10_000
+    assert (tmp_path / f"{name.replace('/', '-')}.png").stat().st_size > 10_000

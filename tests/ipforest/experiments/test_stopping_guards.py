@@ -2,9 +2,10 @@
 
 import pytest
 
-from ipforest.experiments.reproduce import EXPERIMENTS, stopping_guards
+from ipforest.experiments import catalogue
+from ipforest.experiments.own import stopping_guards
 
-EXPERIMENT = EXPERIMENTS["stopping-guards"]
+EXPERIMENT = catalogue.find("own/stopping_guards")
 ERRORS = {0: {"optimal stopping": 0.2, "no guard": 0.25}, 1: {"optimal stopping": 0.3, "no guard": 0.31}}
 PLACE = {"data": "letters", "input": "nested", "held out": 250}
 

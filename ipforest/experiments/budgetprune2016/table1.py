@@ -7,10 +7,10 @@ from dataclasses import asdict
 from matplotlib.figure import Figure
 
 from ipforest.ensemble.forest import Forest
+from ipforest.experiments.curves import entropy_forest, mean_and_deviation
+from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.metrics import error_rate, feature_usage_table
-from ipforest.experiments.reproduce.curves import entropy_forest, mean_and_deviation
-from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
-from ipforest.experiments.reproduce.paper_data import PaperData, load_parts
+from ipforest.experiments.paper_data import PaperData, load_parts
 from ipforest.learners import BudgetPrune
 
 TOLERANCE = 0.002
@@ -89,7 +89,7 @@ def differences(quick: bool) -> list[str]:
 
 
 EXPERIMENT = Experiment(
-    name="table1-budgetprune",
+    name="budgetprune2016/table1",
     title="How often features are used, before and after pruning",
     source="BudgetPrune (NIPS 2016), section 1, table 1",
     cells=cells,

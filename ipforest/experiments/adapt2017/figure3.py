@@ -12,10 +12,10 @@ from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.adaptive import AdaptLin, L1Baseline
 from ipforest.adaptive.drawing import plot_regions
 from ipforest.adaptive.linear_pair import AlternationSettings
+from ipforest.experiments.adaptive_curves import adaptive_points
+from ipforest.experiments.curves import mean_and_deviation
 from ipforest.experiments.demo import Parts
-from ipforest.experiments.reproduce.adaptive_curves import adaptive_points
-from ipforest.experiments.reproduce.curves import mean_and_deviation
-from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record
 
 CENTRES = np.array([(-1.0, 1.1), (1.0, 1.1), (1.0, -1.1), (1.0, -3.3)])
 LABELS = np.array([1, 0, 1, 0])
@@ -138,7 +138,7 @@ def differences(quick: bool) -> list[str]:
 
 
 EXPERIMENT = Experiment(
-    name="adapt-synthetic-2",
+    name="adapt2017/figure3",
     title="Four clusters: the cost of full accuracy, learnt jointly and one after another",
     source="Nan and Saligrama (NIPS 2017), Figure 3",
     cells=cells,

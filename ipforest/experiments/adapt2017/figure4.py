@@ -5,16 +5,16 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from ipforest.adaptive import AdaptGbrt
-from ipforest.experiments.reproduce.adaptive_curves import NO_GATE, adaptive_points, savings
-from ipforest.experiments.reproduce.curves import (
+from ipforest.experiments.adaptive_curves import NO_GATE, adaptive_points, savings
+from ipforest.experiments.curves import (
     draw_curves,
     entropy_forest,
     miser_points,
     pruning_points,
     within_budgets,
 )
-from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
-from ipforest.experiments.reproduce.paper_data import available, load_parts
+from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.paper_data import available, load_parts
 
 SHARES = {"miniboone": (0.2, 0.4, 0.5, 0.6, 0.7, 0.8), "forest": (0.4, 0.6, 0.8)}
 GATE_SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
@@ -93,7 +93,7 @@ def differences(quick: bool) -> list[str]:
 
 
 EXPERIMENT = Experiment(
-    name="figure4",
+    name="adapt2017/figure4",
     title="Adapt-Gbrt before a forest, BudgetPrune of the same forest, and GreedyMiser",
     source="Nan and Saligrama (NIPS 2017), Figure 4",
     cells=cells,

@@ -20,9 +20,9 @@ from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
 from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.demo import Parts
+from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.metrics import standard_error
 from ipforest.experiments.options import Option, choose, levels, majority, record_both
-from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.budget_rf import BudgetRF
 from ipforest.policy import TreesInOrder
@@ -356,7 +356,7 @@ def differences(quick: bool) -> list[str]:
 
 
 EXPERIMENT = Experiment(
-    name="early-exit",
+    name="own/early_exit",
     title="Stopping when it is sure, and nested cascades",
     source="this package; optimal-pruning paper, IP2, for stopping as a pruning",
     cells=cells,

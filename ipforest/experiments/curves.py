@@ -14,7 +14,7 @@ from ipforest.choice import spending_limit
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.demo import Parts
-from ipforest.experiments.reproduce.experiment import Record
+from ipforest.experiments.experiment import Record
 from ipforest.experiments.routed_examples import RoutedExamples
 from ipforest.learners import (
     BudgetPrune,

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from ipforest import datasets
 from ipforest.experiments.comparison import METHODS, Comparison, Outcome, compare
-from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.plotting import plot_comparison
 
 N_TREES = 40
@@ -101,7 +101,7 @@ def differences(quick: bool) -> list[str]:
 
 
 EXPERIMENT = Experiment(
-    name="when-it-helps",
+    name="own/when_it_helps",
     title="A pruned forest compared with retraining on the k best features and cost-complexity pruning",
     source="this package",
     cells=cells,

@@ -7,10 +7,10 @@ from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest.ensemble.forest import Forest
+from ipforest.experiments.curves import mean_and_deviation
+from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.metrics import error_rate
-from ipforest.experiments.reproduce.curves import mean_and_deviation
-from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
-from ipforest.experiments.reproduce.paper_data import available, load_parts
+from ipforest.experiments.paper_data import available, load_parts
 from ipforest.learners import BudgetRF
 from ipforest.learners.staged import first_trees, staged_costs
 
@@ -123,7 +123,7 @@ def differences(quick: bool) -> list[str]:
 
 
 EXPERIMENT = Experiment(
-    name="table1-budgetrf",
+    name="budgetrf2015/table1",
     title="Share of the features used, in %, and test error by the number of trees",
     source="BudgetRF (ICML 2015), section 3, table 1",
     cells=cells,

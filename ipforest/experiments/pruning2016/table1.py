@@ -10,10 +10,10 @@ from sklearn.model_selection import StratifiedKFold
 
 from ipforest._internal.arrays import Array
 from ipforest.costs import FeatureCosts
+from ipforest.experiments.curves import COLOURS, pairs_forest
 from ipforest.experiments.demo import Parts
-from ipforest.experiments.reproduce.curves import COLOURS, pairs_forest
-from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
-from ipforest.experiments.reproduce.paper_data import available, load_parts, load_whole
+from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.paper_data import available, load_parts, load_whole
 from ipforest.experiments.routed_examples import RoutedExamples, Score
 from ipforest.learners import BudgetPrune, IndividualPruning
 from ipforest.results import Pruning
@@ -202,7 +202,7 @@ def differences(quick: bool) -> list[str]:
 
 
 EXPERIMENT = Experiment(
-    name="table1-optimal-pruning",
+    name="pruning2016/table1",
     title="Joint and individual pruning of BudgetRF's trees at matched errors: average features used",
     source="Optimally pruning decision tree ensembles with feature cost, section 6, table 1",
     cells=cells,

@@ -92,7 +92,7 @@ def _stored_name(name: str) -> str:
     files = " or ".join(f"{file}.npz" for file in (name, OURS.get(name)) if file)
     raise FileNotFoundError(
         f"{name}: expected {files} in the data folder that {datasets.DATA_VARIABLE} names, got none; "
-        "ipforest.experiments.reproduce.paper_data says what is in it"
+        "ipforest.experiments.paper_data says what is in it"
     )
 
 

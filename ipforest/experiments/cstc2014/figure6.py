@@ -24,10 +24,10 @@ from ipforest.classifier_trees.cstc import CSTC
 from ipforest.classifier_trees.stagewise import StagewiseRegression
 from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator
 from ipforest.costs import FeatureCosts
+from ipforest.experiments.curves import mean_and_deviation
+from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.metrics import ndcg_at, precision_at
 from ipforest.experiments.rankings import GOOD, TOP, Ranking, draw_ranking, prices, proximity_exit
-from ipforest.experiments.reproduce.curves import mean_and_deviation
-from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
 
 SPLIT_COST = 0.1
 """A test's price: a tree that tests ten features costs about one evaluation of a weak learner."""
@@ -289,7 +289,9 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     return figure
 
 
-def _differences(*of_task: str) -> Callable[[bool], list[str]]:
+def differences_with(*of_task: str) -> Callable[[bool], list[str]]:
+    """Return what names the differences of the protocol, those of one task among them."""
+
     def differences(quick: bool) -> list[str]:
         """Name what is not as in the paper."""
         named = [
@@ -306,22 +308,12 @@ def _differences(*of_task: str) -> Callable[[bool], list[str]]:
 
 
 EXPERIMENT = Experiment(
-    name="cstc-ranking",
+    name="cstc2014/figure6",
     title="Rankings: NDCG@5 against cost",
     source="Xu et al. (JMLR 2014), section 6.2, Figure 6",
     cells=cells,
     run=run_graded,
     summarise=summarise,
     draw=draw,
-    differences=_differences(),
-)
-SKEWED_EXPERIMENT = Experiment(
-    name="cstc-ranking-skewed",
-    title="Rankings with one relevant document in a hundred: Precision@5 against cost",
-    source="Xu et al. (JMLR 2014), section 6.3, Figure 7",
-    cells=cells,
-    run=run_skewed,
-    summarise=summarise,
-    draw=draw,
-    differences=_differences("AdaBoostRS is drawn once per run, not ten times"),
+    differences=differences_with(),
 )

@@ -8,9 +8,9 @@ from sklearn.svm import LinearSVC
 
 from ipforest._internal.arrays import Array
 from ipforest.costs import FeatureCosts
-from ipforest.experiments.reproduce.curves import draw_curves, entropy_forest, pruning_points, within_budgets
-from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
-from ipforest.experiments.reproduce.paper_data import load_parts
+from ipforest.experiments.curves import draw_curves, entropy_forest, pruning_points, within_budgets
+from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.paper_data import load_parts
 
 MISSING = -999.0
 HIGHEST = 40
@@ -79,7 +79,7 @@ def differences(quick: bool) -> list[str]:
 
 
 EXPERIMENT = Experiment(
-    name="figure5",
+    name="budgetprune2016/figure5",
     title="BudgetPrune and CCP under uniform and non-uniform prices",
     source="BudgetPrune (NIPS 2016), section 6.4, figure 5",
     cells=cells,

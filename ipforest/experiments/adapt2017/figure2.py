@@ -13,8 +13,8 @@ from ipforest.adaptive import AdaptGbrt, AdaptLin
 from ipforest.adaptive.approximation import AdaptiveApproximation
 from ipforest.adaptive.drawing import plot_regions
 from ipforest.adaptive.linear_pair import AlternationSettings
-from ipforest.experiments.reproduce.curves import mean_and_deviation
-from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
+from ipforest.experiments.curves import mean_and_deviation
+from ipforest.experiments.experiment import Cell, Experiment, Record
 
 P_FULL = 0.6
 NO_SHARE = 0.0
@@ -127,7 +127,7 @@ def differences(quick: bool) -> list[str]:
 
 
 EXPERIMENT = Experiment(
-    name="adapt-synthetic-1",
+    name="adapt2017/figure2",
     title="Adapt-Lin and Adapt-Gbrt in the plane, without costs",
     source="Nan and Saligrama (NIPS 2017), Figure 2",
     cells=cells,

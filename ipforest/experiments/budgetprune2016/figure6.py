@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from ipforest.experiments.reproduce.curves import (
+from ipforest.experiments.curves import (
     draw_curves,
     entropy_forest,
     pairs_forest,
     pruning_points,
     within_budgets,
 )
-from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
-from ipforest.experiments.reproduce.paper_data import load_parts
+from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.paper_data import load_parts
 
 GROWN = {"entropy": entropy_forest, "pairs": pairs_forest}
 
@@ -58,7 +58,7 @@ def differences(quick: bool) -> list[str]:
 
 
 EXPERIMENT = Experiment(
-    name="figure6",
+    name="budgetprune2016/figure6",
     title="Pruning of forests grown with entropy and with threshold-Pairs",
     source="BudgetPrune (NIPS 2016), section 6.4, figure 6",
     cells=cells,

@@ -9,9 +9,9 @@ import numpy as np
 from ipforest._internal.arrays import Array
 from ipforest.adaptive.approximation import AdaptiveApproximation
 from ipforest.adaptive.candidates import Candidate, undominated
+from ipforest.experiments.curves import mean_and_deviation
 from ipforest.experiments.demo import Parts
-from ipforest.experiments.reproduce.curves import mean_and_deviation
-from ipforest.experiments.reproduce.experiment import Record
+from ipforest.experiments.experiment import Record
 
 HALF, ANY_THRESHOLD, NO_GATE = "at one half", "any threshold", ""
 """Where a gate sends an example to the full model; of the second kind the threshold is chosen, too."""

@@ -9,11 +9,11 @@ from sklearn.ensemble import RandomForestClassifier
 from ipforest import datasets
 from ipforest._internal.arrays import Array, FloatArray
 from ipforest.experiments.demo import Parts
+from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.metrics import standard_error
 from ipforest.experiments.options import Option, choose, levels
-from ipforest.experiments.reproduce import early_exit
-from ipforest.experiments.reproduce.early_exit import N_LEVELS, split_parts
-from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
+from ipforest.experiments.own import early_exit
+from ipforest.experiments.own.early_exit import N_LEVELS, split_parts
 from ipforest.stopping.branching import BranchingCascade
 from ipforest.stopping.nested import NestedCascade
 from ipforest.stopping.rules import OptimalStopping, ThresholdStopping
@@ -144,7 +144,7 @@ def differences(quick: bool) -> list[str]:
 
 
 EXPERIMENT = Experiment(
-    name="branching",
+    name="own/branching",
     title="Cascades in which the next purchase depends on what was seen",
     source="this package",
     cells=cells,

@@ -19,7 +19,7 @@ from sklearn.ensemble import RandomForestClassifier
 from ipforest import datasets
 from ipforest._internal.kernels import clock
 from ipforest.ensemble.forest import Forest
-from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath, prune_path
@@ -203,7 +203,7 @@ def differences(quick: bool) -> list[str]:
 
 
 EXPERIMENT = Experiment(
-    name="budget-search",
+    name="own/budget_search",
     title="What of a budget is used: breakpoint, greed, and branch and bound with its bound",
     source="this package",
     cells=cells,

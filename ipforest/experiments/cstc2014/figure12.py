@@ -12,8 +12,8 @@ from sklearn.model_selection import train_test_split
 from ipforest import datasets
 from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.classifier_trees.cstc import CSTC
-from ipforest.experiments.reproduce.curves import mean_and_deviation
-from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
+from ipforest.experiments.curves import mean_and_deviation
+from ipforest.experiments.experiment import Cell, Experiment, Record
 
 SIZES = (4, 8, 16, 28)
 DIGITS = ("3", "8")
@@ -180,7 +180,7 @@ def _draw_node(axes: Any, brightness: FloatArray, used: Any) -> None:
 
 
 EXPERIMENT = Experiment(
-    name="cstc-mnist",
+    name="cstc2014/figure12",
     title="CSTC tells 3 from 8 by pixels of four resolutions",
     source="Xu et al. (JMLR 2014), section 6.7, Figures 12 and 13",
     cells=cells,

@@ -10,10 +10,10 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.demo import Parts
+from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.metrics import standard_error
 from ipforest.experiments.options import Option, choose, levels, majority, record_both
-from ipforest.experiments.reproduce.early_exit import BUDGETS, N_LEVELS, load, penalised
-from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
+from ipforest.experiments.own.early_exit import BUDGETS, N_LEVELS, load, penalised
 from ipforest.policy import TreesInOrder
 from ipforest.stopping.nested import NestedCascade
 from ipforest.stopping.rules import CertifiedStopping, OptimalStopping, StoppingPaths, StoppingRule
@@ -154,7 +154,7 @@ def differences(quick: bool) -> list[str]:
 
 
 EXPERIMENT = Experiment(
-    name="stopping-guards",
+    name="own/stopping_guards",
     title="Guards of stopping rules against overfitting",
     source="this package",
     cells=cells,

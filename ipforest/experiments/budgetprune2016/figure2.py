@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from ipforest.experiments.reproduce.cascade_curves import cascade_points
-from ipforest.experiments.reproduce.curves import (
+from ipforest.experiments.cascade_curves import cascade_points
+from ipforest.experiments.curves import (
     draw_curves,
     entropy_forest,
     miser_points,
     pruning_points,
     within_budgets,
 )
-from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
-from ipforest.experiments.reproduce.paper_data import available, load_parts
+from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.paper_data import available, load_parts
 
 PRUNED = ("BudgetPrune", "CCP", "BudgetRF", "GreedyPrune")
 SETS = {"miniboone": None, "forest": None, "scene15": 20}
@@ -85,7 +85,7 @@ def differences(quick: bool) -> list[str]:
 
 
 EXPERIMENT = Experiment(
-    name="figure2",
+    name="budgetprune2016/figure2",
     title="Error against average cost: BudgetPrune, CCP, BudgetRF with early stopping, GreedyPrune, GreedyMiser",
     source="BudgetPrune (NIPS 2016), figure 2",
     cells=cells,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from ipforest.experiments.reproduce.curves import draw_curves, entropy_forest, pruning_points, within_budgets
-from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
-from ipforest.experiments.reproduce.paper_data import available, load_parts
+from ipforest.experiments.curves import draw_curves, entropy_forest, pruning_points, within_budgets
+from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.paper_data import available, load_parts
 
 SUBSETS = {"scene15": (20, 120), "miniboone": (5, 33)}
 """The paper's sizes of Scene15's 184 descriptors, and the same shares of MiniBooNE's 50 features."""
@@ -55,7 +55,7 @@ def differences(quick: bool) -> list[str]:
 
 
 EXPERIMENT = Experiment(
-    name="figure7",
+    name="budgetprune2016/figure7",
     title="Pruning of forests grown with small and large random subsets of features",
     source="BudgetPrune (NIPS 2016), section 6.4, figure 7",
     cells=cells,

@@ -15,10 +15,10 @@ from sklearn.svm import SVC
 from ipforest import datasets
 from ipforest.adaptive import AdaptGbrt, AdaptLin, AdaptLstsq, L1Baseline
 from ipforest.costs import FeatureCosts
+from ipforest.experiments.adaptive_curves import NO_GATE, adaptive_points, first_rows, savings
+from ipforest.experiments.curves import draw_curves, miser_points, within_budgets
 from ipforest.experiments.demo import Parts
-from ipforest.experiments.reproduce.adaptive_curves import NO_GATE, adaptive_points, first_rows, savings
-from ipforest.experiments.reproduce.curves import draw_curves, miser_points, within_budgets
-from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record
 
 PARTS = (12_000, 16_000)
 """Where validation and test examples begin, in the order of the file."""
@@ -119,7 +119,7 @@ def differences(quick: bool) -> list[str]:
 
 
 EXPERIMENT = Experiment(
-    name="adapt-letters",
+    name="adapt2017/figure5",
     title="Letters: what a gate saves before a forest and before an RBF-SVM",
     source="Nan and Saligrama (NIPS 2017), Figure 5",
     cells=cells,

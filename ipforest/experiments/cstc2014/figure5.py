@@ -10,7 +10,7 @@ from ipforest.classifier_trees.block_descent import DescentSettings
 from ipforest.classifier_trees.cstc import CSTC
 from ipforest.classifier_trees.feature_map import ScaledFeatures
 from ipforest.costs import FeatureCosts
-from ipforest.experiments.reproduce.experiment import Cell, Experiment, Record
+from ipforest.experiments.experiment import Cell, Experiment, Record
 
 QUADRANT_MEANS = {(1, 1): -12.0, (-1, 1): -6.0, (1, -1): 6.0, (-1, -1): 12.0}
 """Mean label by the signs of x and z: higher where z < 0, as in Figure 5; the paper does not print the values."""
@@ -136,7 +136,7 @@ def differences(quick: bool) -> list[str]:
 
 
 EXPERIMENT = Experiment(
-    name="cstc-synthetic",
+    name="cstc2014/figure5",
     title="CSTC on four quadrants: two cheap features tell which expensive one to buy",
     source="Xu et al. (JMLR 2014), section 6.1, Figure 5",
     cells=cells,

@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from ipforest._internal.files import write_file, write_text
 from ipforest._internal.kernels import clock
 from ipforest._internal.records import json_object, records_to_csv
+from ipforest.datasets import DATA_VARIABLE
 from ipforest.progress import ProgressCallback, silent
 
 Cell: TypeAlias = dict[str, Any]
@@ -34,7 +35,7 @@ class Experiment:
     Parameters
     ----------
     name : str
-        What the command line calls it.
+        ``PAPER/PART``, what the command line calls it.
     title, source : str
         What is measured, and where it is printed.
     cells : callable (quick, seed) -> list of dict
@@ -56,6 +57,15 @@ class Experiment:
     summarise: Callable[[list[Record]], list[Record]]
     draw: Callable[[list[Record], list[Record]], Figure]
     differences: Callable[[bool], list[str]]
+
+    @property
+    def stem(self) -> str:
+        """What the names of its files begin with."""
+        return self.name.replace("/", "-")
+
+    def files(self, directory: str | Path, cells: list[Cell]) -> list[Path]:
+        """List where the results of cells are kept."""
+        return [Path(directory) / "cells" / f"{self.stem}-{_key(cell)}.json" for cell in cells]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +115,8 @@ class Reproduction:
         return json.dumps({**about, "rows": self.rows, "records": self.records}, indent=1)
 
     def write(self, directory: Path) -> list[Path]:
-        """Write NAME.csv (the table), NAME-records.csv, NAME.json and NAME.png; return their paths."""
-        name = self.experiment.name
+        """Write PAPER-PART.csv (the table), -records.csv, .json and .png; return their paths."""
+        name = self.experiment.stem
         paths = [directory / f"{name}{ending}" for ending in (".csv", "-records.csv", ".json", ".png")]
         write_text(paths[0], records_to_csv(self.rows))
         write_text(paths[1], records_to_csv(self.records))
@@ -156,15 +166,18 @@ def reproduce(
     Raises
     ------
     FileNotFoundError
-        A data set that all cells need is not there.
+        A data set that is needed, or each of several, is not there.
     TimeoutError
         No cell was finished in time.
     """
     last_start = monotonic() + (np.inf if minutes is None else 60 * minutes)
-    folder = Path(directory) / "cells"
-    folder.mkdir(parents=True, exist_ok=True)
     cells = experiment.cells(quick, seed)
-    files = [folder / f"{experiment.name}-{_key(cell)}.json" for cell in cells]
+    if not cells:
+        raise FileNotFoundError(
+            f"{experiment.name}: expected one of its data sets in the folder that {DATA_VARIABLE} names, got none"
+        )
+    files = experiment.files(directory, cells)
+    files[0].parent.mkdir(parents=True, exist_ok=True)
     waiting = [(cell, file) for cell, file in zip(cells, files, strict=True) if not file.exists()]
     done = len(cells) - len(waiting)
     work = (

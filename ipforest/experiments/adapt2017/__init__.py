@@ -1,0 +1,1 @@
+"""Nan and Saligrama: Adaptive classification for prediction under a budget (NIPS 2017)."""

@@ -1,0 +1,1 @@
+"""Nan, Wang and Saligrama: Feature-budgeted random forest (ICML 2015)."""
