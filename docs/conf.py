@@ -1,5 +1,6 @@
 """Settings of the documentation; `sphinx-build -W -b html docs build/docs` makes it."""
 
+import csv
 import re
 from pathlib import Path
 from shutil import copytree, ignore_patterns
@@ -31,7 +32,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "ipforest"
 html_sidebars = {
     page: [] for page in ("index", "getting-started", "concepts", "algorithm", "glossary", "commands", "layers")
-} | {page: [] for page in ("performance", "papers", "security")}
+} | {page: [] for page in ("performance", "papers", "papers-tables", "security")}
 html_show_sourcelink = False
 html_theme_options = {
     "navigation_with_keys": False,
@@ -45,6 +46,32 @@ def _is_request(app, what, name, member, skip, options):
     return True if re.fullmatch(r"set_\w+_request", name) else None
 
 
+RECORDS = re.compile(r"^<!-- records (\S+): (.*) -->$", re.MULTILINE)
+"""A line of a page that stands for columns of a file of records."""
+
+
+def _as_table(line):
+    file, names = line[1], line[2].split(", ")
+    with (HERE.parent / "notebooks" / "results" / file).open(newline="", encoding="utf-8") as records:
+        rows = [[_short(record[name]) for name in names] for record in csv.DictReader(records)]
+    return "\n".join(
+        f"| {' | '.join(row)} |" for row in ([name.replace("_", " ") for name in names], ["---"] * len(names), *rows)
+    )
+
+
+def _short(value):
+    try:
+        return f"{float(value):.4g}"
+    except ValueError:
+        return value
+
+
+def _with_records(app, page, source):
+    """Put tables of the committed records in the place of lines that ask for them."""
+    source[0] = RECORDS.sub(_as_table, source[0])
+
+
 def setup(app):
     """Connect what Sphinx asks while it reads."""
+    app.connect("source-read", _with_records)
     app.connect("autodoc-skip-member", _is_request)
