@@ -28,7 +28,8 @@ from ipforest.frontiers.budget_forest import BudgetForest
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
 from ipforest.instance import PruningInstance
 from ipforest.learners.budget_prune import BudgetPrune
-from ipforest.path import PruningPath, prune_path
+from ipforest.path import PruningPath
+from ipforest.path_search import prune_path
 from ipforest.results import BudgetResult, DualFlow, Pruning, PruningResult, Status
 from ipforest.solvers import MissingSolverError, available_solvers, register_solver, solve, solve_budget
 from ipforest.stopping.branching import BranchingCascade

@@ -15,7 +15,7 @@ from ipforest.maxflow.helpers import LEAST_ENTRIES, team_for
 from ipforest.maxflow.parametric_cut import ParametricCut
 from ipforest.maxflow.presolve import presolve
 from ipforest.maxflow.subproblems import moved
-from ipforest.path import prune_path
+from ipforest.path_search import prune_path
 from ipforest.progress import ProgressCallback, silent
 from ipforest.solvers import solve, solve_budget
 

@@ -32,7 +32,8 @@ from sklearn.ensemble import RandomForestClassifier
 from formulations.arrays import linear_program
 from formulations.specification import specify
 from ipforest import FeatureCosts, Forest, Pruning, PruningInstance, Status, prune_path, solve, solve_budget
-from ipforest.path import PathSearch, PruningPath
+from ipforest.path import PruningPath
+from ipforest.path_search import PathSearch
 from ipforest.solvers.highs import run as run_highs
 from proofs import extracted_checker, find_network, is_totally_unimodular, verify_path
 from proofs.crosschecks.brute_force import prunings

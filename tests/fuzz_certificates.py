@@ -30,7 +30,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis import strategies as st
 
 from ipforest.instance import PruningInstance
-from ipforest.path import prune_path
+from ipforest.path_search import prune_path
 from ipforest.solvers import solve
 from proofs.certificates.archive import _content_digest, _read_array
 from proofs.certificates.path_file import PathCertificate, write_path_certificate

@@ -150,7 +150,7 @@ def make_files(folder: Path) -> None:
     from ipforest.classifier_trees import CSTC
     from ipforest.cli import main
     from ipforest.learners import BudgetRF, GreedyMiser
-    from ipforest.path import PathSearch
+    from ipforest.path_search import PathSearch
     from ipforest.stopping.rules import CertifiedStopping, OptimalStopping
     from ipforest.tabular.model_files import save_model
 

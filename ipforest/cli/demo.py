@@ -81,7 +81,7 @@ def run(options: Arguments) -> int:
     from ipforest.experiments.demo import train_and_split
     from ipforest.experiments.tradeoff import lambda_grid, measure_path, solve_tradeoff
     from ipforest.instance import PruningInstance
-    from ipforest.path import prune_path
+    from ipforest.path_search import prune_path
     from ipforest.progress import progress_bar
     from ipforest.rational import nonnegative_fraction
     from ipforest.solvers import solve, solve_budget

@@ -30,7 +30,8 @@ from ipforest.cli.options import (
 
 if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
-    from ipforest.path import PathSearch, PruningPath
+    from ipforest.path import PruningPath
+    from ipforest.path_search import PathSearch
 
 UNFINISHED = "path.unfinished.npz"
 """The search on disk while it runs: the command goes on from it."""
@@ -56,7 +57,7 @@ def add(commands: Subparsers) -> None:
 def run(options: Arguments) -> int:
     """Compute, print and plot one path."""
     from ipforest._internal.files import write_file, write_text
-    from ipforest.path import PathSearch
+    from ipforest.path_search import PathSearch
     from ipforest.plotting import TradeoffDisplay
     from ipforest.progress import progress_bar
     from proofs.certificates.path_file import write_path_certificate
@@ -101,7 +102,7 @@ def run(options: Arguments) -> int:
 
 def _resumed(file: Path, instance: PruningInstance) -> PathSearch:
     """Take up a search that was interrupted or killed, and say so."""
-    from ipforest.path import PathSearch
+    from ipforest.path_search import PathSearch
 
     search = PathSearch.load(file, instance)
     print(f"ipforest: note: goes on from {file}, where {search.n_found} breakpoints are found", file=sys.stderr)

@@ -53,7 +53,7 @@ def add(commands: Subparsers) -> None:
 
 def run(options: Arguments) -> int:
     """Prune one forest and prove how good that is."""
-    from ipforest.path import prune_path
+    from ipforest.path_search import prune_path
     from ipforest.progress import progress_bar
     from ipforest.solvers.greedy import cap_units
 

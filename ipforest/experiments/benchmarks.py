@@ -38,7 +38,8 @@ from ipforest.ensemble.forest import Forest
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.frontiers.budget_boost import BudgetBoost
 from ipforest.instance import PruningInstance
-from ipforest.path import PruningPath, prune_path
+from ipforest.path import PruningPath
+from ipforest.path_search import prune_path
 from ipforest.progress import ProgressCallback, silent
 from ipforest.results import Status
 from ipforest.solvers import solve

@@ -12,7 +12,7 @@ from ipforest.ensemble.refitting import mean_loss, refit_jointly
 from ipforest.growing.boosting import Boosting
 from ipforest.growing.grower import Grower
 from ipforest.instance import FITS_PATH, PruningInstance
-from ipforest.path import prune_path
+from ipforest.path_search import prune_path
 from ipforest.rational import nonnegative_fraction
 
 __all__ = ["Alternation", "alternate", "penalised_loss"]

@@ -24,7 +24,7 @@ from ipforest.growing import CodedExamples, Gradient, Grower
 from ipforest.growing.boosting import Boosting
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners.forest_pruner import Labelled
-from ipforest.path import prune_path
+from ipforest.path_search import prune_path
 
 REFITS = ("newton", "alternate", None)
 LARGEST, SMALLEST = 0.3, 1e-4

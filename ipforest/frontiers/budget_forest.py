@@ -41,7 +41,7 @@ from ipforest.growing import (
 )
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners.forest_pruner import Labelled
-from ipforest.path import prune_path
+from ipforest.path_search import prune_path
 from ipforest.policy import TreesInOrder
 from ipforest.results import Pruning
 from ipforest.session import Seller

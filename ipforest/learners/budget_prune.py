@@ -14,7 +14,8 @@ from ipforest._internal.arrays import Array, IntArray, places_in
 from ipforest.costs import FeatureCosts
 from ipforest.estimator import optional_number
 from ipforest.learners.forest_pruner import ForestPruner, Parts
-from ipforest.path import PruningPath, prune_path
+from ipforest.path import PruningPath
+from ipforest.path_search import prune_path
 from ipforest.rational import nonnegative_fraction, time_limit_seconds
 from ipforest.results import BudgetResult, Pruning, PruningResult
 from ipforest.solvers import solve_budget

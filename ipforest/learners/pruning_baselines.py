@@ -21,7 +21,7 @@ from ipforest.estimator import optional_number
 from ipforest.instance import PruningInstance
 from ipforest.learners.forest_pruner import ForestPruner
 from ipforest.losses import NodeErrors
-from ipforest.path import prune_path
+from ipforest.path_search import prune_path
 from ipforest.rational import nonnegative_fraction
 from ipforest.resolution import joint_resolution
 from ipforest.results import Pruning

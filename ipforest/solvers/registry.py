@@ -230,7 +230,9 @@ SOLVERS = SolverRegistry(
 )
 
 BUDGET_SOLVERS = SolverRegistry(
-    SolverInfo("path", "ipforest.path:solve_budget_path", exact=False, description="best breakpoint of the whole path"),
+    SolverInfo(
+        "path", "ipforest.path_search:solve_budget_path", exact=False, description="best breakpoint of the whole path"
+    ),
     SolverInfo(
         "greedy",
         "ipforest.solvers.greedy:solve_budget_greedy",

@@ -22,7 +22,8 @@ from ipforest.costs import FeatureCosts
 from ipforest.estimator import check_integer
 from ipforest.instance import PruningInstance
 from ipforest.losses import NodeErrors
-from ipforest.path import PruningPath, prune_path
+from ipforest.path import PruningPath
+from ipforest.path_search import prune_path
 from ipforest.resolution import joint_resolution
 
 TIE = 1e-9

@@ -17,7 +17,7 @@ from ipforest._internal.arrays import Array, FloatArray
 from ipforest.ensemble.forest import Forest
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.losses import loss_for
-from ipforest.path import prune_path
+from ipforest.path_search import prune_path
 from ipforest.session import Seller, Unit
 
 ORDERS = ("importance", "path", "forward")

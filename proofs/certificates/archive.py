@@ -26,7 +26,7 @@ larger than the file, so that reading takes no more memory than the file has byt
     The stored arrays of `PruningInstance` without the routing: tree_offsets, node_parent, errors, indptr, indices,
     acquisition_unit, acquisition_example, acquisition_cost, split_cost.
 ``flow/NAME.npy``
-    int64: used, triple, up, gain, split, see `ipforest.results.DualFlow` and `ipforest.path.PathFlow`.
+    int64: used, triple, up, gain, split, see `ipforest.results.DualFlow` and `ipforest.maxflow.path_flow.PathFlow`.
 
 All arrays are one-dimensional NumPy files, version 1.0, of little-endian int64, int32 or bool. A program that writes
 such a file can seal anything: the digest finds damage, the checkers find lies. What reads and checks imports no solver,

@@ -7,7 +7,7 @@ these arrays:
 =================== =================================================================
 array               meaning
 =================== =================================================================
-node_breakpoint     int32, the piece of each internal node, see `ipforest.path.PathFlow`
+node_breakpoint     int32, the piece of each internal node, see `ipforest.maxflow.path_flow.PathFlow`
 p, q                int64, k each: the breakpoints in integer units, ascending
 errors, costs       int64, k + 1 each: of the prunings between the breakpoints, in integer units
 =================== =================================================================

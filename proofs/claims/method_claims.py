@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 
 from ipforest.instance import PruningInstance
-from ipforest.path import prune_path
+from ipforest.path_search import prune_path
 from ipforest.results import DualFlow
 from ipforest.solvers import MissingSolverError, solve
 from proofs.claims.claim import COUNTEREXAMPLE, EXHAUSTIVE, Claim, Ruling, sample_of

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ipforest.datasets import load
 from ipforest.ensemble.forest import Forest
 from ipforest.instance import PruningInstance
-from ipforest.path import prune_path
+from ipforest.path_search import prune_path
 from ipforest.results import Pruning
 from ipforest.solvers import MissingSolverError, solve
 from ipforest.solvers.highs import run

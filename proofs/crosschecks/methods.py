@@ -28,7 +28,8 @@ import formulations
 from formulations import FORMULATIONS, Formulation
 from ipforest._internal.records import records_to_text, to_record
 from ipforest.instance import PruningInstance
-from ipforest.path import PruningPath, prune_path
+from ipforest.path import PruningPath
+from ipforest.path_search import prune_path
 from ipforest.rational import nonnegative_fraction
 from ipforest.results import PruningResult, Status
 from ipforest.solvers import SOLVERS, available_solvers, solve

@@ -8,7 +8,7 @@ from ipforest import solve
 from ipforest.experiments import benchmarks
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.maxflow.presolve import presolve
-from ipforest.path import prune_path
+from ipforest.path_search import prune_path
 
 
 @pytest.fixture(scope="module")

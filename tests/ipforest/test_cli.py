@@ -27,7 +27,7 @@ from ipforest import (
     PruningInstance,
     PruningResult,
 )
-from ipforest import path as path_module
+from ipforest import path_search as path_module
 from ipforest import progress as progress_module
 from ipforest.cli import main
 from ipforest.cli import prune as prune_command
@@ -197,7 +197,7 @@ def test_a_cap_per_example_is_held(own_forest, capsys, monkeypatch):
     assert costs[1] <= 4 < costs[0] <= 6
     assert main([*command, "--max-cost", "4", "--search", "path"]) == 2
     assert "--max-cost: expected it with --budget and --search greedy or exact" in capsys.readouterr().err
-    monkeypatch.setattr("ipforest.path.prune_path", pytest.fail)
+    monkeypatch.setattr("ipforest.path_search.prune_path", pytest.fail)
     assert main([*command, "--max-cost", "4", "--split-cost", "1"]) == 2
     assert "max_cost: expected none with split costs, got 4" in capsys.readouterr().err
 
@@ -250,11 +250,11 @@ def test_an_interrupted_path_keeps_what_was_found_without_a_certificate(own_fore
 
 HANGS_ONCE_SAVED = """
 import signal, sys, time
-from ipforest import path
+from ipforest import path_search
 from ipforest.cli import main
 from ipforest.cli import prune as prune_command
 
-class Hanging(path.PathSearch):
+class Hanging(path_search.PathSearch):
     def __init__(self, *arguments):
         super().__init__(*arguments, small=-1)
 
@@ -265,7 +265,7 @@ class Hanging(path.PathSearch):
                 time.sleep(100)
         super().run_saved(file, report, every_s=0)
 
-path.PathSearch = Hanging
+path_search.PathSearch = Hanging
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job starts with interrupts ignored
 sys.exit(main(sys.argv[1:]))
 """

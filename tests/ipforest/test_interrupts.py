@@ -11,11 +11,11 @@ from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import Status
-from ipforest import path as path_module
+from ipforest import path_search as path_module
 from ipforest._internal import undisturbed
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.maxflow import checkpoint, crew, parametric_cut, subproblems
-from ipforest.path import PathSearch, prune_path
+from ipforest.path_search import PathSearch, prune_path
 from proofs.certificates.path_optimality import verify_path
 
 ONE_CUT_A_CALL = -1
@@ -145,7 +145,7 @@ from pathlib import Path
 from random import Random
 from ipforest.cli import main
 from ipforest.experiments.synthetic import synthetic_instance
-from ipforest.path import PathSearch, prune_path
+from ipforest.path_search import PathSearch, prune_path
 
 left = 0
 

@@ -17,7 +17,8 @@ from ipforest.maxflow.crew import Crew
 from ipforest.maxflow.network import STOP
 from ipforest.maxflow.parametric_cut import SMALL, CutStopped, ParametricCut
 from ipforest.maxflow.presolve import presolve
-from ipforest.path import PathSearch, PruningPath, prune_path
+from ipforest.path import PruningPath
+from ipforest.path_search import PathSearch, prune_path
 from ipforest.progress import silent
 from proofs.certificates.optimality import verify_optimality
 from proofs.crosschecks.brute_force import brute_force, prunings

@@ -9,7 +9,7 @@ from numba.core.dispatcher import Dispatcher
 from ipforest import solve, solve_budget
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.maxflow import subproblems
-from ipforest.path import PathSearch
+from ipforest.path_search import PathSearch
 from ipforest.warm_up import warm_up
 
 rooms = ("ipforest.maxflow", "ipforest.ensemble", "ipforest.solvers.greedy")

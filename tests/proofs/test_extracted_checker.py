@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ipforest.path import prune_path
+from ipforest.path_search import prune_path
 from ipforest.solvers import solve
 from proofs.certificates.optimality import verify_claim
 from proofs.certificates.path_optimality import verify_path

@@ -22,7 +22,8 @@ from ipforest.ensemble.forest import Forest
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.instance import PruningInstance
-from ipforest.path import PruningPath, prune_path
+from ipforest.path import PruningPath
+from ipforest.path_search import prune_path
 from ipforest.solvers import solve_budget
 from ipforest.solvers.attainable import Attainable
 

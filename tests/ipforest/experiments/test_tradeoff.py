@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris
 from ipforest import FeatureCosts, PruningInstance, datasets, solve
 from ipforest.experiments.demo import split, train_and_split
 from ipforest.experiments.tradeoff import lambda_grid, measure_path, solve_tradeoff
-from ipforest.path import prune_path
+from ipforest.path_search import prune_path
 
 
 @pytest.fixture(scope="module")

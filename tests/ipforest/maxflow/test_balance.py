@@ -10,7 +10,7 @@ from strategies import instances
 
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.maxflow.balance import balance_fault
-from ipforest.path import PathSearch, prune_path
+from ipforest.path_search import PathSearch, prune_path
 
 ONE_CUT_A_CALL = -1
 

@@ -17,7 +17,7 @@ from ipforest.maxflow.helpers import LEAST_ENTRIES, helped
 from ipforest.maxflow.network import STOP, Lambda
 from ipforest.maxflow.pseudoflow import maximum_flow
 from ipforest.maxflow.team import HELPERS, LIMIT, NEXT, NO_TICKET, hand_out, new_team, take_ticket
-from ipforest.path import PathSearch
+from ipforest.path_search import PathSearch
 
 
 @pytest.fixture(scope="module")

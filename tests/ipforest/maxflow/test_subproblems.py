@@ -14,7 +14,7 @@ from ipforest.maxflow import parametric_cut, subproblems
 from ipforest.maxflow.parametric_cut import ParametricCut
 from ipforest.maxflow.presolve import presolve
 from ipforest.maxflow.subproblems import deepest, moved, return_home
-from ipforest.path import PathSearch
+from ipforest.path_search import PathSearch
 
 ONE_CUT_A_CALL = -1
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from ipforest.path import prune_path
+from ipforest.path_search import prune_path
 from proofs.certificates.archive import read_archive, write_archive
 from proofs.certificates.path_file import write_path_certificate
 from proofs.certificates.path_optimality import verify_path
