@@ -1,7 +1,7 @@
 """The parametric minimum cut: a reduced problem, and the steps that split it until each subproblem is one breakpoint.
 
 Threads take the steps in `ipforest.maxflow.crew`. See `ipforest.path_search` for the method and
-`ipforest.maxflow.splitting` for one step of it. Lambdas in here are in integer units of gain over integer units of cost.
+`ipforest.maxflow.splitting` for one step of it. Lambdas in here are in integer units of gain over those of cost.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@ r"""Is a whole path of prunings optimal, at every lambda? A checker in linear ti
 
 The nodes come in pieces -1, 0, ..., k: piece b in 0..k-1 is dropped at the breakpoint with :math:`\mu_b = p_b / q_b`
 in integer units, piece -1 is kept for no lambda > 0, piece k is always kept. An acquisition belongs to the largest
-piece of the nodes that meet it. One flow, the `ipforest.maxflow.path_flow.PathFlow`, stays within the pieces; in piece b it
-is counted in units of 1/q_b and saturates every arc from the source and into the sink as it is at :math:`\mu_b`.
+piece of the nodes that meet it. One flow, the `ipforest.maxflow.path_flow.PathFlow`, stays within the pieces; in piece
+b it is counted in units of 1/q_b and saturates every arc from the source and into the sink as it is at :math:`\mu_b`.
 
 Why that proves every pruning S(lambda), the union of the pieces with :math:`\mu_b > \lambda`, optimal. Node pieces do
 not rise from parent to child, so S(lambda) is closed. Take the flow of each piece apart into paths from source to

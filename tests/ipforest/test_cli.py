@@ -134,7 +134,7 @@ def test_prune_writes_a_forest_and_a_certificate_that_verifies(ipforest, own_for
     assert result.cost <= 4
     code, verdict, _ = ipforest("verify", tmp_path / "path.cert", "--result", tmp_path / "result.json")
     assert code == 0
-    proved = re.search(r"within 4 (no pruning errs less than [\d.]+)", verdict).group(1)
+    proved = re.search(r"within 4 (no pruning has a lower error than [\d.]+)", verdict).group(1)
     assert f"path.cert proves that within the budget {proved}" in printed
     assert "more than is proved here" in verdict
     assert f"raised that bound to {float(result.bound):.6g}, and leaves no certificate" in printed

@@ -225,7 +225,7 @@ def test_a_stopping_rule_is_drawn_level_by_level(stopping) -> None:
     assert points(whole) == [(stopping.paths_.cost[:, -1].mean(), stopping.paths_.loss[:, -1].mean())]
     assert points(taken)[0] in points(curve)
     assert budget.get_xdata()[0] == 9
-    assert texts(axes) == ["with stopping", "nobody stops", "level taken", "budget 9"]
+    assert texts(axes) == ["with stopping", "no example stops", "level taken", "budget 9"]
 
 
 def test_stops_are_counted_by_prediction(stopping) -> None:

@@ -165,7 +165,7 @@ def test_the_pruned_forest_is_recognised(at_lambda, within_budget):
     assert verdict.reason == "pruned: the pruning proved optimal at lambda 1/50"
     verdict = verify_pruned(within_budget, FOREST, FOREST.prune(WITHIN.pruning))
     found = f"error {float(WITHIN.error):.6g} at cost {float(WITHIN.cost):.6g}"
-    assert verdict.reason.startswith(f"pruned: {found}; within 5 no pruning errs less than ")
+    assert verdict.reason.startswith(f"pruned: {found}; within 5 no pruning has a lower error than ")
     assert verify_pruned(replace(within_budget, provenance={}), FOREST, FOREST.prune(PATH.pruning(LAM)))
 
 
@@ -358,15 +358,16 @@ def test_files_beside_the_certificate(at_lambda, tmp_path):
     (tmp_path / "model").write_text("not an entry of a file")
     entries = provenance(*ORIGIN, files=[tmp_path / "a.txt", tmp_path / "b.txt"])
     certificate = replace(at_lambda, provenance=entries)
-    written = "beside the certificate, a.txt, b.txt are the files that were written with it"
+    written = "in the certificate's folder, a.txt, b.txt are the files that were written with it"
     assert verify_files(certificate, tmp_path).reason == written
     (tmp_path / "a.txt").unlink()
     assert verify_files(certificate, tmp_path).reason == (
-        "beside the certificate, b.txt is the file that was written with it"
+        "in the certificate's folder, b.txt is the file that was written with it"
     )
     (tmp_path / "b.txt").write_text("c")
     refused(
-        verify_files(certificate, tmp_path), "b.txt beside the certificate is not the file that was written with it"
+        verify_files(certificate, tmp_path),
+        "b.txt in the certificate's folder is not the file that was written with it",
     )
     assert verify_files(at_lambda, tmp_path).reason == "no other file to compare lies in the certificate's folder"
     outside = replace(at_lambda, provenance={"file ../b.txt": "0"})
