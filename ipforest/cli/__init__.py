@@ -15,6 +15,7 @@ from ipforest._internal.arrays import one_line
 from ipforest.cli import (
     bench,
     crosscheck,
+    data,
     demo,
     fit,
     frontier,
@@ -47,6 +48,7 @@ COMMANDS = (
     integral,
     reproduce,
     frontier,
+    data,
     bench,
     versions,
 )

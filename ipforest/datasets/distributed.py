@@ -1,0 +1,256 @@
+"""The papers' data as their publishers distribute them: where each is to be had, and how its files are read."""
+
+from __future__ import annotations
+
+import gzip
+import tarfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ipforest._internal.arrays import Array, save_arrays
+
+__all__ = ["SOURCES", "Source", "Tables", "import_data"]
+
+SPLIT_SEED = 20150706
+MINIBOONE_PARTS = (45_523, 19_510)
+"""Train and validation events of the papers; the other 65,031 are for testing."""
+CIFAR_RECORD = 1 + 3 * 32 * 32
+"""Bytes of an image: its class, and its pixels."""
+IDX_IMAGES, IDX_LABELS = 0x0803, 0x0801
+"""Magic numbers of the files of MNIST: bytes in three dimensions, and in one."""
+
+
+class Tables(NamedTuple):
+    """What a publisher's files hold.
+
+    Parameters
+    ----------
+    X : ndarray, shape (n_samples, n_features)
+    y : ndarray of int64, shape (n_samples,)
+        Class index.
+    feature_names, class_names : list of str
+    split : ndarray of uint8, shape (n_samples,), or None
+        0 train, 1 validation, 2 test.
+    """
+
+    X: Array
+    y: Array
+    feature_names: list[str]
+    class_names: list[str]
+    split: Array | None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A data set that users fetch themselves.
+
+    Parameters
+    ----------
+    files : str
+        What its publisher calls them.
+    origin : str
+        Where it is to be had.
+    read : callable (path) -> Tables
+    """
+
+    files: str
+    origin: str
+    read: Callable[[Path], Tables]
+
+
+def import_data(name: str, path: str | Path, folder: str | Path) -> Path:
+    """Read a data set as it is distributed, and write it where `ipforest.datasets.load` finds it.
+
+    Parameters
+    ----------
+    name : str
+        A key of `SOURCES`.
+    path : path
+        Its file, archive or folder.
+    folder : path
+        The data folder, which the environment variable IPFOREST_DATA names.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Raises
+    ------
+    ValueError
+        An unknown name, or a file that is truncated or of another format.
+    FileNotFoundError
+        A file that belongs to the data set is not there.
+    """
+    if name not in SOURCES:
+        raise ValueError(f"name: expected one of {', '.join(SOURCES)}, got {name!r}")
+    tables = SOURCES[name].read(Path(path))
+    arrays = {"X": tables.X, "y": tables.y, "feature_names": np.array(tables.feature_names)}
+    arrays["class_names"] = np.array(tables.class_names)
+    if tables.split is not None:
+        arrays["split"] = tables.split
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    target = Path(folder) / f"{name}.npz"
+    save_arrays(target, arrays)
+    return target
+
+
+def read_miniboone(path: Path) -> Tables:
+    """Read ``MiniBooNE_PID.txt``: a line with the numbers of signal and background events, then 50 values a line."""
+    first, *lines = _bytes(path).splitlines() or [b""]
+    head = first.split()
+    if len(head) != 2 or not all(count.isdigit() for count in head):
+        raise ValueError(f"{path}: expected two counts in the first line, got {first[:40]!r}")
+    values = _numbers(lines, path, np.float32)
+    n_signal, n_background = map(int, head)
+    if values.shape != (n_signal + n_background, 50):
+        raise ValueError(f"{path}: expected {n_signal + n_background} lines of 50 values, got {values.shape}")
+    y = np.repeat([1, 0], [n_signal, n_background])
+    names = [f"ParticleID_{number}" for number in range(50)]
+    return Tables(values, y, names, ["background", "signal"], _drawn_parts(y.size, MINIBOONE_PARTS))
+
+
+def read_covertype(path: Path) -> Tables:
+    """Read ``covtype.data``, as it is or compressed: 54 attributes and a class from 1 to 7 a line."""
+    values = _numbers(_bytes(path).splitlines(), path, np.int16, ",")
+    if values.shape[1] != 55 or values[:, -1].min() < 1 or values[:, -1].max() > 7:
+        raise ValueError(f"{path}: expected 54 attributes and a class from 1 to 7 in each line, got {values.shape}")
+    measured = [
+        "Elevation",
+        "Aspect",
+        "Slope",
+        "Horizontal_Distance_To_Hydrology",
+        "Vertical_Distance_To_Hydrology",
+        "Horizontal_Distance_To_Roadways",
+        "Hillshade_9am",
+        "Hillshade_Noon",
+        "Hillshade_3pm",
+        "Horizontal_Distance_To_Fire_Points",
+    ]
+    areas = [f"Wilderness_Area{number}" for number in range(1, 5)]
+    soils = [f"Soil_Type{number}" for number in range(1, 41)]
+    kinds = ["Spruce/Fir", "Lodgepole Pine", "Ponderosa Pine", "Cottonwood/Willow", "Aspen", "Douglas-fir", "Krummholz"]
+    return Tables(values[:, :-1], values[:, -1].astype(np.int64) - 1, [*measured, *areas, *soils], kinds, None)
+
+
+def read_mnist(folder: Path) -> Tables:
+    """Read the four idx files of MNIST, as they are or compressed; the last sixth of the training images validates."""
+    images, labels = [], []
+    for part in ("train", "t10k"):
+        images.append(_idx(_found(folder, f"{part}-images-idx3-ubyte", f"{part}-images.idx3-ubyte"), IDX_IMAGES))
+        labels.append(_idx(_found(folder, f"{part}-labels-idx1-ubyte", f"{part}-labels.idx1-ubyte"), IDX_LABELS))
+        if len(images[-1]) != len(labels[-1]):
+            raise ValueError(f"{folder}: expected a label for each of {len(images[-1])} images, got {len(labels[-1])}")
+    n_train, n_test = map(len, images)
+    split = np.repeat([0, 1, 2], [n_train - n_train // 6, n_train // 6, n_test]).astype(np.uint8)
+    X = np.concatenate([part.reshape(len(part), -1) for part in images])
+    height, width = images[0].shape[1:]
+    names = [f"pixel_{row}_{column}" for row in range(height) for column in range(width)]
+    return Tables(X, np.concatenate(labels).astype(np.int64), names, [str(digit) for digit in range(10)], split)
+
+
+def read_cifar10(path: Path) -> Tables:
+    """Read CIFAR-10's binary version, a folder or the archive ``cifar-10-binary.tar.gz``; the fifth batch validates.
+
+    The Python version holds pickles, which may run code, and is not read. Features are pixels.
+    """
+    files = [*(f"data_batch_{number}.bin" for number in range(1, 6)), "test_batch.bin"]
+    batches = [_batch(path, file) for file in files]
+    records = np.concatenate(batches)
+    split = np.repeat([0, 0, 0, 0, 1, 2], [len(batch) for batch in batches]).astype(np.uint8)
+    if records[:, 0].max() > 9:
+        raise ValueError(f"{path}: expected classes from 0 to 9, got {records[:, 0].max()}")
+    colours = ("red", "green", "blue")
+    names = [f"{colour}_{row}_{column}" for colour in colours for row in range(32) for column in range(32)]
+    kinds = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
+    return Tables(records[:, 1:], records[:, 0].astype(np.int64), names, kinds, split)
+
+
+SOURCES: Mapping[str, Source] = {
+    "miniboone": Source("MiniBooNE_PID.txt", "UCI, MiniBooNE particle identification (dataset 199)", read_miniboone),
+    "forest": Source("covtype.data or covtype.data.gz", "UCI, Covertype (dataset 31)", read_covertype),
+    "mnist": Source("a folder with the four idx files, plain or .gz", "yann.lecun.com/exdb/mnist", read_mnist),
+    "cifar10": Source(
+        "cifar-10-binary.tar.gz, or its folder", "www.cs.toronto.edu/~kriz/cifar.html, binary version", read_cifar10
+    ),
+}
+"""The papers' large data sets, by the names that experiments use."""
+
+
+def _bytes(path: Path) -> bytes:
+    """Read a file, decompressing it if it is named ``.gz``."""
+    try:
+        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    except (EOFError, gzip.BadGzipFile) as problem:
+        raise ValueError(f"{path}: expected a whole compressed file, got: {problem}") from None
+
+
+def _numbers(lines: Sequence[bytes], path: Path, dtype: type, separator: str | None = None) -> Array:
+    """Read a table of numbers that fit a type."""
+    try:
+        values = np.loadtxt(lines, np.float64, delimiter=separator, ndmin=2)
+    except ValueError as problem:
+        raise ValueError(f"{path}: expected numbers, as many in each line, got: {problem}") from None
+    if np.issubdtype(dtype, np.integer) and not np.array_equal(values, values.astype(dtype)):
+        raise ValueError(f"{path}: expected integers of {np.dtype(dtype).itemsize} bytes, got others")
+    return values.astype(dtype)
+
+
+def _drawn_parts(n_samples: int, sizes: tuple[int, int]) -> Array | None:
+    """Draw train, validation and test rows of the papers' sizes; None where there are not as many rows."""
+    if n_samples <= sum(sizes):
+        return None
+    split = np.full(n_samples, 2, dtype=np.uint8)
+    order = np.random.default_rng(SPLIT_SEED).permutation(n_samples)
+    split[order[: sizes[0]]] = 0
+    split[order[sizes[0] : sum(sizes)]] = 1
+    return split
+
+
+def _found(folder: Path, *names: str) -> Path:
+    """Find one of several names in a folder, compressed or not."""
+    for name in names:
+        for path in (folder / name, folder / f"{name}.gz"):
+            if path.is_file():
+                return path
+    raise FileNotFoundError(f"{folder}: expected {names[0]} or {names[0]}.gz in the folder, got neither")
+
+
+def _idx(path: Path, magic: int) -> Array:
+    """Read one idx file of bytes."""
+    content, n_dimensions = _bytes(path), magic & 0xFF
+    start = 4 + 4 * n_dimensions
+    head = np.frombuffer(content[:start][: len(content) // 4 * 4], dtype=">u4")
+    if head.size != 1 + n_dimensions or head[0] != magic:
+        raise ValueError(f"{path}: expected an idx file that begins with {magic:#06x}, got another beginning")
+    values = np.frombuffer(content, dtype=np.uint8, offset=start)
+    shape = tuple(int(size) for size in head[1:])
+    if values.size != np.prod(shape):
+        raise ValueError(f"{path}: expected {np.prod(shape)} bytes of values, got {values.size}")
+    return values.reshape(shape)
+
+
+def _batch(path: Path, name: str) -> Array:
+    """Read one file of images of CIFAR-10."""
+    content = _member(path, name) if path.is_file() else (_found(path, name)).read_bytes()
+    if len(content) == 0 or len(content) % CIFAR_RECORD:
+        raise ValueError(f"{path}: expected {name} to hold images of {CIFAR_RECORD} bytes, got {len(content)} bytes")
+    return np.frombuffer(content, dtype=np.uint8).reshape(-1, CIFAR_RECORD)
+
+
+def _member(archive: Path, name: str) -> bytes:
+    """Read one file of an archive, without unpacking it."""
+    try:
+        with tarfile.open(archive) as files:
+            for member in files:
+                if member.isfile() and Path(member.name).name == name:
+                    file = files.extractfile(member)
+                    if file is not None:
+                        return file.read()
+    except (tarfile.TarError, EOFError, gzip.BadGzipFile) as problem:
+        raise ValueError(f"{archive}: expected an archive of CIFAR-10's binary version, got: {problem}") from None
+    raise FileNotFoundError(f"{archive}: expected {name} of the binary version in the archive, got none")

@@ -1,0 +1,172 @@
+"""Files as publishers distribute them: small ones of the same format, and what is wrong with damaged ones."""
+
+import gzip
+import json
+import tarfile
+
+import numpy as np
+import pytest
+
+from ipforest import datasets
+from ipforest.cli import main
+from ipforest.datasets.distributed import MINIBOONE_PARTS, import_data
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    there = tmp_path / "data"
+    monkeypatch.setenv(datasets.DATA_VARIABLE, str(there))
+    return there
+
+
+def miniboone(path, values, counts):
+    lines = [" ".join(f"{value:.6g}" for value in row) for row in values]
+    path.write_text("\n".join([f"  {counts[0]}  {counts[1]}", *lines, ""]))
+
+
+def test_miniboone(folder, tmp_path):
+    values = RNG.normal(size=(5, 50)).round(3)
+    values[3] = -999
+    miniboone(tmp_path / "MiniBooNE_PID.txt", values, (2, 3))
+    assert import_data("miniboone", tmp_path / "MiniBooNE_PID.txt", folder) == folder / "miniboone.npz"
+    data = datasets.load("miniboone")
+    np.testing.assert_array_equal(data.X, values.astype(np.float32))
+    assert [data.class_names[label] for label in data.y] == ["signal"] * 2 + ["background"] * 3
+    assert data.split is None
+
+
+def test_the_parts_of_miniboone_have_the_sizes_of_the_papers(folder, tmp_path):
+    n_events = sum(MINIBOONE_PARTS) + 7
+    row = " ".join(["0"] * 50) + "\n"
+    (tmp_path / "whole.txt").write_text(f"7 {n_events - 7}\n" + row * n_events)
+    import_data("miniboone", tmp_path / "whole.txt", folder)
+    assert np.bincount(datasets.load("miniboone").split).tolist() == [*MINIBOONE_PARTS, 7]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1 2 3\n1\n", "expected two counts in the first line, got b'1 2 3'"),
+        ("1 1\n" + " ".join(["0"] * 50) + "\n", r"expected 2 lines of 50 values, got \(1, 50\)"),
+        ("1 1\n" + " ".join(["0"] * 50) + "\n0 1\n", "expected numbers, as many in each line, got: "),
+        ("1 1\nword\n", "expected numbers, as many in each line, got: "),
+    ],
+)
+def test_damaged_events_are_refused(folder, tmp_path, text, message):
+    (tmp_path / "events.txt").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        import_data("miniboone", tmp_path / "events.txt", folder)
+    assert not (folder / "miniboone.npz").exists()
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_covertype(folder, tmp_path, ending):
+    X = RNG.integers(0, 3000, (6, 54))
+    kinds = np.array([1, 7, 2, 2, 5, 3])
+    lines = "".join(",".join(map(str, row)) + "\n" for row in np.column_stack([X, kinds]).tolist()).encode()
+    path = tmp_path / f"covtype.data{ending}"
+    path.write_bytes(gzip.compress(lines) if ending else lines)
+    import_data("forest", path, folder)
+    data = datasets.load("forest")
+    np.testing.assert_array_equal(data.X, X)
+    np.testing.assert_array_equal(data.y, kinds - 1)
+    assert (data.feature_names[0], data.feature_names[-1]) == ("Elevation", "Soil_Type40")
+
+
+def test_covertype_has_seven_kinds(folder, tmp_path):
+    (tmp_path / "covtype.data").write_text(",".join(["0"] * 54 + ["8"]) + "\n")
+    with pytest.raises(ValueError, match="expected 54 attributes and a class from 1 to 7"):
+        import_data("forest", tmp_path / "covtype.data", folder)
+    (tmp_path / "covtype.data.gz").write_bytes(gzip.compress(b"1,2\n" * 1000)[:40])
+    with pytest.raises(ValueError, match=r"covtype\.data\.gz: expected a whole compressed file"):
+        import_data("forest", tmp_path / "covtype.data.gz", folder)
+
+
+def idx(path, magic, values):
+    head = b"".join(int(number).to_bytes(4, "big") for number in (magic, *values.shape))
+    content = head + values.astype(np.uint8).tobytes()
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+
+
+def test_mnist(folder, tmp_path):
+    images, labels = RNG.integers(0, 256, (9, 3, 2)), RNG.integers(0, 10, 9)
+    idx(tmp_path / "train-images-idx3-ubyte.gz", 0x0803, images[:6])
+    idx(tmp_path / "train-labels-idx1-ubyte", 0x0801, labels[:6])
+    idx(tmp_path / "t10k-images.idx3-ubyte", 0x0803, images[6:])
+    with pytest.raises(FileNotFoundError, match="expected t10k-labels-idx1-ubyte or"):
+        import_data("mnist", tmp_path, folder)
+    idx(tmp_path / "t10k-labels-idx1-ubyte.gz", 0x0801, labels[6:])
+    import_data("mnist", tmp_path, folder)
+    data = datasets.load("mnist")
+    np.testing.assert_array_equal(data.X, images.reshape(9, 6))
+    np.testing.assert_array_equal(data.y, labels)
+    assert data.split.tolist() == [0] * 5 + [1] + [2] * 3
+    (tmp_path / "train-labels-idx1-ubyte").write_bytes(b"\0\0\x08\x03")
+    with pytest.raises(ValueError, match="expected an idx file that begins with 0x0801"):
+        import_data("mnist", tmp_path, folder)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_cifar10(folder, tmp_path, packed):
+    records = RNG.integers(0, 256, (7, 3073)).astype(np.uint8)
+    records[:, 0] %= 10
+    unpacked = tmp_path / "cifar-10-batches-bin"
+    unpacked.mkdir()
+    files = [*(f"data_batch_{number}.bin" for number in range(1, 6)), "test_batch.bin"]
+    for file, rows in zip(files, np.split(records, [1, 2, 3, 4, 5]), strict=True):
+        (unpacked / file).write_bytes(rows.tobytes())
+    path = unpacked
+    if packed:
+        path = tmp_path / "cifar-10-binary.tar.gz"
+        with tarfile.open(path, "w:gz") as archive:
+            archive.add(unpacked, unpacked.name)
+    import_data("cifar10", path, folder)
+    data = datasets.load("cifar10")
+    np.testing.assert_array_equal(data.X, records[:, 1:])
+    np.testing.assert_array_equal(data.y, records[:, 0])
+    assert data.split.tolist() == [0] * 4 + [1] + [2] * 2
+
+
+def test_pickled_images_are_not_read(folder, tmp_path):
+    pickles = tmp_path / "cifar-10-batches-py"
+    pickles.mkdir()
+    (pickles / "data_batch_1").write_bytes(b"\x80\x04.")
+    with pytest.raises(FileNotFoundError, match=r"expected data_batch_1\.bin"):
+        import_data("cifar10", pickles, folder)
+    archive = tmp_path / "cifar-10-python.tar.gz"
+    with tarfile.open(archive, "w:gz") as files:
+        files.add(pickles, pickles.name)
+    with pytest.raises(FileNotFoundError, match=r"expected data_batch_1\.bin of the binary version in the archive"):
+        import_data("cifar10", archive, folder)
+    archive.write_bytes(archive.read_bytes()[:30])
+    with pytest.raises(ValueError, match="expected an archive"):
+        import_data("cifar10", archive, folder)
+
+
+def test_the_command_lists_and_takes_in(folder, tmp_path, capsys):
+    assert main(["data", "--json"]) == 0
+    origins = {row["name"]: row["origin"] for row in json.loads(capsys.readouterr().out)}
+    assert origins["digits"] == "here"
+    assert "UCI" in origins["miniboone"]
+    miniboone(tmp_path / "MiniBooNE_PID.txt", RNG.normal(size=(2, 50)), (1, 1))
+    assert main(["data", "miniboone", str(tmp_path / "MiniBooNE_PID.txt")]) == 0
+    assert main(["data"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert next(line for line in lines if line.startswith("miniboone")).split()[1:] == ["2", "50", "here"]
+
+
+def test_the_command_says_what_is_missing(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv(datasets.DATA_VARIABLE, raising=False)
+    for arguments, message in (
+        (["letters", "file"], "--folder: expected the data folder, here or in IPFOREST_DATA, got neither"),
+        (["miniboone"], "FILE: expected the file, archive or folder of miniboone, got none"),
+        (
+            ["letters", "x", "--folder", str(tmp_path)],
+            "expected one of miniboone, forest, mnist, cifar10, got 'letters'",
+        ),
+        (["--prices", "heart.cost"], "--out: expected the CSV file to write, got none"),
+    ):
+        assert main(["data", *arguments]) == 2
+        assert message in capsys.readouterr().err
