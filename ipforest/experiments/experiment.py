@@ -174,7 +174,8 @@ def reproduce(
     cells = experiment.cells(quick, seed)
     if not cells:
         raise FileNotFoundError(
-            f"{experiment.name}: expected one of its data sets in the folder that {DATA_VARIABLE} names, got none: see `ipforest data`"
+            f"{experiment.name}: expected one of its data sets in the folder that {DATA_VARIABLE} names, got none: "
+            "see `ipforest data`"
         )
     files = experiment.files(directory, cells)
     files[0].parent.mkdir(parents=True, exist_ok=True)
