@@ -13,11 +13,13 @@ from collections.abc import Sequence
 
 from ipforest._internal.arrays import one_line
 from ipforest.cli import (
+    atlas,
     bench,
     crosscheck,
     demo,
     fit,
     frontier,
+    instances,
     integral,
     path,
     predict,
@@ -45,6 +47,8 @@ COMMANDS = (
     study,
     tu,
     integral,
+    atlas,
+    instances,
     reproduce,
     frontier,
     bench,
