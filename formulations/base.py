@@ -13,6 +13,7 @@ from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from ipforest.instance import PruningInstance
+    from ipforest.results import Pruning
     from ipforest.solvers.linear_program import LinearProgram
 
 __all__ = [
@@ -91,6 +92,9 @@ class Formulation(ABC):
     integer_units : bool
         Whether its objective is in integers, in units of ``ModelSpecification.objective_unit``, so that a solver's
         bound on it can be read. The bound of others is the minimum cut.
+    variant : bool
+        Whether it states another problem than the pruning problem, the one that `worth` defines. Its results are the
+        solver's own account (`ModelResult`), as the pruning problem's bounds do not hold for it.
     """
 
     name: str
@@ -102,6 +106,7 @@ class Formulation(ABC):
     one_tree: bool = False
     routing: bool = False
     integer_units: bool = True
+    variant: bool = False
 
     @abstractmethod
     def build(self, specification: ModelSpecification) -> Any:
@@ -140,6 +145,19 @@ class Formulation(ABC):
 
         p and q weigh a cost unit and an error unit; with (1, 0) it is the cost of the tests, with (0, 1) the error.
         """
+
+    def worth(self, specification: ModelSpecification, pruning: Pruning) -> Fraction | None:
+        """Return the objective of a pruning by definition, exactly: what the program is to minimise.
+
+        Returns
+        -------
+        Fraction or None
+            ``error + lam * cost``, within a budget the error; None for a pruning that is not allowed.
+        """
+        error, cost = specification.instance.evaluate(pruning)
+        if specification.budget is not None:
+            return error if cost <= specification.budget else None
+        return error + (specification.lam or 0) * cost
 
     def multipliers(self, specification: ModelSpecification, row_duals: FloatArray) -> FloatArray | None:
         """Read beta from the duals of the rows that join the trees.

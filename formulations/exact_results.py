@@ -44,10 +44,10 @@ def integral_pruning(specification: ModelSpecification, values: FloatArray) -> P
     Raises
     ------
     FractionalOptimumError
-        Some node is kept by a fraction.
+        Some node is kept by another share than 0 or 1.
     """
     shares = kept_shares(specification, values)
-    off = np.abs(shares - np.rint(shares))
+    off = np.minimum(np.abs(shares), np.abs(1 - shares))
     if off.size and off.max() > INTEGRALITY_TOLERANCE:
         at = int(np.argmax(off))
         raise FractionalOptimumError(
@@ -96,7 +96,14 @@ def pruning_result(specification: ModelSpecification, solution: Solution, method
     ------
     FractionalOptimumError
         The optimum of a relaxation is no pruning.
+    ValueError
+        The formulation is a variant, for which these bounds do not hold.
     """
+    if specification.formulation.variant:
+        raise ValueError(
+            f"formulation: expected one of the pruning problem, got {specification.formulation}, which states another; "
+            "formulations.solve(formulations.build(...)) solves it"
+        )
     instance, lam = specification.instance, specification.lam
     if lam is None:
         raise ValueError(f"specification: expected one with a lambda, got {specification.formulation} within a budget")

@@ -20,7 +20,7 @@ __all__ = ["Changes", "ModelResult", "changes_of", "model_result"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelResult:
-    """The solution of a model that is not the program that `formulations.build` wrote.
+    """The solution of a model that is not the program that `formulations.build` wrote, or that of a variant.
 
     Nothing is certified: objective and bound are the solver's floats, of the model as it stands.
 
@@ -103,6 +103,10 @@ class Changes:
     restricting: tuple[str, ...]
     rows: IntArray
     columns: IntArray
+
+    def with_breaking(self, change: str) -> Changes:
+        """Add a change after which the program's bounds do not hold."""
+        return replace(self, breaking=(*self.breaking, change))
 
     def program_part(self, solution: Solution) -> Solution:
         """Return a solution of the model without what belongs to rows and columns that were added."""

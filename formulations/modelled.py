@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,17 @@ from formulations.registry import register_formulation
 from formulations.specification import specify
 from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.instance import PruningInstance
+from ipforest.results import Pruning
 from ipforest.solvers.linear_program import LinearProgram
 
-__all__ = ["Builder", "Decoder", "ModelledFormulation", "register"]
+__all__ = ["Builder", "Decoder", "Definition", "ModelledFormulation", "register"]
 
 Builder = Callable[..., Any]
 """Called with the instance and, if the formulation takes one, lambda or the budget (a Fraction); gives a model."""
 Decoder = Callable[[Any], Any]
 """Called with the model, whose variables hold a point; gives x_h of each internal node, shape (n_internal,)."""
+Definition = Callable[..., Fraction | None]
+"""Called as the builder is, with a pruning after that; gives its objective, or None if it is not allowed."""
 
 
 class ModelledFormulation(Formulation):
@@ -44,6 +48,8 @@ class ModelledFormulation(Formulation):
     reason, paper, equation : str
     one_tree, routing : bool
         See `formulations.base.Formulation`.
+    worth : callable, optional
+        See `Definition`. With it the formulation is a variant: it states the problem that this defines.
     """
 
     integer_units = False
@@ -61,12 +67,14 @@ class ModelledFormulation(Formulation):
         equation: str = "",
         one_tree: bool = False,
         routing: bool = False,
+        worth: Definition | None = None,
     ) -> None:
         if takes not in ("lam", "budget", "nothing"):
             raise ValueError(f"takes: expected lam, budget or nothing, got {takes!r}")
         self.name, self.takes, self.integral, self.reason = name, takes, integral, reason
         self.paper, self.equation, self.one_tree, self.routing = paper, equation, one_tree, routing
-        self._builder, self._decode = builder, decode
+        self._builder, self._decode, self._worth = builder, decode, worth
+        self.variant = worth is not None
         self.__doc__ = builder.__doc__
 
     def build(self, specification: ModelSpecification) -> Any:
@@ -77,14 +85,23 @@ class ModelledFormulation(Formulation):
         TypeError
             The function returns no Pyomo model.
         """
-        number = {"lam": specification.lam, "budget": specification.budget, "nothing": None}[self.takes]
-        model = self._builder(specification.instance, *(() if number is None else (number,)))
+        model = self._builder(specification.instance, *self._number(specification))
         if not isinstance(model, pyo.ConcreteModel):
             raise TypeError(f"{self.name}: expected a pyomo.environ.ConcreteModel, got {type(model).__name__}")
         model.specification = specification
         if specification.relaxed:
             pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
         return model
+
+    def _number(self, specification: ModelSpecification) -> tuple[Fraction, ...]:
+        number = {"lam": specification.lam, "budget": specification.budget, "nothing": None}[self.takes]
+        return () if number is None else (number,)
+
+    def worth(self, specification: ModelSpecification, pruning: Pruning) -> Fraction | None:
+        """Return the objective of a pruning as the variant defines it, if it is one."""
+        if self._worth is None:
+            return super().worth(specification, pruning)
+        return self._worth(specification.instance, *self._number(specification), pruning)
 
     def linear_program(self, specification: ModelSpecification) -> LinearProgram:
         """Take the Pyomo model apart."""

@@ -173,7 +173,7 @@ def solve_model(
     Constraints that you add to a model at a lambda bind its pruning; the bound of a relaxation is then that of the
     program without them, still valid. A model whose objective, rows or domains are not those that were built is solved
     as it stands, and so is one with constraints of yours when there is no point that keeps them: the result is then a
-    `ModelResult`, which certifies nothing.
+    `ModelResult`, which certifies nothing. So is that of a variant, a formulation that states another problem.
 
     Parameters
     ----------
@@ -220,6 +220,8 @@ def solve_model(
     method = f"pyomo {specification.formulation}{' relaxed' if specification.relaxed else ''}"
     method += "" if solver == "highs" else f" by {solver}"
     changes = changes_of(program, specification)
+    if specification.formulation.variant:
+        changes = changes.with_breaking(f"{specification.formulation} states another problem")
     unmet = bool(changes.restricting) and solution.values is None
     within_budget = specification.budget is not None
     unread = within_budget and specification.relaxed and not specification.formulation.integer_units

@@ -1,6 +1,7 @@
 """Plain records, dictionaries of JSON types: dataclasses as records and back, tables of records as CSV and as text."""
 
 import csv
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from decimal import Decimal
@@ -69,7 +70,10 @@ def json_object(text: str) -> dict[str, Any]:
     ValueError
         The text is no JSON that `read_json` takes, or another value.
     """
-    value = read_json(text)
+    try:
+        value = read_json(text)
+    except json.JSONDecodeError as broken:
+        raise ValueError(f"text: expected JSON, got text that is damaged or cut off ({broken})") from None
     if not isinstance(value, dict):
         raise ValueError(f"text: expected a JSON object, got {type(value).__name__}")
     return value

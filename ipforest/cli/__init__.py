@@ -13,12 +13,14 @@ from collections.abc import Sequence
 
 from ipforest._internal.arrays import one_line
 from ipforest.cli import (
+    atlas,
     bench,
     crosscheck,
     data,
     demo,
     fit,
     frontier,
+    instances,
     integral,
     path,
     predict,
@@ -46,6 +48,8 @@ COMMANDS = (
     study,
     tu,
     integral,
+    atlas,
+    instances,
     reproduce,
     frontier,
     data,

@@ -13,7 +13,7 @@ from ipforest.results import Status
 from ipforest.solvers import MissingSolverError, available_solvers
 from ipforest.solvers.linear_program import LinearProgram, Solution
 
-__all__ = ["LinearSolver", "NoOptimumError", "run"]
+__all__ = ["LinearSolver", "NoOptimumError", "run", "run_first_order"]
 
 LinearSolver = Literal["simplex", "ipm"]
 
@@ -86,6 +86,40 @@ def run(
         if step() == highspy.HighsStatus.kError:
             raise _failure(program, "an error")
     return _solution(highs, highspy, program, perf_counter() - started)
+
+
+def run_first_order(program: LinearProgram, time_limit: float | None = None) -> tuple[float, float]:
+    """Solve a linear program by HiGHS's PDLP, a first-order method that ends near an optimum, at no vertex.
+
+    Parameters
+    ----------
+    program : LinearProgram
+        Without integer columns.
+    time_limit : float, optional
+        Seconds.
+
+    Returns
+    -------
+    objective, runtime_s : float
+        The objective is infinite if the time was too short.
+
+    Raises
+    ------
+    NoOptimumError
+        HiGHS ended neither with an optimum nor at the time limit.
+    """
+    highspy = import_highspy()
+    started = perf_counter()
+    highs = quiet_highs()
+    wanted = options(False, "simplex", time_limit, 0.0) | {"solver": "pdlp", "run_crossover": "off"}
+    set_options(highs, wanted)
+    if not program.n_columns:
+        return program.constant, 0.0
+    for step in (lambda: _pass(highs, highspy, program), highs.run):
+        if step() == highspy.HighsStatus.kError:
+            raise _failure(program, "an error")
+    solution = _solution(highs, highspy, program, perf_counter() - started)
+    return solution.objective, solution.runtime_s
 
 
 def import_highspy() -> Any:

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from ipforest._internal.arrays import FloatArray
+from ipforest.testing.corners import corner_instances
 from ipforest.testing.strategies import budgets, instances, lambdas
 
 if TYPE_CHECKING:
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
 __all__ = ["Check", "check_formulation"]
 
 Check = Callable[[], None]
-EXAMPLES = 12
-MANY_EXAMPLES = 60
-"""For what fails on few instances: points of nested nodes that are no prunings."""
+EXAMPLES = 10
 MAX_INTERNAL = 4
-OBJECTIVES = 4
+MAX_TREES = 2
+"""What joins trees joins two; a counterexample is then small."""
+OBJECTIVES = 2
 """Random objectives for each program."""
 ROOM = 1e-6
 """How far floats of a solver may be from an exact number, of the number or of one unit."""
@@ -47,15 +48,23 @@ def quickly(examples: int = EXAMPLES) -> settings:
     )
 
 
-def check_formulation(formulation: str | Formulation) -> Iterator[tuple[str, Check]]:
+def check_formulation(
+    formulation: str | Formulation, as_strong_as: str | Formulation | None = None
+) -> Iterator[tuple[str, Check]]:
     """Yield the checks that a formulation must pass, as `sklearn.utils.estimator_checks` does for estimators.
 
-    Every check draws small instances with Hypothesis and shrinks the one on which it fails.
+    Every check looks at a few small instances on which each row of the known programs matters, at most two trees and
+    two examples; then it draws others with Hypothesis and shrinks the one on which it fails. A note on the exception
+    says which instance that is, as JSON that `proofs.study.problem.Problem.from_json` reads.
 
     Parameters
     ----------
     formulation : str or Formulation
         A name in `formulations.FORMULATIONS`, or a formulation that need not be registered.
+    as_strong_as : str or Formulation, optional
+        Another formulation whose relaxation must give the same bounds: one that this one rewrites. Without it a
+        constraint that only strengthens the relaxation of a formulation that does not promise `integral` may be
+        missing.
 
     Yields
     ------
@@ -73,6 +82,9 @@ def check_formulation(formulation: str | Formulation) -> Iterator[tuple[str, Che
     program = formulation_named(formulation)
     for check in CHECKS:
         yield check.__name__.removeprefix("_check_"), partial(check, program)
+    if as_strong_as is not None:
+        other = formulation_named(as_strong_as)
+        yield f"relaxation_is_that_of_{other.name}", partial(_check_relaxation_is_that_of, other, program)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,21 +103,15 @@ class _Case:
         """What one unit of the program's objective is worth in ``error + lam * cost``."""
         return float(self.specification.objective_unit) if self.specification.formulation.integer_units else 1.0
 
-    def worth(self, pruning: Pruning) -> Fraction:
-        """Return the objective that a pruning must have, in ``error + lam * cost``; within a budget the error."""
-        error, cost = self.instance.evaluate(pruning)
-        return error + (self.specification.lam or 0) * cost
-
-    def allows(self, pruning: Pruning) -> bool:
-        """Return whether a pruning keeps within the budget, if there is one."""
-        budget = self.specification.budget
-        return budget is None or self.instance.evaluate(pruning)[1] <= budget
+    def worth(self, pruning: Pruning) -> Fraction | None:
+        """Return the objective that a pruning must have; None if it is not allowed."""
+        return self.specification.formulation.worth(self.specification, pruning)
 
     def optimum(self) -> Fraction:
         """Return the least objective of all prunings, tried one by one."""
         from proofs.crosschecks.brute_force import prunings
 
-        return min(self.worth(pruning) for pruning in prunings(self.instance) if self.allows(pruning))
+        return min(worth for pruning in prunings(self.instance) if (worth := self.worth(pruning)) is not None)
 
     def relaxed(self) -> LinearProgram:
         return replace(self.program, integer=np.zeros(self.program.n_columns, dtype=bool))
@@ -118,12 +124,29 @@ class _Case:
         self.instance.check_pruning(pruning)
         return pruning
 
+    def problem(self) -> str:
+        """Say what the case is, in words and as JSON."""
+        from proofs.study.problem import Problem
+
+        lam = self.specification.lam if self.specification.formulation.takes == "lam" else None
+        problem = Problem(self.instance, lam, self.specification.budget)
+        return f"fails on {problem}: {problem.to_json()}"
+
 
 def _cases(program: Formulation, max_internal: int = MAX_INTERNAL) -> st.SearchStrategy[_Case]:
     """Draw instances that the formulation can be stated for, and the number that it takes."""
     numbers = {"lam": lambdas, "budget": budgets, "nothing": st.none()}[program.takes]
-    drawn = instances(max_internal, 1 if program.one_tree else 3)
+    drawn = instances(max_internal, 1 if program.one_tree else MAX_TREES).filter(program.fits)
     return st.builds(partial(_case, program), drawn, numbers)
+
+
+def _corners(program: Formulation) -> Iterator[_Case]:
+    """State the formulation for the corner instances: at two lambdas, or a unit below two costs of prunings."""
+    for instance in filter(program.fits, corner_instances()):
+        cost = instance.evaluate(instance.unpruned)[1]
+        below = [cost - instance.cost_unit / 2, cost / 2]
+        for number in {"lam": [Fraction(1, 2), Fraction(1, 5)], "budget": below, "nothing": [None]}[program.takes]:
+            yield _case(program, instance, number)
 
 
 def _case(program: Formulation, instance: PruningInstance, number: Fraction | None) -> _Case:
@@ -141,11 +164,42 @@ def _near(value: float, exact: Fraction) -> bool:
 
 def _solved(program: LinearProgram) -> tuple[float, FloatArray]:
     """Solve a program that must have an optimum."""
-    from ipforest.solvers.highs import run
+    solution = _solution(program)
+    assert solution is not None, "the program has no point"
+    return solution
 
-    solution = run(program)
-    assert solution.values is not None, "the program has no point"
+
+def _solution(program: LinearProgram) -> tuple[float, FloatArray] | None:
+    """Solve a program; None if it has no point."""
+    from ipforest.solvers.highs import INFEASIBLE, NoOptimumError, run
+
+    try:
+        solution = run(program)
+    except NoOptimumError as ended:
+        if ended.ending == INFEASIBLE:
+            return None
+        raise AssertionError(f"the program has no optimum: {ended}") from ended
+    assert solution.values is not None, "the solver gave no point"
     return solution.objective, solution.values
+
+
+def _goals(case: _Case) -> list[FloatArray]:
+    """Return objectives that look for points that are no prunings.
+
+    They are random ones, and for each internal node the least and the greatest share, and the share of its parent less
+    its own, unless bounds alone keep them where they must be.
+    """
+    constant, rows = _shares_as_rows(case)
+    below = np.flatnonzero(case.instance.parent >= 0)
+    above = case.instance.parent[below]
+    least = [*zip(rows, constant, strict=True), *zip(-rows, 1 - constant, strict=True)]
+    least += zip(rows[above] - rows[below], constant[above] - constant[below], strict=True)
+    return _random_goals(case) + [goal for goal, start in least if _least_within_bounds(case.program, goal) + start < 0]
+
+
+def _least_within_bounds(program: LinearProgram, goal: FloatArray) -> float:
+    used = goal != 0
+    return float(goal[used] @ np.where(goal > 0, program.lower, program.upper)[used])
 
 
 def _random_goals(case: _Case) -> list[FloatArray]:
@@ -153,16 +207,24 @@ def _random_goals(case: _Case) -> list[FloatArray]:
     return list(rng.integers(-9, 10, size=(OBJECTIVES, case.program.n_columns)).astype(np.float64))
 
 
-def _over(
-    program: Formulation, max_internal: int = MAX_INTERNAL, examples: int = EXAMPLES
-) -> Callable[[Callable[[_Case], None]], None]:
-    """Run a test over drawn cases."""
+def _over(program: Formulation, max_internal: int = MAX_INTERNAL) -> Callable[[Callable[[_Case], None]], None]:
+    """Run a test over the corner cases, then over drawn ones."""
 
     def run(test: Callable[[_Case], None]) -> None:
-        @quickly(examples)
+        def noted(case: _Case) -> None:
+            try:
+                test(case)
+            except Exception as failure:
+                failure.add_note(case.problem())
+                raise
+
+        for corner in _corners(program):
+            noted(corner)
+
+        @quickly()
         @given(case=_cases(program, max_internal))
         def drawn(case: _Case) -> None:
-            test(case)
+            noted(case)
 
         drawn()
 
@@ -257,39 +319,41 @@ def _check_optimum_is_that_of_all_prunings(program: Formulation) -> None:
         best = case.optimum()
         assert _near(objective * case.unit, best), f"optimum {objective * case.unit:.9g}, of all prunings {best}"
         pruning = case.read(values)
-        assert case.allows(pruning), "the optimal point's pruning exceeds the budget"
         assert case.worth(pruning) == best, f"the optimal point's pruning has {case.worth(pruning)}, the best {best}"
 
 
 def _check_points_are_prunings(program: Formulation) -> None:
-    """Require: 0-1 optima of random objectives read as prunings within the budget, at no smaller objective."""
+    """Require: 0-1 points read as prunings within the budget, at no smaller objective."""
 
-    @_over(program, MAX_INTERNAL + 2, MANY_EXAMPLES)
+    @_over(program, MAX_INTERNAL + 2)
     def test(case: _Case) -> None:
-        for goal in _random_goals(case):
+        for goal in _goals(case):
             _, values = _solved(replace(case.program, objective=goal))
             pruning = case.read(values)
-            assert case.allows(pruning), "a point's pruning exceeds the budget"
-            stated = float(case.program.objective @ values + case.program.constant) * case.unit
             worth = case.worth(pruning)
+            assert worth is not None, "a point's pruning is not allowed, as it exceeds the budget"
+            stated = float(case.program.objective @ values + case.program.constant) * case.unit
             assert stated >= float(worth) - ROOM * max(1.0, float(worth)), (
                 f"a point has the objective {stated:.9g}, its pruning {worth}"
             )
 
 
 def _check_prunings_are_points(program: Formulation) -> None:
-    """Require: every pruning (within the budget) has a point, and the best of its points has its objective."""
+    """Require: the prunings (within the budget), and no others, have points, the best of which has their objective."""
     from proofs.crosschecks.brute_force import prunings
 
     @_over(program, max_internal=3)
     def test(case: _Case) -> None:
         shares = _shares_as_rows(case)
         for pruning in prunings(case.instance):
-            if case.allows(pruning):
-                objective, _ = _solved(_fixed(case.program, shares, pruning))
-                worth = case.worth(pruning)
-                assert _near(objective * case.unit, worth), (
-                    f"{pruning} has the objective {worth}, its best point {objective * case.unit:.9g}"
+            best = _solution(_fixed(case.program, shares, pruning))
+            worth = case.worth(pruning)
+            assert (best is None) == (worth is None), (
+                f"{pruning} has no point" if best is None else f"{pruning} has a point, but is not allowed (budget)"
+            )
+            if best is not None and worth is not None:
+                assert _near(best[0] * case.unit, worth), (
+                    f"{pruning} has the objective {worth}, its best point {best[0] * case.unit:.9g}"
                 )
 
 
@@ -329,6 +393,19 @@ def _check_relaxation_bounds_the_optimum(program: Formulation) -> None:
         assert bound <= best + room, f"the relaxation gives {bound:.9g}, above the optimum {best:.9g}"
         if program.integral:
             assert bound >= best - room, f"integral, but the relaxation gives {bound:.9g}, below {best:.9g}"
+
+
+def _check_relaxation_is_that_of(other: Formulation, program: Formulation) -> None:
+    """Require: its relaxation gives the bound that the other formulation's gives."""
+
+    @_over(program)
+    def test(case: _Case) -> None:
+        specification = case.specification
+        twin = _case(other, case.instance, specification.budget if program.takes == "budget" else specification.lam)
+        bound, known = (_solved(one.relaxed())[0] * one.unit for one in (case, twin))
+        assert abs(bound - known) <= ROOM * max(1.0, abs(known)), (
+            f"the relaxation gives {bound:.9g}, that of {other.name} {known:.9g}"
+        )
 
 
 def _check_integral_is_kept(program: Formulation) -> None:

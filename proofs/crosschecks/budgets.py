@@ -35,7 +35,9 @@ def budget_methods() -> dict[str, BudgetMethod]:
         f"{PREFIX}{name}": _registered(name) for name, info in BUDGET_SOLVERS.items() if not info.missing_packages
     }
     return found | {
-        f"{MODEL}{name}": _relaxed_model(program) for name, program in FORMULATIONS.items() if program.takes == "budget"
+        f"{MODEL}{name}": _relaxed_model(program)
+        for name, program in FORMULATIONS.items()
+        if program.takes == "budget" and not program.variant
     }
 
 

@@ -188,7 +188,9 @@ def crosscheck(
 
 def method_names() -> list[str]:
     """List the methods that can be compared: those at one lambda, then those for a budget."""
-    models = [f"{MODEL}{name}" for name, program in FORMULATIONS.items() if program.takes != "budget"]
+    models = [
+        f"{MODEL}{name}" for name, program in FORMULATIONS.items() if program.takes != "budget" and not program.variant
+    ]
     return [*available_solvers(), "path", *models, *budget_methods()]
 
 

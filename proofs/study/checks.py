@@ -59,7 +59,7 @@ def points_are_prunings(formulation: Formulation, problem: Problem) -> Violation
 def prunings_have_points(formulation: Formulation, problem: Problem) -> Violation | None:
     """Look for a pruning without a 0-1 point of the same objective."""
     least = _enumerated(formulation, problem)[1]
-    for kept, worth in problem.every_worth().items():
+    for kept, worth in problem.every_worth(formulation).items():
         if least.get(kept) != worth:
             got = "no point" if kept not in least else f"a least objective of {least[kept]}"
             text = f"the pruning that keeps {_nodes(problem, kept)} is worth {worth} and has {got}"
@@ -73,7 +73,7 @@ def _enumerated(
     """Go through all 0-1 points: the first violation, and the least objective of each pruning."""
     program, unit = program_of(formulation, problem), unit_of(formulation, problem)
     read = formulation.reader(problem.specification(formulation))
-    worth = problem.every_worth()
+    worth = problem.every_worth(formulation)
     least: dict[tuple[bool, ...], Fraction] = {}
     violation: Violation | None = None
     for point in program.integer_points():
@@ -96,14 +96,15 @@ def _fault(problem: Problem, shares: Vector, worth: Fraction | None, value: Frac
         return "a 0-1 point keeps a node but not its parent"
     if worth is None:
         cost = problem.instance.evaluate(_pruning(shares))[1]
-        return f"a 0-1 point is a pruning of cost {cost}, beyond the budget {problem.budget}"
+        limit = "that is not allowed" if problem.budget is None else f"beyond the budget {problem.budget}"
+        return f"a 0-1 point is a pruning of cost {cost}, {limit}"
     return f"a 0-1 point has objective {value}, its pruning {worth}" if value < worth else None
 
 
 def solves(formulation: Formulation, problem: Problem) -> Violation | None:
-    """Look for a wrong optimum: HiGHS's, compared with brute force and (at a lambda) with the minimum cut."""
-    best = min(problem.every_worth().values())
-    if problem.lam is not None:
+    """Look for a wrong optimum: HiGHS's, compared with brute force and (if it is one) with the minimum cut."""
+    best = min(problem.every_worth(formulation).values())
+    if problem.lam is not None and not formulation.variant:
         others = brute_force(problem.instance, problem.lam), solve_min_cut(problem.instance, problem.lam)
         if any(other.objective != best for other in others):
             raise ArithmeticError(f"problem: expected brute force and minimum cut to give {best}, got another optimum")
@@ -113,7 +114,9 @@ def solves(formulation: Formulation, problem: Problem) -> Violation | None:
         return Violation("the program has no 0-1 point; bare roots are always a pruning")
     shares = as_vector(formulation.reader(problem.specification(formulation))(np.array([float(x) for x in point])))
     value = unit * program.value(point)
-    worth = problem.worth(_pruning(shares)) if _fault_of_shape(problem, shares) is None else None
+    worth = None
+    if _fault_of_shape(problem, shares) is None:
+        worth = formulation.worth(problem.specification(formulation), _pruning(shares))
     fault = _fault_of_shape(problem, shares) or _fault(problem, shares, worth, value)
     if fault is None and value != best:
         fault = f"the optimum is {value}, the best pruning {best}"
@@ -161,7 +164,7 @@ def bound_of(formulation: Formulation, problem: Problem) -> Fraction:
 
 def is_exact(formulation: Formulation, problem: Problem) -> Violation | None:
     """Look for a relaxation whose bound is below the best pruning's objective."""
-    best = min(problem.every_worth().values())
+    best = min(problem.every_worth(formulation).values())
     return _below(formulation, problem, best, "the best pruning")
 
 

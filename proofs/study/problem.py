@@ -15,7 +15,6 @@ from formulations.specification import specify
 from ipforest._internal.records import json_object
 from ipforest.instance import PruningInstance
 from ipforest.rational import nonnegative_fraction
-from ipforest.results import Pruning
 from proofs.crosschecks.brute_force import prunings
 from proofs.crosschecks.random_instances import draw_instance
 from proofs.study.sketch import Sketch
@@ -44,17 +43,14 @@ class Problem:
         """State a formulation of this problem."""
         return specify(formulation, self.instance, self.lam, self.budget, relaxed)
 
-    def worth(self, pruning: Pruning) -> Fraction | None:
-        """Return the objective of a pruning, ``error + lam * cost`` or the error; None beyond the budget."""
-        error, cost = self.instance.evaluate(pruning)
-        if self.budget is not None:
-            return error if cost <= self.budget else None
-        return error + (self.lam or 0) * cost
-
-    def every_worth(self) -> dict[tuple[bool, ...], Fraction]:
-        """Return the objective of each pruning (its kept internal nodes) within the budget."""
-        worth = {tuple(pruning.kept.tolist()): self.worth(pruning) for pruning in prunings(self.instance)}
-        return {kept: value for kept, value in worth.items() if value is not None}
+    def every_worth(self, formulation: Formulation) -> dict[tuple[bool, ...], Fraction]:
+        """Return the objective of each pruning (its kept internal nodes) that is allowed, by definition."""
+        specification, found = self.specification(formulation), {}
+        for pruning in prunings(self.instance):
+            worth = formulation.worth(specification, pruning)
+            if worth is not None:
+                found[tuple(pruning.kept.tolist())] = worth
+        return found
 
     def to_json(self) -> str:
         """Write the problem as JSON: integers and fractions, exact."""

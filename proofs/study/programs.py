@@ -190,8 +190,12 @@ class ExactProgram:
         ArithmeticError
             The fractions prove no optimum.
         """
-        costs = self.objective if objective is None else [Fraction(value) for value in objective]
-        constant = self.constant if objective is None else Fraction(0)
+        if objective is None:
+            return self.minimum(self.objective, self.constant)
+        return self.minimum([Fraction(value) for value in objective])
+
+    def minimum(self, costs: Sequence[Fraction], constant: Fraction = Fraction(0)) -> Optimum | None:
+        """Minimise any objective over the relaxation, as `optimum` does."""
         program = replace(
             self.program,
             objective=np.array([float(cost) for cost in costs]),

@@ -1,0 +1,51 @@
+"""The command ``atlas``: the variants of the pruning problem, and what the laboratory says of each."""
+
+from __future__ import annotations
+
+import json
+
+from ipforest.cli.options import (
+    CHECK_FAILED,
+    DONE,
+    Arguments,
+    Subparsers,
+    add_command,
+    add_out_option,
+    out_directory,
+    positive_integer,
+    seed_number,
+)
+
+
+def add(commands: Subparsers) -> None:
+    """Describe the command."""
+    command = add_command(commands, "atlas", run, "Variants of the pruning problem: which relaxations are integral.")
+    command.add_argument("variants", nargs="*", metavar="NAME", help="variants (default: all)")
+    command.add_argument(
+        "--problems", type=positive_integer, default=16, metavar="N", help="random problems for each (default: 16)"
+    )
+    command.add_argument("--seed", type=seed_number, default=0, help="seed of the problems (default: 0)")
+    add_out_option(command, "atlas.md and the smallest fractional vertex of each variant that has one")
+
+
+def run(options: Arguments) -> int:
+    """Print the table; exit 1 if a program does not state its problem."""
+    from formulations.variants import VARIANTS
+    from ipforest._internal.files import write_text
+    from ipforest.progress import progress_bar
+    from proofs.study.atlas import atlas
+
+    unknown = [name for name in options.variants if name not in VARIANTS]
+    if unknown:
+        raise ValueError(f"NAME: expected variants among {', '.join(VARIANTS)}, got {', '.join(unknown)}")
+    chosen = [VARIANTS[name] for name in options.variants or VARIANTS]
+    with progress_bar("ipforest atlas", visible=not options.json) as progress:
+        found = atlas(chosen, options.problems, options.seed, progress)
+    directory = out_directory(options)
+    if directory is not None:
+        write_text(directory / "atlas.md", found.to_markdown() + "\n")
+        for entry in found.entries:
+            if entry.refutation is not None:
+                write_text(directory / f"{entry.name}.json", entry.refutation.to_json())
+    print(json.dumps(found.to_dict(), indent=1) if options.json else found.to_markdown())
+    return DONE if found else CHECK_FAILED

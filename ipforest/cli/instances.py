@@ -1,0 +1,73 @@
+"""The command ``instances``: makes the instance library, checks it, and lets every solver solve it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from ipforest.cli.options import CHECK_FAILED, DONE, Arguments, Subparsers, add_command
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def add(commands: Subparsers) -> None:
+    """Describe the command."""
+    command = add_command(commands, "instances", run, "The instance library: 40 problems with certified optima.")
+    command.add_argument(
+        "action", choices=("make", "check", "table"), help="make the files, verify them, or try solvers"
+    )
+    command.add_argument("directory", metavar="DIR", help="folder of the files")
+    command.add_argument("--names", nargs="+", metavar="NAME", help="instances (default: all)")
+    command.add_argument("--solvers", nargs="+", metavar="SOLVER", help="for the table (default: all that are there)")
+    command.add_argument(
+        "--time-limit", type=float, default=10.0, metavar="S", help="seconds for each run (default: 10)"
+    )
+
+
+def run(options: Arguments) -> int:
+    """Do one of the three; exit 1 if a checksum, a certificate or an answer is wrong."""
+    from pathlib import Path
+
+    from proofs.study.instance_library import INSTANCES
+
+    names = options.names or list(INSTANCES)
+    act = {"make": _make, "check": _check, "table": _table}[options.action]
+    return DONE if act(options, Path(options.directory), names) else CHECK_FAILED
+
+
+def _make(options: Arguments, directory: Path, names: list[str]) -> bool:
+    from ipforest.progress import progress_bar
+    from proofs.study.instance_library import make
+
+    with progress_bar("ipforest instances", visible=not options.json) as progress:
+        others = make(directory, names, progress)
+    if options.json:
+        print(json.dumps({"made": names, "other_checksums": others}))
+    else:
+        print(f"{len(names)} instances in {directory}")
+        print(f"checksums: {'all as stored' if not others else 'not as stored: ' + ', '.join(others)}")
+    return not others
+
+
+def _check(options: Arguments, directory: Path, names: list[str]) -> bool:
+    from proofs.study.instance_library import check
+
+    verdicts = {name: check(directory, name) for name in names}
+    if options.json:
+        print(json.dumps({name: [bool(verdict), verdict.reason] for name, verdict in verdicts.items()}))
+    else:
+        for name, verdict in verdicts.items():
+            print(f"{name:12} {'accepted' if verdict else 'refused'}: {verdict.reason}")
+    return all(verdicts.values())
+
+
+def _table(options: Arguments, directory: Path, names: list[str]) -> bool:
+    from ipforest.progress import progress_bar
+    from proofs.study.instance_library import solvers_on, table
+
+    with progress_bar("ipforest instances", visible=not options.json) as progress:
+        runs = solvers_on(directory, names, options.solvers, options.time_limit, progress)
+    print(json.dumps([asdict(run) for run in runs]) if options.json else table(runs))
+    return not any(run.wrong for run in runs)

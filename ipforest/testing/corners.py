@@ -1,0 +1,60 @@
+"""Small instances on which every row of the known programs matters: a check looks at them before it draws others."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ipforest.instance import PruningInstance
+    from proofs.study.sketch import SketchedTree
+
+__all__ = ["corner_instances"]
+
+PRICES = {0: 2, 1: 3, 2: 1}
+"""Cost units of each unit of features, for every example."""
+
+
+@cache
+def corner_instances() -> tuple[PruningInstance, ...]:
+    """Return instances of at most two trees and two examples, the smallest first.
+
+    They are a stump, two stumps that share what they buy (one of them is not worth it), a chain of tests, and a chain
+    that shares its purchases with a second tree. All errors and prices are above 0, so that no row is idle because what
+    it forces is free.
+    """
+    one, two = (_stump({(0, 0)}, (6, 1, 2), (1,)), _stump({(0, 0)}, (2, 2, 1), (2,)))
+    chain = _chain({(0, 0), (1, 0)}, {(0, 1), (1, 1)}, {(0, 2)})
+    sharing = _stump({(0, 1), (1, 0), (1, 2)}, (5, 1, 1), (1, 2))
+    return (_instance(one), _instance(one, two), _instance(chain), _instance(chain, sharing))
+
+
+def _stump(needs: set[tuple[int, int]], errors: tuple[int, ...], leaf: tuple[int, ...]) -> SketchedTree:
+    from proofs.study.sketch import SketchedTree
+
+    nothing: frozenset[tuple[int, int]] = frozenset()
+    return SketchedTree((-1, 0, 0), errors, (len(leaf), 0, 0), (frozenset(needs), nothing, nothing), leaf)
+
+
+def _chain(*needs: set[tuple[int, int]]) -> SketchedTree:
+    """Three tests one below the other; the first example passes all, the second the upper two."""
+    from proofs.study.sketch import SketchedTree
+
+    root, middle, last = map(frozenset, needs)
+    nothing: frozenset[tuple[int, int]] = frozenset()
+    return SketchedTree(
+        (-1, 0, 0, 1, 1, 3, 3),
+        (14, 9, 1, 5, 2, 1, 1),
+        (2, 2, 0, 1, 0, 0, 0),
+        (root, middle, nothing, last, nothing, nothing, nothing),
+        (5, 4),
+    )
+
+
+def _instance(*trees: SketchedTree) -> PruningInstance:
+    from fractions import Fraction
+
+    from proofs.study.sketch import Sketch
+
+    prices = {need: PRICES[need[1]] for tree in trees for needs in tree.needs for need in needs}
+    return Sketch(trees, prices, Fraction(1, 2), Fraction(1), len(trees[0].leaf)).instance()

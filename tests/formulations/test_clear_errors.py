@@ -1,0 +1,92 @@
+"""Programs that are no pruning problem, each said in one clear sentence: unbounded, infeasible, nonlinear, empty."""
+
+import pyomo.environ as pyo
+import pytest
+from reference import load_reference
+
+import formulations
+from formulations import ModelledFormulation
+from ipforest.solvers.highs import NoOptimumError
+from ipforest.testing import check_formulation
+from proofs.study.study import study
+
+TREE = load_reference("figure_1_tree").instance
+
+
+def changed(name, change):
+    """Return the closure form with a change."""
+
+    def model(instance, lam):
+        program = formulations.build("closure", instance, lam)
+        change(program)
+        return program
+
+    return ModelledFormulation(name, model)
+
+
+def unbounded(model):
+    model.free = pyo.Var(domain=pyo.NonNegativeReals)
+    model.objective.expr -= model.free
+
+
+def infeasible(model):
+    model.never = pyo.Constraint(expr=sum(model.w.values()) >= 1 + len(model.w))
+
+
+def nonlinear(model):
+    first, second = list(model.w.values())[:2]
+    model.product = pyo.Constraint(expr=first * second <= 1)
+
+
+def without_objective(model):
+    model.objective.deactivate()
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (unbounded, NoOptimumError, "expected an optimum or the time limit, got (Unbounded|Primal infeasible or unb)"),
+        (infeasible, NoOptimumError, "expected an optimum or the time limit, got Infeasible"),
+        (nonlinear, ValueError, "product: expected a linear expression, got one of higher degree"),
+        (without_objective, ValueError, "model: expected one active objective, got none"),
+    ],
+)
+def test_a_program_is_refused_when_it_is_solved(change, error, message):
+    program = changed(change.__name__, change)
+    with pytest.raises(error, match=message):
+        formulations.solve(formulations.build(program, TREE, 1))
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (unbounded, ValueError, r"free: expected a lower and an upper bound, got \[0.0, inf\]; give the variable both"),
+        (nonlinear, ValueError, "product: expected a linear expression"),
+    ],
+)
+def test_a_program_is_refused_by_the_study(change, error, message):
+    with pytest.raises(error, match=message):
+        study(changed(change.__name__, change), instances=[TREE])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"), [(unbounded, "the program has no optimum"), (infeasible, "the program has no point")]
+)
+def test_a_check_says_it(change, message):
+    checks = dict(check_formulation(changed(change.__name__, change)))
+    with pytest.raises(AssertionError, match=message):
+        checks["optimum_is_that_of_all_prunings"]()
+
+
+def test_an_empty_program_and_names_that_clash():
+    def empty(instance, lam):
+        model = pyo.ConcreteModel()
+        model.goal = pyo.Objective(expr=0)
+        return model
+
+    with pytest.raises(ValueError, match="empty: expected variables x over the internal nodes or z over all nodes"):
+        formulations.solve(formulations.build(ModelledFormulation("empty", empty), TREE, 1))
+    with pytest.raises(ValueError, match="name: expected one that no formulation has, got 'ip3'"):
+        formulations.register("ip3")(empty)
+    with pytest.raises(TypeError, match="twice: expected a pyomo"):
+        formulations.build(ModelledFormulation("twice", lambda instance, lam: None), TREE, 1)
