@@ -87,6 +87,20 @@ class CodedExamples:
             is_category=read_only(categories),
         )
 
+    def part(self, features: npt.NDArray[np.int64], rows: npt.NDArray[np.int64] | None = None) -> CodedExamples:
+        """Take some features, of all examples or of some, with the codes that they have."""
+        codes = self.codes[features] if rows is None else self.codes[np.ix_(features, rows)]
+        sizes = np.diff(self.offsets)[features]
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        described = np.repeat(self.offsets[features] - starts[:-1], sizes) + np.arange(starts[-1])
+        return CodedExamples(
+            codes=read_only(codes),
+            offsets=read_only(starts),
+            lows=read_only(self.lows[described]),
+            highs=read_only(self.highs[described]),
+            is_category=read_only(self.is_category[features]),
+        )
+
     @property
     def n_features(self) -> int:
         """Number of features."""

@@ -89,6 +89,9 @@ class Grower:
     random_cuts : bool
         Whether only cuts at random values between a feature's least and largest at the node are tried: 80 with more
         than 2000 examples at the node, 40 with more than 500, else 20 (BudgetRF, section 3).
+    one_random_cut : bool
+        Whether a single such cut is tried of each feature, as in extremely randomised trees; of a feature of categories
+        all are.
     max_depth, max_leaf_nodes : int, optional
         With `max_leaf_nodes` the node of the best split is split first, else depth first.
     min_samples_split, min_samples_leaf : int
@@ -106,6 +109,7 @@ class Grower:
     impurity: Impurity
     reduction: Reduction = "total"
     random_cuts: bool = False
+    one_random_cut: bool = False
     max_depth: int | None = None
     max_leaf_nodes: int | None = None
     min_samples_split: int = 2
@@ -250,6 +254,7 @@ class Grower:
             REDUCTIONS[self.reduction],
             self.min_samples_leaf,
             self.random_cuts,
+            self.one_random_cut,
         )
 
     def _limits(self, n_features: int) -> loop.Limits:
@@ -280,7 +285,12 @@ class Grower:
         n_cells = int(offsets[-1])
         few_features = self.max_features is not None and 2 * self.max_features < sizes.size
         n_tables = 0
-        if n_cells and not few_features and n_examples * np.count_nonzero(tabled) >= n_cells * width:
+        if (
+            n_cells
+            and not few_features
+            and not self.one_random_cut
+            and n_examples * np.count_nonzero(tabled) >= n_cells * width
+        ):
             n_tables = min(self._most_open(n_examples), TABLE_BYTES // (8 * n_cells * width))
         return loop.Tables(offsets, np.empty((max(1, n_tables), n_cells, width)), np.empty(n_tables, dtype=np.int32))
 

@@ -43,7 +43,8 @@ class Criterion(NamedTuple):
     """How cuts are judged.
 
     ``reduction`` is one of `MINIMAX` (impurity less that of the worse side), `EXPECTED` (less the mean of both) and
-    `TOTAL` (the sum over the examples). With ``random_cuts`` only cuts at random values are tried.
+    `TOTAL` (the sum over the examples). With ``random_cuts`` only cuts at random values are tried, with
+    ``one_random_cut`` a single one.
     """
 
     impurity: int
@@ -52,6 +53,7 @@ class Criterion(NamedTuple):
     reduction: int
     min_samples_leaf: int
     random_cuts: bool
+    one_random_cut: bool = False
 
 
 class Scratch(NamedTuple):
@@ -306,6 +308,68 @@ def best_cut(
     return best
 
 
+@inner_njit
+def random_cut(
+    code_row: npt.NDArray[Any],
+    examples: Examples,
+    start: int,
+    stop: int,
+    stream: np.uint64,
+    lows: npt.NDArray[np.float64],
+    highs: npt.NDArray[np.float64],
+    criterion: Criterion,
+    node: npt.NDArray[np.float64],
+    node_impurity: float,
+    scratch: Scratch,
+) -> Cut:
+    """Cut a feature at one value, drawn uniformly between its ends at the node.
+
+    Neither sorts nor counts per code: it goes over the examples twice. Missing values go where they reduce the impurity
+    more; where all other values are the same, they are parted from these. See `best_cut` for the parameters.
+
+    References
+    ----------
+    Geurts, Ernst, Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006.
+    """
+    missing, left, right = scratch.missing, scratch.left, scratch.right
+    n_codes, width = lows.size, node.size
+    least, most = n_codes, -1
+    some_missing = False
+    for j in range(start, stop):
+        code = np.int64(code_row[examples.rows[j]])
+        if code == n_codes:
+            some_missing = True
+        else:
+            least, most = min(least, code), max(most, code)
+    if most < 0 or (least == most and not some_missing):
+        return Cut(-np.inf, CONSTANT, np.nan, False)
+    cut, threshold = most, np.inf
+    if least < most:
+        drawn = lows[least] + uniform(stream, np.uint64(0)) * (highs[most] - lows[least])
+        cut = min(max(least + np.searchsorted(highs[least:most], drawn, side="right") - 1, least), most - 1)
+        between = highs[cut] <= drawn < lows[cut + 1]
+        threshold = drawn if between else highs[cut] + 0.5 * (lows[cut + 1] - highs[cut])
+    left[:], missing[:] = 0.0, 0.0
+    for j in range(start, stop):
+        code = np.int64(code_row[examples.rows[j]])
+        if code <= cut:
+            add_example(left, examples, j)
+        elif code == n_codes:
+            add_example(missing, examples, j)
+    for k in range(width):
+        right[k] = node[k] - left[k]
+    reduction = reduction_of(criterion, node_impurity, set_weight(criterion.impurity, node), left, right)
+    missing_left = False
+    if some_missing and least < most:
+        for k in range(width):
+            left[k] += missing[k]
+            right[k] -= missing[k]
+        other = reduction_of(criterion, node_impurity, set_weight(criterion.impurity, node), left, right)
+        missing_left = other > reduction
+        reduction = max(reduction, other)
+    return Cut(reduction, cut, threshold, missing_left)
+
+
 @njit
 def second_order_loss(gradient: float, hessian: float) -> float:
     """Compute what one leaf value leaves of a sum of gradients and one of Hessians, penalty included."""
@@ -411,6 +475,7 @@ def best_category_cut(
         criterion.reduction,
         criterion.min_samples_leaf,
         False,
+        False,
     )
     best = Cut(-np.inf, CONSTANT, np.nan, False)
     for column in range(n_orders):
@@ -450,6 +515,10 @@ def cut_of_feature(
             table = scratch.table[:n_cells].reshape(past - first + 1, node.size)
             fill_table(codes.codes[feature], examples, start, stop, table)
         return best_category_cut(table, stream, lows, highs, criterion, node, node_impurity, scratch)
+    if criterion.one_random_cut:
+        return random_cut(
+            codes.codes[feature], examples, start, stop, stream, lows, highs, criterion, node, node_impurity, scratch
+        )
     if criterion.impurity == GRADIENT and not criterion.random_cuts:
         if table.size == 0 and n_cells <= COUNTED_CELLS * (stop - start) and n_cells <= scratch.table.size:
             table = scratch.table[:n_cells].reshape(past - first + 1, node.size)

@@ -53,3 +53,17 @@ def test_a_frequent_value_at_an_end_is_a_part_like_any_other(
     counts: tuple[int, ...], n_parts: int, starts: list[int]
 ) -> None:
     assert _equal_parts(np.array(counts), n_parts).tolist() == starts
+
+
+def test_a_part_has_the_codes_of_the_whole():
+    X = np.random.default_rng(0).normal(size=(50, 4)).astype(np.float32)
+    X[::5, 2] = np.nan
+    whole = CodedExamples.from_examples(X, 8)
+    rows, features = np.array([3, 7, 10, 11]), np.array([2, 0])
+    part = whole.part(features, rows)
+    np.testing.assert_array_equal(part.codes, whole.codes[np.ix_(features, rows)])
+    for place, feature in enumerate(features):
+        for name in ("lows", "highs"):
+            described = getattr(whole, name)[whole.offsets[feature] : whole.offsets[feature + 1]]
+            np.testing.assert_array_equal(getattr(part, name)[part.offsets[place] : part.offsets[place + 1]], described)
+    np.testing.assert_array_equal(whole.part(features).codes, whole.codes[features])
