@@ -35,6 +35,7 @@ from typing import Any
 
 import pytest
 from highspy import Highs
+from mutation_equivalents import EQUIVALENT
 
 ROOT = Path(__file__).parent.parent
 TIME_LIMIT_S = 20
@@ -68,29 +69,6 @@ TESTS = {
 SEARCHERS = "proofs.unimodularity."
 CHECKS = re.compile(r"(^|_)(check|fault|parts|require|off_diagonal|are_parallel)(_|$)")
 """Modules that search as well, and the names of what checks in them."""
-_SET = "a set of a list's entries is never larger than the list"
-_SIZE = "a size is never negative"
-_ZERO_SUM = "each column sums to 0, so one +1 needs another nonzero, and two nonzeros are one +1 and one -1"
-_REMAINDER = "a remainder of a division by 2 is never negative"
-EQUIVALENT: dict[str, str] = {
-    f"proofs.unimodularity.{name}": reason
-    for name, reason in {
-        "counterexample.Counterexample.check: "
-        "len(set(self.rows)) != len(self.rows): len(set(self.rows)) < len(self.rows)": _SET,
-        "counterexample.Counterexample.check: "
-        "len(set(self.columns)) != len(self.columns): len(set(self.columns)) < len(self.columns)": _SET,
-        "network_certificate.NetworkCertificate._tree_fault: vertices == 0: vertices <= 0": _SIZE,
-        "network_form.NetworkForm.check: ones == 1: ones >= 1": _ZERO_SUM,
-        "network_form.NetworkForm.check: nonzeros == 2: nonzeros <= 2": _ZERO_SUM,
-        "network_form.NetworkForm.check: right[0] != -1: right[0] > -1": (
-            "where the other sums are 0 it divides every entry of the image of (1, ..., 1), so it is 1 or -1"
-        ),
-        "small_matrices.EulerianCertificate.check: sums % 2 == 0: sums % 2 <= 0": _REMAINDER,
-        "small_matrices.EulerianCertificate.check: "
-        "(sums // 2 - chosen) % 2 != 0: (sums // 2 - chosen) % 2 > 0": _REMAINDER,
-    }.items()
-}
-"""Mutants that no input tells apart from the checker, by function and change, each with the reason."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +87,7 @@ class Mutant:
     @property
     def name(self) -> str:
         """What tells the mutant from others, wherever the function stands in its file."""
-        return f"{self.module}.{self.function}: {self.what}"
+        return f"{self.module} {self.function}: {self.what}"
 
     @property
     def target(self) -> FunctionType:
