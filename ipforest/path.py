@@ -25,6 +25,7 @@ import numpy.typing as npt
 from ipforest._internal.arrays import (
     Array,
     checked_array,
+    checked_integer,
     load_arrays,
     one_line,
     read_only,
@@ -35,7 +36,7 @@ from ipforest._internal.kernels import clock
 from ipforest._internal.records import records_to_csv
 from ipforest.instance import PruningInstance, require_instance
 from ipforest.maxflow.balance import balance_fault
-from ipforest.maxflow.checkpoint import pack, read_subproblems, unpack, write_subproblems
+from ipforest.maxflow.checkpoint import pack, unpack
 from ipforest.maxflow.crew import Crew
 from ipforest.maxflow.flows import Capacities, restore_flow
 from ipforest.maxflow.network import Lambda
@@ -49,7 +50,7 @@ from ipforest.rational import exact_sum, nonnegative_fraction
 from ipforest.results import BudgetResult, Mixture, Pruning, PruningResult, Status
 
 NEVER_KEPT = -1
-SEARCH_VERSION = 4
+SEARCH_VERSION = 5
 """Of the files of unfinished searches."""
 SAVE_EVERY_S = 30.0
 """Seconds between two copies of a search on disk."""
@@ -548,12 +549,11 @@ class PathSearch:
             "version": SEARCH_VERSION,
             "instance": self._instance.fingerprint(),
             "max_points": self._max_points,
-            "outside": write_subproblems(self._outside),
             "ended": self._ended,
             "seconds": self._seconds,
             "small": self._cut.small,
         }
-        save_arrays(file, {"about": np.array(json.dumps(about)), **pack(self._crew.gathered())})
+        save_arrays(file, {"about": np.array(json.dumps(about)), **pack(self._crew.gathered(), self._outside)})
 
     @classmethod
     def load(cls, file: str | Path, instance: PruningInstance) -> PathSearch:
@@ -573,18 +573,16 @@ class PathSearch:
                 raise ValueError(f"version {about['version']}, not {SEARCH_VERSION}")
             if about["instance"] != instance.fingerprint():
                 raise ValueError("the path of another problem")
-            search = cls(instance, about["max_points"], small=about["small"])
-            unpack(search._cut, stored)
-            search._outside = read_subproblems(about["outside"], search._cut.host)
-            search._ended, search._seconds, search._n_runs = bool(about["ended"]), float(about["seconds"]), 1
-            pieces = _by_rising_lambda([*search._cut.done, *search._cut.open, *search._outside])
-            if fault := division_fault(search._cut.host, pieces[::-1]):
-                raise ValueError(fault)
-        except (KeyError, TypeError, ValueError) as problem:
+            search = cls(instance, about["max_points"], small=checked_integer(about["small"], "small"))
+            search._outside = unpack(search._cut, stored)
+            search._ended = bool(about["ended"])
+            search._seconds = float(nonnegative_fraction(about["seconds"], "seconds"))
+        except (ArithmeticError, KeyError, TypeError, ValueError) as problem:
             raise ValueError(
                 f"{file}: expected an unfinished path of this problem, got: {one_line(problem)}; remove the file to "
                 "start anew"
             ) from None
+        search._n_runs = 2  # its path is checked as that of a search that was interrupted
         return search
 
     @property

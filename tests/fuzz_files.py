@@ -519,10 +519,6 @@ DRAWS: dict[str, Callable[[Random, Path], Case]] = {
 }
 
 
-CHECKED = [kind for kind in DRAWS if kind != "unfinished"]
-"""Kinds of which no fault is known. Of a saved search only places in arrays are checked, not that all fits together."""
-
-
 def fault_of(answer: dict[str, Any], case: Case, folder: Path) -> str | None:
     """Say what is wrong with how a command took a file."""
     if (folder / "marker").exists():
@@ -569,7 +565,7 @@ def run(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=45)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, help="so many files, in place of seconds")
-    parser.add_argument("--kinds", nargs="+", choices=list(DRAWS), default=CHECKED)
+    parser.add_argument("--kinds", nargs="+", choices=list(DRAWS), default=list(DRAWS))
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.serve:

@@ -1,125 +1,106 @@
 """The state of a parametric cut between two steps, as arrays: to be written to disk and taken up again.
 
-The reduced problem follows from the instance and is not stored.
+Written is what the instance does not tell: who belongs to which subproblem, and the flow in the trees. All else is made
+again, and what was read is checked before a kernel sees it: a search that is taken up has a division of the problem
+into closed parts, and trees on its arcs with a flow that 64 bits hold. That the flow proves what is found is checked
+where a path is given out (`ipforest.maxflow.balance`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from math import inf
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.arrays import checked_integer
+from ipforest._internal.arrays import Array, checked_integer, is_ascending
 from ipforest._internal.json_text import read_json
 from ipforest.maxflow.bit_rows import n_blocks
-from ipforest.maxflow.network import KEPT, VERTEX, Lambda, Network
+from ipforest.maxflow.network import Lambda
 from ipforest.maxflow.parametric_cut import ParametricCut
-from ipforest.maxflow.subproblems import Host, Subproblem
-from ipforest.rational import as_fraction
+from ipforest.maxflow.splitting import are_trees, divide_again
+from ipforest.maxflow.subproblems import Host, Subproblem, division_fault
+from ipforest.rational import INT64_SAFE, as_fraction
 
-__all__ = ["pack", "read_subproblems", "unpack", "write_subproblems"]
+__all__ = ["pack", "unpack"]
 
 Arrays = dict[str, npt.NDArray[Any]]
 
-NETWORK, NODES, ACQUISITIONS = "network", "node_order", "acquisition_order"
+NODES, ACQUISITIONS, ABOVE, FLOW, IMBALANCE = "node_order", "acquisition_order", "above", "flow", "imbalance"
+DONE, OPEN, OUTSIDE = "done", "open", "outside"
+
+MOST_TIMES_SUPPLIED = 4.0
+"""What arrives at a vertex and what leaves it come to at most so many times all supplies of its subproblem: a cut that
+was stopped may use all supplies and fill all capacities, and these are no more where a subproblem breaks even."""
 
 
-def pack(cut: ParametricCut) -> Arrays:
+def pack(cut: ParametricCut, outside: Sequence[Subproblem]) -> Arrays:
     """Gather the state of a parametric cut while no step of it runs.
 
     Parameters
     ----------
     cut : ParametricCut
         All its subproblems are in the network of the whole problem.
+    outside : sequence of Subproblem
+        Those that are not to be cut.
 
     Returns
     -------
     dict of str to ndarray
-        The arrays of the network, the permutations, and the subproblems as JSON.
+        The permutations, the trees, and the subproblems as JSON.
     """
+    vertices, imbalance = cut.network.trees.vertices, cut.network.trees.imbalance
     return {
-        **dict(_leaves(cut.network, NETWORK)),
         NODES: cut.host.nodes,
         ACQUISITIONS: cut.host.acquisitions,
-        "done": np.array(write_subproblems(cut.done)),
-        "open": np.array(write_subproblems(cut.open)),
+        ABOVE: vertices["above"],
+        FLOW: vertices["flow"],
+        IMBALANCE: imbalance,
+        **{
+            name: np.array(_write_subproblems(problems))
+            for name, problems in ((DONE, cut.done), (OPEN, cut.open), (OUTSIDE, outside))
+        },
     }
 
 
-def unpack(cut: ParametricCut, state: Mapping[str, npt.NDArray[Any]]) -> None:
+def unpack(cut: ParametricCut, state: Mapping[str, npt.NDArray[Any]]) -> list[Subproblem]:
     """Bring a parametric cut that has not begun into the state of another one of the same problem.
+
+    Returns
+    -------
+    list of Subproblem
+        Those that are not to be cut.
 
     Raises
     ------
-    KeyError, TypeError, ValueError
+    ArithmeticError, KeyError, TypeError, ValueError
         The state is not one that `pack` gave, or that of another problem.
     """
-    for name, ordered in ((NODES, cut.host.nodes), (ACQUISITIONS, cut.host.acquisitions)):
+    trees = cut.network.trees
+    orders = {NODES: cut.host.nodes, ACQUISITIONS: cut.host.acquisitions}
+    own = {**orders, ABOVE: trees.vertices["above"], FLOW: trees.vertices["flow"], IMBALANCE: trees.imbalance}
+    for name, array in own.items():
+        stored = state[name]
+        if stored.shape != array.shape or stored.dtype != array.dtype:
+            raise ValueError(
+                f"{name}: expected shape {array.shape} and dtype {array.dtype}, got {stored.shape} and {stored.dtype}"
+            )
+    for name, ordered in orders.items():
         if not np.array_equal(np.sort(state[name]), ordered):
             raise ValueError(f"{name}: expected a permutation of {ordered.size} numbers of this problem, got another")
-    nodes, acquisitions = (state[name].astype(np.int32) for name in (NODES, ACQUISITIONS))
-    network = _with_leaves(cut.network, NETWORK, state)
-    _check_ranges(network)
-    cut.host = Host(network, nodes, acquisitions)
-    cut.done, cut.open = (read_subproblems(state[name], cut.host) for name in ("done", "open"))
+    cut.host = Host(cut.network, state[NODES], state[ACQUISITIONS])
+    cut.done, cut.open, outside = (_read_subproblems(state[name], cut.host) for name in (DONE, OPEN, OUTSIDE))
+    trees.vertices["above"], trees.vertices["flow"], trees.imbalance[:] = state[ABOVE], state[FLOW], state[IMBALANCE]
+    if fault := _state_fault(cut, outside):
+        raise ValueError(fault)
+    return outside
 
 
-def _leaves(value: Any, name: str) -> Iterator[tuple[str, npt.NDArray[Any]]]:
-    """List what a named tuple of arrays and such tuples holds, by dotted names."""
-    for field in value._fields:
-        inner, inner_name = getattr(value, field), f"{name}.{field}"
-        if hasattr(inner, "_fields"):
-            yield from _leaves(inner, inner_name)
-        else:
-            yield inner_name, inner
-
-
-def _with_leaves(value: Any, name: str, stored: Mapping[str, npt.NDArray[Any]]) -> Any:
-    """Replace every array by the stored one, of the same shape."""
-    changed = {}
-    for field in value._fields:
-        inner, inner_name = getattr(value, field), f"{name}.{field}"
-        if hasattr(inner, "_fields"):
-            changed[field] = _with_leaves(inner, inner_name, stored)
-        else:
-            array = stored[inner_name]
-            if array.shape != inner.shape or array.dtype != inner.dtype:
-                raise ValueError(
-                    f"{inner_name}: expected shape {inner.shape} and dtype {inner.dtype}, "
-                    f"got {array.shape} and {array.dtype}"
-                )
-            changed[field] = array
-    return value._replace(**changed)
-
-
-def _check_ranges(network: Network) -> None:
-    """Require of all that kernels take for a place in an array that it is one."""
-    problem, trees = network.problem, network.trees
-    n, m, n_entries = problem.gain.size, problem.cost.size, problem.rows.block.size
-    limits = {
-        "parent": (problem.parent, -1, n - 1),
-        "start": (problem.rows.start, 0, n_entries),
-        "end": (problem.rows.end, 0, n_entries),
-        "block": (problem.rows.block, 0, n_blocks(m) - 1),
-        "guide": (trees.guide, -1, n + m - 1),
-        "labels": (trees.labels, 0, KEPT),
-        "next_entry": (trees.next_entry, 0, n_entries),
-    }
-    limits |= {link: (trees.vertices[link], -1, n + m - 1) for link in VERTEX.names or () if link != "flow"}
-    for name, (values, low, high) in limits.items():
-        if values.size and (values.min() < low or values.max() > high):
-            raise ValueError(f"{name}: expected {low}..{high}, got {values.min()}..{values.max()}")
-    over = m % 64
-    beyond = problem.rows.bits[problem.rows.block == m // 64].view(np.uint64) >> np.uint64(over)
-    if over and beyond.any():
-        raise ValueError(f"bits: expected acquisitions 0..{m - 1}, got one beyond")
-
-
-def write_subproblems(problems: Sequence[Subproblem]) -> str:
+def _write_subproblems(problems: Sequence[Subproblem]) -> str:
     """Write subproblems as JSON."""
     return json.dumps(
         [
@@ -135,20 +116,79 @@ def write_subproblems(problems: Sequence[Subproblem]) -> str:
     )
 
 
-def read_subproblems(text: object, host: Host) -> list[Subproblem]:
-    """Read what `write_subproblems` wrote of subproblems of one host.
-
-    Raises
-    ------
-    TypeError, ValueError
-        It is something else, or has segments that the host has not.
-    """
+def _read_subproblems(text: object, host: Host) -> list[Subproblem]:
     problems = []
     for a, b, c, d, flow_q, low, high, p, q in read_json(str(text)):
         for number in (a, b, c, d, flow_q, p, q):
-            checked_integer(number, "subproblems")
-        if not (0 <= a <= b <= host.nodes.size and 0 <= c <= d <= host.acquisitions.size):
+            if not 0 <= checked_integer(number, "subproblems") < INT64_SAFE:
+                raise ValueError(f"subproblems: expected numbers 0..{INT64_SAFE - 1}, got {number}")
+        if not (a <= b <= host.nodes.size and c <= d <= host.acquisitions.size):
             raise ValueError(f"subproblems: expected segments of the problem, got {a}..{b} and {c}..{d}")
         bounds = as_fraction(low, "lam_low"), inf if high == str(inf) else as_fraction(high, "lam_high")
+        for bound in bounds:
+            if isinstance(bound, Fraction) and not (bound >= 0 and max(bound.as_integer_ratio()) < INT64_SAFE):
+                raise ValueError(f"subproblems: expected bounds of numbers 0..{INT64_SAFE - 1}, got {bound}")
         problems.append(Subproblem(host, slice(a, b), slice(c, d), flow_q, *bounds, Lambda(p, q) if q else None))
     return problems
+
+
+def _state_fault(cut: ParametricCut, outside: Sequence[Subproblem]) -> str | None:
+    """Say why subproblems are no division of the problem, or what is in the trees no flow in them; None if they are.
+
+    Makes the rows and parents of the subproblems from those of a problem that was never cut.
+    """
+    by_falling_lambda = sorted([*cut.done, *cut.open, *outside], key=lambda piece: piece.nodes.start)
+    if fault := division_fault(cut.host, by_falling_lambda):
+        return fault
+    if any(piece.resolved is None or piece.resolved.q != piece.flow_q for piece in cut.done):
+        return "a breakpoint without its lambda, or with a flow of another one"
+    if any(piece.resolved is not None for piece in (*cut.open, *outside)):
+        return "a subproblem that is still to be cut and has a breakpoint"
+    for piece in (*cut.done, *cut.open):
+        piece.break_even()
+    return _parts_fault(cut.host, by_falling_lambda) or _trees_fault(cut.host, by_falling_lambda)
+
+
+def _parts_fault(host: Host, by_falling_lambda: Sequence[Subproblem]) -> str | None:
+    """Say which subproblem is not closed; cut ties to those above it."""
+    problem = host.network.problem
+    paid, met = np.zeros((2, n_blocks(problem.cost.size)), dtype=np.int64)
+    for piece in by_falling_lambda:
+        if not (is_ascending(piece.part.nodes) and is_ascending(piece.part.acquisitions)):
+            return "a subproblem whose nodes or acquisitions do not ascend"
+        if not divide_again(problem, piece.part, paid, met):
+            return "a subproblem that does not own what its nodes meet"
+    owner = _owners(host, by_falling_lambda)[: problem.parent.size]
+    child = np.flatnonzero(problem.parent >= 0)
+    own, above = owner[child], owner[problem.parent[child]]
+    if np.any(own < above):
+        return "a node that is kept longer than its parent"
+    problem.parent[child[own != above]] = -1
+    return None
+
+
+def _trees_fault(host: Host, by_falling_lambda: Sequence[Subproblem]) -> str | None:
+    """Say what is wrong with the trees, or with the flow that they carry."""
+    problem, trees = host.network.problem, host.network.trees
+    above, flow, owner = trees.vertices["above"], trees.vertices["flow"], _owners(host, by_falling_lambda)
+    if not are_trees(problem, np.ascontiguousarray(above), owner):
+        return "vertices that do not hang below one another in trees, by arcs of their subproblem"
+    hangs = above >= 0
+    most = np.array([MOST_TIMES_SUPPLIED * piece.flow_q * piece.totals()[2] for piece in by_falling_lambda] + [0.0])
+    through = flow + np.bincount(above[hangs], flow[hangs], flow.size)
+    if np.any(flow < 0) or np.any(flow[~hangs]) or np.any(through > most[owner]):
+        return "a flow that the subproblem cannot carry"
+    done = np.array([piece.resolved is not None for piece in by_falling_lambda] + [False])
+    if np.any(done[owner] & (np.abs(trees.imbalance.astype(np.float64)) > most[owner])):
+        return "an imbalance that the subproblem cannot have"
+    return None
+
+
+def _owners(host: Host, pieces: Sequence[Subproblem]) -> Array:
+    """Tell to which subproblem each vertex belongs, -1 for none."""
+    problem = host.network.problem
+    n = problem.gain.size
+    owner = np.full(n + problem.cost.size, -1)
+    for place, piece in enumerate(pieces):
+        owner[piece.part.nodes] = owner[n + piece.part.acquisitions] = place
+    return owner

@@ -140,6 +140,85 @@ def split(problem: Problem, trees: Trees, part: Part, lower: Array, paid: Array)
     return n_kept, n_paid
 
 
+@njit
+def divide_again(problem: Problem, part: Part, paid: Array, met: Array) -> bool:
+    """Take out of the rows of a part what those above it have paid for, as the splits did that it came from.
+
+    Parts come by falling lambda. ``paid``, int64, an entry for each block, has the acquisitions of those before this
+    one and receives its own; ``met``, of the same shape, is scratch.
+
+    Returns
+    -------
+    bool
+        Whether the acquisitions of the part are what its nodes still meet; if not, all is half done.
+    """
+    rows = problem.rows
+    nodes, acquisitions = part
+    set_blocks(met, acquisitions, 0)
+    for i in range(nodes.size):
+        _drop_from_row(rows, nodes[i], paid)
+        for x in range(rows.start[nodes[i]], rows.end[nodes[i]]):
+            met[rows.block[x]] = 0
+    for i in range(nodes.size):
+        for x in range(rows.start[nodes[i]], rows.end[nodes[i]]):
+            met[rows.block[x]] |= rows.bits[x]
+    for i in range(acquisitions.size):
+        block, bit = block_of(acquisitions[i]), bit_of(acquisitions[i])
+        if met[block] & bit == 0:
+            return False
+        met[block] ^= bit
+        paid[block] |= bit
+    for i in range(nodes.size):
+        for x in range(rows.start[nodes[i]], rows.end[nodes[i]]):
+            if met[rows.block[x]] != 0:
+                return False
+    return True
+
+
+@inlined
+def _is_arc(problem: Problem, v: int, w: int) -> bool:
+    """Return whether an arc joins two vertices, of which the second has the larger number."""
+    n = problem.parent.size
+    if v >= n:
+        return False
+    if w < n:
+        return bool(problem.parent[w] == v or problem.parent[v] == w)
+    rows, block = problem.rows, block_of(w - n)
+    x = rows.start[v] + np.searchsorted(rows.block[rows.start[v] : rows.end[v]], block)
+    return bool(x < rows.end[v] and rows.block[x] == block and rows.bits[x] & bit_of(w - n) != 0)
+
+
+@njit
+def are_trees(problem: Problem, above: Array, owner: Array) -> bool:
+    """Return whether arcs within subproblems join each vertex to the one above it, and all ways up come to an end.
+
+    Parameters
+    ----------
+    problem : Problem
+    above : int32 (n + m,)
+        As in `ipforest.maxflow.network.VERTEX`; any numbers.
+    owner : int64 (n + m,)
+        The subproblem of each vertex, -1 for none.
+    """
+    seen_from = np.full(above.size, NO_VERTEX, np.int64)
+    for v in range(above.size):
+        w = above[v]
+        if w == NO_VERTEX:
+            continue
+        if w < 0 or w >= above.size or owner[v] < 0 or owner[w] != owner[v]:
+            return False
+        if not _is_arc(problem, min(v, w), max(v, w)):
+            return False
+    for start in range(above.size):
+        v = start
+        while v != NO_VERTEX and seen_from[v] == NO_VERTEX:
+            seen_from[v] = start
+            v = above[v]
+        if v != NO_VERTEX and seen_from[v] == start:
+            return False
+    return True
+
+
 @inlined
 def break_even(problem: Problem, part: Part) -> tuple[Lambda, bool]:
     """Find the lambda at which a subproblem breaks even, reduced, and tell whether flows at this scale fit 64 bits."""

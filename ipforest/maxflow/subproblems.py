@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from math import gcd, inf, log2
+from math import gcd, log2
 
 import numpy as np
 
@@ -113,9 +113,9 @@ class Subproblem:
     def importance(self) -> float:
         """Area between its known chord and its known tangents: how far the curve may lie below."""
         gain, cost, _ = self.totals()
-        chord, low, high = gain / cost, float(self.lam_low), float(self.lam_high)
-        upper = (high - chord) / (high - low) if high < inf else 1.0
-        return cost * cost * (chord - low) * upper
+        chord, low, high = Fraction(gain, cost), self.lam_low, self.lam_high
+        upper = float((high - chord) / (high - low)) if isinstance(high, Fraction) else 1.0
+        return cost * cost * float(chord - low) * upper
 
     def break_even(self) -> Lambda:
         """Return the lambda at which it is worth its price as a whole.
@@ -304,7 +304,8 @@ def _shifted(segment: slice, by: int) -> slice:
 def division_fault(host: Host, pieces: Sequence[Subproblem]) -> str | None:
     """Say why subproblems of one host, by ascending segments of nodes, are no division of it; None if they are.
 
-    Each vertex belongs to one of them, and the lambda at which they break even falls from each one to the next.
+    Each vertex belongs to one of them, and the lambda at which they break even, within the bounds that are known of it,
+    falls from each one to the next.
     """
     for kind, segments, size in (
         ("nodes", [piece.nodes for piece in pieces], host.nodes.size),
@@ -320,6 +321,8 @@ def division_fault(host: Host, pieces: Sequence[Subproblem]) -> str | None:
     if any(upper <= lower for upper, lower in pairwise(lambdas)):
         return "subproblems whose lambdas do not fall"
     for piece, lam in zip(pieces, lambdas, strict=True):
+        if not piece.lam_low <= lam <= piece.lam_high or piece.lam_low == piece.lam_high:
+            return f"a subproblem that breaks even at {lam}, outside of its bounds"
         if piece.resolved is not None and piece.resolved != Lambda(lam.numerator, lam.denominator):
             return f"a breakpoint at {piece.resolved.p} / {piece.resolved.q} that breaks even at {lam}"
     return None

@@ -12,7 +12,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import numpy as np
 import pytest
 from edited_models import node, plain, running, sequence, take_edits, unpacked, with_attribute
-from fuzz_files import CHECKED, Evil, fuzz
+from fuzz_files import DRAWS, Evil, fuzz
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 
@@ -244,6 +244,6 @@ def test_edited_arrays_end_in_no_signal(folder) -> None:
 
 @pytest.mark.slow
 def test_edited_files_of_all_kinds_end_in_one_line() -> None:
-    counts, faults = fuzz(60, 11, CHECKED, count=40)
+    counts, faults = fuzz(60, 11, list(DRAWS), count=40)
     assert faults == []
     assert sum(counts.values()) == 40
