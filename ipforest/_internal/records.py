@@ -1,7 +1,7 @@
 """Plain records, dictionaries of JSON types: dataclasses as records and back, tables of records as CSV and as text."""
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
@@ -110,16 +110,23 @@ def _read(kind: Any, value: Any, name: str) -> Any:
 
 
 def records_to_csv(records: Sequence[dict[str, Any]]) -> str:
-    """Write records of the same keys as CSV with a header, texts that a spreadsheet would compute with an apostrophe.
+    """Write records of the same keys as CSV with a header; see `csv_lines`."""
+    return "".join(csv_lines(records))
 
-    See `ipforest._internal.delimited.escaped` for the rule; tables and price lists are read without the apostrophe.
+
+def csv_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """Write records of the same keys as lines of CSV, a header first, one record at a time.
+
+    Texts that a spreadsheet would compute get an apostrophe; see `ipforest._internal.delimited.escaped` for the rule.
+    Tables and price lists are read without it.
     """
     lines: list[str] = []
     target: Any = SimpleNamespace(write=lines.append)
     writer = csv.writer(target, lineterminator=ENDING)  # quotes either line break; with "\n" it leaves "\r" bare
-    for row in (list(records[0]), *(record.values() for record in records)):
-        writer.writerow([escaped(cell) if isinstance(cell, str) else cell for cell in row])
-    return "".join(line.removesuffix(ENDING) + "\n" for line in lines)
+    for place, record in enumerate(records):
+        for row in (record.values(),) if place else (record, record.values()):
+            writer.writerow([escaped(cell) if isinstance(cell, str) else cell for cell in row])
+            yield lines.pop().removesuffix(ENDING) + "\n"
 
 
 def records_to_text(records: Sequence[dict[str, Any]]) -> str:

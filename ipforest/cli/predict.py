@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ipforest._internal.words import some_of
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ipforest.tabular.tables import CsvFormat
+
+ROWS_AT_ONCE = 1 << 14
+"""Rows that are predicted and written together: a table of any length takes the memory of its cells, and no more."""
 
 
 def add(commands: Subparsers) -> None:
@@ -47,36 +52,56 @@ def add(commands: Subparsers) -> None:
 
 def run(options: Arguments) -> int:
     """Predict every row; further columns of the table are passed over."""
-    from ipforest._internal.files import write_text
-    from ipforest._internal.records import records_to_csv
+    from ipforest._internal.files import write_file
+    from ipforest._internal.records import csv_lines
     from ipforest.tabular.tables import read_cells
 
     model, buyer = read_model(options.model, allow_pickle=options.allow_pickle)
     form = table_format(options)
     with warnings_as_notes():
         cells = read_cells(options.csv, form=form)
-        named = {} if options.id is None else {options.id: _ids(cells, options)}
+        ids = None if options.id is None else _ids(cells, options)
         X = _examples(cells, options.csv, model, buyer, form)
-    with using(options.model):
-        table = X if model is buyer else model[:-1].transform(X)
-        costs = buyer.cost(table)
-        answers: dict[str, Any] = {**named, "prediction": buyer.predict(table), "cost": costs}
-        if hasattr(buyer, "predict_proba"):
-            chances = buyer.predict_proba(table)
-            answers["probability"] = chances.max(axis=1)
-            labels = enumerate(buyer.classes_.tolist())
-            answers |= {f"probability_{label}": chances[:, place] for place, label in labels}
-    columns = {name: values.tolist() for name, values in answers.items()}
-    records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        del cells
+    records, costs = partial(_records, options, model, buyer, X, ids), list[float]()
     if options.out is not None:
-        write_text(options.out, records_to_csv(records))
+        write_file(options.out, lambda file: _write(csv_lines(records(costs)), file))
     if options.json:
-        print(json.dumps(records))
+        sys.stdout.write("[")
+        sys.stdout.writelines(f"{', ' if place else ''}{json.dumps(record)}" for place, record in enumerate(records()))
+        print("]")
     elif options.out is None:
-        sys.stdout.write(records_to_csv(records))
+        sys.stdout.writelines(csv_lines(records()))
     else:
-        print(f"Wrote {len(records)} predictions to {options.out}; the mean cost per example is {costs.mean():.4g}.")
+        print(f"Wrote {len(X)} predictions to {options.out}; the mean cost per example is {sum(costs) / len(X):.4g}.")
     return DONE
+
+
+def _write(lines: Iterable[str], file: Path) -> None:
+    with file.open("w", encoding="utf-8") as opened:
+        opened.writelines(lines)
+
+
+def _records(
+    options: Arguments, model: Any, buyer: Any, X: pd.DataFrame, ids: pd.Series | None, costs: list[float] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Predict some rows at a time, and give what is written of each row; `costs` receives the sum of each block."""
+    for start in range(0, len(X), ROWS_AT_ONCE):
+        some = slice(start, start + ROWS_AT_ONCE)
+        with using(options.model):
+            table = X.iloc[some] if model is buyer else model[:-1].transform(X.iloc[some])
+            paid = buyer.cost(table)
+            named = {} if ids is None else {options.id: ids.iloc[some]}
+            answers: dict[str, Any] = {**named, "prediction": buyer.predict(table), "cost": paid}
+            if hasattr(buyer, "predict_proba"):
+                chances = buyer.predict_proba(table)
+                answers["probability"] = chances.max(axis=1)
+                labels = enumerate(buyer.classes_.tolist())
+                answers |= {f"probability_{label}": chances[:, place] for place, label in labels}
+        if costs is not None:
+            costs.append(float(paid.sum()))
+        for row in zip(*(values.tolist() for values in answers.values()), strict=True):
+            yield dict(zip(answers, row, strict=True))
 
 
 def _ids(cells: pd.DataFrame, options: Arguments) -> pd.Series:
