@@ -13,6 +13,7 @@ import pytest
 from proofs.certificates import path_file, pruning_file
 from proofs.certificates.archive import (
     FLOW_ARRAYS,
+    LARGEST_DIRECTORY,
     LARGEST_HEADER,
     CertificateFileError,
     instance_parts,
@@ -127,7 +128,8 @@ def test_a_file_that_cannot_be_opened_is_an_error(tmp_path):
 
 def test_an_archive_ends_without_comment(pruning_certificate, tmp_path):
     data = pruning_certificate.read_bytes()
-    for wrong in (data[:-1], data + b"x", data[:-2] + b"\1\0", data[:-2] + b"\1\0x", b"", b"PK\5\6", data[:-22]):
+    wrong_ends = (data[:-1], data + b"x", data[:-2] + b"\1\0", data[:-2] + b"\1\0x", b"", b"PK\5\6", data[:-22])
+    for wrong in (*wrong_ends, b"\0" * 100):
         (tmp_path / "other.cert").write_bytes(wrong)
         assert reason(tmp_path / "other.cert") == "it does not end as a ZIP archive without comment does"
 
@@ -135,6 +137,15 @@ def test_an_archive_ends_without_comment(pruning_certificate, tmp_path):
 def test_members_are_few(pruning_certificate, tmp_path):
     pack(tmp_path / "many.cert", [(f"member {number}", b"") for number in range(400)])
     assert reason(tmp_path / "many.cert") == "it has too many members"
+
+
+@pytest.mark.parametrize(("more", "expected"), [(0, "header.json"), (1, "it has too many members")])
+def test_the_list_of_members_takes_16_kib(tmp_path, more, expected):
+    """An entry takes 46 bytes and its name."""
+    names = [f"{number:036}" for number in range(199)]
+    names.append("x" * (LARGEST_DIRECTORY - 46 * 200 - 36 * 199 + more))
+    pack(tmp_path / "many.cert", [(name, b"") for name in names])
+    assert expected in reason(tmp_path / "many.cert")
 
 
 def test_members_are_few_by_both_counts(tmp_path):
@@ -172,11 +183,12 @@ def test_members_are_no_larger_than_the_file(pruning_certificate, tmp_path):
     assert reason(tmp_path / "other.cert") == "its members are larger than the file"
 
 
-def test_members_have_one_size(pruning_certificate, tmp_path):
+@pytest.mark.parametrize("stored", [1 << 30, 1])
+def test_members_have_one_size(pruning_certificate, tmp_path, stored):
     """Reading asks for as many bytes at once as are said to be stored."""
     data = bytearray(pruning_certificate.read_bytes())
     entry = data.index(b"PK\1\2")
-    data[entry + 20 : entry + 24] = struct.pack("<I", 1 << 30)
+    data[entry + 20 : entry + 24] = struct.pack("<I", stored)
     (tmp_path / "other.cert").write_bytes(data)
     assert reason(tmp_path / "other.cert") == "a member has two sizes"
 

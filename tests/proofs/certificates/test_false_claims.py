@@ -291,6 +291,8 @@ MALFORMED_PRUNINGS = {
         "tree_offsets do not split",
     ),
     "trees that begin later": (crooked(tree_offsets=[1, 3, 6]), "tree_offsets do not split"),
+    "trees that begin before the first node": (crooked(tree_offsets=[-1, 3, 6]), "tree_offsets do not split"),
+    "trees that end later": (crooked(tree_offsets=[0, 3, 7]), "tree_offsets do not split"),
     "trees that end earlier": (crooked(tree_offsets=[0, 3, 5]), "tree_offsets do not split"),
     "a tree without nodes": (crooked(tree_offsets=[0, 3, 3, 6]), "tree_offsets do not split"),
     "offsets that wrap around": (
@@ -301,6 +303,8 @@ MALFORMED_PRUNINGS = {
         crooked(node_parent=[-1, 0, 0, 0, 3, 3], errors=[6, 0, 0, 1, 0, 0]),
         "a node's parent is not",
     ),
+    "a root below none": (crooked(node_parent=[-2, 0, 0, -1, 3, 3]), "a node's parent is not"),
+    "two roots in a tree": (crooked(node_parent=[-1, 0, -1, -1, 3, 3]), "a node's parent is not"),
     "a parent in another tree": (crooked(node_parent=[-1, 0, 0, -1, 0, 3]), "a node's parent is not"),
     "a later parent": (
         PruningClaim(
@@ -325,9 +329,21 @@ MALFORMED_PRUNINGS = {
         PruningClaim(changed(BARE, n_units=-7), kept(1), flow([], [0], [0], [0])),
         "n_units or n_examples is negative",
     ),
+    "one unit less than none": (
+        PruningClaim(changed(BARE, n_units=-1), kept(1), flow([], [0], [0], [0])),
+        "n_units or n_examples is negative",
+    ),
+    "one example less than none": (
+        PruningClaim(changed(BARE, n_examples=-1), kept(1), flow([], [0], [0], [0])),
+        "n_units or n_examples is negative",
+    ),
     "a negative number of examples": (
         PruningClaim(changed(BARE, n_examples=-7), kept(1), flow([], [0], [0], [0])),
         "n_units or n_examples is negative",
+    ),
+    "a unit too few": (
+        crooked(acquisition_unit=[0]),
+        "acquisition_unit, acquisition_example and acquisition_cost have different lengths",
     ),
     "a unit too many": (
         crooked(acquisition_unit=[0, 1, 0]),
@@ -403,13 +419,21 @@ def test_malformed_claims_are_refused(claim, reason):
     assert "\n" not in verdict.reason
 
 
-@pytest.mark.parametrize("bad", [{"flow": None}, {"status": "feasible"}, {"bound": 2}, {"objective": 2}, {"error": 0}])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"flow": None},
+        {"status": "feasible"},
+        {"status": "time limit"},
+        *({name: wrong} for name in ("bound", "objective", "error", "cost") for wrong in (0, 9)),
+    ],
+)
 def test_results_state_what_they_prove(bad):
     claims = claims_of(STANDARD, Fraction(1), FIRST)
     result = {"flow": STANDARD_FLOW, "status": "optimal", "lam": Fraction(1), "method": "by hand", **claims}
     result |= {"pruning": SimpleNamespace(kept=FIRST)}
     assert verify_optimality(STANDARD, SimpleNamespace(**result))
-    reasons = {"flow": "carries no flow", "status": "the status is 'feasible'"}
+    reasons = {"flow": "carries no flow", "status": f"the status is {bad.get('status')!r}"}
     (name,) = bad
     assert reasons.get(name, f"the {name} is") in verify_optimality(STANDARD, SimpleNamespace(**result | bad)).reason
 
@@ -462,8 +486,10 @@ def path_claim(instance: InstanceRecord, pieces, p, q, triple, up, gain, split) 
 
 LOSS = make([CHAIN], {0: -10, 1: 5}, {}, {}, leaf_error=9)
 """The root loses 10, the test below it gains 5; nothing costs."""
+LOSS_OF_6 = make([CHAIN], {0: -6, 1: 5}, {}, {}, leaf_error=9)
 EVEN = make([CHAIN], {0: -5, 1: 5}, {}, {}, leaf_error=9)
 LOSS_BELOW = make([CHAIN], {0: 5, 1: -2}, {0: [A]}, {A: 3}, leaf_error=9)
+LOSS_OF_1_BELOW = make([CHAIN], {0: 5, 1: -1}, {0: [A]}, {A: 3}, leaf_error=9)
 TWO_NEEDS = make([STUMP], {0: 5}, {0: [A, B]}, {A: 3, B: 2})
 SHARED = make([STUMP, STUMP], {0: 5, 3: 1}, {0: [A], 3: [A, B]}, {A: 3, B: 4})
 IDLE_LAST = make([STUMP, STUMP], {0: 5, 3: 0}, {0: [A], 3: [B]}, {A: 3, B: 4})
@@ -475,7 +501,20 @@ TRUE_PATHS = {
     "a child in another piece": path_claim(deep(5, 1, 3, 4), [1, 0], (1, 5), (4, 3), [15, 4], [0, 0], [15, 4], [0, 0]),
     "split costs": path_claim(SPLIT, [1, 0], (1, 5), (4, 3), [10, 3], [0, 0], [15, 4], [5, 1]),
     "held-out errors": path_claim(HELD_OUT, [0, 0], (3,), (1,), [3], [0, 2], [2, 5], [0, 0]),
+    "split costs alone": path_claim(make([STUMP], {0: 5}, {}, {}, {0: 2}), [0], (5,), (2,), [], [0], [10], [10]),
+    "losses in two pieces": path_claim(
+        make([CHAIN, CHAIN], {0: -2, 1: 5, 5: -1, 6: 3}, {1: [A], 6: [B]}, {A: 1, B: 4}, leaf_error=9),
+        [1, 1, 0, 0],
+        (1, 3),
+        (2, 1),
+        [3, 4],
+        [0, 2, 0, 2],
+        [2, 5, 2, 6],
+        [0, 0, 0, 0],
+    ),
     "a loss that is never kept": path_claim(LOSS_BELOW, [0, -1], (5,), (3,), [15], [0, 0], [15, 0], [0, 0]),
+    "a loss of 1 that is never kept": path_claim(LOSS_OF_1_BELOW, [0, -1], (5,), (3,), [15], [0, 0], [15, 0], [0, 0]),
+    "a gain of 1 that is never dropped": path_claim(make([STUMP], {0: 1}, {}, {}), [0], (), (), [], [0], [0], [0]),
     "more loss than gain, never kept": path_claim(LOSS, [-1, -1], (), (), [], [0, 5], [5, 5], [0, 0]),
     "a shared acquisition": path_claim(SHARED, [1, 0], (1, 5), (4, 3), [15, 0, 4], [0, 0], [15, 4], [0, 0]),
     "beyond 62 bits": path_claim(DEAR, [0], (5 * 2**58,), (2**60,), [5 * 2**60], [0], [5 * 2**60], [0]),
@@ -493,6 +532,10 @@ FALSE_PATHS = {
     "twice the breakpoints": (
         altered(breakpoints=tuple(2 * lam for lam in STANDARD_PATH.breakpoints)),
         "breakpoint 0 is 1/4, not 1/2",
+    ),
+    "half the breakpoints": (
+        altered(breakpoints=tuple(lam / 2 for lam in STANDARD_PATH.breakpoints)),
+        "breakpoint 0 is 1/4, not 1/8",
     ),
     "a child kept longer than its parent": (
         path_claim(deep(1, 5, 4, 3), [0, 1], (1, 5), (4, 3), [4, 15], [0, 0], [4, 15], [0, 0]),
@@ -559,6 +602,14 @@ FALSE_PATHS = {
         path_claim(LOSS, [0, 0], (), (), [], [0, 10], [10, 10], [0, 0]),
         "the gain arc of node 1",
     ),
+    "one more from the source than it has": (
+        path_claim(LOSS_OF_6, [0, 0], (), (), [], [0, 6], [6, 6], [0, 0]),
+        "the gain arc of node 1",
+    ),
+    "one more into a split than it takes": (
+        path_claim(make([STUMP], {0: 5}, {}, {}, {0: 2}), [0], (2,), (1,), [], [0], [5], [5]),
+        "the split arc of node 0",
+    ),
     "a gain that is never kept": (
         path_claim(make([STUMP], {0: 5}, {0: [A]}, {A: 3}), [-1], (), (), [0], [0], [0], [0]),
         "the gain arc of node 0",
@@ -593,6 +644,10 @@ MALFORMED_PATHS = {
         "3 breakpoints, but 2 and 2 integer forms",
     ),
     "a scale too many": (altered_flow(q=(4, 3, 1)), "2 breakpoints, but 2 and 3 integer forms"),
+    "a breakpoint too few": (altered(breakpoints=(Fraction(1, 4),)), "1 breakpoints, but 2 and 2 integer forms"),
+    "a scale of nothing": (altered_flow(q=(0, 3)), "breakpoint 0 has the integer form 1/0"),
+    "a form too few": (altered_flow(p=(1,)), "2 breakpoints, but 1 and 2 integer forms"),
+    "a scale too few": (altered_flow(q=(4,)), "2 breakpoints, but 2 and 1 integer forms"),
     "a float as breakpoint": (
         altered(breakpoints=(0.25, Fraction(5, 3))),
         "breakpoint 0: expected an int or a Fraction",
@@ -630,6 +685,12 @@ MALFORMED_PATHS = {
         "expected 3 errors and costs, got 4 and 3",
     ),
     "a cost too many": (altered(costs=(*STANDARD_PATH.costs, Fraction(0))), "expected 3 errors and costs, got 3 and 4"),
+    "an error too few": (altered(errors=STANDARD_PATH.errors[1:]), "expected 3 errors and costs, got 2 and 3"),
+    "a cost too few": (altered(costs=STANDARD_PATH.costs[1:]), "expected 3 errors and costs, got 3 and 2"),
+    "an error and a cost too few": (
+        altered(errors=STANDARD_PATH.errors[1:], costs=STANDARD_PATH.costs[1:]),
+        "expected 3 errors and costs, got 2 and 2",
+    ),
     "an error and a cost too many": (
         altered(errors=(*STANDARD_PATH.errors, Fraction(0)), costs=(*STANDARD_PATH.costs, Fraction(0))),
         "expected 3 errors and costs, got 4 and 4",
@@ -638,6 +699,8 @@ MALFORMED_PATHS = {
     "a float as cost": (altered(costs=(7.0, *STANDARD_PATH.costs[1:])), "cost 0 of the path: expected an int"),
     "another error": (altered(errors=(Fraction(0), Fraction(2), Fraction(6))), "error 1 of the path is 1, not 2"),
     "another cost": (altered(costs=(Fraction(7), Fraction(2), Fraction(0))), "cost 1 of the path is 3, not 2"),
+    "an error too small": (altered(errors=(Fraction(0), Fraction(0), Fraction(6))), "error 1 of the path is 1, not 0"),
+    "a cost too large": (altered(costs=(Fraction(7), Fraction(4), Fraction(0))), "cost 1 of the path is 3, not 4"),
     "a breakpoint where nothing is saved": (COSTLESS, "breakpoint 0 is none"),
 }
 
