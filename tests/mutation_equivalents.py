@@ -54,6 +54,7 @@ CERTIFICATES = {
     "archive _directory_size: tail[96:98] != b'\\x00\\x00': tail[96:98] > b'\\x00\\x00'": (
         "no two bytes are less than two zeros"
     ),
+    "archive read_integer: number.denominator != 1: number.denominator > 1": "a denominator is never below 1",
     "instance _tree_fault: own_root == numbers: own_root >= numbers": "a tree begins with its root",
     "optimality verify_claim: value != upper: value < upper": "a flow that passes bounds every pruning from above",
     **{

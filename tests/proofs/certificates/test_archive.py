@@ -232,6 +232,7 @@ def test_a_header_is_there(pruning_certificate, tmp_path):
     [
         (" " * (LARGEST_HEADER + 1), f"its header has more than {LARGEST_HEADER} bytes"),
         ("[1]", "its header is no JSON object"),
+        ("[1]".ljust(LARGEST_HEADER), "its header is no JSON object"),
         ("[" * 60_000, "maximum recursion depth exceeded"),
         ("{", "Expecting property name"),
         ('{"é": 1}', "'ascii' codec can't decode"),
@@ -265,7 +266,9 @@ def test_headers_are_flat_and_exact(tmp_path, text, expected):
     [
         ({"format": "something else"}, "not an ipforest certificate"),
         ({"format": "ipforest shopping list"}, "'ipforest shopping list' is no kind of certificate known here"),
+        ({"format": "ipforest a"}, "'ipforest a' is no kind of certificate known here"),
         ({"version": 1}, "version 1, this checker knows 3"),
+        ({"version": 4}, "version 4, this checker knows 3"),
         ({"version": "2"}, "version '2', this checker knows 3"),
         ({"extra": 1}, "header entries ['extra'] missing or unknown"),
         ({"lam": 1}, "lam: expected str, got int"),
@@ -299,12 +302,35 @@ def test_headers_are_flat_and_exact(tmp_path, text, expected):
         ({"cost": "2"}, "the cost is 3, not 2"),
         ({"objective": "2"}, "the objective is 4, not 2"),
         ({"instance_sha256": "0" * 64}, "the instance's hash is"),
+        ({"instance_sha256": "f" * 64}, "the instance's hash is"),
     ],
 )
 def test_headers_of_another_kind_are_refused(pruning_certificate, tmp_path, change, expected):
     header, arrays = read_archive(pruning_certificate)
     write_archive(tmp_path / "other.cert", {**header, **change}, arrays)
     assert reason(tmp_path / "other.cert").startswith(expected)
+
+
+@pytest.mark.parametrize("name", ["lam", "method", "n_units", "provenance"])
+def test_headers_are_whole(pruning_certificate, tmp_path, name):
+    header, arrays = read_archive(pruning_certificate)
+    del header[name]
+    write_archive(tmp_path / "other.cert", header, arrays)
+    assert reason(tmp_path / "other.cert") == f"header entries ['{name}'] missing or unknown"
+
+
+def test_headers_hold_the_smallest_and_the_largest(tmp_path):
+    header = {"format": "ipforest x", "version": 3, "least": 0, "most": 2**63 - 1, "text": "1" * 2001}
+    write_archive(tmp_path / "other.cert", header, {})
+    assert read_archive(tmp_path / "other.cert") == (header, {})
+
+
+@pytest.mark.parametrize("digest", ["0" * 64, "f" * 64])
+def test_another_seal_is_refused(pruning_certificate, tmp_path, digest):
+    members = members_of(pruning_certificate)
+    header = json.dumps(json.loads(members["header.json"]) | {"content_sha256": digest})
+    pack(tmp_path / "other.cert", (members | {"header.json": header}).items())
+    assert reason(tmp_path / "other.cert").startswith("content digest")
 
 
 def test_what_is_sealed_stays_so(pruning_certificate, tmp_path):
@@ -351,6 +377,7 @@ ONE = np.array([1, 0])
         (numpy_file(np.array(1)), "'odd.npy': expected a NumPy file of one dimension"),
         (numpy_file(ONE).replace(b"(2,)", b"(-2,)"), "'odd.npy': expected a NumPy file of one dimension"),
         (numpy_file(ONE).replace(b"\x76\0", b"\x75\0", 1), "'odd.npy': expected a NumPy file of one dimension"),
+        (numpy_file(ONE).replace(b"\x76\0", b"\x77\0", 1), "'odd.npy': expected a NumPy file of one dimension"),
         (numpy_file(ONE).replace(b"(2,), } ", b"(9999999,), } "), "'odd.npy': expected a NumPy file of one dimension"),
         (numpy_file(ONE).replace(b"(2,)", b"(3,)"), "'odd.npy': expected 3 numbers, got 16 bytes"),
         (numpy_file(ONE) + b"more", "'odd.npy': expected 2 numbers, got 20 bytes"),
