@@ -412,6 +412,7 @@ def test_arrays_of_another_kind_are_refused(pruning_certificate, tmp_path, name,
     ("name", "values", "expected"),
     [
         ("q", [4], "p, q: expected as many of one as of the other, and q > 0"),
+        ("q", [4, 3, 1], "p, q: expected as many of one as of the other, and q > 0"),
         ("q", [0, 3], "p, q: expected as many of one as of the other, and q > 0"),
         ("p", [1, 6], "acquisition 0 is not saturated at its breakpoint"),
         ("errors", [0, 1], "expected 3 errors and costs, got 2 and 3"),
