@@ -86,13 +86,15 @@ def test_certificates_are_read_back(pruning_certificate, path_certificate):
 
 
 def test_a_certificate_is_about_one_instance(pruning_certificate, path_certificate):
-    other = changed(STANDARD, errors=[6, 0, 0, 1, 0, 0])
+    others = [changed(STANDARD, errors=[errors, 0, 0, 1, 0, 0]) for errors in range(6, 12)]
+    assert {other.fingerprint() > STANDARD.fingerprint() for other in others} == {True, False}
     for file in (pruning_certificate, path_certificate):
         proved = verify_certificate_file(file).reason
         assert verify_certificate_file(file, STANDARD).reason == f"{proved}; the instance is the one given"
-        verdict = verify_certificate_file(file, other)
-        assert not verdict
-        assert verdict.reason.startswith("instance: the certificate is about")
+        for other in others:
+            verdict = verify_certificate_file(file, other)
+            assert not verdict
+            assert verdict.reason.startswith("instance: the certificate is about")
 
 
 def test_the_right_instance_saves_no_false_claim(pruning_certificate, tmp_path):
