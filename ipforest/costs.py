@@ -450,7 +450,10 @@ def _resolution(measured: Iterable[Fraction], largest: Fraction) -> Fraction:
 def _group_array(groups: Sequence[int] | npt.ArrayLike | None, n_features: int) -> npt.NDArray[np.int32]:
     if groups is None:
         return read_only(np.full(n_features, NO_GROUP, dtype=np.int32))
-    raw = np.asarray(groups)
+    try:
+        raw = np.asarray(groups)
+    except ValueError:
+        raise TypeError(f"groups: expected one group per feature, integers, got lists of them in {groups!r}") from None
     if raw.shape != (n_features,):
         raise ValueError(f"groups: expected one group per feature, shape ({n_features},), got shape {raw.shape}")
     if raw.size and not np.issubdtype(raw.dtype, np.integer):

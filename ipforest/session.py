@@ -7,7 +7,7 @@ import inspect
 import json
 import reprlib
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import partial
@@ -333,7 +333,7 @@ class Sessions:
         self._unpaid, self._lost = np.zeros((2, n_samples, costs.n_features), dtype=bool)
         no_column = np.zeros(costs.n_features, dtype=bool)
         self._missing_seen = no_column if seller.missing_seen is None else seller.missing_seen
-        for feature, values in ({} if known is None else known).items():
+        for feature, values in _told(known):
             column = seller.column(feature)
             self._take_known(column, values)
         self._advance(np.arange(n_samples))
@@ -579,7 +579,7 @@ class Sessions:
         try:
             with np.errstate(over="ignore"):
                 block = np.asarray(values, dtype=np.float64).astype(self._policy.dtype)
-        except (TypeError, ValueError):
+        except (OverflowError, TypeError, ValueError):
             cells = np.asarray(values, dtype=object).ravel().tolist()
             block = np.reshape([number_of(cell, name) for cell in cells], np.shape(values))
         is_one = one_for_all and block.ndim == 0
@@ -655,7 +655,7 @@ class Session:
         self, policy: Policy, seller: Seller, known: Known | None = None, max_cost: object | None = None
     ) -> None:
         self._seller, self._max_cost = seller, max_cost
-        told = {seller.column(feature): value for feature, value in (known or {}).items()}
+        told = {seller.column(feature): value for feature, value in _told(known)}
         self._known = {
             column: None if value is None else seller.listed_number(column, value) for column, value in told.items()
         }
@@ -994,6 +994,15 @@ def _saved(number: float | None) -> float | str | None:
 def _read_saved(number: Any, *, null_is_absent: bool) -> Any:
     """Read a number that `_saved` wrote; in older files null is a missing value."""
     return np.nan if number == MISSING_IN_FILES or (number is None and not null_is_absent) else number
+
+
+def _told(known: Known | None) -> Iterable[tuple[Any, Any]]:
+    """Return features and what is known of them."""
+    if known is None:
+        return ()
+    if not hasattr(known, "items"):
+        raise TypeError(f"known: expected a mapping of features to values, got {type(known).__name__}")
+    return known.items()
 
 
 def _without_absent(values: npt.ArrayLike) -> tuple[Array, npt.NDArray[np.bool_]]:

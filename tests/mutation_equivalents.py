@@ -40,6 +40,21 @@ CERTIFICATES = {
         )
         for more in (0, 2)
     },
+    **{
+        "archive _unpack: sum((member.file_size for member in members)) > size: "
+        f"sum((member.file_size for member in members)) {relation}": (
+            "an archive has more bytes than its members: sizes that come so close are refused where they are read"
+        )
+        for relation in (">= size", "> size + 1", "> size - 1")
+    },
+    "archive _unpack: member.compress_type != zipfile.ZIP_STORED: member.compress_type > zipfile.ZIP_STORED": (
+        "the number of a method is never negative, and that of none is 0"
+    ),
+    "archive _directory_size: size - 98: size - 97": "the first of the 98 bytes at the end is not looked at",
+    "archive _directory_size: tail[96:98] != b'\\x00\\x00': tail[96:98] > b'\\x00\\x00'": (
+        "no two bytes are less than two zeros"
+    ),
+    "archive read_integer: number.denominator != 1: number.denominator > 1": "a denominator is never below 1",
     "instance _tree_fault: own_root == numbers: own_root >= numbers": "a tree begins with its root",
     "optimality verify_claim: value != upper: value < upper": "a flow that passes bounds every pruning from above",
     **{
@@ -55,12 +70,14 @@ CERTIFICATES = {
         f"path_optimality _saturation_fault: nodes.gain < 0: nodes.gain {relation}": _NO_GAIN
         for relation in ("<= 0", "< 1")
     },
+    "path_optimality _by_piece: k + 2: k + 3": "one sum more, of nothing",
     "optimality conservation_fault: flow.up != 0: flow.up > 0": f"{_EARLIER}: a negative flow",
     "path_optimality _crossing_fault: piece != piece[nodes.parent]: piece < piece[nodes.parent]": (
         f"{_EARLIER}: a node that is kept longer than its parent"
     ),
     "path_optimality _crossing_fault: owner[instance.indices[flow.used]] != payer: "
     "owner[instance.indices[flow.used]] > payer": "the piece of an acquisition is the last of its nodes' pieces",
+    "path_optimality _saturation_fault: flow.gain != full: flow.gain < full": "more than that is refused beside it",
     "path_optimality _saturation_fault: piece == k: piece >= k": f"{_EARLIER}: a piece above the last one",
     "path_optimality _saturation_fault: owner == k: owner >= k": f"{_EARLIER}: a piece above the last one",
 }

@@ -78,6 +78,20 @@ def checked_array(value: npt.ArrayLike, name: str, dtype: type[Scalar], shape: t
     return read_only(converted)
 
 
+def refuse_masked(values: object, name: str) -> None:
+    """Refuse an array with masked entries, of which libraries take the numbers below the mask.
+
+    Raises
+    ------
+    TypeError
+        An entry is masked.
+    """
+    if np.ma.is_masked(values):
+        raise TypeError(
+            f"{name}: expected a plain array, got one with masked entries; its filled(numpy.nan) makes them missing"
+        )
+
+
 def checked_offsets(value: npt.ArrayLike) -> npt.NDArray[np.int64]:
     """Take the offsets of trees in their nodes, shape (n_trees + 1,).
 

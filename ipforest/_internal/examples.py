@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.base import is_classifier
 from sklearn.utils.validation import validate_data
 
+from ipforest._internal.arrays import refuse_masked
 from ipforest.feature_names import column_labels, require_columns_of_training
 
 NO_LABELS = "no_validation"
@@ -39,10 +40,14 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
 
     Raises
     ------
+    TypeError
+        Entries are masked.
     ValueError
         Columns of words or dates, a column name twice, labels of different types, columns that are numbered in
         another order than they stand in or labelled otherwise than in training, or what ``validate_data`` refuses.
     """
+    for values, name in ((X, "X"), (y, "y")):
+        refuse_masked(values, name)
     _require_numbers(X, estimator)
     if is_classifier(estimator) and not isinstance(y, str):
         _require_one_type(y)

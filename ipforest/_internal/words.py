@@ -34,6 +34,8 @@ def number_of(value: Any, name: str) -> float:
         if isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d+,\d+\s*", value):
             hint = f"; write {value.strip().replace(',', '.')}, with a decimal point"
         raise ValueError(f"{name}: expected a number, got {value!r}{hint}") from None
+    except OverflowError:
+        raise ValueError(f"{name}: expected a number below 2^1024, got a larger integer") from None
 
 
 def any_of(words: Iterable[str]) -> str:

@@ -20,6 +20,7 @@ from ipforest._internal.arrays import (
     checked_integer,
     checked_offsets,
     read_only,
+    refuse_masked,
 )
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble import routing
@@ -303,7 +304,7 @@ class Trees:
         Raises
         ------
         TypeError
-            X is sparse or not numeric.
+            X is sparse, not numeric, or has masked entries.
         ValueError
             X is not 2-dimensional, empty, has other columns, or infinite (or too large) values.
         """
@@ -312,6 +313,7 @@ class Trees:
                 f"{name}: expected a dense array, got a sparse matrix; call its toarray() if what is not stored is 0, "
                 "as for scikit-learn, LightGBM and CatBoost; for XGBoost it is missing: NaN has to stand in its place"
             )
+        refuse_masked(X, name)
         require_columns_of_training(X, self.feature_names, name)
         raw = X if hasattr(X, "dtypes") else np.asarray(X)
         shape = np.shape(raw)

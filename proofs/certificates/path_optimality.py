@@ -204,4 +204,5 @@ def _curve_fault(
 
 def _by_piece(piece: NDArray[np.int32], values: NDArray[np.int64], k: int) -> list[int]:
     """Sum by piece as Python integers; piece -1 is the last entry."""
-    return [int(number) for number in sum_at(piece % (k + 2), values, k + 2)]
+    n_pieces = k + 2
+    return [int(number) for number in sum_at(piece % n_pieces, values, n_pieces)]

@@ -13,6 +13,7 @@ import pytest
 from proofs.certificates import path_file, pruning_file
 from proofs.certificates.archive import (
     FLOW_ARRAYS,
+    LARGEST_DIRECTORY,
     LARGEST_HEADER,
     CertificateFileError,
     instance_parts,
@@ -85,13 +86,15 @@ def test_certificates_are_read_back(pruning_certificate, path_certificate):
 
 
 def test_a_certificate_is_about_one_instance(pruning_certificate, path_certificate):
-    other = changed(STANDARD, errors=[6, 0, 0, 1, 0, 0])
+    others = [changed(STANDARD, errors=[errors, 0, 0, 1, 0, 0]) for errors in range(6, 12)]
+    assert {other.fingerprint() > STANDARD.fingerprint() for other in others} == {True, False}
     for file in (pruning_certificate, path_certificate):
         proved = verify_certificate_file(file).reason
         assert verify_certificate_file(file, STANDARD).reason == f"{proved}; the instance is the one given"
-        verdict = verify_certificate_file(file, other)
-        assert not verdict
-        assert verdict.reason.startswith("instance: the certificate is about")
+        for other in others:
+            verdict = verify_certificate_file(file, other)
+            assert not verdict
+            assert verdict.reason.startswith("instance: the certificate is about")
 
 
 def test_the_right_instance_saves_no_false_claim(pruning_certificate, tmp_path):
@@ -127,7 +130,8 @@ def test_a_file_that_cannot_be_opened_is_an_error(tmp_path):
 
 def test_an_archive_ends_without_comment(pruning_certificate, tmp_path):
     data = pruning_certificate.read_bytes()
-    for wrong in (data[:-1], data + b"x", data[:-2] + b"\1\0", data[:-2] + b"\1\0x", b"", b"PK\5\6", data[:-22]):
+    wrong_ends = (data[:-1], data + b"x", data[:-2] + b"\1\0", data[:-2] + b"\1\0x", b"", b"PK\5\6", data[:-22])
+    for wrong in (*wrong_ends, b"\0" * 100):
         (tmp_path / "other.cert").write_bytes(wrong)
         assert reason(tmp_path / "other.cert") == "it does not end as a ZIP archive without comment does"
 
@@ -135,6 +139,15 @@ def test_an_archive_ends_without_comment(pruning_certificate, tmp_path):
 def test_members_are_few(pruning_certificate, tmp_path):
     pack(tmp_path / "many.cert", [(f"member {number}", b"") for number in range(400)])
     assert reason(tmp_path / "many.cert") == "it has too many members"
+
+
+@pytest.mark.parametrize(("more", "expected"), [(0, "header.json"), (1, "it has too many members")])
+def test_the_list_of_members_takes_16_kib(tmp_path, more, expected):
+    """An entry takes 46 bytes and its name."""
+    names = [f"{number:036}" for number in range(199)]
+    names.append("x" * (LARGEST_DIRECTORY - 46 * 200 - 36 * 199 + more))
+    pack(tmp_path / "many.cert", [(name, b"") for name in names])
+    assert expected in reason(tmp_path / "many.cert")
 
 
 def test_members_are_few_by_both_counts(tmp_path):
@@ -172,11 +185,12 @@ def test_members_are_no_larger_than_the_file(pruning_certificate, tmp_path):
     assert reason(tmp_path / "other.cert") == "its members are larger than the file"
 
 
-def test_members_have_one_size(pruning_certificate, tmp_path):
+@pytest.mark.parametrize("stored", [1 << 30, 1])
+def test_members_have_one_size(pruning_certificate, tmp_path, stored):
     """Reading asks for as many bytes at once as are said to be stored."""
     data = bytearray(pruning_certificate.read_bytes())
     entry = data.index(b"PK\1\2")
-    data[entry + 20 : entry + 24] = struct.pack("<I", 1 << 30)
+    data[entry + 20 : entry + 24] = struct.pack("<I", stored)
     (tmp_path / "other.cert").write_bytes(data)
     assert reason(tmp_path / "other.cert") == "a member has two sizes"
 
@@ -220,6 +234,7 @@ def test_a_header_is_there(pruning_certificate, tmp_path):
     [
         (" " * (LARGEST_HEADER + 1), f"its header has more than {LARGEST_HEADER} bytes"),
         ("[1]", "its header is no JSON object"),
+        ("[1]".ljust(LARGEST_HEADER), "its header is no JSON object"),
         ("[" * 60_000, "maximum recursion depth exceeded"),
         ("{", "Expecting property name"),
         ('{"é": 1}', "'ascii' codec can't decode"),
@@ -253,7 +268,9 @@ def test_headers_are_flat_and_exact(tmp_path, text, expected):
     [
         ({"format": "something else"}, "not an ipforest certificate"),
         ({"format": "ipforest shopping list"}, "'ipforest shopping list' is no kind of certificate known here"),
+        ({"format": "ipforest a"}, "'ipforest a' is no kind of certificate known here"),
         ({"version": 1}, "version 1, this checker knows 3"),
+        ({"version": 4}, "version 4, this checker knows 3"),
         ({"version": "2"}, "version '2', this checker knows 3"),
         ({"extra": 1}, "header entries ['extra'] missing or unknown"),
         ({"lam": 1}, "lam: expected str, got int"),
@@ -287,12 +304,35 @@ def test_headers_are_flat_and_exact(tmp_path, text, expected):
         ({"cost": "2"}, "the cost is 3, not 2"),
         ({"objective": "2"}, "the objective is 4, not 2"),
         ({"instance_sha256": "0" * 64}, "the instance's hash is"),
+        ({"instance_sha256": "f" * 64}, "the instance's hash is"),
     ],
 )
 def test_headers_of_another_kind_are_refused(pruning_certificate, tmp_path, change, expected):
     header, arrays = read_archive(pruning_certificate)
     write_archive(tmp_path / "other.cert", {**header, **change}, arrays)
     assert reason(tmp_path / "other.cert").startswith(expected)
+
+
+@pytest.mark.parametrize("name", ["lam", "method", "n_units", "provenance"])
+def test_headers_are_whole(pruning_certificate, tmp_path, name):
+    header, arrays = read_archive(pruning_certificate)
+    del header[name]
+    write_archive(tmp_path / "other.cert", header, arrays)
+    assert reason(tmp_path / "other.cert") == f"header entries ['{name}'] missing or unknown"
+
+
+def test_headers_hold_the_smallest_and_the_largest(tmp_path):
+    header = {"format": "ipforest x", "version": 3, "least": 0, "most": 2**63 - 1, "text": "1" * 2001}
+    write_archive(tmp_path / "other.cert", header, {})
+    assert read_archive(tmp_path / "other.cert") == (header, {})
+
+
+@pytest.mark.parametrize("digest", ["0" * 64, "f" * 64])
+def test_another_seal_is_refused(pruning_certificate, tmp_path, digest):
+    members = members_of(pruning_certificate)
+    header = json.dumps(json.loads(members["header.json"]) | {"content_sha256": digest})
+    pack(tmp_path / "other.cert", (members | {"header.json": header}).items())
+    assert reason(tmp_path / "other.cert").startswith("content digest")
 
 
 def test_what_is_sealed_stays_so(pruning_certificate, tmp_path):
@@ -339,6 +379,7 @@ ONE = np.array([1, 0])
         (numpy_file(np.array(1)), "'odd.npy': expected a NumPy file of one dimension"),
         (numpy_file(ONE).replace(b"(2,)", b"(-2,)"), "'odd.npy': expected a NumPy file of one dimension"),
         (numpy_file(ONE).replace(b"\x76\0", b"\x75\0", 1), "'odd.npy': expected a NumPy file of one dimension"),
+        (numpy_file(ONE).replace(b"\x76\0", b"\x77\0", 1), "'odd.npy': expected a NumPy file of one dimension"),
         (numpy_file(ONE).replace(b"(2,), } ", b"(9999999,), } "), "'odd.npy': expected a NumPy file of one dimension"),
         (numpy_file(ONE).replace(b"(2,)", b"(3,)"), "'odd.npy': expected 3 numbers, got 16 bytes"),
         (numpy_file(ONE) + b"more", "'odd.npy': expected 2 numbers, got 20 bytes"),
@@ -373,6 +414,7 @@ def test_arrays_of_another_kind_are_refused(pruning_certificate, tmp_path, name,
     ("name", "values", "expected"),
     [
         ("q", [4], "p, q: expected as many of one as of the other, and q > 0"),
+        ("q", [4, 3, 1], "p, q: expected as many of one as of the other, and q > 0"),
         ("q", [0, 3], "p, q: expected as many of one as of the other, and q > 0"),
         ("p", [1, 6], "acquisition 0 is not saturated at its breakpoint"),
         ("errors", [0, 1], "expected 3 errors and costs, got 2 and 3"),

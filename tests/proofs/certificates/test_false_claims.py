@@ -486,6 +486,7 @@ def path_claim(instance: InstanceRecord, pieces, p, q, triple, up, gain, split) 
 
 LOSS = make([CHAIN], {0: -10, 1: 5}, {}, {}, leaf_error=9)
 """The root loses 10, the test below it gains 5; nothing costs."""
+LOSS_OF_6 = make([CHAIN], {0: -6, 1: 5}, {}, {}, leaf_error=9)
 EVEN = make([CHAIN], {0: -5, 1: 5}, {}, {}, leaf_error=9)
 LOSS_BELOW = make([CHAIN], {0: 5, 1: -2}, {0: [A]}, {A: 3}, leaf_error=9)
 LOSS_OF_1_BELOW = make([CHAIN], {0: 5, 1: -1}, {0: [A]}, {A: 3}, leaf_error=9)
@@ -500,6 +501,17 @@ TRUE_PATHS = {
     "a child in another piece": path_claim(deep(5, 1, 3, 4), [1, 0], (1, 5), (4, 3), [15, 4], [0, 0], [15, 4], [0, 0]),
     "split costs": path_claim(SPLIT, [1, 0], (1, 5), (4, 3), [10, 3], [0, 0], [15, 4], [5, 1]),
     "held-out errors": path_claim(HELD_OUT, [0, 0], (3,), (1,), [3], [0, 2], [2, 5], [0, 0]),
+    "split costs alone": path_claim(make([STUMP], {0: 5}, {}, {}, {0: 2}), [0], (5,), (2,), [], [0], [10], [10]),
+    "losses in two pieces": path_claim(
+        make([CHAIN, CHAIN], {0: -2, 1: 5, 5: -1, 6: 3}, {1: [A], 6: [B]}, {A: 1, B: 4}, leaf_error=9),
+        [1, 1, 0, 0],
+        (1, 3),
+        (2, 1),
+        [3, 4],
+        [0, 2, 0, 2],
+        [2, 5, 2, 6],
+        [0, 0, 0, 0],
+    ),
     "a loss that is never kept": path_claim(LOSS_BELOW, [0, -1], (5,), (3,), [15], [0, 0], [15, 0], [0, 0]),
     "a loss of 1 that is never kept": path_claim(LOSS_OF_1_BELOW, [0, -1], (5,), (3,), [15], [0, 0], [15, 0], [0, 0]),
     "a gain of 1 that is never dropped": path_claim(make([STUMP], {0: 1}, {}, {}), [0], (), (), [], [0], [0], [0]),
@@ -589,6 +601,14 @@ FALSE_PATHS = {
     "more from the source than it has": (
         path_claim(LOSS, [0, 0], (), (), [], [0, 10], [10, 10], [0, 0]),
         "the gain arc of node 1",
+    ),
+    "one more from the source than it has": (
+        path_claim(LOSS_OF_6, [0, 0], (), (), [], [0, 6], [6, 6], [0, 0]),
+        "the gain arc of node 1",
+    ),
+    "one more into a split than it takes": (
+        path_claim(make([STUMP], {0: 5}, {}, {}, {0: 2}), [0], (2,), (1,), [], [0], [5], [5]),
+        "the split arc of node 0",
     ),
     "a gain that is never kept": (
         path_claim(make([STUMP], {0: 5}, {0: [A]}, {A: 3}), [-1], (), (), [0], [0], [0], [0]),
