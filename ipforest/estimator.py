@@ -24,7 +24,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ipforest._internal.arrays import Array
+from ipforest._internal.arrays import Array, one_line
 from ipforest._internal.examples import validated
 from ipforest.costs import FeatureCosts
 from ipforest.feature_names import column_numbers
@@ -505,7 +505,7 @@ def check_share(value: object, name: str) -> None:
         It is neither.
     """
     if value is not None and not (isinstance(value, Real) and 0 < float(value) < 1):
-        raise ValueError(f"{name}: expected None or a number between 0 and 1, got {value!r}")
+        raise ValueError(f"{name}: expected None or a number between 0 and 1, got {one_line(repr(value))}")
 
 
 def check_integer(value: object, name: str, least: int) -> None:

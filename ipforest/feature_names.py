@@ -109,14 +109,15 @@ def require_same_columns(
     ValueError
         Columns are missing, unknown, or in another order.
     """
-    names = as_in_training(names, expected)
-    if names == list(expected):
+    written = as_in_training(names, expected)
+    if written == list(expected):
         return
-    positions_by_name(names, expected, f"{what}: expected the columns of training")
-    place = next(place for place, pair in enumerate(zip(names, expected, strict=True)) if pair[0] != pair[1])
+    positions_by_name(written, expected, f"{what}: expected the columns of training")
+    place = next(place for place, pair in enumerate(zip(written, expected, strict=True)) if pair[0] != pair[1])
+    how = f" by {what}[list({training})]" if written == list(names) else ""  # other spellings cannot select columns
     raise ValueError(
         f"{what}: expected the columns in the order of training, got {names[place]!r} in place {place} where "
-        f"{expected[place]!r} was; reorder them by {what}[list({training})]"
+        f"{expected[place]!r} was; reorder them{how}"
     )
 
 

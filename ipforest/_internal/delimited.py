@@ -195,16 +195,20 @@ def _split(text: str, separator: str, path: str, first_line: int) -> tuple[IntAr
             lines.append(reader.line_num + first_line - 1)
             columns = columns or [[] for _ in row]
             if len(row) != len(columns):
+                title = "; a title above the names of the columns is left out" if len(columns) == 1 else ""
                 raise ValueError(
                     f"{path}, line {lines[-1]}: expected {len(columns)} cells as in line {lines[0]}, got {len(row)}; "
-                    f"cells are separated by {separator!r}, one that holds it stands in double quotes"
+                    f"cells are separated by {separator!r}, one that holds it stands in double quotes{title}"
                 )
             for column, cell in zip(columns, row, strict=True):
                 text = unescaped(cell.strip()) if has_escapes else cell.strip()
                 column.append(known.setdefault(text, text) if len(known) < MOST_KEPT_ONCE else known.get(text, text))
     except csv.Error as problem:
-        line = reader.line_num + first_line - 1
-        raise ValueError(f"{path}, line {line}: expected text in cells, got: {problem}") from None
+        line, begun = reader.line_num + first_line - 1, lines[-1] + 1 if lines else first_line
+        raise ValueError(
+            f"{path}, line {line}: expected text in cells, got: {problem}, in the row that begins in line {begun}; a "
+            "double quote opens a cell, and another one closes it"
+        ) from None
     return np.frombuffer(lines, dtype=np.int64), columns
 
 

@@ -12,7 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import validate_data
 
 from ipforest._internal.arrays import refuse_masked
-from ipforest.feature_names import column_labels, require_columns_of_training
+from ipforest.feature_names import column_labels, column_names, require_columns_of_training
 
 NO_LABELS = "no_validation"
 FLOATS = (np.float64, np.float32)
@@ -48,7 +48,9 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
     """
     for values, name in ((X, "X"), (y, "y")):
         refuse_masked(values, name)
-    _require_numbers(X, estimator)
+    names, trained = column_names(X), _trained_names(estimator)
+    if reset or names is None or trained is None or names == trained:  # else the names are refused below
+        _require_numbers(X, estimator)
     if is_classifier(estimator) and not isinstance(y, str):
         _require_one_type(y)
     labels = _other_labels(X)
@@ -60,6 +62,11 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
     elif labels is not None:
         _require_labels(labels, getattr(estimator, "_column_labels", None) or labels)
     return checked
+
+
+def _trained_names(estimator: Any) -> tuple[str, ...] | None:
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else tuple(map(str, names))
 
 
 def _require_labels(labels: tuple[str, ...], trained: tuple[str, ...]) -> None:
@@ -89,14 +96,15 @@ def _require_numbers(X: Any, estimator: Any) -> None:
         if count > 1:
             raise ValueError(f"X: expected each column once, got {name!r} {count} times; rename the columns")
     for name, column in frame.items():
-        cells = column if pd.api.types.is_datetime64_any_dtype(column.dtype) else _other_than_numbers(column)
+        cells = column if pd.api.types.is_datetime64_any_dtype(column.dtype) else other_than_numbers(column)
         if not cells.empty:
             raise ValueError(
                 f"X: expected numbers, got {cells.iloc[0]!r} in column {name!r}; {_advice(name, estimator)}"
             )
 
 
-def _other_than_numbers(column: pd.Series) -> pd.Series:
+def other_than_numbers(column: pd.Series) -> pd.Series:
+    """Return the cells of a column that are neither numbers nor missing."""
     if pd.api.types.is_numeric_dtype(column.dtype):
         return column.iloc[:0]
     cells = column.dropna()

@@ -10,7 +10,7 @@ from scipy.special import expit, softmax
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing, check_random_state
 
-from ipforest._internal.arrays import Array, FloatArray, IntArray, places_in
+from ipforest._internal.arrays import Array, FloatArray, IntArray, one_line, places_in
 from ipforest.adaptive.gated_policy import AllAtOnce
 from ipforest.ensemble.libraries import read
 from ipforest.estimator import BudgetedEstimator
@@ -74,6 +74,11 @@ def cross_fitted(model: Any, X: npt.ArrayLike, y: Array, n_folds: int, random_st
     -------
     ndarray of float64, shape (n_samples, n_classes)
         In the order of the model's classes.
+
+    Raises
+    ------
+    ValueError
+        The model cannot be trained, or cannot predict, on the examples of a fold: neighbours may be too few.
     """
     fold = _folds(y, n_folds, random_state)
     probabilities = np.zeros((y.size, model.classes_.size))
@@ -82,9 +87,15 @@ def cross_fitted(model: Any, X: npt.ArrayLike, y: Array, n_folds: int, random_st
         probabilities[alone] = class_probabilities(model, _safe_indexing(X, alone))
     for number in np.unique(fold[fold >= 0]):
         others, here = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-        trained = clone(model).fit(_safe_indexing(X, others), y[others])
-        columns = places_in(model.classes_, trained.classes_)
-        probabilities[np.ix_(here, columns)] = class_probabilities(trained, _safe_indexing(X, here))
+        try:
+            trained = clone(model).fit(_safe_indexing(X, others), y[others])
+            found = class_probabilities(trained, _safe_indexing(X, here))
+        except ValueError as problem:
+            raise ValueError(
+                f"estimator: expected a model that can be trained on {others.size} of the {y.size} training rows, as "
+                f"cross-fitting does, got: {one_line(problem)}; n_folds=1 trains it on all rows only"
+            ) from problem
+        probabilities[np.ix_(here, places_in(model.classes_, trained.classes_))] = found
     return probabilities
 
 

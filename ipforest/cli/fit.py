@@ -187,13 +187,15 @@ def _named_columns(options: Arguments, columns: list[str]) -> list[list[str]]:
     from ipforest.tabular.name_matching import closest, matched_names
 
     known = shorten(", ".join(columns), 80, placeholder=" ...")
+    separator = "; its lines have one cell each: say what separates cells (--sep)" if len(columns) == 1 else ""
     found = []
     for option, names in (("--target", [options.target]), ("--drop", options.drop), ("--words", options.words)):
         column_of = matched_names(names, columns)
         for name in names:
             if name not in column_of:
                 raise ValueError(
-                    f"{option}: expected a column of {options.csv} ({known}), got {name!r}{closest(name, columns)}"
+                    f"{option}: expected a column of {options.csv} ({known}), got {name!r}"
+                    f"{separator or closest(name, columns)}"
                 )
         found.append(list(dict.fromkeys(column_of.values())))
     return found

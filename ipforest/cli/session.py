@@ -65,7 +65,7 @@ def run(options: Arguments) -> int:
         finally:
             if options.save is not None:
                 write_text(options.save, session.to_json())
-        told = json.dumps(_record(session), indent=2) if options.json else _summary(session, table)
+        told = json.dumps(_record(session, table), indent=2) if options.json else _summary(session, table)
     print(told)
     return DONE
 
@@ -94,6 +94,21 @@ class _Table:
             return line.unit
         columns = {int(self._sources[self._features.index(feature)]) for feature, _ in line.values}
         return ", ".join(self._names[column] for column in sorted(columns))
+
+    def told(self, line: Purchase) -> dict[str, Any]:
+        """Give what a line of the ledger brought by column of the table, words as words; None is no value."""
+        if self._transformer is None:
+            return {name: _plain(value) for name, value in line.values}
+        brought: dict[str, list[float | None]] = {}
+        for feature, value in line.values:
+            brought.setdefault(self._names[int(self._sources[self._features.index(feature)])], []).append(value)
+        return {name: self._cell_of(name, values) for name, values in brought.items()}
+
+    def _cell_of(self, name: str, values: list[float | None]) -> Any:
+        """Turn what encodes a cell into the cell: one-hot columns into their word."""
+        if name not in self._words:
+            return _plain(values[0])
+        return next((word for word, value in zip(self._words[name], values, strict=True) if value), "") or None
 
     def words(self, unit: Unit) -> list[str]:
         """List the words of each column of words that a unit comes from, for the user to choose from."""
@@ -190,15 +205,26 @@ def _hold(session: Session, table: _Table, *, quiet: bool) -> None:
             print(f"ipforest: {problem}", file=sys.stderr)
 
 
-def _record(session: Session) -> dict[str, Any]:
-    """Return what was told and bought, what it costs, and the answer, None while something is wanted."""
+def _record(session: Session, table: _Table) -> dict[str, Any]:
+    """Return what was told and bought, what it costs, and the answer, None while something is wanted.
+
+    ``ledger`` has the columns and words of the table, the rest what `Session.to_json` writes of the model's features.
+    """
     import numpy as np
 
     guess = np.asarray(session.guess).item()
     answers = {"guess": guess, "answer": guess if session.next_unit is None else None}
     chances = {"probabilities": session.probabilities} if session.is_classifier else {}
     told: dict[str, Any] = json.loads(session.to_json())
-    return {**told, **answers, **chances, "paid": session.paid}
+    ledger = [
+        {"values": table.told(line), "price": line.price, "reason": line.reason, "charged": line.charged}
+        for line in session.ledger
+    ]
+    return {**told, "ledger": ledger, **answers, **chances, "paid": session.paid}
+
+
+def _plain(value: float | None) -> float | None:
+    return None if value is None or np.isnan(value) else value
 
 
 def _summary(session: Session, table: _Table) -> str:

@@ -153,6 +153,8 @@ def averaging_trees(estimator: Any) -> Any:
                 "; put what comes before the trees outside, as in make_pipeline(preprocessing, BudgetPrune(forest)), "
                 "with prices from FeatureCosts.for_columns"
             )
+        elif hasattr(inner, "fit"):
+            cure = "; another classifier goes into EarlyExit, boosted trees also through ensemble.read and solve_budget"
         raise TypeError(
             f"estimator: expected an ensemble that averages trees ({SUPPORTED}), got {_name_of(inner)}{cure}"
         )

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
@@ -22,6 +23,7 @@ from ipforest._internal.arrays import (
     read_only,
     refuse_masked,
 )
+from ipforest._internal.examples import other_than_numbers
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble import routing
 from ipforest.ensemble.category_sets import CategorySets
@@ -329,10 +331,25 @@ class Trees:
             with np.errstate(over="ignore"):
                 examples: Array = check_array(raw, dtype=self.dtype, order="C", ensure_all_finite=False)
         except (TypeError, ValueError):
-            raise TypeError(f"{name}: expected numbers, got dtype {np.asarray(raw).dtype}") from None
+            raise TypeError(f"{name}: expected numbers, got {self._other_than_numbers(raw)}") from None
         if np.isinf(examples).any():
             raise ValueError(f"{name}: expected finite {self.dtype} values or NaN, got an infinite or too large one")
         return examples
+
+    def _other_than_numbers(self, X: Any) -> str:
+        """Tell the first column that holds none, and how categories are given."""
+        frame = X.to_pandas() if hasattr(X, "to_pandas") else X
+        for label, column in frame.items() if isinstance(frame, pd.DataFrame) else ():
+            cells = other_than_numbers(column)
+            if not cells.empty:
+                told = f"{cells.iloc[0]!r} in column {label!r}"
+                if not isinstance(column.dtype, pd.CategoricalDtype) and not self.tests_categories.any():
+                    return told
+                return (
+                    f"{told}; a category is given by its place, 0, 1, ..., among the categories of training (the codes "
+                    "of a pandas column, with NaN for -1)"
+                )
+        return f"dtype {np.asarray(X).dtype}"
 
     def matched_costs(self, costs: FeatureCosts) -> FeatureCosts:
         """Return a price list in the order of the features; see `ipforest.FeatureCosts.matched_to`.

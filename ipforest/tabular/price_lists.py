@@ -171,7 +171,9 @@ class PriceList:
         absent = [name for name in features if name not in name_of]
         taken = set(name_of.values())
         if absent:
-            hint = closest(absent[0], [label for label in by_name if label not in taken])
+            hint = _computed_from(absent[0], by_name) or closest(
+                absent[0], [label for label in by_name if label not in taken]
+            )
             raise ValueError(f"{self.source}: expected a price for each feature, got none for {absent[0]!r}{hint}")
         spelt = {folded(name): by_name[name] for name in taken}
         others = [row for label, row in zip(labels, self.rows, strict=True) if by_name.get(label) is not row]
@@ -192,6 +194,14 @@ class PriceList:
         """Groups with one feature, whose fee is paid with it alone."""
         counts = Counter(row.group for row in self.rows if row.group is not None)
         return [group for group, count in counts.items() if count == 1]
+
+
+def _computed_from(column: str, labels: Iterable[str]) -> str:
+    """Say how a column is priced that is named as scikit-learn's transformers name what they compute from others."""
+    bare = column.rpartition("__")[2]
+    sources = [label for label in labels if bare == label or bare.startswith(f"{label}_")]
+    told = "; where it is computed from {!r}, FeatureCosts.for_columns gives its price"
+    return told.format(max(sources, key=len)) if sources else ""
 
 
 def _as_decimal(number: Fraction) -> Fraction | Decimal:

@@ -137,6 +137,11 @@ def _checked_header(path: str | Path, names: list[str]) -> list[str]:
             f"{path}, line 1: expected the names of the columns, got only numbers ({', '.join(names[:4])}...); "
             "if they are an example, say that there is no header"
         )
+    if names.count("") > 1:
+        raise ValueError(
+            f"{path}, line 1: expected the names of the columns, got {names.count('')} of {len(names)} without one; a "
+            "title above the names is left out"
+        )
     _check_once(names, f"{path}, line 1")
     return names
 

@@ -650,6 +650,12 @@ def test_bad_tables_and_options_of_fit_are_refused(ward, capsys, tmp_path, old, 
     assert not (tmp_path / "out").exists()
 
 
+def test_a_separator_that_is_not_recognised_is_asked_for(tmp_path, capsys) -> None:
+    (tmp_path / "ward.csv").write_text("age|sick\n1|no\n2|yes\n")
+    code = main(["fit", "--csv", str(tmp_path / "ward.csv"), "--target", "sick", "--dry-run"])
+    assert_bad_input(code, capsys.readouterr().err, "got 'sick'; its lines have one cell each: say what", "(--sep)")
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

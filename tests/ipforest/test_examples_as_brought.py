@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import GroupShuffleSplit
 
 from ipforest import BudgetForest, BudgetPrune, FeatureCosts
 from ipforest.learners import BudgetRF, GreedyMiser
@@ -69,6 +70,16 @@ def test_words_in_examples_to_predict_are_refused_by_column(make):
     model = make().fit(frame, y)
     with pytest.raises(ValueError, match="X: expected numbers, got 'p' in column 'b'"):
         model.predict(frame.assign(b="p"))
+
+
+def test_categories_in_another_order_are_refused_for_their_order() -> None:
+    X, y = examples()
+    frame = pd.DataFrame(X, columns=NAMES).assign(b=pd.Series(WORDS, dtype="category"))
+    model = BudgetForest(2, budget=1, random_state=0).fit(frame, y)
+    with pytest.raises(ValueError, match="must be in the same order as they were in fit"):
+        model.predict(frame[frame.columns[::-1]])
+    with pytest.raises(ValueError, match=r"expected None or a number between 0 and 1, got Group[^\n]*$"):
+        model.set_params(validation_fraction=GroupShuffleSplit()).fit(frame, y)
 
 
 def tables_of_numbers() -> dict[str, object]:

@@ -65,6 +65,8 @@ def test_columns_must_be_those_of_training_in_their_order() -> None:
         r"reorder them by X\[list\(forest\.feature_names\)\]",
     ):
         require_same_columns(NAMES[::-1], NAMES, "X")
+    with pytest.raises(ValueError, match=r"got 'b c' in place 0 where 'a' was; reorder them$"):
+        require_same_columns(["b c", "a"], ["a", "b_c"], "X")  # LightGBM's spelling does not select the column
     with pytest.raises(ValueError, match=r"X_cost: expected the columns of training, got unknown 'agee' \(closest"):
         require_same_columns(("agee", *NAMES[1:]), NAMES, "X_cost")
 

@@ -11,6 +11,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -173,6 +174,15 @@ def test_bad_input_is_refused_before_training(estimator: Any, error: type[Except
     with pytest.raises(error, match=message):
         estimator.fit(X, Y)
     assert not hasattr(estimator, "estimator_")
+
+
+def test_models_that_a_fold_is_too_small_for_are_told_of_cross_fitting() -> None:
+    neighbours = AdaptLin(KNeighborsClassifier(40), validation_fraction=None, **SMALL)
+    with pytest.raises(
+        ValueError, match=r"^estimator: expected a model .* on 29 of the 60 .* n_neighbors = 40.* n_folds=1 trains"
+    ):
+        neighbours.fit(X[:60], Y[:60])
+    assert neighbours.set_params(n_folds=1).fit(X[:60], Y[:60]).predict(X).shape == Y.shape
 
 
 def test_classes_that_the_full_model_does_not_know_are_refused() -> None:

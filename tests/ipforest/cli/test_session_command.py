@@ -76,6 +76,7 @@ def test_it_goes_on_another_day(
     assert sum(record["probabilities"].values()) == pytest.approx(1)
     assert record["paid"] == 0
     assert record["not_charged"] == [0, 1]
+    assert [line["values"] for line in record["ledger"]] == [{"pain": None}, {"blood": None}]
     assert hold(monkeypatch, "NA\nnan\n", *model, "--resume", saved, "--json") == 0
     assert json.loads(capsys.readouterr().out)["paid"] == 8.5
 
@@ -179,6 +180,7 @@ def test_a_cap_in_a_terminal_leaves_the_cheaper_columns(ward: Path) -> None:
     )
     assert ended.returncode == 0, ended.stderr
     record = json.loads(ended.stdout)
+    assert {"pain": "strong"} in [line["values"] for line in record["ledger"]]
     assert record["max_cost"] == "3"
     assert "blood" not in {name for name, _ in record["bought"]}
     assert record["paid"] == 1

@@ -88,6 +88,22 @@ def test_categories_that_are_numbers_are_their_places() -> None:
         read(model)
 
 
+@pytest.mark.parametrize("ordered", [False, True])
+def test_words_of_a_frame_are_refused_with_how_to_give_them(ordered: bool) -> None:
+    pd = pytest.importorskip("pandas")
+    codes = np.random.default_rng(0).integers(3, size=200)
+    column = pd.Series(pd.Categorical.from_codes(codes, ["low", "middle", "high"], ordered=ordered))
+    frame = pd.DataFrame({"a b": codes % 2, "c": column})
+    model = lightgbm.LGBMClassifier(**SMALL).fit(frame, codes == 1)
+    trees = read(model)
+    with pytest.raises(TypeError, match=r"^X: expected numbers, got '\w+' in column 'c'; a category .* of training \("):
+        trees.predict(frame)
+    numbers = frame.assign(c=frame["c"].cat.codes)
+    np.testing.assert_array_equal(trees.predict_proba(numbers), model.predict_proba(frame))
+    with pytest.raises(TypeError, match=r"^X: expected numbers, got Timestamp.* in column 'c'"):
+        trees.predict(frame.assign(c=pd.Timestamp("2026-01-01")).astype({"c": object}))
+
+
 def categorical_examples() -> tuple[Any, Any]:
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 45, 600), rng.random(600), rng.integers(0, 3, 600)]).astype(float)

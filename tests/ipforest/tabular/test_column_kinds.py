@@ -171,7 +171,17 @@ def test_separators_and_encodings_are_recognised(typed, separator, encoding) -> 
         ("a,b;c\n1,2;3\n", "utf-8", r"expected one separator, got rows that fit ',' \(2 columns\) and ';'"),
         ("a;b\n1;2\n3\n", "utf-8", "line 3: expected 2 cells as in line 1, got 1; cells are separated by ';'"),
         ("x\n1,5\n", "utf-8", "line 2: expected 1 cells as in line 1, got 2; cells are separated by ','"),
-        ('a,b\n1,"2\n3,4\n', "utf-8", "line 3: expected text in cells, got: unexpected end of data"),
+        (
+            'a,b\n1,"2\n3,4\n',
+            "utf-8",
+            "line 3: expected text in cells, got: unexpected end .* begins in line 2; a double",
+        ),
+        (
+            "Export of 3 May\na,b\n1,2\n",
+            "utf-8",
+            "line 2: expected 1 cells as in line 1, got 2; .*a title above the names",
+        ),
+        ("Export of 3 May,,\na,b,c\n1,2,3\n", "utf-8", "line 1: expected .* got 2 of 3 without one; a title above"),
         ("a,b\n1,2\0\n", "utf-8", "expected a text file, got zero bytes"),
     ],
 )

@@ -251,6 +251,12 @@ def test_prices_in_doubt_are_refused_with_what_to_give(tmp_path, text, encoding,
         read_prices(tmp_path / "prices.csv")
 
 
+@pytest.mark.parametrize("column", ["sex_f", "onehotencoder__sex_f", "remainder__sex"])
+def test_columns_that_are_computed_from_priced_ones_are_told_of_for_columns(column: str) -> None:
+    with pytest.raises(ValueError, match=f"got none for '{column}'; .* from 'sex', FeatureCosts.for_columns gives its"):
+        read_prices({"age": 1, "se": 2, "sex": 3}).costs_for(["age", column])
+
+
 def test_polars_frames_are_read_by_name_and_by_position() -> None:
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame(
