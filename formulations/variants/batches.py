@@ -41,7 +41,7 @@ def batches(size: int = 2) -> ModelledFormulation:
         data, pairs = ModelData.of(instance), bought(instance, pruning)
         units = [unit for unit, _ in pairs]
         runs = sum(-(-units.count(unit) // size) * price for unit, price in unit_prices(data).items())
-        split = instance.split_cost[pruning.kept].sum().item()
+        split = int(instance.split_cost[pruning.kept].sum())
         return instance.evaluate(pruning)[0] + lam * instance.cost_unit * (runs + split)
 
     return ModelledFormulation(

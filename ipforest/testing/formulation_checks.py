@@ -144,8 +144,12 @@ def _corners(program: Formulation) -> Iterator[_Case]:
     """State the formulation for the corner instances: at two lambdas, or a unit below two costs of prunings."""
     for instance in filter(program.fits, corner_instances()):
         cost = instance.evaluate(instance.unpruned)[1]
-        below = [cost - instance.cost_unit / 2, cost / 2]
-        for number in {"lam": [Fraction(1, 2), Fraction(1, 5)], "budget": below, "nothing": [None]}[program.takes]:
+        numbers: dict[str, list[Fraction | None]] = {
+            "lam": [Fraction(1, 2), Fraction(1, 5)],
+            "budget": [cost - instance.cost_unit / 2, cost / 2],
+            "nothing": [None],
+        }
+        for number in numbers[program.takes]:
             yield _case(program, instance, number)
 
 

@@ -199,7 +199,7 @@ def _is_section(below: ExactProgram, down: list[Affine], up: list[Affine], seen:
         if not back.entries and not back.constant:
             continue
         ends = (seen.least(below, back)[0], -seen.least(below, Affine({}).plus(back, -1))[0])
-        if ends != (0, 0):
+        if any(ends):
             return False
     return True
 
