@@ -185,9 +185,17 @@ class BudgetForest(GrownFrontier):
         if self.loss not in ("gini", "entropy", "misclassification"):
             raise ValueError(f"loss: expected 'gini', 'entropy' or 'misclassification', got {self.loss!r}")
 
-    def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
-        members = [*super()._train(training, validation, random)]
-        yield from members
+    @property
+    def _n_expected(self) -> int:
+        n_grown = self.n_lambdas * (1 + self.n_prunings)
+        n_ahead = 1 + self.n_prunings if self.n_lookahead else 0
+        return 1 + n_grown * (2 if self.regrow else 1) + n_ahead + (2 if self.nested else 0)
+
+    def _made(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
+        members = []
+        for member in super()._made(training, validation, random):
+            members.append(member)
+            yield member
         seller = self._seller().without_constant(training.X)
         staged = self.nested and self._stops and bool(seller.paid_units())
         if staged:
