@@ -104,7 +104,8 @@ class BudgetForest(GrownFrontier):
     nested : bool, default=True
         Whether nested forests are tried, unless nobody is stopped: with units in the order of how many examples buy
         them in all the other forests, per price, and with units in the order of their importance there, per price; and
-        in each context, where there are any. Without, no contexts are sought.
+        in each context, where there are any; their settings are chosen on three sets of features
+        (`ipforest.frontiers.forests_on_features.ForestsOnFeatures`). Without, no contexts are sought.
     n_lookahead : int, default=20
         Trees of the forest whose splits look one level ahead (`LookaheadGrower`); 0 to grow none, and to seek no
         contexts.
@@ -248,6 +249,7 @@ class BudgetForest(GrownFrontier):
         models: list[Any] = [None] * len(wanted)
         seeds = [int(random.randint(2**31)) if features.size else 0 for features, _ in wanted]
         of_part: dict[bytes, list[int]] = {}
+        columns = np.arange(encoded.coded.n_features)
         for place, (features, rows) in enumerate(wanted):
             if features.size:
                 of_part.setdefault(rows.tobytes(), []).append(place)
@@ -258,7 +260,8 @@ class BudgetForest(GrownFrontier):
             rows = wanted[places[0]][1]
             forests = ForestsOnFeatures(
                 encoded.X[rows],
-                *(codes.part(np.arange(codes.n_features), rows) for codes in (encoded.coded, encoded.finer)),
+                encoded.coded.part(columns, rows),
+                encoded.finer.part(columns, rows),
                 labels[rows],
                 training.weight[rows],
                 self.classes_,

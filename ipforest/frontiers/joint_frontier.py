@@ -165,7 +165,7 @@ class Frontier(NamedTuple):
 
     def only(self, places: IntArray) -> Self:
         """Take some of the choices, their members numbered anew in the order of their old numbers."""
-        kept = type(self)(*(column[places] for column in self))
+        kept = self._make(column[places] for column in self)
         return kept._replace(member=np.unique(kept.member, return_inverse=True)[1])
 
     def choosable(self, members: Sequence[Member]) -> tuple[Member, ...]:
@@ -218,7 +218,7 @@ class Measurement(NamedTuple):
     tests: FloatArray
 
     @classmethod
-    def of(cls, wrong: BoolArray, paid: FloatArray, bought: BoolArray, tests: IntArray) -> Self:
+    def of(cls, wrong: BoolArray, paid: FloatArray, bought: BoolArray, tests: Array) -> Self:
         """Average over examples."""
         spread = float(paid.std(ddof=1) / np.sqrt(paid.size)) if paid.size > 1 else inf
         return cls(paid.size, int(wrong.sum()), float(paid.mean()), spread, bought.mean(axis=0), tests.mean(axis=0))
