@@ -165,8 +165,9 @@ class Frontier(NamedTuple):
 
     def only(self, places: IntArray) -> Self:
         """Take some of the choices, their members numbered anew in the order of their old numbers."""
-        kept = self._make(column[places] for column in self)
-        return kept._replace(member=np.unique(kept.member, return_inverse=True)[1])
+        member: IntArray = np.unique(self.member[places], return_inverse=True)[1]
+        numbers = (self.cost[places], self.loss[places], self.criterion[places])
+        return type(self)(*numbers, member, self.rule[places], self.level[places])
 
     def choosable(self, members: Sequence[Member]) -> tuple[Member, ...]:
         """Return the members that a budget may choose, and of their curves no more than the levels that it may."""
