@@ -231,6 +231,12 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         """Predict as `predict_on_demand` does, with a coroutine function whose waits overlap."""
         return await buy_on_demand_async(self.sessions(n, known, max_cost), fetch)
 
+    @property
+    def decides_by(self) -> str:
+        """What decides in the fitted model besides its trees' own predictions; empty where these are all."""
+        check_is_fitted(self)
+        return self._policy().decides_by
+
     def to_trees(self) -> Any:
         """Return the trees that predict, for `ipforest.ensemble.write`, where nothing else decides.
 

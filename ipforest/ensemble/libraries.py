@@ -27,6 +27,12 @@ WRITERS = {
 }
 """Writer of trees, by format."""
 
+MODEL_WRITERS = {
+    "json": "ipforest.deployment.document:write_json",
+    "c": "ipforest.deployment.c_model:write_c_model",
+}
+"""Writer of classifiers in which more than trees decides, by format."""
+
 
 def read(model: object) -> Forest | BoostedTrees:
     """Read a fitted tree ensemble of any known library.
@@ -67,12 +73,14 @@ def write(trees: Any, target: str) -> Any:
     Parameters
     ----------
     trees : Forest, BoostedTrees, or fitted estimator of this package
-        An estimator is refused where more than its trees decides: class costs, a cap, a rule that stops buying. Its
-        trees by themselves (``pruned_``, ``trees_.trees``) are written without these: as what they predict, no more.
+        An estimator is refused where more than its trees decides: class costs, a cap, a rule that stops buying; but
+        "json" and "c" hold rules and stages. Its trees by themselves (``pruned_``, ``trees_.trees``) are written
+        without these: as what they predict, no more.
     target : str
         "sklearn": a Forest as a fitted RandomForestClassifier or RandomForestRegressor.
         "lightgbm": BoostedTrees as a `lightgbm.Booster`; its ``model_to_string`` is LightGBM's text model.
-        "onnx": an `onnx.ModelProto`. "c": C source, as text.
+        "onnx": an `onnx.ModelProto`. "c": C source, as text. "json": text for `ipforest.deployment.reader`, of a
+        classifier of this package with its rule and stages; see ``ipforest/deployment/schema.json``.
 
     Raises
     ------
@@ -82,11 +90,16 @@ def write(trees: Any, target: str) -> Any:
         Unknown target, tests that the format cannot express, or an estimator whose decision trees do not hold.
     """
     if hasattr(trees, "to_trees"):
+        if target in MODEL_WRITERS and (target not in WRITERS or trees.decides_by):
+            return _load(MODEL_WRITERS[target])(trees)
         trees = trees.to_trees()
+    elif target == "json":
+        raise TypeError(f"trees: expected a fitted estimator of this package for 'json', got {type(trees).__name__}")
     if not isinstance(trees, Forest | BoostedTrees):
         raise TypeError(f"trees: expected a Forest or BoostedTrees, got {type(trees).__name__}")
     if target not in WRITERS:
-        raise ValueError(f"target: expected one of {', '.join(WRITERS)}, got {target!r}")
+        formats = ", ".join(dict.fromkeys([*WRITERS, *MODEL_WRITERS]))
+        raise ValueError(f"target: expected one of {formats}, got {target!r}")
     return _load(WRITERS[target])(trees)
 
 

@@ -111,17 +111,34 @@ class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
             )
             for kind in (RandomForestClassifier, ExtraTreesClassifier)
         )
-        labels = places_in(self.classes_, targets)
-
-        def error(averaged: Sequence[Any]) -> float:
-            return brier_score(np.mean([each.oob_decision_function_ for each in averaged], axis=0), labels, weight)
-
         both = (forest, extremely_random)
-        alone = min([(forest,), (extremely_random,)], key=error)
-        chosen = alone if error(alone) < BETTER_ALONE * error(both) else both
-        self.ensembles_ = tuple(Forest.from_sklearn(each) for each in chosen)
-        self.min_samples_leaf_ = tuple(each.min_samples_leaf for each in chosen)
-        self.max_features_ = tuple(each.max_features for each in chosen)
+        shares = [each.oob_decision_function_ for each in both]
+        chosen = more_accurate_kinds(both, shares, places_in(self.classes_, targets), weight)
+        return self._take_trees(
+            [Forest.from_sklearn(each) for each in chosen],
+            [each.min_samples_leaf for each in chosen],
+            [each.max_features for each in chosen],
+        )
+
+    def _take_trees(
+        self, ensembles: Sequence[Forest], min_samples_leaf: Sequence[int], max_features: Sequence[str | float]
+    ) -> Self:
+        """Become what averages trees that were grown elsewhere.
+
+        Parameters
+        ----------
+        ensembles : sequence of Forest
+            Of the same features and classes.
+        min_samples_leaf, max_features : sequences
+            How each of them was grown.
+
+        Returns
+        -------
+        self
+        """
+        self.ensembles_, self.min_samples_leaf_ = tuple(ensembles), tuple(min_samples_leaf)
+        self.max_features_ = tuple(max_features)
+        self.classes_, self.n_features_in_ = np.asarray(ensembles[0].classes), ensembles[0].n_features
         return self
 
     def predict_proba(self, X: npt.ArrayLike) -> FloatArray:
@@ -139,6 +156,27 @@ class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def more_accurate_kinds(
+    both: Sequence[T], shares: Sequence[FloatArray], labels: Array, weight: FloatArray
+) -> tuple[T, ...]:
+    """Take both kinds of trees, or one of them where its Brier score out of bag is clearly smaller without the other.
+
+    Parameters
+    ----------
+    both : sequence of two objects
+    shares : sequence of two ndarrays of float64, shape (n_samples, n_classes)
+        The class probabilities of each out of bag.
+    labels : ndarray of int64, shape (n_samples,)
+        Numbers of the classes.
+    weight : ndarray of float64, shape (n_samples,)
+    """
+    errors = [brier_score(each, labels, weight) for each in shares]
+    better = int(np.argmin(errors))
+    if errors[better] < BETTER_ALONE * brier_score(np.mean(shares, axis=0), labels, weight):
+        return (both[better],)
+    return tuple(both)
 
 
 def best_out_of_bag(

@@ -157,6 +157,11 @@ class BudgetBoost(GrownFrontier):
         if self.refit not in REFITS:
             raise ValueError(f"refit: expected one of {', '.join(map(repr, REFITS))}, got {self.refit!r}")
 
+    @property
+    def _n_expected(self) -> int:
+        n_grown = len(self._leaf_sizes()) + bool(self.single_price)
+        return 1 + n_grown * (self.n_lambdas + self.n_prunings)
+
     def _leaf_sizes(self) -> list[int]:
         return [*self.max_leaf_nodes] if isinstance(self.max_leaf_nodes, Sequence) else [self.max_leaf_nodes]
 

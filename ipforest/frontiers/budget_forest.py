@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
 from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
@@ -15,11 +15,12 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import TargetEncoder
 
-from ipforest._internal.arrays import Array, FloatArray, IntArray, places_in
+from ipforest._internal.arrays import FloatArray, IntArray, places_in
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import check_integer
 from ipforest.frontiers.averaged_trees import LEAF_SIZES, AveragedTrees, last_before_rise
 from ipforest.frontiers.context_cascades import ContextCascades, PartsByContext
+from ipforest.frontiers.forests_on_features import ForestsOnFeatures, bagged, shares_out_of_bag
 from ipforest.frontiers.joint_frontier import (
     MOST_COST_ROWS,
     GrownFrontier,
@@ -36,9 +37,9 @@ from ipforest.growing import (
     Grower,
     GrownTree,
     LookaheadGrower,
-    bootstrap_counts,
     forest_of,
 )
+from ipforest.growing.codes import MAX_BINS
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners.forest_pruner import Labelled
 from ipforest.path_search import prune_path
@@ -103,7 +104,8 @@ class BudgetForest(GrownFrontier):
     nested : bool, default=True
         Whether nested forests are tried, unless no example is stopped: with units in the order of how many examples buy
         them in all the other forests, per price, and with units in the order of their importance there, per price; and
-        in each context, where there are any. Without, no contexts are sought.
+        in each context, where there are any; their settings are chosen on three sets of features
+        (`ipforest.frontiers.forests_on_features.ForestsOnFeatures`). Without, no contexts are sought.
     n_lookahead : int, default=20
         Trees of the forest whose splits look one level ahead (`LookaheadGrower`); 0 to grow none, and to seek no
         contexts.
@@ -185,9 +187,17 @@ class BudgetForest(GrownFrontier):
         if self.loss not in ("gini", "entropy", "misclassification"):
             raise ValueError(f"loss: expected 'gini', 'entropy' or 'misclassification', got {self.loss!r}")
 
-    def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
-        members = [*super()._train(training, validation, random)]
-        yield from members
+    @property
+    def _n_expected(self) -> int:
+        n_grown = self.n_lambdas * (1 + self.n_prunings)
+        n_ahead = 1 + self.n_prunings if self.n_lookahead else 0
+        return 1 + n_grown * (2 if self.regrow else 1) + n_ahead + (2 if self.nested else 0)
+
+    def _made(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
+        members = []
+        for member in super()._made(training, validation, random):
+            members.append(member)
+            yield member
         seller = self._seller().without_constant(training.X)
         staged = self.nested and self._stops and bool(seller.paid_units())
         if staged:
@@ -233,27 +243,36 @@ class BudgetForest(GrownFrontier):
         return self._staged_member(StagesInOrder(stages, self.costs_, self.max_cost), validation, self.stopping)
 
     def _models(self, wanted: Sequence[tuple[IntArray, IntArray]], training: Labelled, random: Any) -> list[Any]:
-        """Train a model for each pair of features and training examples, several at once."""
-        seeds = [int(random.randint(2**31)) if features.size else None for features, _ in wanted]
-        models: list[Any] = Parallel(n_jobs=self.n_jobs)(
-            delayed(self._trained_on)(
-                features, training.X[np.ix_(rows, features)], training.y[rows], training.weight[rows], seed
+        """Train a model for each pair of features and training examples: on no features a constant, else trees."""
+        encoded = _Encoded.of(training, self.categories_.columns, self.max_bins)
+        labels = places_in(self.classes_, training.y)
+        models: list[Any] = [None] * len(wanted)
+        seeds = [int(random.randint(2**31)) if features.size else 0 for features, _ in wanted]
+        of_part: dict[bytes, list[int]] = {}
+        columns = np.arange(encoded.coded.n_features)
+        for place, (features, rows) in enumerate(wanted):
+            if features.size:
+                of_part.setdefault(rows.tobytes(), []).append(place)
+            else:
+                part = training.rows(rows)
+                models[place] = DummyClassifier().fit(part.X, part.y, part.weight)
+        for places in of_part.values():
+            rows = wanted[places[0]][1]
+            forests = ForestsOnFeatures(
+                encoded.X[rows],
+                encoded.coded.part(columns, rows),
+                encoded.finer.part(columns, rows),
+                labels[rows],
+                training.weight[rows],
+                self.classes_,
+                self.n_estimators,
+                self._leaf_sizes,
             )
-            for (features, rows), seed in zip(wanted, seeds, strict=True)
-        )
+            sets = [encoded.columns(wanted[place][0]) for place in places]
+            trained = forests.trained(sets, [seeds[place] for place in places], self.n_jobs)
+            for place, trees in zip(places, trained, strict=True):
+                models[place] = encoded.before(trees, wanted[place][0])
         return models
-
-    def _trained_on(self, features: IntArray, X: Array, y: Array, weight: FloatArray, seed: int | None) -> Any:
-        """Train averaged trees on some features, class shares in place of categories; on none, a constant."""
-        if features.size == 0:
-            return DummyClassifier().fit(X, y, sample_weight=weight)
-        trees = AveragedTrees(self.n_estimators, min_samples_leaf=self._leaf_sizes, random_state=seed)
-        categories = np.flatnonzero(np.isin(features, self.categories_.columns))
-        if categories.size == 0:
-            return trees.fit(X, y, sample_weight=weight)
-        shares = FrozenEstimator(TargetEncoder().fit(X[:, categories], y))
-        model = make_pipeline(make_column_transformer((shares, categories), remainder="passthrough"), trees)
-        return model.fit(X, y, averagedtrees__sample_weight=weight)
 
     @property
     def _lookahead_grower(self) -> LookaheadGrower:
@@ -293,7 +312,7 @@ class BudgetForest(GrownFrontier):
             Fewest examples per leaf.
         Forest
         ndarray of float64, shape (n_samples, n_estimators)
-            See `_bagged`.
+            See `bagged`.
         """
         n_features = self.n_features_in_
         n_tried = int(np.sqrt(n_features)) if self.max_features is None else min(self.max_features, n_features)
@@ -321,7 +340,7 @@ class BudgetForest(GrownFrontier):
         def grow(drawn: FloatArray, seed: int) -> GrownTree:
             return grower.grow(training.X, labels, len(self.classes_), drawn, seed)
 
-        trees, out_of_bag = _bagged(grow, self.n_lookahead, training.weight, random)
+        trees, out_of_bag = bagged(grow, self.n_lookahead, training.weight, random)
         forest = self._forest(trees)
         yield forest
         yield from self._pruned(forest, out_of_bag, training, sample_of(training, MOST_COST_ROWS, random))
@@ -352,7 +371,7 @@ class BudgetForest(GrownFrontier):
             state.record_trees(alone, alone.leaves(data.X))
             return tree
 
-        trees, out_of_bag = _bagged(grow, self.n_estimators, data.weight, random)
+        trees, out_of_bag = bagged(grow, self.n_estimators, data.weight, random)
         return self._forest(trees), out_of_bag
 
     def _forest(self, trees: Sequence[GrownTree]) -> Forest:
@@ -367,15 +386,6 @@ def impurity_reductions(forest: Forest) -> FloatArray:
     return np.asarray(np.bincount(forest.feature[inner], lowered, forest.n_features), dtype=np.float64)
 
 
-def shares_out_of_bag(forest: Forest, out_of_bag: FloatArray, X: Array) -> FloatArray:
-    """Average the class shares that the trees give to examples that they were not grown on; 0 where there are none."""
-    shares = np.zeros((X.shape[0], forest.value.shape[1]))
-    for leaves, weight in zip(forest.leaves(X), out_of_bag.T, strict=True):
-        unseen = weight > 0
-        shares[unseen] += forest.value[leaves[unseen]]
-    return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1.0))
-
-
 class _Training(NamedTuple):
     """What forests are grown on: examples as they are and in bins, class numbers and weights."""
 
@@ -385,22 +395,58 @@ class _Training(NamedTuple):
     weight: FloatArray
 
 
-def _bagged(
-    grow: Callable[[FloatArray, int], GrownTree], n_trees: int, weight: FloatArray, random: Any
-) -> tuple[list[GrownTree], FloatArray]:
-    """Grow trees on bootstrap samples.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Encoded:
+    """Training examples with class shares in place of categories, and in bins.
 
-    Returns
-    -------
-    list of GrownTree
-    ndarray of float64, shape (n_samples, n_trees)
-        Weights of the examples that each tree was not grown on, else 0.
+    Parameters
+    ----------
+    training : Labelled
+    X : ndarray of float32, shape (n_samples, n_columns)
+        The shares of each category's classes, then the features that are numbers.
+    coded, finer : CodedExamples
+        The same, in bins as for the other trees and in as many as a byte counts.
+    of_feature : list of ndarray of int64
+        The columns that stand for each feature.
+    categories : tuple of int
+        The features that are categories.
     """
-    trees, out_of_bag = [], np.zeros((weight.size, n_trees))
-    for number in range(n_trees):
-        drawn = bootstrap_counts(weight.size, random) * weight
-        if not drawn.any():
-            drawn = weight
-        trees.append(grow(drawn, int(random.randint(2**31))))
-        out_of_bag[:, number] = np.where(drawn == 0, weight, 0.0)
-    return trees, out_of_bag
+
+    training: Labelled
+    X: npt.NDArray[np.float32]
+    coded: CodedExamples
+    finer: CodedExamples
+    of_feature: list[IntArray]
+    categories: tuple[int, ...]
+
+    @classmethod
+    def of(cls, training: Labelled, categories: tuple[int, ...], max_bins: int | None) -> Self:
+        X = np.ascontiguousarray(training.X, dtype=np.float32)
+        of_feature = [np.array([feature]) for feature in range(X.shape[1])]
+        if categories:
+            shares = TargetEncoder().fit(X[:, categories], training.y).transform(X[:, categories]).astype(np.float32)
+            numbers = np.setdiff1d(np.arange(X.shape[1]), categories)
+            blocks = np.split(np.arange(shares.shape[1]), len(categories))
+            for feature, columns in zip(categories, blocks, strict=True):
+                of_feature[feature] = columns
+            for place, feature in enumerate(numbers.tolist()):
+                of_feature[feature] = np.array([shares.shape[1] + place])
+            X = np.hstack([shares, X[:, numbers]])
+        coded, finer = (CodedExamples.from_examples(X, bins) for bins in (max_bins, MAX_BINS if max_bins else None))
+        return cls(training, X, coded, finer, of_feature, categories)
+
+    def columns(self, features: IntArray) -> IntArray:
+        """List the columns that stand for features, in the order in which `before` hands them on."""
+        is_category = np.isin(features, self.categories)
+        ordered = [*features[is_category].tolist(), *features[~is_category].tolist()]
+        return np.concatenate([self.of_feature[feature] for feature in ordered])
+
+    def before(self, trees: AveragedTrees, features: IntArray) -> Any:
+        """Put what makes shares of categories before trees, where there are any among the features."""
+        places = np.flatnonzero(np.isin(features, self.categories))
+        if places.size == 0:
+            return trees
+        X = self.training.X[:, features]
+        shares = FrozenEstimator(TargetEncoder().fit(X[:, places], self.training.y))
+        encoder = make_column_transformer((shares, places), remainder="passthrough")
+        return make_pipeline(encoder.fit(X, self.training.y), trees)

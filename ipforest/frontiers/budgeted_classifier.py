@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
+from copy import copy
+from math import inf
+from numbers import Real
+from time import monotonic
 from typing import Any, Self
 
+import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.base import clone, is_classifier
@@ -16,7 +22,9 @@ from ipforest.estimator import BudgetedEstimator
 from ipforest.frontiers.budget_boost import BudgetBoost
 from ipforest.frontiers.budget_forest import BudgetForest
 from ipforest.frontiers.joint_frontier import JointFrontier, Member
+from ipforest.frontiers.work import Work
 from ipforest.learners.forest_pruner import Labelled
+from ipforest.progress import progress_bar
 from ipforest.stopping.stages import StagedEstimator
 from ipforest.tabular.categories import FROM_DTYPE, is_from_dtype
 
@@ -46,6 +54,14 @@ class BudgetedClassifier(JointFrontier):
         The most that any one example may pay.
     validation_fraction : float or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; None only with these.
+    cv : splitter, int or iterable of splits, optional
+        Its first split parts the examples into those to train on and those held out, as scikit-learn's splitters do; by
+        default they are parted at random, or, where `fit` gets ``groups``, by whole groups.
+    time_limit : float, optional
+        Seconds after which no further model is begun; the best so far are chosen from, and ``left_out_`` and a warning
+        say what was left out. One model at least is made, the training of cascades is not interrupted.
+    verbose : bool, default=False
+        Whether a bar on standard error shows how far training is.
     n_jobs : int, optional
         Nested forests and stages that are trained at once, by joblib, in each estimator; without it each has its own
         ``n_jobs``. The model does not depend on it.
@@ -55,8 +71,16 @@ class BudgetedClassifier(JointFrontier):
     Attributes
     ----------
     estimators_ : tuple of estimator
-        Fitted.
-    members_, frontier_, choice_, trees_, costs_, n_features_in_, classes_
+        Fitted. Those with a frontier keep what it can choose; `compact` drops all.
+    members_ : tuple of Member
+        What some budget chooses.
+    frontier_, choice_, trees_, n_validation_, costs_, n_features_in_, classes_
+        See `JointFrontier`.
+    chosen_ : str
+        What was taken, in words.
+    left_out_ : tuple of str
+        What was not trained for lack of time.
+    feature_importances_ : ndarray of float64, shape (n_features,)
         See `JointFrontier`.
 
     Examples
@@ -80,6 +104,9 @@ class BudgetedClassifier(JointFrontier):
         budget: Any = None,
         max_cost: Any = None,
         validation_fraction: float | None = 0.25,
+        cv: Any = None,
+        time_limit: float | None = None,
+        verbose: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -91,6 +118,9 @@ class BudgetedClassifier(JointFrontier):
         self.budget = budget
         self.max_cost = max_cost
         self.validation_fraction = validation_fraction
+        self.cv = cv
+        self.time_limit = time_limit
+        self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -100,6 +130,8 @@ class BudgetedClassifier(JointFrontier):
         y: npt.ArrayLike,
         X_val: npt.ArrayLike | None = None,
         y_val: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
     ) -> Self:
         """Train the estimators, measure what they can do, and choose for the budget.
 
@@ -108,6 +140,10 @@ class BudgetedClassifier(JointFrontier):
         X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
         X_val, y_val : arrays, shapes (n_val, n_features) and (n_val,), optional
             Validation examples, on which everything is chosen; by default a part of X.
+        sample_weight : array, shape (n_samples,), optional
+            Weights of the examples in training; on validation each example counts once.
+        groups : array, shape (n_samples,), optional
+            Examples of one group are not parted between training and validation.
 
         Returns
         -------
@@ -118,7 +154,54 @@ class BudgetedClassifier(JointFrontier):
         TypeError, ValueError
             Bad parameters, prices or examples, before anything is trained; or trees that cannot be read.
         """
-        return self._fit(X, y, X_val, y_val, None)
+        until = inf if self.time_limit is None else monotonic() + self._checked_limit()
+        try:
+            with progress_bar("Training", visible=bool(self.verbose)) as report:
+                self._work = Work(report, until)
+                self._fit(X, y, X_val, y_val, sample_weight, groups)
+                self.left_out_ = tuple(self._work.left_out)
+        finally:
+            self.__dict__.pop("_work", None)
+        if self.left_out_:
+            warnings.warn(
+                f"time_limit={self.time_limit}: left out what follows {', '.join(self.left_out_)}", stacklevel=2
+            )
+        self._keep_choosable()
+        return self
+
+    def compact(self, budget: object | None = None) -> Self:
+        """Return the model at one budget by itself, to be saved or sent: it goes to no other budget.
+
+        Parameters
+        ----------
+        budget : number, optional
+            By default that of this model.
+
+        Returns
+        -------
+        estimator
+            Fitted, with one member and without ``estimators_``; shares its trees with this one, which stays as it is.
+        """
+        other = copy(self) if budget is None else self.at_budget(budget)
+        number = self.frontier_.member[other.choice_]
+        other.frontier_, other._measured = self.frontier_.only(np.array([other.choice_])), other.measured()
+        other.members_, other.choice_ = other.frontier_.choosable((self.members_[number],)), 0
+        other._validation = None
+        other.__dict__.pop("estimators_", None)
+        return other
+
+    def _keep_choosable(self) -> None:
+        """Forget the models that no budget chooses."""
+        for each in (self, *(each for each in self.estimators_ if isinstance(each, JointFrontier))):
+            each.members_ = each.frontier_.choosable(each.members_)
+            each.frontier_ = each.frontier_.only(np.arange(each.frontier_.cost.size))
+            each._validation = each._validation if each is self else None
+
+    def _checked_limit(self) -> float:
+        limit = self.time_limit
+        if not isinstance(limit, Real) or not 0 <= limit < inf:
+            raise ValueError(f"time_limit: expected a finite number of seconds >= 0, got {limit!r}")
+        return float(limit)
 
     @property
     def _chosen_from(self) -> Sequence[Any]:
@@ -150,29 +233,44 @@ class BudgetedClassifier(JointFrontier):
 
     def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
         self.estimators_: tuple[Any, ...] = ()
-        for estimator in self._chosen_from:
+        for number, estimator in enumerate(self._chosen_from):
+            if self._work.is_over and self.estimators_:
+                self._work.left_out.append(f"{type(self.estimators_[-1]).__name__}: {type(estimator).__name__}")
+                break
             model = clone(estimator)
-            if isinstance(model, BudgetedEstimator):
-                model.set_params(feature_costs=self.costs_, budget=None, max_cost=self.max_cost)
-                model.set_params(random_state=int(random.randint(SEEDS)))
-                if self.n_jobs is not None and "n_jobs" in model.get_params(deep=False):
-                    model.set_params(n_jobs=self.n_jobs)
-                if isinstance(model, JointFrontier):
-                    model.set_params(categorical_features=[*self.categories_.columns] or None)
-                model.fit(self._named(training.X), training.y, self._named(validation.X), validation.y)
-            else:
-                model.fit(training.X, training.y)
+            self._fit_one(model, training, validation, random, self._work.part(number, len(self._chosen_from)))
             self.estimators_ += (model,)
-            if isinstance(model, JointFrontier):
-                yield from model.members_
-            elif isinstance(model, StagedEstimator):
-                for candidate in model.candidates_:
-                    yield self._staged_member(candidate.policy, validation, model.stopping, model.n_folds)
-            else:
-                trees = read(model)
-                yield self._member(
-                    trees.with_classes(self.classes_) if isinstance(trees, BoostedTrees) else trees, validation
-                )
+            members = self._members_of(model, validation)
+            yield from (member._replace(source=type(model).__name__) for member in members)
+
+    def _fit_one(self, model: Any, training: Labelled, validation: Labelled, random: Any, work: Work) -> None:
+        weight = {} if (training.weight == 1).all() else {"sample_weight": training.weight}
+        if not isinstance(model, BudgetedEstimator):
+            model.fit(training.X, training.y, **weight)
+            return
+        model.set_params(feature_costs=self.costs_, budget=None, max_cost=self.max_cost)
+        model.set_params(random_state=int(random.randint(SEEDS)))
+        if self.n_jobs is not None and "n_jobs" in model.get_params(deep=False):
+            model.set_params(n_jobs=self.n_jobs)
+        if isinstance(model, JointFrontier):
+            model.set_params(categorical_features=[*self.categories_.columns] or None)
+            model._work = work
+        try:
+            model.fit(self._named(training.X), training.y, self._named(validation.X), validation.y, **weight)
+        finally:
+            model.__dict__.pop("_work", None)
+
+    def _members_of(self, model: Any, validation: Labelled) -> Iterator[Member]:
+        """Give what a fitted estimator brings to the frontier."""
+        if isinstance(model, JointFrontier):
+            yield from model.members_
+        elif isinstance(model, StagedEstimator):
+            for candidate in model.candidates_:
+                yield self._staged_member(candidate.policy, validation, model.stopping, model.n_folds)
+        else:
+            trees = read(model)
+            named = trees.with_classes(self.classes_) if isinstance(trees, BoostedTrees) else trees
+            yield self._member(named, validation)
 
     def _named(self, X: Array) -> Any:
         """Give columns their names, if those of training have names, by which an estimator's parameters may go."""

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.isotonic import isotonic_regression
+from sklearn.model_selection import GroupShuffleSplit, check_cv
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import validated
@@ -33,6 +34,7 @@ from ipforest.estimator import (
     warn_if_nothing_is_bought,
 )
 from ipforest.frontiers.scores import soft_error
+from ipforest.frontiers.work import Work
 from ipforest.growing.codes import check_max_bins
 from ipforest.learners.forest_pruner import Labelled
 from ipforest.path import PruningPath
@@ -54,6 +56,9 @@ MOST_STOPPING_ROWS = 2000
 WORTH_OF_DOUBLING = 3
 """How many more validation examples may be wrong, of two choices, with the one that costs twice as much."""
 
+NORMAL_95 = 1.959964
+"""Standard errors on both sides of a mean that make an interval of 95 per cent."""
+
 LUCK_OF_TREES = 3
 """How many fewer must be wrong with ensembles grown with prices, of which there are hundreds, than with stages."""
 
@@ -69,12 +74,25 @@ class Member(NamedTuple):
         Averages over the validation examples when no example stops; see `soft_error`.
     learnt : tuple of LearntStopping
         Rules that may stop it, measured by cross-fitting on the same examples.
+    source : str
+        The estimator that made it, if it was one of several.
     """
 
     policy: TreesInOrder | StagesInOrder
     cost: float
     loss: float
     learnt: tuple[LearntStopping, ...]
+    source: str = ""
+
+    @property
+    def name(self) -> str:
+        """What it is, and which estimator made it."""
+        if isinstance(self.policy, StagesInOrder):
+            kind = f"a cascade of {len(self.policy.stages)} stages"
+        else:
+            trees = self.policy.trees
+            kind = f"{trees.n_trees} {'boosted' if isinstance(trees, BoostedTrees) else 'averaged'} trees"
+        return f"{kind} of {self.source}" if self.source else kind
 
     def stopped(self, rule: FittedRule, level: float, free: BoolArray) -> Policy:
         """Say how it buys when a rule stops it; features that are free are no stage of trees."""
@@ -145,6 +163,23 @@ class Frontier(NamedTuple):
         kept = order[ranked < np.minimum.accumulate(np.append(inf, ranked[:-1]))]
         return cls(cost[kept], loss[kept], criterion[kept], which[kept], rule[kept], level[kept])
 
+    def only(self, places: IntArray) -> Self:
+        """Take some of the choices, their members numbered anew in the order of their old numbers."""
+        member: IntArray = np.unique(self.member[places], return_inverse=True)[1]
+        numbers = (self.cost[places], self.loss[places], self.criterion[places])
+        return type(self)(*numbers, member, self.rule[places], self.level[places])
+
+    def choosable(self, members: Sequence[Member]) -> tuple[Member, ...]:
+        """Return the members that a budget may choose, and of their curves no more than the levels that it may."""
+        return tuple(self._thinned(members[number], self.member == number) for number in np.unique(self.member))
+
+    def _thinned(self, member: Member, here: BoolArray) -> Member:
+        learnt = []
+        for place, (rule, curve) in enumerate(member.learnt):
+            kept = np.isin(curve.level, self.level[here & (self.rule == place)])
+            learnt.append(LearntStopping(rule, type(curve)(*(column[kept] for column in curve))))
+        return member._replace(learnt=tuple(learnt))
+
     def within(self, budget: object | None) -> int:
         """Find the choice of least criterion within a budget, or for any cost.
 
@@ -154,6 +189,48 @@ class Frontier(NamedTuple):
             The budget is negative, or below the cheapest choice.
         """
         return best_affordable(self.cost, self.criterion, budget)
+
+
+class Measurement(NamedTuple):
+    """What a model comes to on examples.
+
+    Parameters
+    ----------
+    n_samples, n_wrong : int
+    cost, cost_error : float
+        Mean and its standard error.
+    bought : ndarray of float64, shape (n_features,)
+        For which share of the examples each feature is bought.
+    tests : ndarray of float64, shape (n_features,)
+        How often an example tests each feature, on average.
+    """
+
+    n_samples: int
+    n_wrong: int
+    cost: float
+    cost_error: float
+    bought: FloatArray
+    tests: FloatArray
+
+    @classmethod
+    def of(cls, wrong: BoolArray, paid: FloatArray, bought: BoolArray, tests: Array) -> Self:
+        """Average over examples."""
+        spread = float(paid.std(ddof=1) / np.sqrt(paid.size)) if paid.size > 1 else inf
+        return cls(paid.size, int(wrong.sum()), float(paid.mean()), spread, bought.mean(axis=0), tests.mean(axis=0))
+
+    def error_interval(self) -> tuple[float, float, float]:
+        """Return the share of wrong labels, and the bounds of its Wilson interval of 95 per cent."""
+        share, more = self.n_wrong / self.n_samples, NORMAL_95**2 / self.n_samples
+        middle = (share + more / 2) / (1 + more)
+        half = np.sqrt(share * (1 - share) * more + more**2 / 4) / (1 + more)
+        return share, float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
+
+
+def _name_of_rule(rule: FittedRule) -> str:
+    """Name what learnt a rule."""
+    return {"StagedRule": "OptimalStopping", "CertifiedRule": "CertifiedStopping"}.get(
+        type(rule).__name__, type(rule).__name__
+    )
 
 
 class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -170,6 +247,8 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         The place on the frontier that was taken.
     trees_ : TreesInOrder or StagesInOrder
         The trees that predict, or the stages of a cascade.
+    n_validation_ : int
+        Validation examples that everything was measured on.
     categories_ : Categories
         Which columns are categories.
     costs_ : FeatureCosts
@@ -178,8 +257,12 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
     """
 
     stopping: Any = None
+    cv: Any = None
     categorical_features: Any
     validation_fraction: float | None
+    _work = Work()
+    _validation: tuple[Array, Array] | None = None
+    _measured: Measurement | None = None
 
     @abstractmethod
     def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
@@ -196,10 +279,12 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         X_val: npt.ArrayLike | None,
         y_val: npt.ArrayLike | None,
         sample_weight: npt.ArrayLike | None,
+        groups: npt.ArrayLike | None = None,
     ) -> Self:
         self._read_parameters()
         check_validation_part(X_val, y_val)
-        require_held_out(self.validation_fraction, X_val)
+        if self.cv is None:
+            require_held_out(self.validation_fraction, X_val)
         self.categories_ = Categories.of(X, self.categorical_features)
         numbers = self.categories_.numbers(X)
         examples, targets = validated(self, numbers, y, dtype=np.float32, ensure_all_finite="allow-nan")
@@ -211,7 +296,7 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         weight = _check_sample_weight(sample_weight, examples, dtype=np.float64, ensure_non_negative=True)
         data = Labelled(examples, targets, weight)
         if X_val is None:
-            training, held_out = split_rows(targets, self.validation_fraction, random, one_of_each_class=True)
+            training, held_out = self._split(examples, targets, groups, random)
             parts = data.rows(training), data.rows(held_out)
         else:
             unseen, labels = self._checked_held_out(X_val, y_val, self.classes_, examples)
@@ -220,13 +305,147 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
             raise ValueError("sample_weight: expected an example of positive weight to train on, got none")
         validation = sample_of(parts[1], MOST_STOPPING_ROWS, random)
         self.members_ = tuple(self._train(parts[0], validation, random))
+        self.n_validation_, self._measured = int(validation.y.size), None
+        self._validation = validation.X.astype(np.float32), validation.y
         cheapest = min(self.costs_.positive_costs, default=1.0)
         self.frontier_ = Frontier.of(self.members_, cheapest, validation.y.size)
         self._choose()
         return self
 
+    def measured(self, X: npt.ArrayLike | None = None, y: npt.ArrayLike | None = None) -> Measurement:
+        """Measure errors, costs and purchases.
+
+        Parameters
+        ----------
+        X, y : arrays, optional
+            Test examples; by default the validation examples, on which the model looks better than it is: it was chosen
+            on them.
+
+        Raises
+        ------
+        ValueError
+            The model was compacted in a way that keeps no validation examples, and no others are given; or X without y.
+        """
+        if X is not None and y is not None:
+            examples, labels = self._checked_part(X, y, self.classes_, "y")
+        elif X is not None or y is not None:
+            raise ValueError("X, y: expected both or none, got one")
+        elif self._measured is not None:
+            return self._measured
+        elif self._validation is not None:
+            examples, labels = self._validation
+        else:
+            raise ValueError("X: expected examples, as this part of a model keeps none of its own, got None")
+        sessions = self.sessions(examples.shape[0])
+        sessions.see(examples)
+        wrong = sessions.labels(sessions.outputs) != labels
+        return Measurement.of(wrong, sessions.paid, sessions.bought, sessions.tests)
+
+    @property
+    def chosen_(self) -> str:
+        """What was taken from the frontier, in words."""
+        check_is_fitted(self)
+        number, rule = (int(column[self.choice_]) for column in (self.frontier_.member, self.frontier_.rule))
+        member = self.members_[number]
+        if rule < 0:
+            return f"{member.name}, never stopped"
+        return f"{member.name}, stopped by {_name_of_rule(member.learnt[rule].rule)}"
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Share of each feature in all tests that predicting the validation examples takes, shape (n_features,).
+
+        They sum to 1, or are all 0 where nothing is tested. What is tested often need not be worth its price: see
+        `measured`, which tells for how many examples each feature is bought.
+        """
+        tests = self.measured().tests
+        return np.asarray(tests / max(tests.sum(), 1e-300))
+
+    def summary(self, X: npt.ArrayLike | None = None, y: npt.ArrayLike | None = None, n_units: int = 5) -> str:
+        """Describe what was chosen, from what, and what it comes to.
+
+        Parameters
+        ----------
+        X, y : arrays, optional
+            Test examples; see `measured`.
+        n_units : int
+            How many of the units that are bought most are named.
+
+        Returns
+        -------
+        str
+            Error and cost with intervals of 95 per cent: Wilson's, and a mean's with its standard error.
+        """
+        measured, seller = self.measured(X, y), self._seller()
+        budget = "no budget" if self.budget is None else f"budget {self.budget}"
+        wrong, low, high = measured.error_interval()
+        spread = NORMAL_95 * measured.cost_error
+        units = [unit for unit in seller.units() if unit.features]
+        shares = np.array([measured.bought[list(unit.features)].max() for unit in units])
+        most = [place for place in np.argsort(-shares, kind="stable")[:n_units] if shares[place] > 0]
+        named = ", ".join(f"{units[place].name} ({shares[place]:.0%})" for place in most) or "nothing"
+        on = "validation examples, on which it was chosen" if X is None else "examples"
+        return (
+            f"{type(self).__name__}, {budget}\n"
+            f"  takes {self.chosen_}\n"
+            f"  of {self.frontier_.cost.size} choices at costs from {self.frontier_.cost[0]:.4g} to "
+            f"{self.frontier_.cost[-1]:.4g}\n"
+            f"  on {measured.n_samples} {on}:\n"
+            f"    error {wrong:.3g} ({low:.3g} to {high:.3g})\n"
+            f"    cost {measured.cost:.4g} ({max(measured.cost - spread, 0):.4g} to {measured.cost + spread:.4g})\n"
+            f"  buys most: {named}"
+        )
+
+    def __str__(self) -> str:
+        return self.summary() if self._is_measurable else repr(self)
+
+    @property
+    def _is_measurable(self) -> bool:
+        return hasattr(self, "frontier_") and (self._validation is not None or self._measured is not None)
+
+    def _split(
+        self, examples: Array, targets: Array, groups: npt.ArrayLike | None, random: Any
+    ) -> tuple[IntArray, IntArray]:
+        """Part examples into those to train on and those held out: at random, by groups, or by a splitter."""
+        if self.cv is None and groups is None:
+            return split_rows(targets, self.validation_fraction, random, one_of_each_class=True)
+        splitter = GroupShuffleSplit(1, test_size=self.validation_fraction, random_state=random)
+        splits = check_cv(splitter if self.cv is None else self.cv).split(examples, targets, groups)
+        training, held_out = (np.asarray(part, dtype=np.int64) for part in next(iter(splits)))
+        lacking = np.setdiff1d(targets, targets[training])
+        if lacking.size:
+            raise ValueError(
+                f"cv: expected examples of each class to train on, got none of {lacking.tolist()[0]!r}; use a splitter "
+                "that stratifies, such as StratifiedGroupKFold"
+            )
+        return training, held_out
+
     def _checked(self, X: npt.ArrayLike) -> Array:
         return super()._checked(self.categories_.numbers(X))
+
+    def predict(self, X: npt.ArrayLike, return_cost: bool = False) -> Any:
+        """Predict from the features that are bought.
+
+        Parameters
+        ----------
+        X : array or DataFrame, shape (n_samples, n_features)
+            See `BudgetPrune.predict`.
+        return_cost : bool, default=False
+            Whether to tell as well what each example pays; both come from one pass.
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+            Class labels; with ``return_cost`` a tuple of these and of ``cost(X)``.
+        """
+        sessions = self._seen(X)
+        labels = sessions.labels(sessions.outputs)
+        return (labels, sessions.paid) if return_cost else labels
+
+    def predict_log_proba(self, X: npt.ArrayLike) -> FloatArray:
+        """Return the logarithm of the probability of each class, -inf where it is 0, shape (n_samples, n_classes)."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
 
     def _seller(self) -> Seller:
         return replace(super()._seller(), categories=self.categories_.names)
@@ -307,6 +526,11 @@ class GrownFrontier(JointFrontier):
     def _check_growing(self) -> None:
         """Check the parameters that tell how trees grow."""
 
+    @property
+    @abstractmethod
+    def _n_expected(self) -> int:
+        """About how many members there will be."""
+
     def fit(
         self,
         X: npt.ArrayLike,
@@ -337,6 +561,11 @@ class GrownFrontier(JointFrontier):
         return self._fit(X, y, X_val, y_val, sample_weight)
 
     def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
+        made = self._made(training, validation, random)
+        return self._work.through(made, self._n_expected, type(self).__name__)
+
+    def _made(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
+        """Make members one after another."""
         return (self._member(trees, validation) for trees in self._ensembles(training, validation, random))
 
     def _check_training(self) -> None:

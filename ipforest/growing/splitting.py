@@ -340,7 +340,7 @@ def random_cut(
         if code == n_codes:
             some_missing = True
         else:
-            least, most = min(least, code), max(most, code)
+            least, most = min(least, code), max(most, code)  # type: ignore[assignment]  # integers of NumPy
     if most < 0 or (least == most and not some_missing):
         return Cut(-np.inf, CONSTANT, np.nan, False)
     cut, threshold = most, np.inf

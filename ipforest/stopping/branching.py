@@ -182,18 +182,20 @@ class BranchingCascade(StagedEstimator):
         check_integer(self.max_branches, "max_branches", 1)
         check_integer(self.min_support, "min_support", 1)
 
-    def _train(self, X: Array, y: Array, validation: tuple[Array, Array]) -> list[tuple[Stage, ...]]:
+    def _train(
+        self, X: Array, y: Array, weight: FloatArray | None, validation: tuple[Array, Array]
+    ) -> list[tuple[Stage, ...]]:
         """Train the stages of a nested cascade, and, where what tells most differs, those of one that branches."""
         seller = self._seller().without_constant(X)
         order = order_units("importance", self._base, X, y, validation, seller, self.n_jobs)
         sets = feature_sets([order[:size] for size in stage_sizes(len(order))], seller)
-        nested = stages_in_order(self._models(sets, X, y), sets)
+        nested = stages_in_order(self._models(sets, X, y, weight), sets)
         worth = importance_to_each(X, y, is_classifier(self._base)) @ features_of_units(seller)
         plans = _Planner(X, worth, seller, self.max_branches, self.min_support).plans
         if all(plan.router is None for plan in plans):
             return [nested]
         sets = feature_sets([plan.units for plan in plans[1:]], seller)
-        return [nested, _stages(plans, self._models(sets, X, y), sets)]
+        return [nested, _stages(plans, self._models(sets, X, y, weight), sets)]
 
 
 def _stages(plans: list[_Plan], models: list[Any], sets: list[IntArray]) -> tuple[Stage, ...]:

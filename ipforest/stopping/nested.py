@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.model_selection import cross_val_predict
 
-from ipforest._internal.arrays import Array, IntArray
+from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.stopping.rules import StoppingRule
 from ipforest.stopping.stages import Stage, StagedEstimator, feature_sets, stage_sizes, stages_in_order, train_stage
 from ipforest.stopping.unit_order import ORDERS, order_units
@@ -119,7 +119,9 @@ class NestedCascade(StagedEstimator):
         if self.sizes is not None and any(low >= high for low, high in pairwise([0, *self.sizes])):
             raise ValueError(f"sizes: expected numbers of units that rise from 1 or more, got {self.sizes!r}")
 
-    def _train(self, X: Array, y: Array, validation: tuple[Array, Array]) -> list[tuple[Stage, ...]]:
+    def _train(
+        self, X: Array, y: Array, weight: FloatArray | None, validation: tuple[Array, Array]
+    ) -> list[tuple[Stage, ...]]:
         """Train a stage per size, in parallel unless each sees the one before."""
         seller = self._seller().without_constant(X)
         self.units_ = order_units(self.order, self._base, X, y, validation, seller, self.n_jobs)
@@ -128,17 +130,18 @@ class NestedCascade(StagedEstimator):
             stage_sizes(n_units) if self.sizes is None else sorted({min(size, n_units) for size in self.sizes} - {0})
         )
         sets = feature_sets([self.units_[:size] for size in sizes], seller)
-        models = self._train_chain(sets, X, y) if self.sees_before else self._models(sets, X, y)
+        models = self._train_chain(sets, X, y, weight) if self.sees_before else self._models(sets, X, y, weight)
         return [stages_in_order(models, sets, sees_before=self.sees_before)]
 
-    def _train_chain(self, sets: Sequence[IntArray], X: Array, y: Array) -> list[Any]:
+    def _train_chain(self, sets: Sequence[IntArray], X: Array, y: Array, weight: FloatArray | None) -> list[Any]:
         """Train stages that see what the one before answers about examples that it was not trained on."""
         models: list[Any] = []
         before = np.empty((X.shape[0], 0))
         method = "predict_proba" if is_classifier(self._base) else "predict"
         for features in sets:
             base, inputs = self._stage_base(features), np.hstack([X[:, features], before])
-            models.append(train_stage(base, inputs, y))
+            models.append(train_stage(base, inputs, y, weight))
             if len(models) < len(sets):
-                before = cross_val_predict(base, inputs, y, method=method).reshape(X.shape[0], -1)
+                params = None if weight is None else {"sample_weight": weight}
+                before = cross_val_predict(base, inputs, y, method=method, params=params).reshape(X.shape[0], -1)
         return models

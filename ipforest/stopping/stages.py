@@ -16,6 +16,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import validated
@@ -360,7 +361,9 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
     n_jobs: int | None
 
     @abstractmethod
-    def _train(self, X: Array, y: Array, validation: tuple[Array, Array]) -> list[tuple[Stage, ...]]:
+    def _train(
+        self, X: Array, y: Array, weight: FloatArray | None, validation: tuple[Array, Array]
+    ) -> list[tuple[Stage, ...]]:
         """Train stages, or several alternatives of them."""
 
     def fit(
@@ -369,6 +372,7 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         y: npt.ArrayLike,
         X_val: npt.ArrayLike | None = None,
         y_val: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
     ) -> Self:
         """Train the stages, and learn when to stop.
 
@@ -378,6 +382,9 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         y : array, shape (n_samples,)
         X_val, y_val : arrays, optional
             Held-out examples on which it learns when to stop; by default a part of X.
+        sample_weight : array, shape (n_samples,), optional
+            Weights of the examples in training the models of the stages, which take weights then. Units are ordered,
+            and stopping is learnt, with each example counting once.
 
         Returns
         -------
@@ -403,7 +410,10 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         validation = examples[held_out], targets[held_out]
         if X_val is not None:
             validation = self._checked_held_out(X_val, y_val, self.classes_, examples)
-        alternatives = self._train(examples[training], targets[training], validation)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, examples, dtype=np.float64, ensure_non_negative=True)[training]
+        alternatives = self._train(examples[training], targets[training], weight, validation)
         self.candidates_ = tuple(self._candidate(stages, *validation) for stages in alternatives)
         self._choose()
         return self
@@ -419,10 +429,10 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
     def _base(self) -> Any:
         return RandomForestClassifier(random_state=0) if self.estimator is None else self.estimator
 
-    def _models(self, sets: Sequence[IntArray], X: Array, y: Array) -> list[Any]:
+    def _models(self, sets: Sequence[IntArray], X: Array, y: Array, weight: FloatArray | None) -> list[Any]:
         """Train a model on each set of features, in parallel; the prior where there is none."""
         models: list[Any] = Parallel(n_jobs=self.n_jobs)(
-            delayed(train_stage)(self._stage_base(features), X[:, features], y) for features in sets
+            delayed(train_stage)(self._stage_base(features), X[:, features], y, weight) for features in sets
         )
         return models
 
@@ -481,9 +491,9 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         return tags
 
 
-def train_stage(base: Any, inputs: Array, y: Array) -> Any:
+def train_stage(base: Any, inputs: Array, y: Array, weight: FloatArray | None = None) -> Any:
     """Train a new model like another on what its stage sees."""
-    return clone(base).fit(inputs, y)
+    return clone(base).fit(inputs, y, **({} if weight is None else {"sample_weight": weight}))
 
 
 def stage_sizes(n_units: int) -> list[int]:

@@ -125,6 +125,7 @@ NAMED_TUPLES = frozenset(
         "stopping.rules.Curve",
         "stopping.rules.LearntStopping",
         "frontiers.joint_frontier.Frontier",
+        "frontiers.joint_frontier.Measurement",
         "frontiers.joint_frontier.Member",
     )
 )

@@ -1,5 +1,6 @@
 """BudgetedClassifier: the frontier of all its estimators, chosen on validation."""
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ipforest import BranchingCascade, BudgetBoost, BudgetedClassifier, BudgetForest, BudgetPrune, NestedCascade
+from ipforest.frontiers.joint_frontier import Measurement
 from ipforest.frontiers.scores import soft_error
 from ipforest.stopping.stages import StagesInOrder
 from ipforest.tabular.model_files import load_model, save_model
@@ -34,9 +37,24 @@ def parts() -> Any:
     return X[:300], y[:300], X[300:500], y[300:500]
 
 
+ESTIMATORS = [BOOST, FOREST, CASCADE, TREES]
+
+
+class Unforgetting(BudgetedClassifier):
+    """Keeps the models that no budget chooses, with all levels of their rules."""
+
+    def _keep_choosable(self) -> None:
+        pass
+
+
 @pytest.fixture(scope="module")
 def fitted(parts: Any) -> BudgetedClassifier:
-    return BudgetedClassifier([BOOST, FOREST, CASCADE, TREES], random_state=0).fit(*parts)
+    return Unforgetting(ESTIMATORS, random_state=0).fit(*parts)
+
+
+@pytest.fixture(scope="module")
+def lean(parts: Any) -> BudgetedClassifier:
+    return BudgetedClassifier(ESTIMATORS, random_state=0).fit(*parts)
 
 
 def test_the_frontier_is_that_of_all_members(fitted: BudgetedClassifier) -> None:
@@ -176,3 +194,130 @@ def test_features_are_named_in_the_parameters_of_estimators(parts: Any) -> None:
     numbered = BudgetedClassifier([by_column], random_state=0).fit(*parts)
     np.testing.assert_array_equal(named.predict_proba(frames[1]), numbered.predict_proba(X_val))
     np.testing.assert_array_equal(named.estimators_[0].predict(frames[1]), numbered.estimators_[0].predict(X_val))
+
+
+@pytest.mark.slow
+def test_only_what_a_budget_can_choose_is_kept(
+    fitted: BudgetedClassifier, lean: BudgetedClassifier, parts: Any
+) -> None:
+    assert len(lean.members_) == len(set(fitted.frontier_.member.tolist())) < len(fitted.members_)
+    assert sorted(set(lean.frontier_.member.tolist())) == list(range(len(lean.members_)))
+    n_levels = sum(learnt.curve.level.size for member in lean.members_ for learnt in member.learnt)
+    assert n_levels <= lean.frontier_.cost.size
+    for name in ("cost", "loss", "criterion", "rule", "level"):
+        np.testing.assert_array_equal(getattr(lean.frontier_, name), getattr(fitted.frontier_, name))
+    for budget in (0, 1, 2.5, 6, None):
+        one, two = (model._another(budget=budget) for model in (lean, fitted))
+        np.testing.assert_array_equal(one.predict_proba(parts[2]), two.predict_proba(parts[2]))
+        np.testing.assert_array_equal(one.cost(parts[2]), two.cost(parts[2]))
+    for before, after in zip(fitted.estimators_[:2], lean.estimators_[:2], strict=True):
+        np.testing.assert_array_equal(before.at_budget(2).cost(parts[2]), after.at_budget(2).cost(parts[2]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("budget", [1, 2, 8])
+def test_a_compact_model_is_that_of_one_budget(
+    lean: BudgetedClassifier, parts: Any, budget: float, tmp_path: Path
+) -> None:
+    whole, compact = lean.at_budget(budget), lean.compact(budget)
+    np.testing.assert_array_equal(compact.predict_proba(parts[2]), whole.predict_proba(parts[2]))
+    np.testing.assert_array_equal(compact.acquired(parts[2]), whole.acquired(parts[2]))
+    assert (compact.chosen_, compact.measured().n_wrong) == (whole.chosen_, whole.measured().n_wrong)
+    assert not hasattr(compact, "estimators_")
+    assert len(compact.members_) == 1
+    assert len(pickle.dumps(compact)) < len(pickle.dumps(whole)) / 2
+    assert len(lean.members_) > 1
+    read = load_model(save_model(compact, tmp_path / "one.skops"))
+    np.testing.assert_array_equal(read.predict(parts[2]), whole.predict(parts[2]))
+    cheapest = compact.frontier_.cost[0]
+    if cheapest > 0:
+        with pytest.raises(ValueError, match="budget: expected at least"):
+            compact.at_budget(cheapest / 2)
+
+
+@pytest.mark.slow
+def test_one_pass_tells_labels_and_costs(lean: BudgetedClassifier, parts: Any) -> None:
+    labels, cost = lean.predict(parts[2], return_cost=True)
+    np.testing.assert_array_equal(labels, lean.predict(parts[2]))
+    np.testing.assert_array_equal(cost, lean.cost(parts[2]))
+    np.testing.assert_allclose(np.exp(lean.predict_log_proba(parts[2])), lean.predict_proba(parts[2]))
+
+
+@pytest.mark.slow
+def test_what_was_chosen_is_told(lean: BudgetedClassifier, parts: Any) -> None:
+    X, y = parts[2:]
+    model = lean.at_budget(2)
+    test, wrong = model.measured(X, y), model.predict(X) != y
+    assert (test.n_samples, test.n_wrong) == (200, wrong.sum())
+    assert test.cost == pytest.approx(model.cost(X).mean())
+    assert test.cost_error == pytest.approx(model.cost(X).std(ddof=1) / np.sqrt(200))
+    np.testing.assert_allclose(test.bought, model.acquired(X).mean(axis=0))
+    text = model.summary(X, y)
+    assert f"error {wrong.mean():.3g}" in text
+    assert model.chosen_ in text
+    most = int(np.argmax(test.bought))
+    assert f"feature {most} ({test.bought[most]:.0%})" in text
+    assert str(model) == model.summary()
+    assert "BudgetedClassifier" in repr(model)
+    usage = model.feature_usage(X).mean(axis=0)
+    np.testing.assert_allclose(model.feature_importances_, usage / usage.sum(), atol=1e-12)
+    assert lean.at_budget(0).feature_importances_.sum() == 0
+    assert str(BudgetedClassifier()) == "BudgetedClassifier()"
+    with pytest.raises(ValueError, match="X, y: expected both or none, got one"):
+        model.measured(X)
+
+
+def test_intervals_of_errors_are_those_of_wilson() -> None:
+    """Of 10 examples one is wrong: 0.0179 to 0.4042."""
+    measured = Measurement(10, 1, 0.0, 0.0, np.zeros(1), np.zeros(1))
+    np.testing.assert_allclose(measured.error_interval(), [0.1, 0.0179, 0.4042], atol=1e-4)
+
+
+def test_groups_are_not_parted(parts: Any) -> None:
+    X, y = parts[:2]
+    seen: list[Any] = []
+
+    class Watched(BudgetedClassifier):
+        def _train(self, training: Any, validation: Any, random: Any) -> Any:
+            seen.append((training.X[:, 0], validation.X[:, 0]))
+            return super()._train(training, validation, random)
+
+    patients = np.arange(300) // 3
+    marked = np.column_stack([patients, X])
+    for settings in ({}, {"cv": StratifiedGroupKFold(4)}):
+        Watched([TREES], random_state=0, **settings).fit(marked, y, groups=patients)
+        training, held_out = seen.pop()
+        assert not set(training) & set(held_out)
+        assert len(training) + len(held_out) == 300
+    Watched([TREES], cv=[(np.arange(200), np.arange(200, 300))], validation_fraction=None).fit(marked, y)
+    assert [len(part) for part in seen.pop()] == [200, 100]
+    with pytest.raises(ValueError, match="cv: expected examples of each class to train on, got none of 1"):
+        Watched([TREES], cv=[(np.flatnonzero(y == 0), np.flatnonzero(y == 1))]).fit(marked, y)
+
+
+@pytest.mark.slow
+def test_weights_go_to_all_estimators(parts: Any) -> None:
+    """With all weight on examples of a single class that class is predicted, whatever is trained."""
+    X, y = parts[:2]
+    for estimator in (BOOST, FOREST, CASCADE, TREES):
+        model = BudgetedClassifier([estimator], random_state=0).fit(X, y, X, y, sample_weight=np.where(y == 1, 1.0, 0))
+        assert set(model.predict(X)) == {1}
+
+
+def test_what_is_left_out_for_lack_of_time_is_said(parts: Any) -> None:
+    model = BudgetedClassifier([BOOST, FOREST], time_limit=0, random_state=0)
+    with pytest.warns(UserWarning, match="time_limit=0: left out what follows BudgetBoost after 1 models"):
+        model.fit(*parts)
+    assert model.left_out_ == ("BudgetBoost after 1 models", "BudgetBoost: BudgetForest")
+    assert model.predict(parts[2]).shape == (200,)
+    for limit in (-1, float("inf"), "2"):
+        with pytest.raises(ValueError, match="time_limit: expected a finite number of seconds >= 0, got"):
+            clone(model).set_params(time_limit=limit).fit(*parts)
+
+
+def test_a_bar_shows_how_far_training_is(parts: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    model = BudgetedClassifier([BOOST], verbose=True, random_state=0).fit(*parts)
+    assert model.left_out_ == ()
+    shown = capsys.readouterr().err
+    assert "Training" in shown
+    assert "100%" in shown

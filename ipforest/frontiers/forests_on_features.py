@@ -1,0 +1,203 @@
+"""Averaged trees on many sets of features of the same examples: settings are chosen on a few sets and kept for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+
+from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest.costs import FeatureCosts
+from ipforest.ensemble.forest import Forest
+from ipforest.frontiers.averaged_trees import MANY_FEATURES, AveragedTrees, last_before_rise, more_accurate_kinds
+from ipforest.frontiers.scores import brier_score, soft_error
+from ipforest.growing import AcquisitionState, CodedExamples, Gini, Grower, GrownTree, bootstrap_counts, forest_of
+
+N_CHOOSING = 3
+"""On so many sets of features settings are chosen; evenly spread over the sizes of the sets, both ends among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeSettings:
+    """How the trees of one kind are grown.
+
+    Parameters
+    ----------
+    one_random_cut : bool
+        Of extremely randomised trees; else those of a random forest.
+    min_samples_leaf : int
+    max_features : "sqrt" or float
+        What splits choose from: the square root of the number of features, or a share of them.
+    """
+
+    one_random_cut: bool
+    min_samples_leaf: int
+    max_features: str | float = "sqrt"
+
+    def grower(self, n_features: int) -> Grower:
+        """Return what grows such trees on so many features."""
+        n_tried = np.sqrt(n_features) if self.max_features == "sqrt" else float(self.max_features) * n_features
+        return Grower(
+            Gini(),
+            min_samples_leaf=self.min_samples_leaf,
+            max_features=max(1, int(n_tried)),
+            one_random_cut=self.one_random_cut,
+            price_weight=0.0,
+        )
+
+
+class _Grown(NamedTuple):
+    """A forest, how it was grown, and its class shares of the examples that each tree was not grown on."""
+
+    settings: TreeSettings
+    forest: Forest
+    shares: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ForestsOnFeatures:
+    """Trains averaged trees on sets of features.
+
+    The kinds of trees, the sizes of leaves and what splits choose from are chosen as in `AveragedTrees`, out of bag, on
+    `N_CHOOSING` of the sets; the other sets take the settings of the one among these that is nearest to them in size.
+    Trees are grown on the codes of all examples, which the sets share. Those of extremely randomised trees, for which
+    no sums per code are needed, are finer.
+
+    Parameters
+    ----------
+    X : ndarray of float32, shape (n_samples, n_columns)
+    coded, finer : CodedExamples
+        The same, for random forests and for extremely randomised trees.
+    labels : ndarray of int64, shape (n_samples,)
+        Numbers of classes.
+    weight : ndarray of float64, shape (n_samples,)
+    classes : ndarray, shape (n_classes,)
+    n_trees : int
+        Of each kind.
+    leaf_sizes : sequence of int
+        Fewest examples per leaf that are tried, ascending.
+    """
+
+    X: npt.NDArray[np.float32]
+    coded: CodedExamples
+    finer: CodedExamples
+    labels: IntArray
+    weight: FloatArray
+    classes: Array
+    n_trees: int
+    leaf_sizes: Sequence[int]
+
+    def trained(self, sets: Sequence[IntArray], seeds: Sequence[int], n_jobs: int | None = None) -> list[AveragedTrees]:
+        """Train on each set of columns, in threads; their number changes nothing.
+
+        Parameters
+        ----------
+        sets : sequence of ndarray of int64
+            None empty.
+        seeds : sequence of int
+        n_jobs : int, optional
+        """
+        sizes = np.array([columns.size for columns in sets])
+        ascending = np.argsort(sizes, kind="stable")
+        spread = np.linspace(0, len(sets) - 1, min(N_CHOOSING, len(sets))).round().astype(int)
+        choosing = ascending[np.unique(spread)].tolist()
+        run = Parallel(n_jobs=n_jobs, prefer="threads")
+        models = dict(
+            zip(choosing, run(delayed(self._best)(sets[place], seeds[place]) for place in choosing), strict=True)
+        )
+        others = [place for place in range(len(sets)) if place not in models]
+        nearest = [min(choosing, key=lambda known: abs(np.log(sizes[known] / sizes[place]))) for place in others]
+        grown = run(
+            delayed(self._like)(models[known], sets[place], seeds[place])
+            for known, place in zip(nearest, others, strict=True)
+        )
+        models.update(zip(others, grown, strict=True))
+        return [self._averaged(models[place], sets[place], seeds[place]) for place in range(len(sets))]
+
+    def _best(self, columns: IntArray, seed: int) -> tuple[tuple[TreeSettings, Forest], ...]:
+        """Choose settings on a set of columns; return them with the trees."""
+        kinds = [self._best_of_kind(one_random_cut, columns, seed) for one_random_cut in (False, True)]
+        chosen = more_accurate_kinds(kinds, [each.shares for each in kinds], self.labels, self.weight)
+        return tuple((each.settings, each.forest) for each in chosen)
+
+    def _best_of_kind(self, one_random_cut: bool, columns: IntArray, seed: int) -> _Grown:
+        """Try larger and larger leaves, then more features to choose splits from."""
+        tried = (self._grown(TreeSettings(one_random_cut, size), columns, seed) for size in self.leaf_sizes)
+        _, few = last_before_rise((brier_score(each.shares, self.labels, self.weight), each) for each in tried)
+        if int(np.sqrt(columns.size)) == max(1, int(MANY_FEATURES * columns.size)):
+            return few
+        many = self._grown(TreeSettings(one_random_cut, few.settings.min_samples_leaf, MANY_FEATURES), columns, seed)
+
+        def error(grown: _Grown) -> float:
+            names = np.arange(self.classes.size)
+            errors = soft_error(grown.shares, self.labels, names, self.labels.size)
+            return float(np.average(errors, weights=self.weight))
+
+        return min(few, many, key=error)
+
+    def _like(
+        self, chosen: tuple[tuple[TreeSettings, Forest], ...], columns: IntArray, seed: int
+    ) -> tuple[tuple[TreeSettings, Forest], ...]:
+        """Grow trees on a set of columns with settings that were chosen on another."""
+        return tuple((settings, self._bagged(settings, columns, seed)[0]) for settings, _ in chosen)
+
+    def _grown(self, settings: TreeSettings, columns: IntArray, seed: int) -> _Grown:
+        forest, out_of_bag = self._bagged(settings, columns, seed)
+        return _Grown(settings, forest, shares_out_of_bag(forest, out_of_bag, self.X[:, columns]))
+
+    def _bagged(self, settings: TreeSettings, columns: IntArray, seed: int) -> tuple[Forest, FloatArray]:
+        coded = (self.finer if settings.one_random_cut else self.coded).part(columns)
+        grower, free = settings.grower(coded.n_features), AcquisitionState.per_tree(free_features(coded.n_features))
+        n_classes = self.classes.size
+
+        def grow(drawn: FloatArray, seed: int) -> GrownTree:
+            return grower.grow_classifier(coded, self.labels, n_classes, free, weights=drawn, seed=seed)
+
+        trees, out_of_bag = bagged(grow, self.n_trees, self.weight, np.random.RandomState(seed))
+        return forest_of(trees, coded.n_features, self.classes, "gini"), out_of_bag
+
+    def _averaged(self, grown: tuple[tuple[TreeSettings, Forest], ...], columns: IntArray, seed: int) -> AveragedTrees:
+        settings, forests = zip(*grown, strict=True)
+        model = AveragedTrees(self.n_trees, min_samples_leaf=self.leaf_sizes, random_state=seed)
+        return model._take_trees(
+            forests, [each.min_samples_leaf for each in settings], [each.max_features for each in settings]
+        )
+
+
+def free_features(n_features: int) -> FeatureCosts:
+    """Return prices of 0."""
+    return FeatureCosts([0] * n_features)
+
+
+def bagged(
+    grow: Callable[[FloatArray, int], GrownTree], n_trees: int, weight: FloatArray, random: Any
+) -> tuple[list[GrownTree], FloatArray]:
+    """Grow trees on bootstrap samples.
+
+    Returns
+    -------
+    list of GrownTree
+    ndarray of float64, shape (n_samples, n_trees)
+        Weights of the examples that each tree was not grown on, else 0.
+    """
+    trees, out_of_bag = [], np.zeros((weight.size, n_trees))
+    for number in range(n_trees):
+        drawn = bootstrap_counts(weight.size, random) * weight
+        if not drawn.any():
+            drawn = weight
+        trees.append(grow(drawn, int(random.randint(2**31))))
+        out_of_bag[:, number] = np.where(drawn == 0, weight, 0.0)
+    return trees, out_of_bag
+
+
+def shares_out_of_bag(forest: Forest, out_of_bag: FloatArray, X: Array) -> FloatArray:
+    """Average the class shares that the trees give to examples that they were not grown on; 0 where there are none."""
+    shares = np.zeros((X.shape[0], forest.value.shape[1]))
+    for leaves, weight in zip(forest.leaves(X), out_of_bag.T, strict=True):
+        unseen = weight > 0
+        shares[unseen] += forest.value[leaves[unseen]]
+    return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1.0))

@@ -1,0 +1,81 @@
+"""Forests on many sets of features: settings are chosen on a few of them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+
+from ipforest.frontiers.forests_on_features import ForestsOnFeatures, TreeSettings, bagged, shares_out_of_bag
+from ipforest.growing import CodedExamples
+
+SETS = [np.arange(n) for n in (1, 2, 3, 5, 8, 12)]
+
+
+def forests(X: Any, y: Any, n_trees: int = 4, leaf_sizes: Sequence[int] = (1, 20)) -> ForestsOnFeatures:
+    X = X.astype(np.float32)
+    codes = [CodedExamples.from_examples(X, bins) for bins in (16, 64)]
+    return ForestsOnFeatures(X, *codes, y, np.ones(len(y)), np.unique(y), n_trees, leaf_sizes)
+
+
+@pytest.fixture(scope="module")
+def trained() -> tuple[Any, Any, Any]:
+    X, y = load_breast_cancer(return_X_y=True)
+    models = [forests(X[:200], y[:200]).trained(SETS, range(6), n_jobs=n_jobs) for n_jobs in (None, 2)]
+    return models, X[200:], y[200:]
+
+
+def test_the_number_of_threads_changes_nothing(trained: tuple[Any, Any, Any]) -> None:
+    (one, two), X, _ = trained
+    for columns, before, after in zip(SETS, one, two, strict=True):
+        np.testing.assert_array_equal(before.predict_proba(X[:, columns]), after.predict_proba(X[:, columns]))
+
+
+def test_models_are_those_of_their_sets(trained: tuple[Any, Any, Any]) -> None:
+    (models, _), X, y = trained
+    assert [model.n_features_in_ for model in models] == [1, 2, 3, 5, 8, 12]
+    assert all(model.score(X[:, columns], y) > 0.75 for columns, model in zip(SETS, models, strict=True))
+
+
+def test_settings_are_kept_from_the_nearest_set_on_which_they_were_chosen(
+    trained: tuple[Any, Any, Any],
+) -> None:
+    """Of sizes 1, 2, 3, 5, 8, 12 the first, third and last choose; 8 is nearer to 12 than to 3."""
+    (models, _), _, _ = trained
+    settings = [(model.min_samples_leaf_, model.max_features_, len(model.ensembles_)) for model in models]
+    middle, largest = settings[2], settings[5]
+    assert settings[1] == middle
+    assert settings[3] == middle
+    assert settings[4] == largest
+
+
+def test_larger_leaves_are_chosen_where_labels_are_noise() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 1)), rng.integers(0, 2, 200)
+    (model,) = forests(X, y, 20).trained([np.array([0])], [0])
+    assert set(model.min_samples_leaf_) == {20}
+
+
+def test_splits_choose_from_so_many_features() -> None:
+    assert [TreeSettings(False, 1).grower(n).max_features for n in (1, 3, 9)] == [1, 1, 3]
+    assert [TreeSettings(True, 1, 0.5).grower(n).max_features for n in (1, 3, 9)] == [1, 1, 4]
+
+
+def test_shares_out_of_bag_are_those_of_trees_that_have_not_seen_the_example() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    grown = forests(X[:100], y[:100], 3)
+    forest, out_of_bag = grown._bagged(TreeSettings(False, 1), np.arange(4), 0)
+    shares = shares_out_of_bag(forest, out_of_bag, grown.X[:, :4])
+    leaves = forest.leaves(grown.X[:, :4])
+    assert 0.2 < (out_of_bag > 0).mean() < 0.5
+    for row in range(100):
+        unseen = [forest.value[leaves[tree, row]] for tree in range(3) if out_of_bag[row, tree]]
+        np.testing.assert_allclose(shares[row], np.mean(unseen, axis=0) if unseen else [0, 0])
+
+
+def test_weightless_examples_are_never_drawn() -> None:
+    drawn: list[Any] = []
+    bagged(lambda weight, seed: drawn.append(weight), 5, np.array([0.0, 2.0, 1.0]), np.random.RandomState(0))
+    assert len(drawn) == 5
+    assert all(weight[0] == 0 and weight.any() for weight in drawn)
