@@ -63,7 +63,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     """Base of the estimators that pay for features.
 
     A subclass takes ``feature_costs``, ``groups``, ``group_fees``, ``budget`` and ``random_state`` in its constructor,
-    checks its parameters before any training, sets the attributes below in ``fit``, and says in `_policy` what it wants
+    checks its parameters before any training, sets the attributes below in ``fit``, and says in `policy` what it wants
     to know of examples one feature at a time, and in `_choose` how it goes over to another budget. Costs, predictions
     and sessions follow from its policy.
 
@@ -90,7 +90,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     _missing_seen: npt.NDArray[np.bool_] | None = None
 
     @abstractmethod
-    def _policy(self) -> Policy:
+    def policy(self) -> Policy:
         """Say how the fitted model buys features and what it answers."""
 
     @abstractmethod
@@ -168,7 +168,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
             one is missing. None is for a value that could not be had, which is not paid.
         """
         check_is_fitted(self)
-        return Session(self._policy(), self._seller(), known, self._limit(max_cost))
+        return Session(self.policy(), self._seller(), known, self._limit(max_cost))
 
     def resume(self, saved: str) -> Session:
         """Go on with a session that `ipforest.session.Session.to_json` wrote.
@@ -179,7 +179,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
             The text is no session, or one of another model.
         """
         check_is_fitted(self)
-        return Session.resume(self._policy(), self._seller(), saved)
+        return Session.resume(self.policy(), self._seller(), saved)
 
     def sessions(self, n: int, known: Known | None = None, max_cost: object | None = None) -> Sessions:
         """Start buying the features of many examples at once.
@@ -198,7 +198,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         Sessions
         """
         check_is_fitted(self)
-        return Sessions(self._policy(), self._seller(), n, known, self._limit(max_cost))
+        return Sessions(self.policy(), self._seller(), n, known, self._limit(max_cost))
 
     def predict_on_demand(
         self, fetch: Fetch, n: int, known: Known | None = None, max_cost: object | None = None
@@ -235,7 +235,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     def decides_by(self) -> str:
         """What decides in the fitted model besides its trees' own predictions; empty where these are all."""
         check_is_fitted(self)
-        return self._policy().decides_by
+        return self.policy().decides_by
 
     def to_trees(self) -> Any:
         """Return the trees that predict, for `ipforest.ensemble.write`, where nothing else decides.
@@ -250,7 +250,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
             A rule that stops buying, stages, class costs or a cap decide as well, which trees do not hold.
         """
         check_is_fitted(self)
-        policy = self._policy()
+        policy = self.policy()
         parts = {
             policy.decides_by: bool(policy.decides_by),
             "class_costs": self.class_costs_ is not None,
@@ -349,7 +349,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         if not isinstance(X, pd.DataFrame) or not names:
             return X
         present = set(X.columns)
-        wanted = {names[feature] for feature in self._policy().features.tolist()}
+        wanted = {names[feature] for feature in self.policy().features.tolist()}
         if present.issuperset(names) or not wanted <= present or list(X.columns) != [n for n in names if n in present]:
             return X
         return X.reindex(columns=names, fill_value=np.nan if get_tags(self).input_tags.allow_nan else 0.0)

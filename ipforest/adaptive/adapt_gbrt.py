@@ -115,8 +115,9 @@ class AdaptGbrt(AdaptiveApproximation):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _read_parameters(self) -> None:
-        super()._read_parameters()
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
+        super().check_parameters()
         for name in ("n_estimators", "trees_per_step", "n_readouts", "max_depth", "min_samples_leaf"):
             check_integer(getattr(self, name), name, 1)
         check_max_bins(self.max_bins)

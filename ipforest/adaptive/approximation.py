@@ -171,7 +171,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         TypeError, ValueError
             Bad parameters, prices or examples; nothing has been trained then.
         """
-        self._read_parameters()
+        self.check_parameters()
         check_validation_part(X_val, y_val)
         examples, labels = validated(self, X, y, ensure_all_finite=self._finite())
         self._note_missing(examples)
@@ -192,7 +192,8 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         self._choose()
         return self
 
-    def _read_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
         check_full_model(self.estimator)
         full = unfrozen(self.estimator)
         if isinstance(full, BudgetedEstimator):
@@ -311,7 +312,8 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         """The candidates on the lower hull of error over cost on held-out examples, by rising cost."""
         return lower_hull(self.candidates_)
 
-    def _policy(self) -> Policy:
+    def policy(self) -> Policy:
+        """Say how the fitted model buys features and what it answers."""
         pair = self.chosen_.pair
         return GatedPolicy(pair.gate, pair.cheap, full_policy(self.estimator_), pair.threshold)
 

@@ -116,7 +116,7 @@ def full_policy(model: Any) -> Policy:
     An estimator of this package buys by its own policy, trees test by test, any other classifier all features at once.
     """
     if isinstance(model, BudgetedEstimator):
-        return model._policy()
+        return model.policy()
     try:
         return TreesInOrder(read(model))
     except TypeError:

@@ -80,8 +80,9 @@ class LinearApproximation(AdaptiveApproximation):
     def _distance(self) -> Distance:
         """Return the distance of shares from gates."""
 
-    def _read_parameters(self) -> None:
-        super()._read_parameters()
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
+        super().check_parameters()
         check_integer(self.n_starts, "n_starts", 1)
 
     def _settings(self, training: Training) -> Sequence[tuple[float, float]]:

@@ -84,8 +84,9 @@ class AndOrCascade(ClassifierTreeEstimator):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def _read_parameters(self) -> None:
-        super()._read_parameters()
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
+        super().check_parameters()
         check_lambdas(self.lambdas)
         if self.limits is not None and (len(self.limits) == 0 or np.any(np.diff(self.limits) < 0)):
             raise ValueError(f"limits: expected the largest price of each stage, ascending, got {self.limits!r}")

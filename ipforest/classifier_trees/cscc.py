@@ -72,8 +72,9 @@ class CSCC(RelaxedTreeEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _read_parameters(self) -> None:
-        super()._read_parameters()
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
+        super().check_parameters()
         if self.n_nodes < 1:
             raise ValueError(f"n_nodes: expected at least 1, got {self.n_nodes}")
 

@@ -116,8 +116,9 @@ class CSTC(RelaxedTreeEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _read_parameters(self) -> None:
-        super()._read_parameters()
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
+        super().check_parameters()
         if self.structure not in STRUCTURES:
             raise ValueError(f"structure: expected one of {', '.join(STRUCTURES)}, got {self.structure!r}")
         if self.depth < 1:

@@ -68,8 +68,9 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
     def _cost(self) -> RelaxedCost:
         return PathCost(self.resources_)
 
-    def _read_parameters(self) -> None:
-        super()._read_parameters()
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
+        super().check_parameters()
         check_lambdas(self.lambdas)
         if self.rho < 0 or not self.spread > 0:
             raise ValueError(f"rho, spread: expected rho >= 0 and spread > 0, got {self.rho!r} and {self.spread!r}")

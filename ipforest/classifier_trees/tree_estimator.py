@@ -126,7 +126,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         TypeError, ValueError
             Bad parameters, prices or examples.
         """
-        self._read_parameters()
+        self.check_parameters()
         examples, target, query = self._read_examples(X, y, qid)
         self._note_missing(examples)
         self.weight_of_label_ = self._weigh_labels(target)
@@ -147,7 +147,8 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         self._choose()
         return self
 
-    def _read_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
         if self.loss not in LOSSES:
             raise ValueError(f"loss: expected one of {', '.join(LOSSES)}, got {self.loss!r}")
         optional_number(self.budget, "budget")
@@ -225,7 +226,8 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         self.chosen_ = self.candidates_[best_affordable(costs, badness, self.budget)]
         self.tree_ = self.chosen_.tree
 
-    def _policy(self) -> Policy:
+    def policy(self) -> Policy:
+        """Say how the fitted model buys features and what it answers."""
         prices = np.array([float(price) for price in self.costs_.prices])
         return TreeOfClassifiers(self.tree_, self.feature_map_, prices, self.prior_, self._outputs)
 

@@ -154,7 +154,7 @@ def _wanted(model: Any, buyer: Any) -> set[str]:
     from ipforest.tabular.preprocessing import input_columns
 
     names = [str(name) for name in model.feature_names_in_]
-    features = buyer._policy().features
+    features = buyer.policy().features
     if model is buyer:
         return {names[feature] for feature in features.tolist()}
     inputs = input_columns(model[:-1], len(names))[features]

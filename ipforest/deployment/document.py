@@ -60,7 +60,7 @@ def document_of(model: BudgetedEstimator) -> dict[str, Any]:
     """
     check_is_fitted(model)
     _check_exportable(model)
-    seller, policy = model._seller(), model._policy()
+    seller, policy = model._seller(), model.policy()
     first_unit = seller.first_unit
     document: dict[str, Any] = {
         "format": FORMAT,

@@ -225,7 +225,7 @@ class BudgetedClassifier(JointFrontier):
                         f"categorical_features: expected {FROM_DTYPE!r} in {name}, whose columns are given here, "
                         f"got {categories!r}"
                     )
-                estimator._read_parameters()
+                estimator.check_parameters()
             elif isinstance(estimator, BudgetedEstimator):
                 raise TypeError(
                     f"estimators: expected BudgetBoost, BudgetForest, a cascade of stages or trees to read, got {name}"

@@ -281,7 +281,7 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         sample_weight: npt.ArrayLike | None,
         groups: npt.ArrayLike | None = None,
     ) -> Self:
-        self._read_parameters()
+        self.check_parameters()
         check_validation_part(X_val, y_val)
         if self.cv is None:
             require_held_out(self.validation_fraction, X_val)
@@ -450,7 +450,8 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
     def _seller(self) -> Seller:
         return replace(super()._seller(), categories=self.categories_.names)
 
-    def _read_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
         for name, value in (("budget", self.budget), ("max_cost", self.max_cost)):
             optional_number(value, name)
         check_share(self.validation_fraction, "validation_fraction")
@@ -497,7 +498,8 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
             warn_if_nothing_is_bought(self.budget, float(self.frontier_.cost[self.choice_]), advice)
         self.trees_ = self.members_[self.frontier_.member[self.choice_]].policy
 
-    def _policy(self) -> Policy:
+    def policy(self) -> Policy:
+        """Say how the fitted model buys features and what it answers."""
         number, rule = (int(column[self.choice_]) for column in (self.frontier_.member, self.frontier_.rule))
         member = self.members_[number]
         if rule < 0:

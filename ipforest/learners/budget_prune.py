@@ -159,14 +159,15 @@ class BudgetPrune(ForestPruner):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def _read_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
         if self.budget is not None and self.lam is not None:
             raise ValueError(f"budget: expected a budget or lam, got budget={self.budget!r} and lam={self.lam!r}")
         optional_number(self.lam, "lam")
         if self.search not in SEARCHES:
             raise ValueError(f"search: expected one of {', '.join(map(repr, SEARCHES))}, got {self.search!r}")
         time_limit_seconds(self.time_limit)
-        super()._read_parameters()
+        super().check_parameters()
 
     def _train_and_prune(self, parts: Parts) -> None:
         """Train and prune; where nothing is bought, also an ensemble that never sees what exceeds the budget."""

@@ -197,7 +197,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         TypeError, ValueError
             Bad parameters, prices or examples; nothing has been trained then.
         """
-        growers = self._read_parameters()
+        growers = self.check_parameters()
         check_validation_part(X_val, y_val)
         examples, targets = validated(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan")
         self._note_missing(examples)
@@ -219,7 +219,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         self._choose()
         return self
 
-    def _read_parameters(self) -> list[Grower]:
+    def check_parameters(self) -> list[Grower]:
         """Check every parameter; give the growers, one per alpha."""
         for name, value in (("budget", self.budget), ("max_cost", self.max_cost)):
             optional_number(value, name)
@@ -293,7 +293,8 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         self.chosen_ = self.grown_[best]
         self.forest_ = first_trees(self.chosen_.forest, sizes[best])
 
-    def _policy(self) -> TreesInOrder:
+    def policy(self) -> TreesInOrder:
+        """Say how the fitted model buys features and what it answers."""
         votes = with_votes(self.forest_, self.voting)
         return PooledTrees(votes) if self.voting == "pooled" else TreesInOrder(votes)
 

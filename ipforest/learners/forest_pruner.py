@@ -111,7 +111,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         TypeError, ValueError
             An ensemble that does not average trees, bad parameters, prices or examples, errors that cannot be counted.
         """
-        self._read_parameters()
+        self.check_parameters()
         ensemble = averaging_trees(self.estimator)
         if is_fitted(ensemble):
             self._prune(*self._use_fitted(ensemble, X, y, X_cost, sample_weight))
@@ -145,7 +145,8 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         self._find_prunings()
         self._choose()
 
-    def _read_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
         optional_number(self.budget, "budget")
         optional_number(self.max_cost, "max_cost")
         check_share(self.validation_fraction, "validation_fraction")
@@ -249,7 +250,8 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         """Class labels, shape (n_classes,); classifiers only."""
         return np.asarray(self.estimator_.classes_)
 
-    def _policy(self) -> TreesInOrder:
+    def policy(self) -> TreesInOrder:
+        """Say how the fitted model buys features and what it answers."""
         return TreesInOrder(self.pruned_)
 
     def to_sklearn(self) -> Any:

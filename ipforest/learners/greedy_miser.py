@@ -202,7 +202,7 @@ class PricedBoosting(BudgetedEstimator):
         TypeError, ValueError
             Bad parameters, prices or examples; nothing has been trained then.
         """
-        self._read_parameters()
+        self.check_parameters()
         check_validation_part(X_val, y_val)
         examples, targets = validated(
             self, X, y, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=self._is_regressor()
@@ -226,7 +226,8 @@ class PricedBoosting(BudgetedEstimator):
         self._choose()
         return self
 
-    def _read_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
         for name, value in (("budget", self.budget), ("max_cost", self.max_cost)):
             optional_number(value, name)
         nonnegative_fraction(self.lam, "lam")
@@ -303,7 +304,8 @@ class PricedBoosting(BudgetedEstimator):
         if self.budget is not None:
             self.n_rounds_ = best_affordable(self.stage_costs_, self.stage_errors_, self.budget)
 
-    def _policy(self) -> TreesInOrder:
+    def policy(self) -> TreesInOrder:
+        """Say how the fitted model buys features and what it answers."""
         n_trees = self.n_rounds_ * self.base_.size
         return SummedTrees(first_trees(self.trees_, n_trees), n_trees, self.base_, self._loss())
 
@@ -368,8 +370,9 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
         )
         self.loss = loss
 
-    def _read_parameters(self) -> None:
-        super()._read_parameters()
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
+        super().check_parameters()
         if self.loss not in CLASSIFICATION_LOSSES:
             raise ValueError(f"loss: expected one of {', '.join(CLASSIFICATION_LOSSES)}, got {self.loss!r}")
 

@@ -126,8 +126,9 @@ class PruningBaseline(ForestPruner):
         self.n_prunings = n_prunings
         self.random_state = random_state
 
-    def _read_parameters(self) -> None:
-        super()._read_parameters()
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
+        super().check_parameters()
         optional_number(self.n_prunings, "n_prunings")
         if self.n_prunings < 2:
             raise ValueError(f"n_prunings: expected at least 2, the whole forest and its roots, got {self.n_prunings}")

@@ -177,8 +177,9 @@ class BranchingCascade(StagedEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _read_parameters(self) -> None:
-        super()._read_parameters()
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
+        super().check_parameters()
         check_integer(self.max_branches, "max_branches", 1)
         check_integer(self.min_support, "min_support", 1)
 

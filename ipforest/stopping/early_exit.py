@@ -308,7 +308,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         TypeError, ValueError
             An estimator that is no classifier of trees, bad prices, parameters or examples.
         """
-        self._read_parameters()
+        self.check_parameters()
         check_validation_part(X_val, y_val)
         examples, labels = validated(self, X, y, ensure_all_finite=self._finite())
         self._note_missing(examples)
@@ -338,7 +338,8 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         self._choose()
         return self
 
-    def _read_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
         if not is_classifier(self.estimator):
             raise TypeError(f"estimator: expected a classifier, got {type(self.estimator).__name__}")
         ensemble = unfrozen(self.estimator)
@@ -399,7 +400,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         if not isinstance(self.estimator_, BudgetedEstimator):
             return TreesInOrder(read(self.estimator_))
         model = self.estimator_ if inner_budget is None else self.estimator_.at_budget(inner_budget)
-        policy = model._policy()
+        policy = model.policy()
         if not isinstance(policy, TreesInOrder):
             raise TypeError(
                 f"estimator: expected one that sums or averages trees, got {type(self.estimator_).__name__}"
@@ -416,7 +417,8 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         """Class labels, shape (n_classes,)."""
         return np.asarray(self.estimator_.classes_)
 
-    def _policy(self) -> Policy:
+    def policy(self) -> Policy:
+        """Say how the fitted model buys features and what it answers."""
         return EarlyExitPolicy(self.trees_, self.rule_, self.level_, self._seller().free_features)
 
     def __sklearn_tags__(self) -> Any:

@@ -112,8 +112,9 @@ class NestedCascade(StagedEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _read_parameters(self) -> None:
-        super()._read_parameters()
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
+        super().check_parameters()
         if isinstance(self.order, str) and self.order not in ORDERS:
             raise ValueError(f"order: expected one of {', '.join(map(repr, ORDERS))} or features, got {self.order!r}")
         if self.sizes is not None and any(low >= high for low, high in pairwise([0, *self.sizes])):

@@ -395,7 +395,7 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         ValueError
             Bad prices, parameters or examples.
         """
-        self._read_parameters()
+        self.check_parameters()
         check_validation_part(X_val, y_val)
         require_held_out(self.validation_fraction, X_val)
         classify = is_classifier(self._base)
@@ -418,7 +418,8 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         self._choose()
         return self
 
-    def _read_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
         optional_number(self.budget, "budget")
         optional_number(self.max_cost, "max_cost")
         check_share(self.validation_fraction, "validation_fraction")
@@ -479,7 +480,8 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         (self.rule_, self.curve_), index = chosen[best]
         self.level_ = float(self.curve_.level[index])
 
-    def _policy(self) -> StagesInOrder:
+    def policy(self) -> StagesInOrder:
+        """Say how the fitted model buys features and what it answers."""
         return self._chosen.policy.stopped(self.rule_, self.level_)
 
     def __sklearn_tags__(self) -> Any:

@@ -141,7 +141,7 @@ def test_what_is_known_is_free(fitted: Any, table: Table) -> None:
     assert session.next_unit is None
     assert session.paid == pytest.approx(float(fitted.split_cost_) * fitted.feature_usage(X[[N_FITTED]]).sum())
     with_some = run(fitted.session(known={3: row[3], 5: row[5]}), row)
-    if not fitted._policy().ignores_unwanted:
+    if not fitted.policy().ignores_unwanted:
         return  # who knows more may be less sure, and stop later
     assert with_some.paid <= max(fitted.cost(X[[N_FITTED]])[0], fitted.max_cost or 0) + 1e-9
 

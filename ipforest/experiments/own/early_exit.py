@@ -188,7 +188,7 @@ def _over_budgets(name: str, model: BudgetedEstimator, parts: Parts) -> dict[str
     """Take a model at its own budgets, and stopped, with its trees in greedy order."""
     plain, stopped = [majority(parts)], _no_options()
     for budget in INNER_BUDGETS:
-        policy = model.at_budget(budget)._policy()
+        policy = model.at_budget(budget).policy()
         if not isinstance(policy, TreesInOrder):
             raise TypeError(f"model: expected trees in order, got {type(policy).__name__}")
         costs = FeatureCosts.uniform(parts.X_train.shape[1])
