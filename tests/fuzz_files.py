@@ -127,8 +127,8 @@ class Server:
     def stop(self) -> None:
         """End the process."""
         if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+            with self._process:  # closes its pipes
+                self._process.kill()
             self._process = None
 
 

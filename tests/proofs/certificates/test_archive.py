@@ -21,9 +21,21 @@ from proofs.certificates.archive import (
     write_archive,
 )
 from proofs.certificates.pruning_file import read_certificate, verify_certificate_file
-from tests.proofs.certificates.handmade import STANDARD, STANDARD_FLOW, STANDARD_PATH, changed, claims_of, kept
+from tests.proofs.certificates.handmade import (
+    STANDARD,
+    STANDARD_FLOW,
+    STANDARD_PATH,
+    STUMP,
+    A,
+    changed,
+    claims_of,
+    kept,
+    make,
+    path,
+)
 
 FIRST, NOTHING = kept(1, 0), kept(0, 0)
+OF_A_PATH = ("breakpoints", "errors", "costs", "node_breakpoint", "flow")
 
 
 def result(**changes):
@@ -35,8 +47,7 @@ def result(**changes):
 
 def whole_path(**changes):
     """Return the standard path, as `prune_path` would."""
-    names = ("breakpoints", "errors", "costs", "node_breakpoint", "flow")
-    return SimpleNamespace(instance=STANDARD, **{name: getattr(STANDARD_PATH, name) for name in names} | changes)
+    return SimpleNamespace(instance=STANDARD, **{name: getattr(STANDARD_PATH, name) for name in OF_A_PATH} | changes)
 
 
 @pytest.fixture
@@ -427,6 +438,15 @@ def test_forged_paths_are_refused(path_certificate, tmp_path, name, values, expe
     header, arrays = read_archive(path_certificate)
     write_archive(tmp_path / "other.cert", header, {**arrays, name: np.array(values)})
     assert reason(tmp_path / "other.cert").startswith(expected)
+
+
+def test_a_scale_of_one_is_read(tmp_path):
+    instance = make([STUMP], {0: 3}, {0: [A]}, {A: 3})
+    proved = path(instance, [0], (1,), (1,), [3], [0], [3], [0])
+    file = tmp_path / "one.cert"
+    stated = {name: getattr(proved, name) for name in OF_A_PATH}
+    path_file.write_path_certificate(file, SimpleNamespace(instance=instance, **stated))
+    assert verify_certificate_file(file)
 
 
 @pytest.mark.parametrize("name", ["error_unit", "cost_unit"])
