@@ -31,7 +31,7 @@ MAX_TREES = 2
 """What joins trees joins two; a counterexample is then small."""
 OBJECTIVES = 2
 """Random objectives for each program."""
-RAISES, RAISE = 8, 20.0
+RAISES, RAISE = 24, 20.0
 """How often, and by how much, half of an objective's coefficients are raised to compare two relaxations."""
 ROOM = 1e-6
 """How far floats of a solver may be from an exact number, of the number or of one unit."""
