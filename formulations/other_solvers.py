@@ -16,6 +16,7 @@ from io import StringIO
 from logging import CRITICAL, NOTSET, disable
 from math import ceil, inf, isfinite
 from shutil import which
+from subprocess import TimeoutExpired
 from time import perf_counter
 from typing import Any
 
@@ -178,6 +179,10 @@ def _solved(model: Any, interface: str, seconds: float | None) -> tuple[str, flo
             condition = str(results.solver.termination_condition)
             if condition not in ("infeasible", "unbounded", "infeasibleOrUnbounded", "error"):
                 _load(model, solver, results)
+    except TimeoutExpired:  # Pyomo stops a program that does not keep the limit itself
+        for variable in model.component_data_objects(pyo.Var):
+            variable.set_value(None)
+        return "maxTimeLimit", None
     except ApplicationError as failure:
         raise RuntimeError(f"{interface}: expected an optimum or the time limit, got: {failure}") from failure
     finally:

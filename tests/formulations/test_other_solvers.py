@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from fractions import Fraction
+from subprocess import TimeoutExpired
 
 import numpy as np
 import pytest
@@ -45,6 +46,20 @@ def test_an_infeasible_model_is_said(solver):
     model.none = other_solvers.pyo.Constraint(expr=sum(model.x.values()) >= 99)
     with pytest.raises(RuntimeError, match=rf"{solver}: expected an optimum or the time limit, got infeasible"):
         formulations.solve(model, solver=solver)
+
+
+def test_a_program_that_pyomo_stops_at_the_time_limit_has_no_pruning(monkeypatch):
+    class Stuck:
+        def available(self, **options):
+            return True
+
+        def solve(self, model, **options):
+            raise TimeoutExpired("glpsol", 4)
+
+    monkeypatch.setattr(other_solvers.pyo, "SolverFactory", lambda name: Stuck())
+    solution = other_solvers.run_pyomo(formulations.build("closure", ENSEMBLE, 1), "appsi_highs", 1)
+    assert solution.status is Status.TIME_LIMIT
+    assert solution.values is None
 
 
 def test_an_absent_solver_is_named_with_what_to_install(monkeypatch):
