@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import FeatureCosts, Forest, PruningInstance
 from ipforest._internal.arrays import load_arrays, save_arrays
-from ipforest.path import PathSearch, prune_path
+from ipforest.path_search import PathSearch, prune_path
 
 REFUSED = r"expected an unfinished path of this problem, got: .*; remove the file to start anew"
 
