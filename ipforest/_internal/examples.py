@@ -48,8 +48,7 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
     """
     for values, name in ((X, "X"), (y, "y")):
         refuse_masked(values, name)
-    names, trained = column_names(X), _trained_names(estimator)
-    if reset or names is None or trained is None or names == trained:  # else the names are refused below
+    if reset or not _are_other_columns(X, estimator):  # else the names are refused below
         _require_numbers(X, estimator)
     if is_classifier(estimator) and not isinstance(y, str):
         _require_one_type(y)
@@ -64,9 +63,10 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
     return checked
 
 
-def _trained_names(estimator: Any) -> tuple[str, ...] | None:
-    names = getattr(estimator, "feature_names_in_", None)
-    return None if names is None else tuple(map(str, names))
+def _are_other_columns(X: Any, estimator: Any) -> bool:
+    """Return whether the names of columns are not those of training."""
+    names, trained = column_names(X), getattr(estimator, "feature_names_in_", None)
+    return names is not None and trained is not None and names != tuple(map(str, trained))
 
 
 def _require_labels(labels: tuple[str, ...], trained: tuple[str, ...]) -> None:

@@ -84,7 +84,7 @@ def document_of(model: BudgetedEstimator) -> dict[str, Any]:
             "level": _number(policy._level),
         }
     if type(policy) is not TreesInOrder:
-        raise ValueError(f"model: expected trees in order or stages, got {type(policy).__name__}")
+        raise ValueError(f"model: expected averaged trees or stages, got one that decides by {policy.decides_by}")
     return document | {"kind": "trees", "trees": _trees(policy.trees, np.arange(model.n_features_in_))}
 
 

@@ -72,7 +72,7 @@ def test_what_is_exchanged_beside_a_certificate_is_refused_by_name(folders, cert
     swapped = shutil.copytree(folder, tmp_path / "swapped")
     shutil.copy(tmp_path / file, swapped / file)
     assert main(["verify", str(swapped / certificate)]) == 1
-    assert capsys.readouterr().out.startswith(f"refused: {file} beside the certificate is not the file")
+    assert capsys.readouterr().out.startswith(f"refused: {file} in the certificate's folder is not the file")
 
 
 @pytest.mark.parametrize("name", ["model", "examples"])

@@ -75,7 +75,7 @@ def test_words_in_examples_to_predict_are_refused_by_column(make):
 def test_categories_in_another_order_are_refused_for_their_order() -> None:
     X, y = examples()
     frame = pd.DataFrame(X, columns=NAMES).assign(b=pd.Series(WORDS, dtype="category"))
-    model = BudgetForest(2, budget=1, random_state=0).fit(frame, y)
+    model = BudgetForest(2, budget=3, random_state=0).fit(frame, y)
     with pytest.raises(ValueError, match="must be in the same order as they were in fit"):
         model.predict(frame[frame.columns[::-1]])
     with pytest.raises(ValueError, match=r"expected None or a number between 0 and 1, got Group[^\n]*$"):

@@ -107,17 +107,3 @@ def test_a_breakpoint_that_does_not_break_even_is_noticed(instance, tmp_path):
     np.savez(file, **{**stored, "done": np.array(json.dumps(done))})
     with pytest.raises(ValueError, match=r"that breaks even at .*; remove the file to start anew"):
         PathSearch.load(file, instance)
-
-
-def test_flow_that_was_changed_in_a_file_is_noticed_at_the_end(instance, tmp_path):
-    search, file = PathSearch(instance, small=ONE_CUT_A_CALL), tmp_path / "search.npz"
-    search.run()
-    search.save(file)
-    stored = dict(np.load(file))
-    vertices = stored["network.trees.vertices"].copy()
-    vertices["flow"][np.argmax(vertices["flow"])] -= 1
-    np.savez(file, **{**stored, "network.trees.vertices": vertices})
-    changed = PathSearch.load(file, instance)
-    changed.run()
-    with pytest.raises(ValueError, match=r"expected subproblems and a flow that prove the path, got: .*; start a new"):
-        changed.path()
