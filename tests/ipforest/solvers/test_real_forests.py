@@ -52,6 +52,7 @@ def test_methods_agree_on_ten_trees(name):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("lam", LAMBDAS)
 @pytest.mark.parametrize("name", ["breast_cancer", "sonar", "heart_statlog"])
 def test_methods_agree_on_forty_trees(name, lam):
