@@ -86,13 +86,13 @@ def test_cascades_and_trees_are_measured_as_the_others(fitted: BudgetedClassifie
     for name in ("categories_", "costs_", "classes_", "n_features_in_"):
         setattr(alone, name, getattr(fitted, name))
     alone.members_ = (member,)
-    alone._policy = lambda: member.policy
+    alone.policy = lambda: member.policy
     assert alone.cost(X).mean() == pytest.approx(member.cost)
     assert soft_error(alone.predict_proba(X), y, fitted.classes_, y.size).mean() == pytest.approx(member.loss)
     learnt = member.learnt[0]
     middle = learnt.curve.cost.size // 2
     free = np.zeros(30, dtype=bool)
-    alone._policy = lambda: member.stopped(learnt.rule, learnt.curve.level[middle], free)
+    alone.policy = lambda: member.stopped(learnt.rule, learnt.curve.level[middle], free)
     assert alone.cost(X).mean() == pytest.approx(learnt.curve.cost[middle])
 
 
