@@ -26,7 +26,8 @@ from ipforest._internal.files import write_text
 from ipforest._internal.records import to_record
 from ipforest.instance import PruningInstance
 from ipforest.progress import ProgressCallback, silent
-from ipforest.solvers.highs import run, run_first_order
+from ipforest.solvers.highs import NoOptimumError, run, run_first_order
+from ipforest.solvers.linear_program import LinearProgram
 from proofs.crosschecks.fitted_problems import draw_fitted_problem
 from proofs.integrality.vertices import is_integral
 from proofs.study import checks, matrices
@@ -441,12 +442,11 @@ class _Look:
         integer = self.formulation.linear_program(problem.specification(self.formulation))
         built_s = perf_counter() - started
         relaxed = self.formulation.linear_program(problem.specification(self.formulation, relaxed=True))
-        near, pdlp_s = run_first_order(relaxed, time_limit=20)
         simplex, interior, mip = run(relaxed), run(relaxed, solver="ipm"), run(integer, time_limit=20)
         detail = (
             f"{integer.n_rows} rows, {integer.n_columns} columns, written in {built_s:.3f} s: simplex "
             f"{simplex.runtime_s:.3f} s ({simplex.iterations} iterations), interior point {interior.runtime_s:.3f} s, "
-            f"PDLP {pdlp_s:.3f} s ({abs(near - simplex.objective):.1e} from the optimum), "
+            f"PDLP {_first_order(relaxed, simplex.objective)}, "
             f"branch and bound {mip.runtime_s:.3f} s ({mip.iterations} nodes, {mip.status})"
         )
         return [Row(TIME, "HiGHS on a fitted forest", None, Evidence.MEASURED, 1, detail)]
@@ -461,3 +461,12 @@ class _Look:
 
     def _columns(self, problem: Problem) -> tuple[str, ...]:
         return checks.program_of(self.formulation, problem).columns
+
+
+def _first_order(relaxed: LinearProgram, optimum: float) -> str:
+    """Say how long PDLP takes and how near it comes; it may take a program for infeasible that is not."""
+    try:
+        near, seconds = run_first_order(relaxed, time_limit=20)
+    except NoOptimumError:
+        return "ends without a solution"
+    return f"{seconds:.3f} s ({abs(near - optimum):.1e} from the optimum)"
