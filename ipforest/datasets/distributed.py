@@ -13,7 +13,7 @@ import numpy as np
 
 from ipforest._internal.arrays import Array, save_arrays
 
-__all__ = ["SOURCES", "Source", "Tables", "import_data"]
+__all__ = ["SOURCES", "SPLIT_SEED", "Source", "Tables", "drawn_parts", "import_data"]
 
 SPLIT_SEED = 20150706
 MINIBOONE_PARTS = (45_523, 19_510)
@@ -111,7 +111,8 @@ def read_miniboone(path: Path) -> Tables:
         raise ValueError(f"{path}: expected {n_signal + n_background} lines of 50 values, got {values.shape}")
     y = np.repeat([1, 0], [n_signal, n_background])
     names = [f"ParticleID_{number}" for number in range(50)]
-    return Tables(values, y, names, ["background", "signal"], _drawn_parts(y.size, MINIBOONE_PARTS))
+    split = drawn_parts(y.size, MINIBOONE_PARTS) if y.size > sum(MINIBOONE_PARTS) else None
+    return Tables(values, y, names, ["background", "signal"], split)
 
 
 def read_covertype(path: Path) -> Tables:
@@ -200,10 +201,8 @@ def _numbers(lines: Sequence[bytes], path: Path, dtype: type, separator: str | N
     return values.astype(dtype)
 
 
-def _drawn_parts(n_samples: int, sizes: tuple[int, int]) -> Array | None:
-    """Draw train, validation and test rows of the papers' sizes; None where there are not as many rows."""
-    if n_samples <= sum(sizes):
-        return None
+def drawn_parts(n_samples: int, sizes: tuple[int, int]) -> Array:
+    """Draw train (0) and validation (1) rows of the papers' sizes, always the same; the others are for testing (2)."""
     split = np.full(n_samples, 2, dtype=np.uint8)
     order = np.random.default_rng(SPLIT_SEED).permutation(n_samples)
     split[order[: sizes[0]]] = 0

@@ -18,6 +18,7 @@ from sklearn.datasets import load_svmlight_file
 from ipforest import datasets
 from ipforest._internal.arrays import Array, IntArray
 from ipforest.costs import FeatureCosts
+from ipforest.datasets.distributed import SPLIT_SEED, drawn_parts
 from ipforest.experiments.demo import Parts
 
 OURS = {"miniboone": "miniboone_5k", "forest": "covertype_93k", "sonar": "sonar", "heart": "heart_statlog"}
@@ -25,8 +26,6 @@ OURS = {"miniboone": "miniboone_5k", "forest": "covertype_93k", "sonar": "sonar"
 
 FOREST_SPLIT = (36_603, 15_688)
 """Train and validation examples of our Covertype sample, as many as in the papers; the other 40,671 are for testing."""
-
-SPLIT_SEED = 20150706
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +75,7 @@ def load_parts(name: str, n_train: int | None = None) -> PaperData:
     """
     stored = _stored_name(name)
     data = datasets.load(stored)
-    split = _split(len(data.y)) if data.split is None else data.split
+    split = drawn_parts(len(data.y), FOREST_SPLIT) if data.split is None else data.split
     rows = [_sample(np.flatnonzero(split == part), n_train) for part in range(3)]
     parts = Parts(*(array for chosen in rows for array in (data.X[chosen], data.y[chosen])))
     costs = data.costs if name == "scene15" else FeatureCosts.uniform(data.X.shape[1])
@@ -99,16 +98,6 @@ def _stored_name(name: str) -> str:
 def _sample(rows: IntArray, n_rows: int | None) -> IntArray:
     """Draw some of the rows, always the same."""
     return rows if n_rows is None else np.sort(np.random.default_rng(SPLIT_SEED).permutation(rows)[:n_rows])
-
-
-def _split(n_samples: int) -> IntArray:
-    """Draw the fixed parts of our Covertype sample."""
-    n_train, n_validation = FOREST_SPLIT
-    parts = np.full(n_samples, 2, dtype=np.int64)
-    order = np.random.default_rng(SPLIT_SEED).permutation(n_samples)
-    parts[order[:n_train]] = 0
-    parts[order[n_train : n_train + n_validation]] = 1
-    return parts
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -220,7 +220,7 @@ def _over(program: Formulation, max_internal: int = MAX_INTERNAL) -> Callable[[C
         def noted(case: _Case) -> None:
             try:
                 test(case)
-            except Exception as failure:
+            except Exception as failure:  # whatever failed goes on, with the problem in words
                 failure.add_note(case.problem())
                 raise
 

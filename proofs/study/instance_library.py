@@ -13,6 +13,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -76,7 +77,7 @@ def _integers(seed: int) -> Callable[[int, int], int]:
 
 
 INSTANCES: dict[str, Callable[[], PruningInstance]] = {
-    f"{kind}-{number:02}": lambda made=made, number=number: made(number)  # type: ignore[misc]
+    f"{kind}-{number:02}": partial(made, number)
     for kind, made, count in (("small", _small, 16), ("knapsack", _knapsack, 8), ("forest", _generated, len(SHAPES)))
     for number in range(count)
 }
