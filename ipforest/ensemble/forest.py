@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, checked_array
+from ipforest.ensemble import routing
 from ipforest.ensemble.margin_losses import checked_targets, checked_weights
 from ipforest.ensemble.trees import Trees
 
@@ -111,7 +112,7 @@ class Forest(Trees):
         """
         if not self.is_classifier:
             raise AttributeError("predict_proba: expected a classification forest, got a regression forest")
-        return self.mean_value(self.leaves(self.checked_examples(X)).T)
+        return self.mean_value(self.checked_examples(X))
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:
         """Return the class of the highest average probability, or the average of the leaf values.
@@ -121,27 +122,25 @@ class Forest(Trees):
         ndarray, shape (n_samples,)
             Class labels, or float64 for regression.
         """
-        mean = self.mean_value(self.leaves(self.checked_examples(X)).T)
+        mean = self.mean_value(self.checked_examples(X))
         if self.classes is None:
             return mean[:, 0]
         labels: npt.NDArray[Any] = self.classes[np.argmax(mean, axis=1)]
         return labels
 
-    def mean_value(self, nodes: Array) -> FloatArray:
-        """Average the values of one node per tree, in the order of the trees, as scikit-learn adds: so ties fall alike.
+    def mean_value(self, examples: Array) -> FloatArray:
+        """Average what the trees say, in their order, as scikit-learn adds: so ties fall alike.
 
         Parameters
         ----------
-        nodes : ndarray of int, shape (n_samples, n_trees)
-            Numbered over all trees.
+        examples : ndarray, shape (n_samples, n_features)
+            From `checked_examples`.
 
         Returns
         -------
         ndarray of float64, shape (n_samples, n_classes) or (n_samples, 1)
         """
-        total = np.zeros((nodes.shape[0], self.value.shape[1]))
-        for tree in range(self.n_trees):
-            total += self.value[nodes[:, tree]]
+        total: FloatArray = routing.summed_values(self.splits, self.value, examples)
         total /= self.n_trees
         return total
 

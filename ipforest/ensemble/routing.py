@@ -91,6 +91,28 @@ def _reach_leaves(splits: Splits, examples: Array, leaves: Array) -> None:
             leaves[tree, i] = node
 
 
+def summed_values(splits: Splits, value: Array, examples: Array) -> Array:
+    """Add up what the leaves say that examples reach, tree by tree, shape (n_samples, n_outputs)."""
+    totals = np.zeros((examples.shape[0], value.shape[1]))
+
+    def add(rows: slice) -> None:
+        _add_values(splits, value, examples[rows], totals[rows])
+
+    run_in_slices(add, examples.shape[0], examples.shape[0] * splits.root.size)
+    return totals
+
+
+@njit
+def _add_values(splits: Splits, value: Array, examples: Array, totals: Array) -> None:
+    for tree in range(splits.root.size):
+        for i in range(examples.shape[0]):
+            node = splits.root[tree]
+            while splits.left[node] >= 0:
+                node = _child(splits, node, examples[i, splits.feature[node]])
+            for output in range(value.shape[1]):
+                totals[i, output] += value[node, output]
+
+
 @njit
 def walk_on(
     splits: Splits,

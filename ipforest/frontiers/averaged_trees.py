@@ -144,8 +144,34 @@ class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
     def predict_proba(self, X: npt.ArrayLike) -> FloatArray:
         """Average the class probabilities, shape (n_samples, n_classes)."""
         check_is_fitted(self)
-        examples = validated(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
-        return np.asarray(np.mean([trees.predict_proba(examples) for trees in self.ensembles_], axis=0))
+        return self.class_shares(validated(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan"))
+
+    def class_shares(self, examples: Array) -> FloatArray:
+        """Average the class probabilities without the checks of `predict_proba`.
+
+        Parameters
+        ----------
+        examples : ndarray of float, shape (n_samples, n_features)
+            NaN is a missing value.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples, n_classes)
+
+        Raises
+        ------
+        ValueError
+            Values that float32 does not hold.
+        """
+        with np.errstate(over="ignore"):
+            compared = np.ascontiguousarray(examples, dtype=np.float32)
+        if np.isinf(compared).any():
+            raise ValueError("X: expected finite float32 values or NaN, got an infinite or too large one")
+        total = self.ensembles_[0].mean_value(compared)
+        for trees in self.ensembles_[1:]:
+            total += trees.mean_value(compared)
+        total /= len(self.ensembles_)
+        return total
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """Predict the class of largest probability, the first of equals, for each example."""

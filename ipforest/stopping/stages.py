@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, NamedTuple, Protocol, Self
@@ -69,6 +70,8 @@ class Stage:
     Parameters
     ----------
     model : fitted estimator
+        One that has ``class_shares``, as `ipforest.frontiers.AveragedTrees` has, is asked by that instead of by
+        ``predict_proba``, which checks the same examples at every stage anew.
     features : ndarray of int64
         Columns that it sees, those of the stages before included.
     following : ndarray of int64
@@ -89,6 +92,8 @@ class Stage:
         """Compute class probabilities, classes ascending, or targets as a column, for examples X."""
         own = X[:, self.features]
         inputs = np.hstack([own, before]) if self.sees_before and before is not None else own
+        if hasattr(self.model, "class_shares"):
+            return np.asarray(self.model.class_shares(inputs))
         if is_classifier(self.model):
             return np.asarray(self.model.predict_proba(inputs), dtype=np.float64)[:, np.argsort(self.model.classes_)]
         return np.asarray(self.model.predict(inputs), dtype=np.float64).reshape(-1, 1)
@@ -166,7 +171,9 @@ class StagesInOrder:
 
     def stopped(self, rule: FittedRule, level: float) -> StagesInOrder:
         """Return the same stages with another rule and level."""
-        return StagesInOrder(self.stages, self._costs, self._max_cost, rule, level)
+        other = copy(self)
+        other._rule, other._level = rule, level
+        return other
 
     def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
         """Buy the features of a stage one by one; when it has all, decide whether to go on."""
@@ -206,34 +213,43 @@ class StagesInOrder:
         An example of which nothing more can be had stays at the stage before one that it does not know whole.
         """
         wanted = np.full(rows.size, ANSWERS, dtype=np.int32)
-        nothing_left = self._nothing_left(progress, rows)
-        for stage, goal in np.unique(np.column_stack([place.stage[rows], place.goal[rows]]), axis=0):
-            here = np.flatnonzero((place.stage[rows] == stage) & (place.goal[rows] == goal))
-            knows_all = progress.known[rows[here]][:, self._new(stage, goal)].all(axis=1)
-            ended = nothing_left[here] & ~knows_all
-            place.state[rows[here[ended]]] = STOPPED
-            here = here[~ended]
-            for position, feature in enumerate(self._new(stage, goal)):
-                at = here[place.bought[rows[here]] == position]
-                has = progress.known[rows[at], feature]
-                progress.tests[rows[at[has]], feature] += 1
-                place.bought[rows[at[has]]] += 1
-                wanted[at[~has]] = feature
-        complete = rows[(wanted == ANSWERS) & (place.state[rows] == BUYING)]
-        place.before[complete] = place.stage[complete]
-        place.stage[complete] = place.goal[complete]
-        place.state[complete] = DECIDING
+        for (stage, goal), here in self._moves(place.stage[rows], place.goal[rows]):
+            new = self._new(stage, goal)
+            knows_all = progress.known[rows[here][:, None], new].all(axis=1)
+            lacking = here[~knows_all]
+            if lacking.size:
+                wanted[lacking] = self._first_unknown(progress, place, rows[lacking], new)
+            whole = rows[here[knows_all]]
+            for position, feature in enumerate(new):
+                progress.tests[whole[place.bought[whole] <= position], feature] += 1
+            place.before[whole], place.stage[whole], place.state[whole] = stage, goal, DECIDING
         return wanted
 
-    def _nothing_left(self, progress: Progress, rows: Rows) -> BoolArray:
-        """Return which examples can have none of the features that they do not know."""
+    def _first_unknown(self, progress: Progress, place: _Place, rows: Rows, new: IntArray) -> npt.NDArray[np.int32]:
+        """Count what is known of the next stage up to the first feature that is not, and want that if it can be had."""
+        wanted = np.full(rows.size, ANSWERS, dtype=np.int32)
         settled = progress.known[rows] | progress.barred[rows]
-        return np.asarray(settled[:, self.features].all(axis=1))
+        ended = settled[:, self.features].all(axis=1)
+        place.state[rows[ended]] = STOPPED
+        for position, feature in enumerate(new):
+            at = np.flatnonzero(~ended & (place.bought[rows] == position))
+            has = progress.known[rows[at], feature]
+            progress.tests[rows[at[has]], feature] += 1
+            place.bought[rows[at[has]]] += 1
+            wanted[at[~has]] = feature
+        return wanted
 
-    def _new(self, stage: int, goal: int) -> list[int]:
-        """List the features that one stage sees and another before it does not."""
+    def _moves(self, stage: Array, goal: Array) -> Iterator[tuple[tuple[int, int], IntArray]]:
+        """Give each pair of a stage and one that follows it, with the places at which it stands."""
+        pairs = stage * np.int64(len(self.stages)) + goal
+        for pair in np.unique(pairs).tolist():
+            yield divmod(pair, len(self.stages)), np.flatnonzero(pairs == pair)
+
+    def _new(self, stage: int, goal: int) -> IntArray:
+        """List, in its order, what a stage sees that one before it does not."""
         seen = set(self.stages[stage].features.tolist())
-        return [feature for feature in self.stages[goal].features.tolist() if feature not in seen]
+        unseen = [feature for feature in self.stages[goal].features.tolist() if feature not in seen]
+        return np.array(unseen, dtype=np.int64)
 
     def answer(self, progress: Progress, rows: Rows) -> FloatArray:
         """Return what the last stage that has all its features answers."""
@@ -310,10 +326,10 @@ class StagesInOrder:
 
     def _note_purchases(self, bought_at: IntArray, stage: IntArray, goal: IntArray, depth: int) -> None:
         """Mark the units that examples buy on their way to the next stage, unless they have them."""
-        for number, following in np.unique(np.column_stack([stage, goal])[goal != END], axis=0):
-            rows = np.flatnonzero((stage == number) & (goal == following))
-            for feature in self._new(number, following):
-                cells = np.ix_(rows, self._costs.units_of(feature))
+        going = np.flatnonzero(goal != END)
+        for pair, here in self._moves(stage[going], goal[going]):
+            for feature in self._new(*pair).tolist():
+                cells = np.ix_(going[here], self._costs.units_of(feature))
                 bought_at[cells] = np.minimum(bought_at[cells], depth)
 
 
