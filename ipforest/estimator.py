@@ -24,7 +24,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ipforest._internal.arrays import Array, one_line
+from ipforest._internal.arrays import Array, one_line, places_in
 from ipforest._internal.examples import validated
 from ipforest.costs import FeatureCosts
 from ipforest.feature_names import column_numbers
@@ -150,6 +150,32 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         ndarray of float64, shape (n_samples, n_classes)
         """
         return self._seen(X).outputs
+
+    def misclassification_cost(
+        self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
+    ) -> float:
+        """Average what the predictions cost by ``class_costs``; classifiers that have them only.
+
+        Raises
+        ------
+        ValueError
+            There are no class costs, or a class is unknown.
+        """
+        return self._money(X, y, sample_weight)[1]
+
+    def total_cost(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Average what examples pay for features and what mistakes cost together; see `misclassification_cost`."""
+        return sum(self._money(X, y, sample_weight))
+
+    def _money(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> tuple[float, float]:
+        check_is_fitted(self)
+        if self.class_costs_ is None:
+            raise ValueError("class_costs: expected a matrix of costs to average, got None")
+        sessions = self._seen(X)
+        true, predicted = (places_in(self.classes_, given) for given in (y, sessions.labels(sessions.outputs)))
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        mistakes = self.class_costs_[true, predicted]
+        return float(np.average(sessions.paid, weights=weights)), float(np.average(mistakes, weights=weights))
 
     def session(self, known: Known | None = None, max_cost: object | None = None) -> Session:
         """Start buying the features of one example.

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, log2
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import xlogy
 
 from ipforest._internal.arrays import Array, FloatArray, places_in
+from ipforest.class_costs import read_class_costs
 from ipforest.ensemble.margin_losses import encode_targets
 from ipforest.rational import INT64_SAFE, as_fraction
 
@@ -232,8 +233,8 @@ def loss_for(loss: str | None, is_classification: bool) -> str:
     return loss
 
 
-def checked_class_costs(class_costs: npt.ArrayLike, loss: str, classes: Array | None) -> FloatArray:
-    """Check a matrix of misclassification costs.
+def checked_class_costs(class_costs: Any, loss: str, classes: Array | None) -> FloatArray:
+    """Read misclassification costs for a loss of nodes; see `ipforest.class_costs.read_class_costs`.
 
     Raises
     ------
@@ -242,13 +243,7 @@ def checked_class_costs(class_costs: npt.ArrayLike, loss: str, classes: Array | 
     """
     if loss != "misclassification" or classes is None:
         raise ValueError(f"class_costs: expected none with loss {loss!r}, got some")
-    matrix = np.asarray(class_costs, dtype=np.float64)
-    expected = (len(classes), len(classes))
-    if matrix.shape != expected:
-        raise ValueError(f"class_costs: expected shape {expected}, a row per true class, got {matrix.shape}")
-    if not np.all(np.isfinite(matrix) & (matrix >= 0)):
-        raise ValueError("class_costs: expected finite numbers >= 0, got others")
-    return matrix
+    return read_class_costs(class_costs, classes)
 
 
 def _in_bag(forest: Forest, loss: str, class_costs: FloatArray | None) -> FloatArray:

@@ -48,6 +48,8 @@ PRUNED, CHOSEN = "BudgetPrune", "BudgetedClassifier"
 OF_PRUNED: dict[str, Any] = {"trees": 100, "search": "exact", "time_limit": 10.0, "regression": False}
 """Options that only the first has, with their defaults."""
 
+TOTAL_COST = "total-cost"
+
 MANY_CLASSES = 20
 """Numbers that are more classes than these are perhaps none."""
 
@@ -79,6 +81,17 @@ def add(commands: Subparsers) -> None:
     add_format_options(command)
     command.add_argument("--prices", metavar="FILE", help=".csv or .json of prices by column (default: 1 each)")
     command.add_argument("--budget", metavar="B", help="what an example may cost on average")
+    command.add_argument(
+        "--class-costs",
+        metavar="FILE",
+        help=".csv (true classes in the first column, a column for each predicted one) or .json of what mistakes cost",
+    )
+    command.add_argument(
+        "--minimise",
+        choices=("error", TOTAL_COST),
+        default="error",
+        help=f"{TOTAL_COST}: what is bought and what mistakes cost together, instead of the error within a budget",
+    )
     command.add_argument("--out", metavar="DIR", help=f"write {MODEL_FILE} and {REPORT_FILE} there")
     command.add_argument(
         "--dry-run", action="store_true", help="say what is made of each column and its price; train nothing"
@@ -151,9 +164,16 @@ def _check_options(options: Arguments) -> None:
     given = [name for name in OF_PRUNED if getattr(options, name) is not None]
     if options.estimator != PRUNED and given:
         raise ValueError(f"--{given[0].replace('_', '-')}: expected it with --estimator {PRUNED} only, got {CHOSEN}")
-    for option in () if options.dry_run else ("budget", "out"):
+    least_total = options.minimise == TOTAL_COST
+    for option in () if options.dry_run else ("out",) if least_total else ("budget", "out"):
         if getattr(options, option) is None:
             raise ValueError(f"--{option}: expected it, except with --dry-run, got none")
+    if least_total and options.class_costs is None:
+        raise ValueError("--class-costs: expected a file of what mistakes cost, to minimise the total cost, got none")
+    if least_total and options.estimator == PRUNED and options.budget is not None:
+        raise ValueError(f"--budget: expected none with --minimise {TOTAL_COST} of {PRUNED}, got {options.budget}")
+    if options.class_costs is not None and options.regression:
+        raise ValueError("--class-costs: expected none with --regression, got some")
 
 
 def _read(options: Arguments) -> tuple[pd.DataFrame, pd.Series, list[Column], FeatureCosts]:
@@ -278,6 +298,7 @@ def _print_reading(columns: list[Column], costs: FeatureCosts, options: Argument
 def _untrained(options: Arguments, costs: FeatureCosts, budget: Fraction | None) -> Any:
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
+    from ipforest.class_costs import read_class_cost_file
     from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
     from ipforest.learners.budget_prune import BudgetPrune
 
@@ -286,9 +307,10 @@ def _untrained(options: Arguments, costs: FeatureCosts, budget: Fraction | None)
         "budget": budget,
         "max_cost": exact_number(options.max_cost, "max-cost"),
         "random_state": options.seed,
+        "class_costs": None if options.class_costs is None else read_class_cost_file(options.class_costs),
     }
     if options.estimator == CHOSEN:
-        return BudgetedClassifier(n_jobs=-1, **common)
+        return BudgetedClassifier(n_jobs=-1, minimise=options.minimise.replace("-", " "), **common)
     given = {name: getattr(options, name) for name in OF_PRUNED}
     chosen = {name: default if given[name] is None else given[name] for name, default in OF_PRUNED.items()}
     kind = RandomForestRegressor if chosen["regression"] else RandomForestClassifier
@@ -296,6 +318,7 @@ def _untrained(options: Arguments, costs: FeatureCosts, budget: Fraction | None)
         kind(chosen["trees"], random_state=options.seed, n_jobs=-1),
         search=chosen["search"],
         time_limit=chosen["time_limit"],
+        lam=1 if options.minimise == TOTAL_COST else None,
         validation_fraction=None,  # costs need no target, and a quarter of a small table tells them badly
         **common,
     )
@@ -359,8 +382,8 @@ def _report(model: Any, X: pd.DataFrame, y: pd.Series, names: list[str]) -> dict
 
     bought, columns = (model[-1], model[:-1].transform(X)) if isinstance(model, Pipeline) else (model, X)
     is_pruned = isinstance(bought, BudgetPrune)
-    report = {
-        "budget": str(bought.budget),
+    report: dict[str, Any] = {
+        "budget": None if bought.budget is None else str(bought.budget),
         "rows_held_out": len(X),
         "measure": "error" if is_classifier(bought) else "1 - R2",
         "bought": [asdict(line) for line in purchases(bought.acquired(columns), bought.costs_, names)],
@@ -371,6 +394,8 @@ def _report(model: Any, X: pd.DataFrame, y: pd.Series, names: list[str]) -> dict
     for ending, measured in (("", bought), ("_unpruned" if is_pruned else "_without_budget", whole)):
         report[f"error{ending}"] = 1 - measured.score(columns, y)
         report[f"cost{ending}"] = float(measured.cost(columns).mean())
+        if bought.class_costs_ is not None:
+            report[f"mistakes{ending}"] = measured.misclassification_cost(columns, y)
     return report
 
 
@@ -390,9 +415,19 @@ def _verdict(report: dict[str, Any]) -> str:
     ending, otherwise = "_without_budget", "without a budget"
     if "gap" in report:
         ending, otherwise = "_unpruned", "unpruned"
-        proof = f"\nNo pruning within the budget has a training error that is smaller by more than {report['gap']:.2g}."
+        of, measured = ("within the budget", "error") if report["budget"] else ("of the forest", "total cost")
+        proof = f"\nNo pruning {of} has a training {measured} that is smaller by more than {report['gap']:.2g}."
+    budget = f"budget {float(Fraction(report['budget'])):.4g}; " if report["budget"] else ""
     return (
-        f"{unused}An example costs {report['cost']:.4g} on average (budget {float(Fraction(report['budget'])):.4g}; "
-        f"{otherwise} {report[f'cost{ending}']:.4g}) at {report['measure']} {report['error']:.4f} ({otherwise} "
-        f"{report[f'error{ending}']:.4f}).{proof}"
+        f"{unused}An example costs {report['cost']:.4g} on average ({budget}{otherwise} "
+        f"{report[f'cost{ending}']:.4g}) at {report['measure']} {report['error']:.4f} ({otherwise} "
+        f"{report[f'error{ending}']:.4f}).{_mistakes(report, ending, otherwise)}{proof}"
     )
+
+
+def _mistakes(report: dict[str, Any], ending: str, otherwise: str) -> str:
+    """Say what mistakes cost, where a price list of them was given."""
+    if "mistakes" not in report:
+        return ""
+    total, before = (report[f"cost{end}"] + report[f"mistakes{end}"] for end in ("", ending))
+    return f"\nMistakes cost {report['mistakes']:.4g}, with what is bought {total:.4g} ({otherwise} {before:.4g})."

@@ -83,6 +83,12 @@ class BudgetBoost(GrownFrontier):
         What an example may cost on average; without one, as much as lowers the error.
     max_cost : number, optional
         The most that any one example may pay.
+    class_costs : array, DataFrame or mapping of mappings, optional
+        What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
+        of least expected cost is predicted, and validation examples choose by what mistakes cost.
+    minimise : {"error", "total cost"}, default="error"
+        With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
+        the unit of the prices; a budget is then only a limit.
     validation_fraction : float or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; None only with these.
     random_state : int, RandomState instance or None, default=None
@@ -123,6 +129,8 @@ class BudgetBoost(GrownFrontier):
         group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
+        class_costs: Any = None,
+        minimise: str = "error",
         validation_fraction: float | None = 0.25,
         random_state: Any = None,
     ) -> None:
@@ -143,6 +151,8 @@ class BudgetBoost(GrownFrontier):
         self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
+        self.class_costs = class_costs
+        self.minimise = minimise
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 

@@ -111,7 +111,7 @@ class BudgetForest(GrownFrontier):
         contexts.
     loss : {"gini", "entropy", "misclassification"}, default="gini"
         What the nodes of a pruning lose; see `ipforest.losses.node_errors`.
-    stopping, feature_costs, groups, group_fees, budget, max_cost, validation_fraction
+    stopping, feature_costs, groups, group_fees, budget, max_cost, class_costs, minimise, validation_fraction
         See `BudgetBoost`.
     n_jobs : int, optional
         Nested forests that are trained at once, by joblib; the model does not depend on it.
@@ -153,6 +153,8 @@ class BudgetForest(GrownFrontier):
         group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
+        class_costs: Any = None,
+        minimise: str = "error",
         validation_fraction: float | None = 0.25,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -174,6 +176,8 @@ class BudgetForest(GrownFrontier):
         self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
+        self.class_costs = class_costs
+        self.minimise = minimise
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -52,6 +52,12 @@ class BudgetedClassifier(JointFrontier):
         What an example may cost on average; without one, as much as lowers the error.
     max_cost : number, optional
         The most that any one example may pay.
+    class_costs : array, DataFrame or mapping of mappings, optional
+        What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
+        of least expected cost is predicted, and validation examples choose by what mistakes cost.
+    minimise : {"error", "total cost"}, default="error"
+        With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
+        the unit of the prices; a budget is then only a limit.
     validation_fraction : float or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; None only with these.
     cv : splitter, int or iterable of splits, optional
@@ -103,6 +109,8 @@ class BudgetedClassifier(JointFrontier):
         group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
+        class_costs: Any = None,
+        minimise: str = "error",
         validation_fraction: float | None = 0.25,
         cv: Any = None,
         time_limit: float | None = None,
@@ -117,6 +125,8 @@ class BudgetedClassifier(JointFrontier):
         self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
+        self.class_costs = class_costs
+        self.minimise = minimise
         self.validation_fraction = validation_fraction
         self.cv = cv
         self.time_limit = time_limit
@@ -219,6 +229,8 @@ class BudgetedClassifier(JointFrontier):
             if isinstance(estimator, JointFrontier | StagedEstimator):
                 if any(getattr(estimator, price) is not None for price in ("feature_costs", "groups", "group_fees")):
                     raise ValueError(f"feature_costs: expected none in {name}, whose prices are given here, got some")
+                if getattr(estimator, "class_costs", None) is not None:
+                    raise ValueError(f"class_costs: expected none in {name}, for which they are given here, got some")
                 categories = getattr(estimator, "categorical_features", FROM_DTYPE)
                 if not is_from_dtype(categories):
                     raise ValueError(
@@ -253,7 +265,7 @@ class BudgetedClassifier(JointFrontier):
         if self.n_jobs is not None and "n_jobs" in model.get_params(deep=False):
             model.set_params(n_jobs=self.n_jobs)
         if isinstance(model, JointFrontier):
-            model.set_params(categorical_features=[*self.categories_.columns] or None)
+            model.set_params(categorical_features=[*self.categories_.columns] or None, class_costs=self.class_costs_)
             model._work = work
         try:
             model.fit(self._named(training.X), training.y, self._named(validation.X), validation.y, **weight)

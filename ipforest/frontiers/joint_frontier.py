@@ -17,9 +17,10 @@ from sklearn.model_selection import GroupShuffleSplit, check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, places_in
 from ipforest._internal.examples import validated
 from ipforest.choice import best_affordable
+from ipforest.class_costs import MistakeLoss, price_of_a_mistake, read_class_costs
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import (
@@ -33,7 +34,7 @@ from ipforest.estimator import (
     split_rows,
     warn_if_nothing_is_bought,
 )
-from ipforest.frontiers.scores import soft_error
+from ipforest.frontiers.scores import soft_error, weight_of_wrong
 from ipforest.frontiers.work import Work
 from ipforest.growing.codes import check_max_bins
 from ipforest.learners.forest_pruner import Labelled
@@ -45,6 +46,9 @@ from ipforest.stopping.early_exit import EarlyExitPolicy, record_paths
 from ipforest.stopping.rules import FittedRule, LearntStopping, StoppingRule, learn_stopping
 from ipforest.stopping.stages import Loss, StagesInOrder
 from ipforest.tabular.categories import Categories
+
+MINIMISED = ("error", "total cost")
+"""What is chosen: the least loss within the budget, or the least sum of cost and loss."""
 
 N_FOLDS = 5
 MOST_COST_ROWS = 2000
@@ -115,7 +119,8 @@ class Frontier(NamedTuple):
     Parameters
     ----------
     cost, loss : ndarray of float64, shape (n_choices,)
-        Averages over the validation examples; see `soft_error`.
+        Averages over the validation examples; see `soft_error`, or, with class costs, `MistakeLoss`, of which 1 is the
+        price of a mistake.
     criterion : ndarray of float64, shape (n_choices,)
         The loss less the allowances; falling.
     member : ndarray of int64, shape (n_choices,)
@@ -180,6 +185,22 @@ class Frontier(NamedTuple):
             learnt.append(LearntStopping(rule, type(curve)(*(column[kept] for column in curve))))
         return member._replace(learnt=tuple(learnt))
 
+    def of_least_total(self, price_of_loss: float, budget: object | None) -> int:
+        """Find the choice for which cost and loss in money sum up to the least, within a budget or for any cost.
+
+        Parameters
+        ----------
+        price_of_loss : float
+            What a loss of 1 costs.
+        budget : number, optional
+
+        Raises
+        ------
+        ValueError
+            See `within`.
+        """
+        return best_affordable(self.cost, self.cost + price_of_loss * self.loss, budget)
+
     def within(self, budget: object | None) -> int:
         """Find the choice of least criterion within a budget, or for any cost.
 
@@ -203,6 +224,8 @@ class Measurement(NamedTuple):
         For which share of the examples each feature is bought.
     tests : ndarray of float64, shape (n_features,)
         How often an example tests each feature, on average.
+    mistakes : float or None
+        What predictions cost by ``class_costs`` on average.
     """
 
     n_samples: int
@@ -211,12 +234,18 @@ class Measurement(NamedTuple):
     cost_error: float
     bought: FloatArray
     tests: FloatArray
+    mistakes: float | None = None
 
     @classmethod
-    def of(cls, wrong: BoolArray, paid: FloatArray, bought: BoolArray, tests: Array) -> Self:
-        """Average over examples."""
+    def of(cls, sessions: Sessions, y: Array, classes: Array, class_costs: FloatArray | None) -> Self:
+        """Average over examples whose sessions have ended."""
+        guesses, paid = sessions.labels(sessions.outputs), sessions.paid
         spread = float(paid.std(ddof=1) / np.sqrt(paid.size)) if paid.size > 1 else inf
-        return cls(paid.size, int(wrong.sum()), float(paid.mean()), spread, bought.mean(axis=0), tests.mean(axis=0))
+        bought, tests = sessions.bought.mean(axis=0), sessions.tests.mean(axis=0)
+        mistakes = None
+        if class_costs is not None:
+            mistakes = float(class_costs[places_in(classes, y), places_in(classes, guesses)].mean())
+        return cls(paid.size, int((guesses != y).sum()), float(paid.mean()), spread, bought, tests, mistakes)
 
     def error_interval(self) -> tuple[float, float, float]:
         """Return the share of wrong labels, and the bounds of its Wilson interval of 95 per cent."""
@@ -258,6 +287,8 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
 
     stopping: Any = None
     cv: Any = None
+    class_costs: Any = None
+    minimise: str = "error"
     categorical_features: Any
     validation_fraction: float | None
     _work = Work()
@@ -292,6 +323,7 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         self._note_missing(examples)
         self.classes_ = classes_of(targets)
         self.costs_ = self._read_costs()
+        self.class_costs_ = None if self.class_costs is None else read_class_costs(self.class_costs, self.classes_)
         random = check_random_state(self.random_state)
         weight = _check_sample_weight(sample_weight, examples, dtype=np.float64, ensure_non_negative=True)
         data = Labelled(examples, targets, weight)
@@ -338,8 +370,7 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
             raise ValueError("X: expected examples, as this part of a model keeps none of its own, got None")
         sessions = self.sessions(examples.shape[0])
         sessions.see(examples)
-        wrong = sessions.labels(sessions.outputs) != labels
-        return Measurement.of(wrong, sessions.paid, sessions.bought, sessions.tests)
+        return Measurement.of(sessions, labels, self.classes_, self.class_costs_)
 
     @property
     def chosen_(self) -> str:
@@ -378,12 +409,18 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         """
         measured, seller = self.measured(X, y), self._seller()
         budget = "no budget" if self.budget is None else f"budget {self.budget}"
+        if self.minimise != MINIMISED[0]:
+            budget = f"least {self.minimise}, {budget}"
         wrong, low, high = measured.error_interval()
         spread = NORMAL_95 * measured.cost_error
         units = [unit for unit in seller.units() if unit.features]
         shares = np.array([measured.bought[list(unit.features)].max() for unit in units])
         most = [place for place in np.argsort(-shares, kind="stable")[:n_units] if shares[place] > 0]
         named = ", ".join(f"{units[place].name} ({shares[place]:.0%})" for place in most) or "nothing"
+        mistakes = ""
+        if measured.mistakes is not None:
+            total = measured.cost + measured.mistakes
+            mistakes = f"    mistakes {measured.mistakes:.4g}, with the cost {total:.4g}\n"
         on = "validation examples, on which it was chosen" if X is None else "examples"
         return (
             f"{type(self).__name__}, {budget}\n"
@@ -393,7 +430,7 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
             f"  on {measured.n_samples} {on}:\n"
             f"    error {wrong:.3g} ({low:.3g} to {high:.3g})\n"
             f"    cost {measured.cost:.4g} ({max(measured.cost - spread, 0):.4g} to {measured.cost + spread:.4g})\n"
-            f"  buys most: {named}"
+            f"{mistakes}  buys most: {named}"
         )
 
     def __str__(self) -> str:
@@ -455,6 +492,10 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         for name, value in (("budget", self.budget), ("max_cost", self.max_cost)):
             optional_number(value, name)
         check_share(self.validation_fraction, "validation_fraction")
+        if self.minimise not in MINIMISED:
+            raise ValueError(f"minimise: expected {' or '.join(map(repr, MINIMISED))}, got {self.minimise!r}")
+        if self.minimise == "total cost" and self.class_costs is None:
+            raise ValueError("class_costs: expected what mistakes cost, to minimise the total cost, got None")
         self._check_training()
 
     @property
@@ -488,15 +529,25 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         return Member(policy, cost, loss, learn_stopping(stopping, paths, n_folds))
 
     def _loss_on(self, validation: Labelled) -> Loss:
-        return partial(soft_error, classes=self.classes_, n_validation=validation.y.size)
+        if self.class_costs_ is None:
+            return partial(soft_error, classes=self.classes_, n_validation=validation.y.size)
+        relative = self.class_costs_ / price_of_a_mistake(self.class_costs_)
+        return MistakeLoss(relative, self.classes_, weight_of_wrong(validation.y.size))
 
     def _choose(self) -> None:
-        self.choice_ = self.frontier_.within(self.budget)
+        if self.minimise == "total cost" and self.class_costs_ is not None:
+            price = price_of_a_mistake(self.class_costs_)
+            self.choice_ = self.frontier_.of_least_total(price, self.budget)
+        else:
+            self.choice_ = self.frontier_.within(self.budget)
+            self._warn_if_nothing_is_bought()
+        self.trees_ = self.members_[self.frontier_.member[self.choice_]].policy
+
+    def _warn_if_nothing_is_bought(self) -> None:
         if self.budget is not None and self.choice_ + 1 < self.frontier_.cost.size:
             following = self.frontier_.cost[self.choice_ + 1]
             advice = f"the cheapest model that is better costs {following:.6g}"
             warn_if_nothing_is_bought(self.budget, float(self.frontier_.cost[self.choice_]), advice)
-        self.trees_ = self.members_[self.frontier_.member[self.choice_]].policy
 
     def policy(self) -> Policy:
         """Say how the fitted model buys features and what it answers."""

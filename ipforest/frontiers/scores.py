@@ -48,5 +48,10 @@ def soft_error(outputs: FloatArray, y: Array, classes: Array, n_validation: int)
     truth = np.equal(y[:, None], classes)
     wrong = ~truth[np.arange(y.size), np.argmax(outputs, axis=1)]
     brier = np.square(outputs - truth).sum(axis=1) / 2
-    weight = n_validation / (n_validation + AS_GOOD_AS)
+    weight = weight_of_wrong(n_validation)
     return np.asarray(weight * wrong + (1 - weight) * brier)
+
+
+def weight_of_wrong(n_validation: int) -> float:
+    """Return the weight of what counts, where the rest is of a finer measure that nearly agrees; see `soft_error`."""
+    return n_validation / (n_validation + AS_GOOD_AS)

@@ -7,10 +7,9 @@ from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._internal.arrays import Array, IntArray, places_in
+from ipforest._internal.arrays import Array, IntArray
 from ipforest.costs import FeatureCosts
 from ipforest.estimator import optional_number
 from ipforest.learners.forest_pruner import ForestPruner, Parts
@@ -221,23 +220,6 @@ class BudgetPrune(ForestPruner):
     def at_lambda(self, lam: object) -> Self:
         """Return the same model at another lambda, without training or solving again; see `at_budget`."""
         return self._another(budget=None, lam=lam)
-
-    def misclassification_cost(
-        self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
-    ) -> float:
-        """Average what the predictions cost by ``class_costs``; classifiers that have them only.
-
-        Raises
-        ------
-        ValueError
-            There are no class costs, or a class is unknown.
-        """
-        check_is_fitted(self)
-        if self.class_costs_ is None:
-            raise ValueError("class_costs: expected a matrix of costs to average, got None")
-        true, predicted = (places_in(self.classes_, given) for given in (y, self.predict(X)))
-        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        return float(np.average(self.class_costs_[true, predicted], weights=weights))
 
 
 def columns_beyond(costs: FeatureCosts, budget: Fraction) -> IntArray:

@@ -38,14 +38,14 @@ def save_model(model: Any, path: str | Path) -> Path:
 
         from ipforest.tabular.skops_files import ForeignTypeError, checked_file
 
-        content: bytes = io.dumps(model)
+        expected = f"model: expected parts of scikit-learn's and this package's types for {path}, got"
         try:
+            content: bytes = io.dumps(model)
             checked_file(content)
         except ForeignTypeError as foreign:
-            raise TypeError(
-                f"model: expected parts of scikit-learn's and this package's types for {path}, got {foreign.name}; "
-                "write a .joblib file"
-            ) from None
+            raise TypeError(f"{expected} {foreign.name}; write a .joblib file") from None
+        except TypeError as unwritten:
+            raise TypeError(f"{expected} others ({unwritten}); write a .joblib file") from None
         return write_file(path, lambda temporary: temporary.write_bytes(content))
     if path.suffix == ".joblib":
         import joblib

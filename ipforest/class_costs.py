@@ -1,0 +1,169 @@
+"""What mistakes cost: a matrix with a row for each true class and a column for each predicted one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ipforest._internal.arrays import Array, FloatArray, places_in
+from ipforest._internal.json_text import read_json
+
+__all__ = ["MistakeLoss", "read_class_cost_file", "read_class_costs"]
+
+
+def read_class_costs(class_costs: Any, classes: Array) -> FloatArray:
+    """Read what predicting a class costs where another, or the same, is true.
+
+    Parameters
+    ----------
+    class_costs : array, DataFrame, or mapping of mappings
+        A matrix in the order of the classes; or with names: ``{true: {predicted: cost}}``, or a data frame whose index
+        has the true classes and whose columns the predicted ones. What is left out of a mapping costs 0 where the class
+        is right. Names are matched to classes as they are, or as text.
+    classes : ndarray, shape (n_classes,)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_classes, n_classes)
+
+    Raises
+    ------
+    ValueError
+        Another shape, costs that are not finite numbers >= 0, a class that is unknown or left out.
+    """
+    if isinstance(class_costs, Mapping):
+        matrix = _from_mapping(class_costs, classes)
+    elif isinstance(class_costs, pd.DataFrame):
+        matrix = _from_frame(class_costs, classes)
+    else:
+        matrix = _numbers(class_costs)
+    expected = (len(classes), len(classes))
+    if matrix.shape != expected:
+        raise ValueError(f"class_costs: expected shape {expected}, a row per true class, got {matrix.shape}")
+    if not np.all(np.isfinite(matrix) & (matrix >= 0)):
+        raise ValueError("class_costs: expected finite numbers >= 0, got others")
+    return matrix
+
+
+def _numbers(costs: Any) -> FloatArray:
+    try:
+        return np.asarray(costs, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"class_costs: expected a matrix of numbers, got {costs!r:.80}") from None
+
+
+def _from_mapping(costs: Mapping[Any, Any], classes: Array) -> FloatArray:
+    matrix = np.full((len(classes), len(classes)), np.nan)
+    np.fill_diagonal(matrix, 0.0)
+    for true, row in costs.items():
+        if not isinstance(row, Mapping):
+            raise ValueError(f"class_costs: expected {{true: {{predicted: cost}}}}, got {row!r:.80} for {true!r}")
+        for predicted, cost in row.items():
+            matrix[_place(true, classes), _place(predicted, classes)] = _numbers(cost)
+    absent = np.argwhere(np.isnan(matrix))
+    if absent.size:
+        true, predicted = (classes[place] for place in absent[0])
+        raise ValueError(f"class_costs: expected what predicting {predicted} costs where {true} is true, got nothing")
+    return matrix
+
+
+def _from_frame(costs: pd.DataFrame, classes: Array) -> FloatArray:
+    numbers = _numbers(costs)
+    rows = dict(zip(costs.index.tolist(), numbers.tolist(), strict=True))
+    columns = costs.columns.tolist()
+    if len(rows) < len(costs) or len(set(columns)) < len(columns):
+        raise ValueError("class_costs: expected one row and one column for each class, got a class twice")
+    named = {true: dict(zip(columns, row, strict=True)) for true, row in rows.items()}
+    return _from_mapping(named, classes)
+
+
+def _place(name: Any, classes: Array) -> int:
+    """Find a class by its label, or by its label as text."""
+    labels: list[Any] = list(classes.tolist())
+    if name in labels:
+        return labels.index(name)
+    texts = [str(label) for label in labels]
+    if str(name) in texts:
+        return texts.index(str(name))
+    raise ValueError(f"class_costs: expected classes among {', '.join(texts)}, got {name!r}")
+
+
+def read_class_cost_file(path: str | Path) -> dict[str, dict[str, float]]:
+    """Read class costs from a file as the mapping that `read_class_costs` takes.
+
+    Parameters
+    ----------
+    path : path
+        ``.json``: ``{true: {predicted: cost}}``. Else a table with a header: true classes in the first column, a column
+        for each predicted class.
+
+    Raises
+    ------
+    ValueError
+        It is neither, or names a class twice.
+    OSError
+        It cannot be read.
+    """
+    from ipforest.tabular.tables import numbers_of, read_cells
+
+    source = Path(path)
+    if source.suffix == ".json":
+        content = read_json(source.read_text(encoding="utf-8-sig"), object_pairs_hook=_once)
+        if not isinstance(content, dict):
+            raise ValueError(f"{source}: expected {{true: {{predicted: cost}}}}, got {type(content).__name__}")
+        return content
+    cells = read_cells(source)
+    if cells.shape[1] < 2:
+        raise ValueError(
+            f"{source}: expected true classes in the first column and a column for each predicted, got one"
+        )
+    numbers = numbers_of(cells.iloc[:, 1:], str(source)).to_numpy(dtype=np.float64)
+    return _once(
+        [
+            (true, dict(zip(cells.columns[1:], row, strict=True)))
+            for true, row in zip(cells.iloc[:, 0], numbers.tolist(), strict=True)
+        ]
+    )
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    named = dict(pairs)
+    if len(named) < len(pairs):
+        raise ValueError(f"class costs: expected each class once, got {', '.join(name for name, _ in pairs)}")
+    return named
+
+
+class MistakeLoss:
+    """What class probabilities lose where mistakes have a price: the price of the label, and of one drawn by them.
+
+    As in `ipforest.frontiers.scores.soft_error` the latter is finer and has the weight that few examples call for.
+
+    Parameters
+    ----------
+    class_costs : ndarray of float64, shape (n_classes, n_classes)
+    classes : ndarray, shape (n_classes,)
+    share : float
+        Weight of the price of the label.
+    """
+
+    def __init__(self, class_costs: FloatArray, classes: Array, share: float) -> None:
+        self._costs, self._classes, self._share = class_costs, classes, share
+
+    def __call__(self, outputs: FloatArray, y: npt.ArrayLike) -> FloatArray:
+        """Compute the loss of each example, in the unit of the class costs, shape (n_samples,)."""
+        prices = self._costs[places_in(self._classes, y)]
+        label = np.argmin(outputs @ self._costs, axis=1)
+        paid = prices[np.arange(label.size), label]
+        return np.asarray(self._share * paid + (1 - self._share) * (outputs * prices).sum(axis=1))
+
+
+def price_of_a_mistake(class_costs: FloatArray) -> float:
+    """Return what mistakes cost on average over all pairs of classes, 1 if they cost nothing."""
+    n_classes = len(class_costs)
+    mean = float(class_costs[~np.eye(n_classes, dtype=bool)].mean()) if n_classes > 1 else 0.0
+    return mean or 1.0
