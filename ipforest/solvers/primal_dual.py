@@ -12,7 +12,9 @@ cut to 0. Where mu = 0 every w in [0, 1] is a minimiser; an acquisition is then 
 giving an excess back never lowers the dual value. On the face mu = 0 they take w as the mean of the w^(t), the
 subgradient of least norm. Their length follows B. Polyak, the gap to the best pruning over the squared norm, times a
 relaxation that halves when the bound stalls (M. Held, P. Wolfe, H. Crowder 1974). "deflected" moves along a running
-mean of the subgradients, as the volume algorithm does (F. Barahona, R. Anbil 2000).
+mean of the subgradients, as the volume algorithm does (F. Barahona, R. Anbil 2000). "released" is the rule of the
+authors' published program, with which the printed tables were made in at most 50 iterations (100 with groups): Polyak's
+length times (1 + m) / (n + m) at iteration n, m = 500, from beta = 0; where mu = 0 nothing is bought.
 
 *The primal side.* Kept are the best of all prunings seen: those of the trees under beta and, every ten iterations, the
 best level set of a running mean of them, which tends to the relaxation's optimum.
@@ -28,6 +30,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import inf
 from pathlib import Path
 from types import MappingProxyType
 
@@ -53,6 +56,9 @@ _AVERAGE_WEIGHT = 0.05
 _ROUNDING_PERIOD = 10
 _TIE = 1e-12
 
+NEVER = 10**9
+"""A patience that no run exhausts."""
+
 
 @dataclass(frozen=True, slots=True)
 class StepRule:
@@ -71,6 +77,10 @@ class StepRule:
         Polyak's rules: factor on gap / squared norm.
     patience : int
         Polyak's rules: iterations without a better bound after which the relaxation halves.
+    settling : float
+        Polyak's rules: m > 0 in the factor (1 + m) / (n + m) of iteration n; 0 for no such factor.
+    ties_buy : bool
+        Not projected: whether an acquisition is made at mu = 0 if some tree makes it.
     memory : float
         Weight of the last direction in the new one, in [0, 1).
     """
@@ -82,6 +92,8 @@ class StepRule:
     relaxation: float = 0.0
     patience: int = 0
     memory: float = 0.0
+    settling: float = 0.0
+    ties_buy: bool = True
 
     def __post_init__(self) -> None:
         if (self.length > 0) == (self.relaxation > 0):
@@ -90,6 +102,8 @@ class StepRule:
             )
         if self.relaxation > 0 and self.patience < 1:
             raise ValueError(f"step_rule: expected a patience of 1 iteration or more, got {self.patience}")
+        if not 0 <= self.settling < inf:
+            raise ValueError(f"step_rule: expected a finite settling >= 0, got {self.settling}")
         if not (0 <= self.power <= 1 and 0 <= self.memory < 1):
             raise ValueError(
                 f"step_rule: expected power in [0, 1] and memory in [0, 1), got {self.power} and {self.memory}"
@@ -102,6 +116,7 @@ STEP_RULES: Mapping[str, StepRule] = MappingProxyType(
         for rule in (
             StepRule("constant", projected=False, length=0.01),
             StepRule("diminishing", projected=False, length=0.5, power=0.5),
+            StepRule("released", projected=False, relaxation=1.0, patience=NEVER, settling=500.0, ties_buy=False),
             StepRule("polyak", projected=True, relaxation=1.9, patience=60),
             StepRule("deflected", projected=True, relaxation=6.0, patience=30, memory=0.9),
         )
@@ -231,7 +246,7 @@ def solve_primal_dual(
     ----------
     instance : PruningInstance
     lam : Fraction
-    step_rule : {"constant", "diminishing", "polyak", "deflected"} or StepRule
+    step_rule : {"constant", "diminishing", "released", "polyak", "deflected"} or StepRule
         See the module's text. A resumed run keeps the state's rule.
     max_iterations : int
         In all, those of the state included.
@@ -414,7 +429,7 @@ class _Ascent:
         slack = self._prices - np.bincount(indices, weights=multipliers, minlength=size)
         mean = np.bincount(indices, weights=used, minlength=size) / np.maximum(self._counts, 1)
         tied = np.abs(slack) <= _TIE * self._prices
-        at_tie = mean if self._rule.projected else (mean > 0).astype(np.float64)
+        at_tie = mean if self._rule.projected else ((mean > 0) & self._rule.ties_buy).astype(np.float64)
         bought = np.where(tied, at_tie, (slack < 0).astype(np.float64))
         return used - bought[indices]
 
@@ -422,7 +437,9 @@ class _Ascent:
         if not self._rule.relaxation:
             return float(self._rule.length * self._prices.max(initial=0.0) * iteration**-self._rule.power)
         squared_norm = float(np.sum(direction * direction))
-        return relaxation * gap / squared_norm if squared_norm > 0 else 0.0
+        m = self._rule.settling
+        settled = (1.0 + m) / (iteration + m) if m else 1.0
+        return settled * relaxation * gap / squared_norm if squared_norm > 0 else 0.0
 
     def _projected(self, multipliers: FloatArray) -> FloatArray:
         np.maximum(multipliers, 0.0, out=multipliers)

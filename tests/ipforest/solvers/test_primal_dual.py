@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from strategies import instances, lambdas
 
-from ipforest import FeatureCosts, Forest, PruningInstance, PruningResult, Status, datasets, solve
+from ipforest import FeatureCosts, Forest, Pruning, PruningInstance, PruningResult, Status, datasets, solve
 from ipforest.solvers.primal_dual import STEP_RULES, PrimalDualState, StepRule, _project
 from proofs.crosschecks.brute_force import brute_force
 from proofs.crosschecks.random_instances import random_instance
@@ -63,6 +63,43 @@ def test_rules_that_converge_reach_the_optimum(rule, forest_instance, optimum):
     result = solve(forest_instance, LAM, "primal-dual", step_rule=rule, max_iterations=600)
     assert result.objective == optimum
     assert result.gap <= optimum / 10**5
+
+
+def pruned_by_hand(instance, beta):
+    """Prune every tree under charges by recursion from the leaves; return what is kept, and the value."""
+    charge = np.zeros(instance.n_nodes)
+    charge[instance.internal_nodes] = np.bincount(instance.triple_node, beta, instance.n_internal)
+    below, kept = np.zeros(instance.n_nodes), np.zeros(instance.n_nodes, dtype=bool)
+    for node in range(instance.n_nodes - 1, -1, -1):  # parents stand before children
+        split = charge[node] + below[node]
+        kept[node] = not instance.is_leaf[node] and split < instance.errors[node]
+        value = split if kept[node] else instance.errors[node]
+        if instance.node_parent[node] >= 0:
+            below[instance.node_parent[node]] += value
+        else:
+            below[node] = value
+    for node in range(instance.n_nodes):
+        kept[node] &= instance.node_parent[node] < 0 or kept[instance.node_parent[node]]
+    return kept[instance.internal_nodes], below[instance.tree_offsets[:-1]].sum()
+
+
+def test_the_released_rule_step_by_step(forest_instance):
+    """A second implementation, written from the description of the authors' program, in floats."""
+    instance, lam, m = forest_instance, float(LAM), 500
+    unit = float(instance.error_unit)
+    price = lam * float(instance.cost_unit) * instance.acquisition_cost / unit
+    beta, best = np.zeros(instance.n_triples), np.inf
+    for iteration in range(1, 7):  # later, rounding decides where mu is nearly 0
+        kept, inner = pruned_by_hand(instance, beta)
+        slack = price - np.bincount(instance.indices, beta, instance.n_acquisitions)
+        dual = inner + np.minimum(slack, 0).sum()
+        best = min(best, float(instance.objective(Pruning(kept), LAM)) / unit)
+        best = min(best, *(float(instance.objective(p, LAM)) / unit for p in (instance.roots_only, instance.unpruned)))
+        gradient = kept[instance.triple_node].astype(float) - (slack < 0)[instance.indices]
+        eta = (1 + m) * (best - dual) / (np.sum(gradient**2) * (iteration + m))
+        beta = np.maximum(beta + eta * gradient, 0)
+        result = solve(instance, LAM, "primal-dual", step_rule="released", max_iterations=iteration, relative_gap=0)
+        assert np.allclose(result.state.multipliers, beta, rtol=1e-4, atol=1e-6 * price.max())
 
 
 def test_stops_say_why(forest_instance):
@@ -144,7 +181,10 @@ def test_states_of_something_else_are_refused(forest_instance, tmp_path):
 
 def test_wrong_options_are_refused(forest_instance):
     for options, message in (
-        ({"step_rule": "fast"}, "step_rule: expected one of constant, diminishing, polyak, deflected or a StepRule"),
+        (
+            {"step_rule": "fast"},
+            "step_rule: expected one of constant, diminishing, released, polyak, deflected or a StepRule",
+        ),
         ({"max_iterations": 0}, "max_iterations: expected 1 or more, got 0"),
         ({"time_limit": -1.0}, "time_limit: expected seconds >= 0 or None, got -1.0"),
         ({"relative_gap": -1}, "relative_gap: expected a number >= 0"),
@@ -155,6 +195,8 @@ def test_wrong_options_are_refused(forest_instance):
         StepRule("none", projected=True)
     with pytest.raises(ValueError, match="step_rule: expected a patience of 1"):
         replace(STEP_RULES["polyak"], patience=0)
+    with pytest.raises(ValueError, match="step_rule: expected a finite settling"):
+        replace(STEP_RULES["released"], settling=-1.0)
     with pytest.raises(ValueError, match="step_rule: expected power in"):
         replace(STEP_RULES["deflected"], memory=1.0)
 
