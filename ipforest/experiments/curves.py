@@ -60,7 +60,7 @@ def entropy_forest(n_trees: int, seed: int, max_features: int | None = None) -> 
 
 def pairs_forest(n_trees: int, seed: int, alpha: float = 0) -> BudgetRF:
     """Describe a BudgetRF that is trained on all it gets."""
-    return BudgetRF(n_trees, alpha=alpha, validation_fraction=None, random_state=seed)
+    return BudgetRF(n_trees, alpha=alpha, cuts="random", validation_fraction=None, random_state=seed)
 
 
 def pruning_points(

@@ -208,7 +208,10 @@ def reduction_of(
 
 @inner_njit
 def number_of_random_cuts(n_examples: int) -> int:
-    """Random stumps per feature by the size of the node (BudgetRF, section 3)."""
+    """Random stumps per feature by the size of the node, in which an example counts as often as the bootstrap drew it.
+
+    BudgetRF, section 3.
+    """
     if n_examples > 2000:
         return 80
     return 40 if n_examples > 500 else 20
@@ -266,7 +269,7 @@ def best_cut(
     only_drawn = criterion.random_cuts and n_runs > 2
     if only_drawn:
         top = highs[scratch.run_code[n_runs - 1]]
-        n_draws = draw_cuts(stream, int(node[-1]), lows[scratch.run_code[0]], top, scratch.draws)
+        n_draws = draw_cuts(stream, int(node_weight), lows[scratch.run_code[0]], top, scratch.draws)
     for run in range(n_runs if some_missing else n_runs - 1):
         for k in range(width):
             left[k] += scratch.run_statistics[run, k]

@@ -46,7 +46,7 @@ def run(cell: Cell) -> list[Record]:
     data = load_parts(cell["data"], cell["examples"])
     parts = data.parts
     if cell["method"] == "BudgetRF":
-        model = BudgetRF(TREES[-1], alpha=0, voting="hard", random_state=cell["seed"])
+        model = BudgetRF(TREES[-1], alpha=0, cuts="random", voting="hard", random_state=cell["seed"])
         forest = model.fit(parts.X_train, parts.y_train, parts.X_validation, parts.y_validation).to_forest()
     else:
         criterion = cell["method"][3:-1].lower()

@@ -178,7 +178,7 @@ def _budget_prune(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Optio
 
 
 def _budget_rf(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
-    model = BudgetRF(n_trees, random_state=seed, n_jobs=1).fit(
+    model = BudgetRF(n_trees, cuts="random", random_state=seed, n_jobs=1).fit(
         parts.X_train, parts.y_train, parts.X_validation, parts.y_validation
     )
     return _over_budgets("BudgetRF", model, parts)

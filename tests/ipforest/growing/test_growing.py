@@ -265,6 +265,25 @@ def test_random_cuts_lie_inside_the_node_and_follow_the_seed():
             assert values.min() <= trees[0].threshold[node] < values.max()
 
 
+def test_an_example_drawn_twice_counts_twice_in_the_number_of_random_cuts():
+    X, target = smooth_data(4)
+    X, labels = X[:300], (target[:300] > 0).astype(int)
+    grower = Grower(ThresholdPairs(0), "minimax", random_cuts=True, max_depth=3)
+    drawn, repeated = (
+        grower.grow_classifier(
+            CodedExamples.from_examples(np.repeat(X, copies, axis=0)),
+            np.repeat(labels, copies),
+            2,
+            no_price(5),
+            weights=np.full(300 * copies, 2.0 / copies),
+            seed=3,
+        )
+        for copies in (1, 2)
+    )
+    assert drawn.feature.tolist() == repeated.feature.tolist()
+    np.testing.assert_array_equal(drawn.threshold, repeated.threshold)
+
+
 def test_between_classes_that_a_gap_parts_random_thresholds_fill_the_gap():
     X = np.array([[0.0], [0.1], [0.9], [1.0]], dtype=np.float32)
     coded = CodedExamples.from_examples(X)
