@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_DEFLATED
 
-from ipforest._internal.arrays import DAMAGED, one_line
+from ipforest._internal.arrays import DAMAGED, FREE_BYTES, one_line
 from ipforest._internal.files import write_file
 
 __all__ = ["load_model", "save_model"]
@@ -21,7 +22,7 @@ def save_model(model: Any, path: str | Path) -> Path:
     ----------
     model : estimator
     path : str or Path
-        ``.skops``: types and arrays, no code. ``.joblib``: a pickle.
+        ``.skops``: types and arrays, no code, compressed where it would be read again. ``.joblib``: a pickle.
 
     Raises
     ------
@@ -46,6 +47,8 @@ def save_model(model: Any, path: str | Path) -> Path:
             raise TypeError(f"{expected} {foreign.name}; write a .joblib file") from None
         except TypeError as unwritten:
             raise TypeError(f"{expected} others ({unwritten}); write a .joblib file") from None
+        if len(content) <= FREE_BYTES:
+            content = io.dumps(model, compression=ZIP_DEFLATED)
         return write_file(path, lambda temporary: temporary.write_bytes(content))
     if path.suffix == ".joblib":
         import joblib

@@ -1,6 +1,7 @@
 """Models on disk: read as they were written, or refused with the file's name."""
 
 import json
+import pickle
 from collections import Counter
 from zipfile import ZipFile
 
@@ -55,3 +56,11 @@ def test_what_would_not_be_read_back_is_not_written(tmp_path) -> None:
 def test_an_absent_file_is_no_damaged_one(tmp_path) -> None:
     with pytest.raises(FileNotFoundError):
         load_model(tmp_path / "model.joblib")
+
+
+def test_a_model_takes_a_fraction_of_its_pickle(tmp_path) -> None:
+    many = np.random.default_rng(1).random((1000, 3))
+    model = RandomForestClassifier(5, random_state=0).fit(many, many[:, 0] + many[:, 2] ** 2 > many[:, 1] * 2)
+    path = save_model(model, tmp_path / "model.skops")
+    assert path.stat().st_size < 0.4 * len(pickle.dumps(model))
+    np.testing.assert_array_equal(load_model(path).predict_proba(X), model.predict_proba(X))
