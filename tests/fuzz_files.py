@@ -1,7 +1,8 @@
-"""A seeded fuzzer of all files that commands read but certificates: models, arrays, tables, price lists, sessions.
+"""A seeded fuzzer of the files that commands read, certificates left to `fuzz_certificates.py`.
 
     python tests/fuzz_files.py --seconds 45 --seed 1
 
+Models, arrays, tables, price lists, sessions, linear programs, data sets as publishers distribute them, saved problems.
 Each file is a genuine one, edited: cut, flipped, an array changed, a node put into the schema, JSON nested deep, bombs.
 The command that reads such files runs on it in another process. Whatever the file holds, no code of it runs, the
 process lives, the command ends within a minute with a result or one line of complaint, and its memory grows by at most
@@ -11,7 +12,9 @@ ten times the file and 200 MB.
 from __future__ import annotations
 
 import argparse
+import base64
 import contextlib
+import gzip
 import io
 import json
 import os
@@ -21,6 +24,7 @@ import select
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import traceback
@@ -208,6 +212,79 @@ def make_files(folder: Path) -> None:
     with contextlib.suppress(KeyboardInterrupt):
         search.run(stop)
     search.save(folder / "path.unfinished.npz")
+    _make_distributed_files(folder, random)
+    _make_programs(folder)
+
+
+def _make_distributed_files(folder: Path, random: Random) -> None:
+    """Write small data sets in the formats of their publishers."""
+    lines = "".join(",".join(map(str, [*row, 1 + row[0] % 7])) + "\n" for row in random.integers(0, 300, (20, 54)))
+    (folder / "covtype.data").write_text(lines)
+    (folder / "covtype.data.gz").write_bytes(gzip.compress(lines.encode()))
+    events = "\n".join(["2 3", *(" ".join(map(str, row)) for row in random.random((5, 50)).round(3)), ""])
+    (folder / "MiniBooNE_PID.txt").write_text(events)
+    (folder / "idx").mkdir()
+    for part, count in (("train", 12), ("t10k", 3)):
+        images = b"".join(size.to_bytes(4, "big") for size in (0x0803, count, 28, 28)) + random.bytes(count * 784)
+        labels = b"".join(size.to_bytes(4, "big") for size in (0x0801, count)) + bytes(count)
+        (folder / "idx" / f"{part}-images-idx3-ubyte.gz").write_bytes(gzip.compress(images))
+        (folder / "idx" / f"{part}-labels-idx1-ubyte").write_bytes(labels)
+    with tarfile.open(folder / "cifar-10-binary.tar.gz", "w:gz") as archive:
+        for name in (*(f"data_batch_{number}" for number in range(1, 6)), "test_batch"):
+            member = tarfile.TarInfo(f"cifar-10-batches-bin/{name}.bin")
+            member.size = 3073
+            archive.addfile(member, io.BytesIO(bytes([1]) + random.bytes(3072)))
+    (folder / "heart.cost").write_text("age: 1.00.\nchol: 7.27.\nfbs: 5.20.\n")
+    (folder / "heart.expense").write_text("age: 1.00, 1.00.\nchol: 7.27, 5.17.\nfbs: 5.20, 3.10.\n")
+    (folder / "heart.group").write_text("chol: A.\nfbs: A.\n")
+    (folder / "heart.delay").write_text("age: immediate.\nchol: delayed.\nfbs: delayed.\n")
+
+
+PROGRAMS = {
+    "program.lp": """Minimize
+ obj: 2 x + 3 y - z
+Subject To
+ a: x - y >= 1
+ b: y + z <= 4
+ c: x + z >= 1
+Bounds
+ 0 <= x <= 5
+ z <= 3
+General
+ x y
+End
+""",
+    "program.mps": """NAME small
+ROWS
+ N obj
+ G a
+ L b
+COLUMNS
+ x obj 2 a 1
+ y obj 3 a -1
+ y b 1
+ z obj -1 b 1
+RHS
+ rhs a 1 b 4
+BOUNDS
+ UP bnd x 5
+ LI bnd y 0
+ENDATA
+""",
+}
+
+
+def _make_programs(folder: Path) -> None:
+    """Write a linear program in both formats, and problems that `ipforest crosscheck` checks again."""
+    from fractions import Fraction
+
+    from ipforest.instance import PruningInstance
+    from proofs.crosschecks.random_checks import save_draw, save_problem
+
+    for name, text in PROGRAMS.items():
+        (folder / name).write_text(text)
+    save_draw(folder / "draw.json", 3, 4, ["none"])
+    save_problem(folder / "problem.json", PruningInstance.load(folder / "out" / "instance.npz"), Fraction(1, 9))
 
 
 def _files(folder: Path, **others: Path) -> list[str]:
@@ -388,6 +465,51 @@ def evil(content: bytes, random: Random, folder: Path) -> bytes:
     return with_attribute(content, value)
 
 
+def repeated(content: bytes, random: Random) -> bytes:
+    """Write short lines by the million: each of them costs more memory than text."""
+    line, size = (
+        [b"a\n", b"ab: 1\n", b" x1\n", b"1,", b" y\n"][random.integers(5)],
+        int(random.choice([1, 4, 12])) << 20,
+    )
+    place = content.find(b"\n") + 1
+    return content[:place] + line * (size // len(line)) + content[place:]
+
+
+def unpacked_to_more(content: bytes, random: Random) -> bytes:
+    """Compress what unpacks to a thousand times its size: zeros, or the genuine content and zeros."""
+    size = int(random.choice([20, 400])) << 20
+    start = gzip.decompress(content) if content.startswith(b"\x1f\x8b") and random.integers(2) else b""
+    buffer = io.BytesIO()
+    with gzip.open(buffer, "w", compresslevel=1) as packed_file:
+        packed_file.write(start)
+        for _ in range(size >> 20):
+            packed_file.write(bytes(1 << 20))
+    return buffer.getvalue()
+
+
+def edited_inside(content: bytes, random: Random) -> bytes:
+    """Edit what is compressed."""
+    edits = (cut, flipped, flipped, flipped, spliced, foreign)
+    return gzip.compress(edits[random.integers(len(edits))](gzip.decompress(content), random))
+
+
+def with_member(content: bytes, random: Random) -> bytes:
+    """Put members into an archive that are no files: links, sparse ones, long names, devices, huge sizes."""
+    kinds = [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.GNUTYPE_SPARSE, tarfile.GNUTYPE_LONGNAME, tarfile.CHRTYPE]
+    kinds += [tarfile.FIFOTYPE, tarfile.DIRTYPE, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.REGTYPE]
+    member = tarfile.TarInfo("data_batch_1.bin")
+    member.type, member.linkname = kinds[random.integers(len(kinds))], "/etc/passwd"
+    member.size = int(random.choice([0, 100, 2**33 - 1]))
+    header = bytearray(member.tobuf(tarfile.GNU_FORMAT))
+    header[386:410] = b"00000000000\x0000000000777\0"  # sparse: a piece, and the whole size
+    header[483:495] = b"77777777777\0"
+    header[148:156] = b" " * 8
+    header[148:156] = f"{sum(header):06o}\0 ".encode()
+    block = bytes(header) + random.bytes(512)
+    plain_content = gzip.decompress(content)
+    return gzip.compress(block * int(random.choice([1, 3, 3000])) + plain_content)
+
+
 class Evil:
     """Runs code when it is unpickled."""
 
@@ -509,7 +631,64 @@ def _unfinished(random: Random, folder: Path) -> Case:
     return Case("unfinished", file, ["path", *_files(folder), "--json", "--out", str(out)])
 
 
+TABLES_OF_NUMBERS: tuple[Edit, ...] = (*TEXTS, repeated)
+COMPRESSED: tuple[Edit, ...] = (*PLAIN, edited_inside, edited_inside, unpacked_to_more)
+
+
+def _data(random: Random, folder: Path) -> Case:
+    """Edit data as publishers distribute them, and Turney's test costs."""
+    into = ["--folder", str(folder / "edited" / "data")]
+    choice = random.integers(6)
+    if choice == 0:
+        file = _edited(folder, "covtype.data", TABLES_OF_NUMBERS, random)
+        return Case("data", file, ["data", "forest", str(file), *into])
+    if choice == 1:
+        file = _edited(folder, "covtype.data.gz", COMPRESSED, random)
+        return Case("data", file, ["data", "forest", str(file), *into])
+    if choice == 2:
+        file = _edited(folder, "MiniBooNE_PID.txt", TABLES_OF_NUMBERS, random)
+        return Case("data", file, ["data", "miniboone", str(file), *into])
+    if choice == 3:
+        shutil.copytree(folder / "idx", folder / "edited" / "idx", dirs_exist_ok=True)
+        name = str(random.choice(sorted(file.name for file in (folder / "idx").iterdir())))
+        edits = COMPRESSED if name.endswith(".gz") else PLAIN
+        content = edits[random.integers(len(edits))]((folder / "idx" / name).read_bytes(), random)
+        return Case(
+            "data", _write(folder, f"idx/{name}", content), ["data", "mnist", str(folder / "edited/idx"), *into]
+        )
+    if choice == 4:
+        file = _edited(folder, "cifar-10-binary.tar.gz", (*COMPRESSED, *[with_member] * 4), random)
+        return Case("data", file, ["data", "cifar10", str(file), *into])
+    for ending in ("cost", "expense", "group", "delay"):
+        _write(folder, f"heart.{ending}", (folder / f"heart.{ending}").read_bytes())
+    file = _edited(folder, f"heart.{random.choice(['cost', 'expense', 'group', 'delay'])}", TABLES_OF_NUMBERS, random)
+    return Case("data", file, ["data", "--prices", str(file), "--out", str(folder / "edited" / "prices.csv")])
+
+
+def _program(random: Random, folder: Path) -> Case:
+    """Edit a linear program."""
+    file = _edited(folder, str(random.choice([*PROGRAMS])), TABLES_OF_NUMBERS, random)
+    return Case("program", file, [str(random.choice(["tu", "integral"])), str(file), "--json"])
+
+
+def _problem(random: Random, folder: Path) -> Case:
+    """Edit a problem that is to be checked again: its JSON, or the instance in it."""
+    name = str(random.choice(["draw.json", "problem.json"]))
+    content = (folder / name).read_bytes()
+    if name == "problem.json" and random.integers(2):
+        stated = json.loads(content)
+        instance = ARRAYS[random.integers(len(ARRAYS))](base64.b64decode(stated["instance"]), random)
+        content = json.dumps({**stated, "instance": base64.b64encode(instance).decode()}).encode()
+    else:
+        content = JSON[random.integers(len(JSON))](content, random)
+    file = _write(folder, name, content)
+    return Case("problem", file, ["crosscheck", "--replay", str(file), "--methods", "min-cut", "tree-dp", "--json"])
+
+
 DRAWS: dict[str, Callable[[Random, Path], Case]] = {
+    "data": _data,
+    "program": _program,
+    "problem": _problem,
     "skops": _skops,
     "npz": _npz,
     "json": _json,

@@ -56,6 +56,16 @@ CERTIFICATES = {
     ),
     "archive read_integer: number.denominator != 1: number.denominator > 1": "a denominator is never below 1",
     "instance _tree_fault: own_root == numbers: own_root >= numbers": "a tree begins with its root",
+    **{
+        f"instance _acquisition_fault: example.astype(np.int64) << 32: example.astype(np.int64) << {bits}": (
+            "a unit has 31 bits, as has an example: each pair has a number of its own"
+        )
+        for bits in (31, 33)
+    },
+    "instance _acquisition_fault: pairs[1:] == pairs[:-1]: pairs[1:] <= pairs[:-1]": "the pairs are sorted",
+    "instance _triple_fault: last_seen[indices[first:end]] != places: last_seen[indices[first:end]] > places": (
+        "of the places of one acquisition the last one stays"
+    ),
     "optimality verify_claim: value != upper: value < upper": "a flow that passes bounds every pruning from above",
     **{
         f"{place}: nodes.gain > 0: nodes.gain {relation}": _NO_GAIN
@@ -81,9 +91,25 @@ CERTIFICATES = {
     "path_optimality _saturation_fault: piece == k: piece >= k": f"{_EARLIER}: a piece above the last one",
     "path_optimality _saturation_fault: owner == k: owner >= k": f"{_EARLIER}: a piece above the last one",
 }
+_FIRST = "the first node of a forest is a root, and no node's child"
+PROVENANCE = {
+    "_claim_fault: result.bound != value: result.bound < value": (
+        f"{_EARLIER}: a bound above the least that is known, which no pruning falls below"
+    ),
+    **{
+        f"_kept_of: {left} < 0: {left} {relation}": _FIRST
+        for left in ("pruned_left[place]", "left[node]")
+        for relation in ("<= 0", "< 1")
+    },
+    "verify_files: len(there) == 1: len(there) <= 1": f"{_EARLIER}: no file at all",
+}
 EQUIVALENT = {
-    f"proofs.{package}.{change}": reason
-    for package, changes in (("unimodularity", UNIMODULARITY), ("certificates", CERTIFICATES))
+    f"proofs.{place}{change}": reason
+    for place, changes in (
+        ("unimodularity.", UNIMODULARITY),
+        ("certificates.", CERTIFICATES),
+        ("provenance ", PROVENANCE),
+    )
     for change, reason in changes.items()
 }
 """By ``module function: what``, as the gate prints a change without its line."""

@@ -15,7 +15,7 @@ from numba.extending import register_jitable
 
 from ipforest._internal.arrays import Array
 from ipforest._internal.kernel_cache import KernelCache
-from ipforest._internal.undisturbed import undisturbed
+from ipforest._internal.undisturbed import Undisturbed, undisturbed
 
 R = TypeVar("R")
 
@@ -95,7 +95,26 @@ def _compiled(function: Callable[..., R], **options: Any) -> Callable[..., R]:
         return function
     with suppress(RuntimeError):  # nowhere to write: neither the package's folder nor the user's cache
         dispatcher._cache = KernelCache(dispatcher)
+    dispatcher._compile_for_args = _at_a_stretch(dispatcher._compile_for_args)
     return cast("Callable[..., R]", dispatcher)
+
+
+def _at_a_stretch(compiled_for: Callable[..., Any]) -> Callable[..., Any]:
+    """Keep interrupts out of numba while it compiles a kernel or loads one; they are raised afterwards.
+
+    What LLVM is told by halves ends in a segmentation fault, and a context manager of numba that is left by halves in
+    an error at each kernel that is compiled later.
+    """
+
+    def compiled(*arguments: Any) -> Any:
+        compiling = Undisturbed()
+        try:
+            return compiling.run(lambda: compiled_for(*arguments))
+        except KeyboardInterrupt:
+            compiling.settle()
+            raise
+
+    return compiled
 
 
 def n_threads() -> int:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gzip
 import tarfile
-from collections.abc import Callable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from io import BytesIO
+from math import prod
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +25,13 @@ CIFAR_RECORD = 1 + 3 * 32 * 32
 """Bytes of an image: its class, and its pixels."""
 IDX_IMAGES, IDX_LABELS = 0x0803, 0x0801
 """Magic numbers of the files of MNIST: bytes in three dimensions, and in one."""
+MOST_PIXELS = 28 * 28
+"""Of an image of MNIST."""
+GZIP_MARK = b"\x1f\x8b"
+MOST_TIMES_UNPACKED, SPARE_BYTES = 10, 1 << 24
+"""What is compressed unpacks to at most so many times its size and these bytes; the data sets do to 7 times."""
+LONGEST_HEAD = 100
+"""Bytes of the first line of MiniBooNE's file."""
 
 
 class Tables(NamedTuple):
@@ -101,11 +111,12 @@ def import_data(name: str, path: str | Path, folder: str | Path) -> Path:
 
 def read_miniboone(path: Path) -> Tables:
     """Read ``MiniBooNE_PID.txt``: a line with the numbers of signal and background events, then 50 values a line."""
-    first, *lines = _bytes(path).splitlines() or [b""]
+    content = BytesIO(_bytes(path))
+    first = content.readline(LONGEST_HEAD).rstrip()
     head = first.split()
     if len(head) != 2 or not all(count.isdigit() for count in head):
         raise ValueError(f"{path}: expected two counts in the first line, got {first[:40]!r}")
-    values = _numbers(lines, path, np.float32)
+    values = _numbers(content, path, np.float32)
     n_signal, n_background = map(int, head)
     if values.shape != (n_signal + n_background, 50):
         raise ValueError(f"{path}: expected {n_signal + n_background} lines of 50 values, got {values.shape}")
@@ -117,7 +128,7 @@ def read_miniboone(path: Path) -> Tables:
 
 def read_covertype(path: Path) -> Tables:
     """Read ``covtype.data``, as it is or compressed: 54 attributes and a class from 1 to 7 a line."""
-    values = _numbers(_bytes(path).splitlines(), path, np.int16, ",")
+    values = _numbers(BytesIO(_bytes(path)), path, np.int16, ",")
     if values.shape[1] != 55 or values[:, -1].min() < 1 or values[:, -1].max() > 7:
         raise ValueError(f"{path}: expected 54 attributes and a class from 1 to 7 in each line, got {values.shape}")
     measured = [
@@ -146,6 +157,9 @@ def read_mnist(folder: Path) -> Tables:
         labels.append(_idx(_found(folder, f"{part}-labels-idx1-ubyte", f"{part}-labels.idx1-ubyte"), IDX_LABELS))
         if len(images[-1]) != len(labels[-1]):
             raise ValueError(f"{folder}: expected a label for each of {len(images[-1])} images, got {len(labels[-1])}")
+    if images[0].shape[1:] != images[1].shape[1:] or prod(images[0].shape[1:]) > MOST_PIXELS:
+        sizes = " and ".join(f"{rows} x {columns}" for _, rows, columns in (part.shape for part in images))
+        raise ValueError(f"{folder}: expected images of one size, of at most {MOST_PIXELS} pixels, got {sizes}")
     n_train, n_test = map(len, images)
     split = np.repeat([0, 1, 2], [n_train - n_train // 6, n_train // 6, n_test]).astype(np.uint8)
     X = np.concatenate([part.reshape(len(part), -1) for part in images])
@@ -160,7 +174,8 @@ def read_cifar10(path: Path) -> Tables:
     The Python version holds pickles, which may run code, and is not read. Features are pixels.
     """
     files = [*(f"data_batch_{number}.bin" for number in range(1, 6)), "test_batch.bin"]
-    batches = [_batch(path, file) for file in files]
+    contents = _members(path, files) if path.is_file() else {file: _bytes(_found(path, file)) for file in files}
+    batches = [_batch(path, file, contents[file]) for file in files]
     records = np.concatenate(batches)
     split = np.repeat([0, 0, 0, 0, 1, 2], [len(batch) for batch in batches]).astype(np.uint8)
     if records[:, 0].max() > 9:
@@ -183,22 +198,33 @@ SOURCES: Mapping[str, Source] = {
 
 
 def _bytes(path: Path) -> bytes:
-    """Read a file, decompressing it if it is named ``.gz``."""
+    """Read a file, decompressing it if it is compressed, but not a bomb."""
+    with path.open("rb") as plain:
+        if plain.read(len(GZIP_MARK)) != GZIP_MARK:
+            plain.seek(0)
+            return plain.read()
+    most = MOST_TIMES_UNPACKED * path.stat().st_size + SPARE_BYTES
     try:
-        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (EOFError, gzip.BadGzipFile) as problem:
+        with gzip.open(path) as unpacked:
+            content = unpacked.read(most + 1)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
         raise ValueError(f"{path}: expected a whole compressed file, got: {problem}") from None
+    if len(content) > most:
+        raise ValueError(f"{path}: expected a compressed file of at most {most} bytes, got one that unpacks to more")
+    return content
 
 
-def _numbers(lines: Sequence[bytes], path: Path, dtype: type, separator: str | None = None) -> Array:
+def _numbers(text: BytesIO, path: Path, dtype: type, separator: str | None = None) -> Array:
     """Read a table of numbers that fit a type."""
     try:
-        values = np.loadtxt(lines, np.float64, delimiter=separator, ndmin=2)
+        values = np.loadtxt(text, np.float64, delimiter=separator, ndmin=2)
     except ValueError as problem:
         raise ValueError(f"{path}: expected numbers, as many in each line, got: {problem}") from None
-    if np.issubdtype(dtype, np.integer) and not np.array_equal(values, values.astype(dtype)):
+    with np.errstate(invalid="ignore", over="ignore"):
+        fitted = values.astype(dtype)
+    if np.issubdtype(dtype, np.integer) and not np.array_equal(values, fitted):
         raise ValueError(f"{path}: expected integers of {np.dtype(dtype).itemsize} bytes, got others")
-    return values.astype(dtype)
+    return fitted
 
 
 def drawn_parts(n_samples: int, sizes: tuple[int, int]) -> Array:
@@ -226,30 +252,32 @@ def _idx(path: Path, magic: int) -> Array:
     head = np.frombuffer(content[:start][: len(content) // 4 * 4], dtype=">u4")
     if head.size != 1 + n_dimensions or head[0] != magic:
         raise ValueError(f"{path}: expected an idx file that begins with {magic:#06x}, got another beginning")
-    values = np.frombuffer(content, dtype=np.uint8, offset=start)
     shape = tuple(int(size) for size in head[1:])
-    if values.size != np.prod(shape):
-        raise ValueError(f"{path}: expected {np.prod(shape)} bytes of values, got {values.size}")
-    return values.reshape(shape)
+    if len(content) - start != prod(shape) or 0 in shape:
+        raise ValueError(f"{path}: expected {prod(shape)} bytes of values, at least one, got {len(content) - start}")
+    return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape)
 
 
-def _batch(path: Path, name: str) -> Array:
+def _batch(path: Path, name: str, content: bytes) -> Array:
     """Read one file of images of CIFAR-10."""
-    content = _member(path, name) if path.is_file() else (_found(path, name)).read_bytes()
     if len(content) == 0 or len(content) % CIFAR_RECORD:
         raise ValueError(f"{path}: expected {name} to hold images of {CIFAR_RECORD} bytes, got {len(content)} bytes")
     return np.frombuffer(content, dtype=np.uint8).reshape(-1, CIFAR_RECORD)
 
 
-def _member(archive: Path, name: str) -> bytes:
-    """Read one file of an archive, without unpacking it."""
+def _members(archive: Path, names: Collection[str]) -> dict[str, bytes]:
+    """Read some files of an archive in one pass, without unpacking the others."""
+    found: dict[str, bytes] = {}
     try:
-        with tarfile.open(archive) as files:
+        with tarfile.open(fileobj=BytesIO(_bytes(archive)), mode="r:") as files:
             for member in files:
-                if member.isfile() and Path(member.name).name == name:
-                    file = files.extractfile(member)
-                    if file is not None:
-                        return file.read()
-    except (tarfile.TarError, EOFError, gzip.BadGzipFile) as problem:
+                name = Path(member.name).name
+                file = files.extractfile(member) if member.isfile() and not member.issparse() else None
+                if file is not None and name in names and name not in found:
+                    found[name] = file.read()
+    except (tarfile.TarError, ArithmeticError, EOFError, LookupError, RecursionError, ValueError) as problem:
         raise ValueError(f"{archive}: expected an archive of CIFAR-10's binary version, got: {problem}") from None
-    raise FileNotFoundError(f"{archive}: expected {name} of the binary version in the archive, got none")
+    for name in names:
+        if name not in found:
+            raise FileNotFoundError(f"{archive}: expected {name} of the binary version in the archive, got none")
+    return found

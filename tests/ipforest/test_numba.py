@@ -4,9 +4,10 @@ import importlib
 import os
 import subprocess
 import sys
+from _thread import interrupt_main
 from pathlib import Path
 from shutil import copytree, ignore_patterns
-from time import perf_counter
+from time import perf_counter, sleep
 
 import numba
 import numpy as np
@@ -55,6 +56,33 @@ def test_the_clock_stands_still_while_a_kernel_is_compiled():
     started, working = perf_counter(), clock()
     compiled(1)
     assert clock() - working < 0.5 * (perf_counter() - started)
+
+
+def test_an_interrupt_waits_until_a_kernel_is_compiled():
+    """What numba and LLVM do by halves ends in an error at each later kernel, or in a segmentation fault."""
+    done = []
+
+    def compiled_in_the_middle_of_an_interrupt(*arguments):
+        interrupt_main()
+        sleep(0.05)
+        done.append(arguments)
+        return len
+
+    with pytest.raises(KeyboardInterrupt):
+        _numba._at_a_stretch(compiled_in_the_middle_of_an_interrupt)(1, 2)
+    assert done == [(1, 2)]
+
+
+def test_a_kernel_is_compiled_in_no_thread_that_an_interrupt_reaches():
+    files = set()
+    kernel = _numba.njit(lambda x: x + 1)
+    sys.setprofile(lambda frame, event, argument: files.add(frame.f_code.co_filename))
+    try:
+        assert kernel(1) == 2
+    finally:
+        sys.setprofile(None)
+    assert any("undisturbed" in file for file in files)
+    assert not [file for file in files if "llvmlite" in file or "codegen" in file or "compiler" in file]
 
 
 class CollectorWatch(Listener):

@@ -16,6 +16,7 @@ from proofs.certificates.pruning_file import read_certificate, write_certificate
 from proofs.provenance import (
     bound_within,
     fingerprint_of_examples,
+    fingerprint_of_file,
     fingerprint_of_forest,
     fingerprint_of_prices,
     provenance,
@@ -115,6 +116,12 @@ def test_reasons_show_what_was_exchanged(at_lambda):
     assert reason == f"model: the certificate was made with {known}..., the one given is {given}..."
 
 
+def test_reasons_shorten_what_has_forty_characters(at_lambda):
+    for length, shown in ((39, 39 * "x"), (40, f"{12 * 'x'}...")):
+        stated = replace(at_lambda, provenance={"loss": length * "x"})
+        assert f"made with {shown}, the one given" in verify_origin(stated, *ORIGIN).reason
+
+
 def test_models_of_one_instance_are_told_apart(at_lambda):
     value = FOREST.value.copy()
     value[-1] = np.roll(value[-1], 1)
@@ -179,10 +186,24 @@ def test_another_pruned_forest_is_refused_by_name(at_lambda, within_budget):
     own = FOREST.prune(AT_LAMBDA.pruning)
     other = replace(own, value=own.value[:, ::-1])
     refused(verify_pruned(at_lambda, FOREST, other), "pruned: the forest given is no pruning of the model")
-    for known, other in ((FOREST, fit(n_trees=3)), (own, FOREST)):
+    for known, other in ((FOREST, fit(n_trees=3)), (fit(n_trees=3), FOREST), (own, FOREST)):
         refused(verify_pruned(at_lambda, known, other), "pruned: the trees of the forest given are no parts of the")
     assert not verify_pruned(at_lambda, FOREST, fit(seed=1))
     refused(verify_pruned(at_lambda, own, own), "pruned: kept: expected")
+
+
+def test_a_pruned_forest_of_other_values_is_refused_whichever_hash_is_larger(at_lambda):
+    other = replace(FOREST, value=np.roll(FOREST.value, 1, axis=1))
+    for forest, pruned in ((FOREST, other), (other, FOREST)):
+        verdict = verify_pruned(at_lambda, forest, pruned.prune(AT_LAMBDA.pruning))
+        refused(verdict, "pruned: the forest given is no pruning of the model")
+
+
+def test_a_pruned_forest_that_costs_just_more_than_the_budget_is_refused(within_budget):
+    for less in (Fraction(0), Fraction(1, 10**9)):
+        stated = replace(within_budget, provenance={"budget": str(WITHIN.cost - less)})
+        verdict = verify_pruned(stated, FOREST, FOREST.prune(WITHIN.pruning))
+        assert verdict if less == 0 else verdict.reason.startswith("pruned: its pruning costs ")
 
 
 def test_a_pruned_forest_of_other_names_is_refused(at_lambda):
@@ -190,6 +211,8 @@ def test_a_pruned_forest_of_other_names_is_refused(at_lambda):
     own = named.prune(AT_LAMBDA.pruning)
     swapped = replace(own, feature_names=("b", "a", "d", "c"))
     refused(verify_pruned(at_lambda, named, swapped), "pruned: the features of the forest given have other names")
+    renamed = replace(FOREST, feature_names=swapped.feature_names)
+    refused(verify_pruned(at_lambda, renamed, own), "pruned: the features of the forest given have other names")
     for forest, pruned in ((named, own), (FOREST, swapped), (named, replace(own, feature_names=None))):
         assert verify_pruned(at_lambda, forest, pruned)
 
@@ -214,7 +237,11 @@ def test_other_results_are_refused_by_name(at_lambda, within_budget):
     for name in ("error", "cost", "objective"):
         wrong = replace(AT_LAMBDA, **{name: getattr(AT_LAMBDA, name) + 1}, bound=Fraction(0))
         refused(verify_result(at_lambda, wrong), f"result: its {name} should be ")
-    refused(verify_result(within_budget, replace(WITHIN, budget=Fraction(6))), "result: its budget should be 5")
+        for change in (-INSTANCE.error_unit, INSTANCE.error_unit):
+            wrong = forged(AT_LAMBDA, **{name: getattr(AT_LAMBDA, name) + change})
+            refused(verify_result(at_lambda, wrong), f"result: its {name} should be ")
+    for budget in (Fraction(9, 2), Fraction(6)):
+        refused(verify_result(within_budget, forged(WITHIN, budget=budget)), "result: its budget should be 5")
     short = replace(AT_LAMBDA, pruning=Pruning(AT_LAMBDA.pruning.kept[:-1]))
     refused(verify_result(at_lambda, short), "result: kept: expected")
     broken = replace(at_lambda, instance=replace(at_lambda.instance, n_units=-1))
@@ -335,7 +362,9 @@ def test_false_mixtures_are_refused(within_budget):
     refused(mixed((Fraction(1), cheap), (Fraction(0), dear)), f"{weights}1, 0")
     refused(mixed((small, dear), (large, cheap)), "result: its mixture_error should be ")
     for name in ("mixture_error", "mixture_cost"):
-        refused(mixed(*BETWEEN.mixture, **{name: Fraction(-1)}), f"result: its {name} should be ")
+        for change in (-INSTANCE.error_unit, INSTANCE.error_unit):
+            wrong = {name: getattr(BETWEEN, name) + change}
+            refused(mixed(*BETWEEN.mixture, **wrong), f"result: its {name} should be ")
     short = Pruning(cheap.kept[:-1])
     refused(mixed((small, short), (large, dear)), "result: its mixture: kept: expected")
     error, cost = INSTANCE.evaluate(dear)
@@ -350,6 +379,31 @@ def test_the_path_bounds_every_budget(within_budget):
     path = replace(within_budget.path, costs=tuple(cost + 1 for cost in PATH.costs))
     with pytest.raises(ValueError, match="budget: expected at least 1, what the cheapest pruning costs, got 0"):
         bound_within(replace(within_budget, path=path), Fraction(0))
+
+
+def test_a_path_of_one_pruning_bounds_its_own_cost(within_budget):
+    path = replace(within_budget.path, costs=(Fraction(2),), errors=(Fraction(1, 3),))
+    assert bound_within(replace(within_budget, path=path), Fraction(2)) == Fraction(1, 3)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "z.txt"])
+def test_a_changed_file_is_refused_whichever_hash_is_larger(at_lambda, tmp_path, name):
+    file = tmp_path / name
+    file.write_text("written")
+    certificate = replace(at_lambda, provenance=provenance(*ORIGIN, files=[file]))
+    assert verify_files(certificate, tmp_path)
+    written, larger = fingerprint_of_file(file), set()
+    for content in "abcdefgh":
+        file.write_text(content)
+        larger.add(fingerprint_of_file(file) > written)
+        refused(verify_files(certificate, tmp_path), f"{name} in the certificate's folder is not the file")
+    assert len(larger) == 2
+
+
+@pytest.mark.parametrize("name", ["../b.txt", "b.txt/", "z/b.txt", "/b.txt"])
+def test_a_file_of_another_folder_is_refused(at_lambda, tmp_path, name):
+    outside = replace(at_lambda, provenance={f"file {name}": "0"})
+    refused(verify_files(outside, tmp_path), f"{f'file {name}'!r} is no name of a file in the certificate's folder")
 
 
 def test_files_beside_the_certificate(at_lambda, tmp_path):
@@ -370,5 +424,3 @@ def test_files_beside_the_certificate(at_lambda, tmp_path):
         "b.txt in the certificate's folder is not the file that was written with it",
     )
     assert verify_files(at_lambda, tmp_path).reason == "no other file to compare lies in the certificate's folder"
-    outside = replace(at_lambda, provenance={"file ../b.txt": "0"})
-    refused(verify_files(outside, tmp_path), "'file ../b.txt' is no name of a file in the certificate's folder")

@@ -1,6 +1,7 @@
 """Files as publishers distribute them: small ones of the same format, and what is wrong with damaged ones."""
 
 import gzip
+import io
 import json
 import tarfile
 
@@ -9,6 +10,7 @@ import pytest
 
 from ipforest import datasets
 from ipforest.cli import main
+from ipforest.datasets import distributed
 from ipforest.datasets.distributed import MINIBOONE_PARTS, import_data
 
 RNG = np.random.default_rng(0)
@@ -106,6 +108,76 @@ def test_mnist(folder, tmp_path):
     (tmp_path / "train-labels-idx1-ubyte").write_bytes(b"\0\0\x08\x03")
     with pytest.raises(ValueError, match="expected an idx file that begins with 0x0801"):
         import_data("mnist", tmp_path, folder)
+
+
+@pytest.mark.parametrize("shape", [(0, 65_535, 65_535), (1, 29, 28), (2, 3, 2)])
+def test_images_of_no_bytes_or_of_too_many_pixels_are_refused(folder, tmp_path, shape):
+    """There is a name for each pixel, however few bytes the images have."""
+    for part, sizes in (("train", shape), ("t10k", (2, 28, 28))):
+        idx(tmp_path / f"{part}-images-idx3-ubyte", 0x0803, np.zeros(sizes))
+        idx(tmp_path / f"{part}-labels-idx1-ubyte", 0x0801, np.zeros(sizes[0]))
+    with pytest.raises(ValueError, match=r"bytes of values, at least one|images of one size"):
+        import_data("mnist", tmp_path, folder)
+    assert not (folder / "mnist.npz").exists()
+
+
+def bomb(path, n_bytes):
+    path.write_bytes(gzip.compress(bytes(n_bytes)))
+
+
+def test_what_unpacks_to_a_thousand_times_its_size_is_not_unpacked(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(distributed, "SPARE_BYTES", 1 << 10)
+    for name, file in (("forest", "covtype.data.gz"), ("miniboone", "events"), ("cifar10", "cifar.tar.gz")):
+        bomb(tmp_path / file, 1 << 20)
+        with pytest.raises(
+            ValueError, match=r"expected a compressed file of at most \d+ bytes, got one that unpacks to"
+        ):
+            import_data(name, tmp_path / file, folder)
+    bomb(tmp_path / "train-images-idx3-ubyte.gz", 1 << 20)
+    with pytest.raises(ValueError, match="got one that unpacks to more"):
+        import_data("mnist", tmp_path, folder)
+
+
+def test_damaged_compression_is_refused(folder, tmp_path):
+    content = bytearray(gzip.compress(",".join("0" * 54 + "1").encode() + b"\n"))
+    content[10] = 0xFF  # a block of a type that there is not
+    (tmp_path / "covtype.data.gz").write_bytes(content)
+    with pytest.raises(ValueError, match="expected a whole compressed file"):
+        import_data("forest", tmp_path / "covtype.data.gz", folder)
+
+
+def archive_of(path, *members):
+    with tarfile.open(path, "w:gz", format=tarfile.GNU_FORMAT) as archive:
+        for member, content in members:
+            archive.addfile(member, io.BytesIO(content))
+
+
+def test_archives_whose_members_are_no_plain_files_are_refused(folder, tmp_path):
+    """A sparse member of few bytes says that it has many; links lead elsewhere."""
+    path = tmp_path / "cifar-10-binary.tar.gz"
+    sparse = tarfile.TarInfo("data_batch_1.bin")
+    sparse.type = tarfile.GNUTYPE_SPARSE
+    header = bytearray(sparse.tobuf(tarfile.GNU_FORMAT))
+    header[483:495] = b"77777777777\0"  # the size that it claims
+    header[148:156] = b" " * 8
+    header[148:156] = f"{sum(header[:512]):06o}\0 ".encode()
+    path.write_bytes(gzip.compress(bytes(header) + bytes(1024)))
+    with pytest.raises(FileNotFoundError, match=r"expected data_batch_1\.bin of the binary version in the archive"):
+        import_data("cifar10", path, folder)
+    link = tarfile.TarInfo("data_batch_1.bin")
+    link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    archive_of(path, (link, b""))
+    with pytest.raises(FileNotFoundError, match=r"expected data_batch_1\.bin of the binary version in the archive"):
+        import_data("cifar10", path, folder)
+
+
+def test_an_archive_of_long_names_of_long_names_is_refused(folder, tmp_path):
+    names = tarfile.TarInfo("././@LongLink")
+    names.type, names.size = tarfile.GNUTYPE_LONGNAME, 2
+    path = tmp_path / "cifar-10-binary.tar.gz"
+    path.write_bytes(gzip.compress((names.tobuf(tarfile.GNU_FORMAT) + b"a\0".ljust(512, b"\0")) * 3000))
+    with pytest.raises(ValueError, match="expected an archive of CIFAR-10's binary version"):
+        import_data("cifar10", path, folder)
 
 
 @pytest.mark.parametrize("packed", [False, True])

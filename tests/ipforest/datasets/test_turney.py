@@ -69,6 +69,11 @@ def test_lines_of_another_form_are_named(write, changed, message):
         read_test_costs(write(**changed))
 
 
+def test_a_file_of_another_size_is_not_read(write):
+    with pytest.raises(ValueError, match=r"heart\.cost: expected at most 1048576 bytes, got 3000000"):
+        read_test_costs(write(cost="a:1\n" * 750_000))
+
+
 def test_the_costs_must_be_there(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"heart\.cost: expected the file with the costs of the tests"):
         read_test_costs(tmp_path / "heart.delay")

@@ -79,6 +79,9 @@ TRUE_PRUNINGS = {
     "units beyond 256": PruningClaim(
         make([STUMP, STUMP], {0: 5, 3: 1}, {0: [(0, 1)], 3: [(256, 0)]}, {(0, 1): 3, (256, 0): 4}), FIRST, STANDARD_FLOW
     ),
+    "costs of 2^62 - 1": PruningClaim(
+        make([STUMP, STUMP], {0: 5, 3: 1}, {0: [A], 3: [B]}, {A: 3, B: 2**62 - 4}), FIRST, STANDARD_FLOW
+    ),
     "a lambda of large parts": PruningClaim(DEAR, kept(1), flow([4], [0], [4], [0], 1, 2**62), Fraction(1, 2**62)),
 }
 
@@ -353,12 +356,19 @@ MALFORMED_PRUNINGS = {
         crooked(acquisition_unit=[0, 1, 0], acquisition_example=[0, 0, 1], n_examples=2),
         "acquisition_unit, acquisition_example and acquisition_cost have different lengths",
     ),
+    "a cost too many": (
+        crooked(acquisition_cost=[3, 4, 5]),
+        "acquisition_unit, acquisition_example and acquisition_cost have different lengths",
+    ),
     "a unit that does not exist": (crooked(n_units=1), "acquisition_unit is not in 0..0"),
     "a negative unit": (crooked(acquisition_unit=[-1, 1]), "acquisition_unit is not in 0..1"),
     "an example that does not exist": (crooked(acquisition_example=[0, 1]), "acquisition_example is not in 0..0"),
     "a negative example": (crooked(acquisition_example=[-1, 0]), "acquisition_example is not in 0..0"),
     "an acquisition twice": (crooked(acquisition_unit=[0, 0]), "two acquisitions are of the same unit and example"),
     "a row too many": (crooked(indptr=[0, 1, 2, 2]), "indptr does not describe 2 rows"),
+    "a row too few": (crooked(indptr=[0, 2]), "indptr does not describe 2 rows"),
+    "rows that begin before the first index": (crooked(indptr=[-1, 1, 2]), "indptr does not describe 2 rows"),
+    "rows that end later": (crooked(indptr=[0, 1, 3]), "indptr does not describe 2 rows"),
     "rows that begin later": (crooked(indptr=[1, 1, 2]), "indptr does not describe 2 rows"),
     "rows that end earlier": (crooked(indptr=[0, 1, 1]), "indptr does not describe 2 rows"),
     "rows that run backwards": (crooked(indptr=[0, 3, 2]), "indptr does not describe 2 rows"),
@@ -379,6 +389,15 @@ MALFORMED_PRUNINGS = {
         PruningClaim(changed(STANDARD, cost_unit=-1), FIRST, STANDARD_FLOW, Fraction(-1), {}),
         "error_unit and cost_unit must be positive",
     ),
+    "errors worth nothing": (
+        PruningClaim(changed(STANDARD, error_unit=Fraction(0)), FIRST, STANDARD_FLOW, Fraction(1), {}),
+        "error_unit and cost_unit must be positive",
+    ),
+    "costs worth nothing": (
+        PruningClaim(changed(STANDARD, cost_unit=Fraction(0)), FIRST, STANDARD_FLOW, Fraction(1), {}),
+        "error_unit and cost_unit must be positive",
+    ),
+    "costs of 2^62": (crooked(acquisition_cost=[3, 2**62 - 3]), "acquisition_cost sums to 2^62 or more"),
     "negative errors": (crooked(errors=[5, 0, 0, 1, -1, 1]), "errors has a negative entry"),
     "errors beyond 2^62": (crooked(errors=[2**62 + 5, 2**62, 0, 1, 0, 0]), "errors sums to 2^62 or more"),
 }
