@@ -423,7 +423,8 @@ def _check_columns_have_names(priced: Sequence[str | None] | None, columns: Sequ
     if priced is not None and columns is None and column_numbers(priced) is None:
         raise ValueError(
             "feature_costs: expected a sequence in the order of the columns of X, which have no names, "
-            f"got prices of {priced[0]!r} and others; give X as a DataFrame whose columns are named by texts"
+            f"got prices of {priced[0]!r} and others; give X as a DataFrame whose columns are named by texts, or, "
+            "behind preprocessing, the prices to BudgetedPipeline"
         )
 
 

@@ -128,9 +128,9 @@ def _advice(column: Any, estimator: Any) -> str:
             f"X.astype({{{column!r}: 'category'}})"
         )
     return (
-        f"encode words before, as in make_pipeline(make_column_transformer((OneHotEncoder(), [{column!r}]), "
-        f"remainder='passthrough'), {name}(...)) with prices from FeatureCosts.for_columns, use BudgetForest or "
-        "BudgetBoost with columns of dtype 'category', or `ipforest fit` on a file"
+        f"encode words before, as in BudgetedPipeline(make_column_transformer((OneHotEncoder(), [{column!r}]), "
+        f"remainder='passthrough'), {name}(...), feature_costs=...), use BudgetForest or BudgetBoost with columns of "
+        "dtype 'category', or `ipforest fit` on a file"
     )
 
 

@@ -14,10 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.base import clone, is_classifier
+from sklearn.pipeline import Pipeline
 
 from ipforest._internal.arrays import Array
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.libraries import read
+from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import BudgetedEstimator
 from ipforest.frontiers.budget_boost import BudgetBoost
 from ipforest.frontiers.budget_forest import BudgetForest
@@ -214,6 +216,9 @@ class BudgetedClassifier(JointFrontier):
             raise ValueError(f"estimators: expected a sequence of estimators, got {self.estimators!r}")
         for estimator in self._chosen_from:
             name = type(estimator).__name__
+            if isinstance(unfrozen(estimator), Pipeline):
+                cure = in_two_parts("BudgetedClassifier([FrozenEstimator(pipeline[-1])])")
+                raise TypeError(f"estimators: expected ensembles of trees, got Pipeline; {cure}")
             if not is_classifier(estimator):
                 raise TypeError(f"estimators: expected classifiers, got {name}")
             if isinstance(estimator, JointFrontier | StagedEstimator):
