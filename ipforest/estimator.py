@@ -25,7 +25,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ipforest._internal.arrays import Array, one_line
-from ipforest._internal.examples import validated
+from ipforest._internal.examples import require_rows_in_order, validated
 from ipforest.costs import FeatureCosts
 from ipforest.feature_names import column_numbers
 from ipforest.policy import Policy
@@ -326,6 +326,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         self, X: npt.ArrayLike, y: object, classes: Array | None, name: str = "y_val"
     ) -> tuple[Array, Array]:
         """Check examples and their labels; see `checked_labels`."""
+        require_rows_in_order(X, y)
         examples = self._checked(X)
         return examples, checked_labels(y, examples, classes, name)
 

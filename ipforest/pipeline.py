@@ -18,6 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array
+from ipforest._internal.examples import require_rows_in_order
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, is_fitted, read_costs
 from ipforest.feature_names import column_names, positions_by_name
@@ -114,6 +115,7 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             The estimator has prices of its own, a column is computed from several, bad prices or examples.
         """
         self._check_parameters()
+        require_rows_in_order(X, y)
         self._remember(X)
         if is_fitted(self.preprocessing):
             self.preprocessing_ = unfrozen(self.preprocessing)
