@@ -251,7 +251,7 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         names = [*getattr(self, "feature_names_in_", ())]
         if column in names:
             return names.index(column)
-        if isinstance(column, int | np.integer) and 0 <= column < self.n_features_in_:
+        if isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < self.n_features_in_:
             return int(column)
         advice = closest(column, names) if isinstance(column, str) else ""
         raise ValueError(

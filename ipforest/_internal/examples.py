@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from ipforest._internal.arrays import refuse_masked
+from ipforest._internal.arrays import Array, FloatArray, refuse_masked
 from ipforest.feature_names import column_labels, column_names, require_columns_of_training
 
 NO_LABELS = "no_validation"
@@ -111,23 +111,53 @@ def refuse_other_tables(X: Any, name: str) -> None:
         )
 
 
-def require_rows_in_order(X: Any, y: Any) -> None:
-    """Require the rows of a data frame and of a Series of targets in one order, where both label the same rows.
+def checked_weight(sample_weight: Any, X: Any, examples: Array) -> FloatArray:
+    """Return the weight of each example, 1 by default, shape (n_samples,).
+
+    Parameters
+    ----------
+    sample_weight : array or None, shape (n_samples,)
+    X : array or DataFrame
+        The examples as the user gave them.
+    examples : ndarray, shape (n_samples, n_features)
+        The same, checked.
 
     Raises
     ------
     ValueError
-        The same labels stand in another order, so that by position examples get the targets of others.
+        Weights that are negative, missing, for other examples, or in another order than the rows of X.
     """
-    if not isinstance(X, pd.DataFrame) or not isinstance(y, pd.Series | pd.DataFrame):
+    require_rows_in_order(X, sample_weight, "sample_weight")
+    weight: FloatArray = _check_sample_weight(sample_weight, examples, dtype=np.float64, ensure_non_negative=True)
+    return weight
+
+
+def require_rows_in_order(X: Any, values: Any, name: str = "y") -> None:
+    """Require the rows of a data frame and what belongs to them in one order, where both label the same rows.
+
+    Parameters
+    ----------
+    X : array or DataFrame
+    values : array, Series or DataFrame
+    name : str
+        What the values are, for the error message.
+
+    Raises
+    ------
+    ValueError
+        The same labels stand in another order, so that by position examples get the targets or weights of others.
+    """
+    if not isinstance(X, pd.DataFrame) or not isinstance(values, pd.Series | pd.DataFrame):
         return
-    rows, others = X.index, y.index
+    rows, others = X.index, values.index
     if len(rows) != len(others) or rows.equals(others) or not (rows.is_unique and others.is_unique):
         return
     if rows.isin(others).all():
+        place = int(np.argmax(rows != others))
+        (row,), (other,) = (labels[place : place + 1].tolist() for labels in (rows, others))
         raise ValueError(
-            f"y: expected the rows of X in their order, got {others[0]!r} first where X has {rows[0]!r}; use "
-            "y.loc[X.index], or y.to_numpy() if they are in order by position"
+            f"{name}: expected the rows of X in their order, got {other!r} in place {place} where X has {row!r}; "
+            f"use {name}.loc[X.index], or {name}.to_numpy() if they are in order by position"
         )
 
 
@@ -216,6 +246,12 @@ def _require_one_type(y: Any) -> None:
         )
     texts = [label for label in labels if isinstance(label, str)]
     others = [label for label in labels if isinstance(label, Number) and label == label]
+    if not texts and others:
+        kinds = ", ".join(sorted({type(label).__name__ for label in others}))
+        raise ValueError(
+            f"y: expected an array of texts, integers or booleans, got objects of type {kinds} (Unknown label "
+            "type); use y.astype(int), y.astype(bool) or y.astype(str)"
+        )
     if texts and others:
         raise ValueError(
             f"y: expected labels of one type, got {others[0]!r} and {texts[0]!r}; write all of them as texts, or "

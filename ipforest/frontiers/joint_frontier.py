@@ -15,10 +15,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.isotonic import isotonic_regression
 from sklearn.model_selection import GroupShuffleSplit, check_cv
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
-from ipforest._internal.examples import validated
+from ipforest._internal.examples import checked_weight, validated
 from ipforest.choice import best_affordable
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
@@ -293,7 +293,7 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         self.classes_ = classes_of(targets)
         self.costs_ = self._read_costs()
         random = check_random_state(self.random_state)
-        weight = _check_sample_weight(sample_weight, examples, dtype=np.float64, ensure_non_negative=True)
+        weight = checked_weight(sample_weight, X, examples)
         data = Labelled(examples, targets, weight)
         if X_val is None:
             training, held_out = self._split(examples, targets, groups, random)

@@ -1,5 +1,6 @@
 """Tables, labels and prices in the forms that users bring: taken as they are meant, or refused in one line."""
 
+import inspect
 import re
 from decimal import Decimal
 
@@ -263,7 +264,9 @@ def test_rows_in_another_order_than_their_labels_are_refused(make) -> None:
     X, y = examples()
     frame, labels = pd.DataFrame(X, columns=NAMES), pd.Series(y)
     shuffled = frame.sample(frac=1, random_state=0)
-    with pytest.raises(ValueError, match=r"^y: expected the rows of X .* got 0 first .* use y.loc\[X.index\]"):
+    with pytest.raises(
+        ValueError, match=r"^y: expected the rows of X .* got 0 in place 0 where .* use y.loc\[X.index\]"
+    ):
         make().fit(shuffled, labels)
 
 
@@ -275,6 +278,36 @@ def test_rows_in_one_order_or_with_other_labels_go_by_position() -> None:
     assert_array_equal(make().fit(shuffled, labels.loc[shuffled.index].to_numpy()).predict(X_new), expected)
     renumbered = shuffled.reset_index(drop=True).set_index(np.arange(60) + 1000)
     assert_array_equal(make().fit(renumbered, labels.loc[shuffled.index]).predict(X_new), expected)
+
+
+@each_estimator
+def test_weights_in_another_order_are_refused(make) -> None:
+    X, y = examples()
+    frame = pd.DataFrame(X, columns=NAMES)
+    if "sample_weight" not in inspect.signature(make().fit).parameters:
+        with pytest.raises(TypeError, match="sample_weight"):
+            make().fit(frame, y, sample_weight=np.ones(60))
+        return
+    with pytest.raises(
+        ValueError, match=r"^sample_weight: expected the rows of X in their order, got 59 in place 0 where"
+    ):
+        make().fit(frame, y, sample_weight=pd.Series(1.0, index=np.arange(60)[::-1]))
+
+
+def test_targets_of_a_fitted_forest_in_another_order_are_refused() -> None:
+    X, y = examples()
+    frame, labels = pd.DataFrame(X, columns=NAMES), pd.Series(y)
+    forest = RandomForestClassifier(2, random_state=0).fit(frame, labels)
+    with pytest.raises(ValueError, match=r"^y: expected the rows of X in their order,"):
+        BudgetPrune(forest, errors="held-out", budget=2).fit(frame, labels[::-1])
+
+
+@each_estimator
+@pytest.mark.parametrize("kind", [bool, int, Decimal])
+def test_labels_that_are_objects_are_refused_with_how_to_write_them(make, kind) -> None:
+    X, y = examples()
+    with pytest.raises(ValueError, match=rf"^y: .* objects of type {kind.__name__} \(.*; use y.astype"):
+        make().fit(X, pd.Series([kind(int(label)) for label in y], dtype=object))
 
 
 def test_held_out_rows_in_another_order_are_refused() -> None:
