@@ -157,7 +157,10 @@ def averaging_trees(estimator: Any) -> Any:
         if isinstance(inner, Pipeline):
             cure = f"; {in_two_parts('BudgetPrune(pipeline[-1])')}"
         elif hasattr(inner, "fit"):
-            cure = "; another classifier goes into EarlyExit, boosted trees also through ensemble.read and solve_budget"
+            cure = (
+                "; boosted trees and other classifiers go into EarlyExit(FrozenEstimator(model), budget=...), boosted "
+                "trees also through ensemble.read, PruningInstance.from_boosted and solve_budget"
+            )
         raise TypeError(
             f"estimator: expected an ensemble that averages trees ({SUPPORTED}), got {_name_of(inner)}{cure}"
         )

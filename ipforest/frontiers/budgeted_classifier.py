@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.base import clone, is_classifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from ipforest._internal.arrays import Array
 from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.libraries import read
+from ipforest.ensemble.libraries import read, require_trained_categories
 from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import BudgetedEstimator
 from ipforest.frontiers.budget_boost import BudgetBoost
@@ -237,6 +238,10 @@ class BudgetedClassifier(JointFrontier):
                 )
 
     def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
+        labels = [*getattr(self, "feature_names_in_", range(self.n_features_in_))]
+        for estimator in self._chosen_from:
+            if isinstance(estimator, FrozenEstimator):
+                require_trained_categories(estimator, self.categories_.names, labels)
         self.estimators_: tuple[Any, ...] = ()
         for number, estimator in enumerate(self._chosen_from):
             if self._work.is_over and self.estimators_:
