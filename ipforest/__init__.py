@@ -2,7 +2,8 @@
 
 Here are the problem (`Forest`, `FeatureCosts`, `PruningInstance`), what solves it (`solve`, `prune_path`,
 `solve_budget`), the results, and the estimators to begin with: `BudgetPrune` prunes a random forest,
-`BudgetedClassifier` trains the most accurate model within a budget. The rest is in
+`BudgetedClassifier` trains the most accurate model within a budget, `BudgetedPipeline` encodes a table before them. The
+rest is in
 
 ===========================  =========================================================================================
 `ipforest.learners`          pruned forests, `BudgetRF`, `GreedyMiser` and the pruning baselines
@@ -30,6 +31,7 @@ from ipforest.instance import PruningInstance
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.path import PruningPath
 from ipforest.path_search import prune_path
+from ipforest.pipeline import BudgetedPipeline
 from ipforest.results import BudgetResult, DualFlow, Pruning, PruningResult, Status
 from ipforest.solvers import MissingSolverError, available_solvers, register_solver, solve, solve_budget
 from ipforest.stopping.branching import BranchingCascade
@@ -45,6 +47,7 @@ __all__ = [
     "BudgetPrune",
     "BudgetResult",
     "BudgetedClassifier",
+    "BudgetedPipeline",
     "DualFlow",
     "EarlyExit",
     "FeatureCosts",

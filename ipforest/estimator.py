@@ -25,7 +25,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ipforest._internal.arrays import Array, one_line, places_in
-from ipforest._internal.examples import validated
+from ipforest._internal.examples import require_rows_in_order, validated
 from ipforest.costs import FeatureCosts
 from ipforest.feature_names import column_numbers
 from ipforest.policy import Policy
@@ -352,6 +352,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         self, X: npt.ArrayLike, y: object, classes: Array | None, name: str = "y_val"
     ) -> tuple[Array, Array]:
         """Check examples and their labels; see `checked_labels`."""
+        require_rows_in_order(X, y)
         examples = self._checked(X)
         return examples, checked_labels(y, examples, classes, name)
 
@@ -449,7 +450,8 @@ def _check_columns_have_names(priced: Sequence[str | None] | None, columns: Sequ
     if priced is not None and columns is None and column_numbers(priced) is None:
         raise ValueError(
             "feature_costs: expected a sequence in the order of the columns of X, which have no names, "
-            f"got prices of {priced[0]!r} and others; give X as a DataFrame whose columns are named by texts"
+            f"got prices of {priced[0]!r} and others; give X as a DataFrame whose columns are named by texts, or, "
+            "behind preprocessing, the prices to BudgetedPipeline"
         )
 
 

@@ -221,7 +221,8 @@ class Seller:
         """
         if isinstance(feature, str) and feature in self.feature_names:
             return self.feature_names.index(feature)
-        if isinstance(feature, (int, np.integer)) and 0 <= feature < self.costs.n_features:
+        is_number = isinstance(feature, (int, np.integer)) and not isinstance(feature, bool)
+        if is_number and 0 <= feature < self.costs.n_features:
             return int(feature)
         close = get_close_matches(str(feature), self.feature_names, 1)
         raise ValueError(
@@ -738,7 +739,7 @@ class Session:
             return [told[feature] for feature in unit.features]
         if value is None:
             return [None] * len(unit.features)
-        several = isinstance(value, (list, tuple, np.ndarray, pd.Series))
+        several = isinstance(value, (list, tuple, np.ndarray, pd.Series)) and np.ndim(value) > 0
         values = list(value) if several else [value]
         if len(values) != len(unit.features):
             raise ValueError(f"{unit}: expected {len(unit.features)} values, got {len(values)}")

@@ -26,6 +26,22 @@ MARKS_OF_ENCODINGS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 
+OTHER_FILES = (
+    (b"\x1f\x8b", "a file packed by gzip", "unpack it"),
+    (b"BZh91AY&SY", "a file packed by bzip2", "unpack it"),
+    (b"\xfd7zXZ", "a file packed by xz", "unpack it"),
+    (b"\x28\xb5\x2f\xfd", "a file packed by zstd", "unpack it"),
+    (b"PK\x03\x04", "a zip file, as spreadsheets are", "unpack it, or save the spreadsheet as CSV UTF-8"),
+    (b"\xd0\xcf\x11\xe0", "an old spreadsheet", "save it as CSV UTF-8"),
+    (b"PAR1", "a Parquet file", "write it as CSV, as by pandas.read_parquet(...).to_csv(..., index=False),"),
+    (b"ARROW1", "a Feather file", "write it as CSV, as by pandas.read_feather(...).to_csv(..., index=False),"),
+    (b"\x89HDF", "an HDF5 file", "write it as CSV"),
+    (b"\x93NUMPY", "an array of NumPy", "write it as CSV with the names of the columns"),
+    (b"\x80\x04", "a pickle", "write it as CSV"),
+    (b"\x80\x05", "a pickle", "write it as CSV"),
+)
+"""How files begin that are no text, what they are, and what makes a table of them."""
+
 FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 """How a text begins that a spreadsheet computes, or that was escaped for it."""
 LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -129,6 +145,9 @@ def _decoded(data: bytes, path: str, encoding: str | None) -> str:
     for mark, name in MARKS_OF_ENCODINGS:
         if data.startswith(mark):
             return _decode(data, name, path)
+    for mark, kind, cure in OTHER_FILES:
+        if data.startswith(mark) and (b"\0" in data or not mark.isascii()):  # a column may be called PAR1
+            raise ValueError(f"{path}: expected a text file, got {kind}; {cure} first")
     if encoding is not None:
         return _decode(data, encoding, path)
     if b"\0" in data:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from datetime import date, timedelta
 from numbers import Number
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import issparse
 from sklearn.base import is_classifier
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from ipforest._internal.arrays import refuse_masked
+from ipforest._internal.arrays import Array, FloatArray, refuse_masked
 from ipforest.feature_names import column_labels, column_names, require_columns_of_training
 
 NO_LABELS = "no_validation"
 FLOATS = (np.float64, np.float32)
+DATES = "give dates and durations as numbers, such as days since a day"
 
 
 def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True, **options: Any) -> Any:
@@ -41,13 +45,17 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
     Raises
     ------
     TypeError
-        Entries are masked.
+        No table of numbers, see `refuse_other_tables`.
     ValueError
-        Columns of words or dates, a column name twice, labels of different types, columns that are numbered in
-        another order than they stand in or labelled otherwise than in training, or what ``validate_data`` refuses.
+        Columns of words or dates, a column name twice, labels that are missing or of different types, rows of X and y
+        in different orders, columns that are numbered in another order than they stand in or labelled otherwise than
+        in training, or what ``validate_data`` refuses.
     """
-    for values, name in ((X, "X"), (y, "y")):
-        refuse_masked(values, name)
+    refuse_other_tables(X, "X")
+    if isinstance(X, np.ndarray) and np.iscomplexobj(X):
+        raise ValueError(f"X: expected real numbers, got dtype {X.dtype}. Complex data not supported")
+    refuse_masked(y, "y")
+    require_rows_in_order(X, y)
     if reset or not _are_other_columns(X, estimator):  # else the names are refused below
         _require_numbers(X, estimator)
     if is_classifier(estimator) and not isinstance(y, str):
@@ -61,6 +69,96 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
     elif labels is not None:
         _require_labels(labels, getattr(estimator, "_column_labels", None) or labels)
     return checked
+
+
+def refuse_other_tables(X: Any, name: str) -> None:
+    """Refuse what libraries misread as a table of numbers, or refuse without saying what to do.
+
+    Parameters
+    ----------
+    X : object
+    name : str
+        What it is, for the error message.
+
+    Raises
+    ------
+    TypeError
+        Entries are masked, X is sparse, a mapping, or an array of records or dates.
+    ValueError
+        X has one dimension.
+    """
+    refuse_masked(X, name)
+    if issparse(X):
+        raise TypeError(
+            f"{name}: expected a dense array, got a sparse matrix; call its toarray() if what is not stored is 0, "
+            "as for scikit-learn, LightGBM and CatBoost; for XGBoost it is missing: NaN has to stand in its place"
+        )
+    if isinstance(X, pd.DataFrame) and any(isinstance(dtype, pd.SparseDtype) for dtype in X.dtypes):
+        raise TypeError(
+            f"{name}: expected dense columns, got sparse ones; {name}.sparse.to_dense() fills in what they leave out"
+        )
+    if isinstance(X, Mapping):
+        raise TypeError(f"{name}: expected a table, got a {type(X).__name__} of columns; use pandas.DataFrame({name})")
+    kind = X.dtype.kind if isinstance(X, np.ndarray) else ""
+    if kind == "V":
+        raise TypeError(f"{name}: expected a table of numbers, got an array of records; use pandas.DataFrame({name})")
+    if kind in ("M", "m"):
+        raise TypeError(f"{name}: expected numbers, got dtype {X.dtype}; {DATES}")
+    if getattr(X, "ndim", 2) == 1:
+        raise ValueError(
+            f"{name}: expected 2 dimensions (n_samples, n_features), got 1. Reshape your data: one feature by "
+            "reshape(-1, 1), one example by reshape(1, -1)"
+        )
+
+
+def checked_weight(sample_weight: Any, X: Any, examples: Array) -> FloatArray:
+    """Return the weight of each example, 1 by default, shape (n_samples,).
+
+    Parameters
+    ----------
+    sample_weight : array or None, shape (n_samples,)
+    X : array or DataFrame
+        The examples as the user gave them.
+    examples : ndarray, shape (n_samples, n_features)
+        The same, checked.
+
+    Raises
+    ------
+    ValueError
+        Weights that are negative, missing, for other examples, or in another order than the rows of X.
+    """
+    require_rows_in_order(X, sample_weight, "sample_weight")
+    weight: FloatArray = _check_sample_weight(sample_weight, examples, dtype=np.float64, ensure_non_negative=True)
+    return weight
+
+
+def require_rows_in_order(X: Any, values: Any, name: str = "y") -> None:
+    """Require the rows of a data frame and what belongs to them in one order, where both label the same rows.
+
+    Parameters
+    ----------
+    X : array or DataFrame
+    values : array, Series or DataFrame
+    name : str
+        What the values are, for the error message.
+
+    Raises
+    ------
+    ValueError
+        The same labels stand in another order, so that by position examples get the targets or weights of others.
+    """
+    if not isinstance(X, pd.DataFrame) or not isinstance(values, pd.Series | pd.DataFrame):
+        return
+    rows, others = X.index, values.index
+    if len(rows) != len(others) or rows.equals(others) or not (rows.is_unique and others.is_unique):
+        return
+    if rows.isin(others).all():
+        place = int(np.argmax(rows != others))
+        (row,), (other,) = (labels[place : place + 1].tolist() for labels in (rows, others))
+        raise ValueError(
+            f"{name}: expected the rows of X in their order, got {other!r} in place {place} where X has {row!r}; "
+            f"use {name}.loc[X.index], or {name}.to_numpy() if they are in order by position"
+        )
 
 
 def _are_other_columns(X: Any, estimator: Any) -> bool:
@@ -98,9 +196,9 @@ def _require_numbers(X: Any, estimator: Any) -> None:
     for name, column in frame.items():
         cells = column if pd.api.types.is_datetime64_any_dtype(column.dtype) else other_than_numbers(column)
         if not cells.empty:
-            raise ValueError(
-                f"X: expected numbers, got {cells.iloc[0]!r} in column {name!r}; {_advice(name, estimator)}"
-            )
+            cell = cells.iloc[0]
+            advice = DATES if isinstance(cell, date | timedelta | pd.Period) else _advice(name, estimator)
+            raise ValueError(f"X: expected numbers, got {cell!r} in column {name!r}; {advice}")
 
 
 def other_than_numbers(column: pd.Series) -> pd.Series:
@@ -128,19 +226,32 @@ def _advice(column: Any, estimator: Any) -> str:
             f"X.astype({{{column!r}: 'category'}})"
         )
     return (
-        f"encode words before, as in make_pipeline(make_column_transformer((OneHotEncoder(), [{column!r}]), "
-        f"remainder='passthrough'), {name}(...)) with prices from FeatureCosts.for_columns, use BudgetForest or "
-        "BudgetBoost with columns of dtype 'category', or `ipforest fit` on a file"
+        f"encode words before, as in BudgetedPipeline(make_column_transformer((OneHotEncoder(), [{column!r}]), "
+        f"remainder='passthrough'), {name}(...), feature_costs=...), use BudgetForest or BudgetBoost with columns of "
+        "dtype 'category', or `ipforest fit` on a file"
     )
 
 
 def _require_one_type(y: Any) -> None:
-    """Refuse labels that are texts and numbers, which have no order."""
+    """Refuse labels that are missing, and texts with numbers, which have no order."""
     labels = np.asarray(y)
     if labels.dtype != object or labels.ndim != 1:
         return
+    missing = pd.isna(labels)
+    if missing.any():
+        place = int(missing.argmax())
+        raise ValueError(
+            f"y: expected a label for each example, got {labels[place]} in place {place}; leave out the examples "
+            "without a label, as in X[y.notna()] and y[y.notna()]"
+        )
     texts = [label for label in labels if isinstance(label, str)]
     others = [label for label in labels if isinstance(label, Number) and label == label]
+    if not texts and others:
+        kinds = ", ".join(sorted({type(label).__name__ for label in others}))
+        raise ValueError(
+            f"y: expected an array of texts, integers or booleans, got objects of type {kinds} (Unknown label "
+            "type); use y.astype(int), y.astype(bool) or y.astype(str)"
+        )
     if texts and others:
         raise ValueError(
             f"y: expected labels of one type, got {others[0]!r} and {texts[0]!r}; write all of them as texts, or "

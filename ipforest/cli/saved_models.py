@@ -30,12 +30,14 @@ def read_model(path: str, *, allow_pickle: bool) -> tuple[Any, Any]:
     from sklearn.pipeline import Pipeline
 
     from ipforest.estimator import BudgetedEstimator
+    from ipforest.pipeline import BudgetedPipeline
     from ipforest.tabular.model_files import load_model
 
     if not Path(path).exists():
         raise ValueError(f"--model: expected a folder of `ipforest fit` or a model file, found nothing at {path}")
     file = Path(path) / MODEL_FILE if Path(path).is_dir() else Path(path)
     model = load_model(file, allow_pickle=allow_pickle)
+    model = model.as_pipeline() if isinstance(model, BudgetedPipeline) else model
     buyer = model[-1] if isinstance(model, Pipeline) else model
     if not isinstance(buyer, BudgetedEstimator):
         raise ValueError(

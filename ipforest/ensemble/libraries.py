@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, cast
 
+from ipforest._internal.words import some_of
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.library_checks import require_own_predictions
@@ -34,6 +35,13 @@ MODEL_WRITERS = {
 """Writer of classifiers in which more than trees decides, by format."""
 
 
+CATEGORIES = {
+    "lightgbm": "ipforest.ensemble.lightgbm:trained_categories",
+    "xgboost": "ipforest.ensemble.xgboost:trained_categories",
+}
+"""What the numbers of categories stood for in training, by the package of the model; elsewhere for themselves."""
+
+
 def read(model: object) -> Forest | BoostedTrees:
     """Read a fitted tree ensemble of any known library.
 
@@ -57,14 +65,47 @@ def read(model: object) -> Forest | BoostedTrees:
         predicts in a way of its own.
     """
     model = unfrozen(model)
-    packages = [kind.__module__.partition(".")[0] for kind in type(model).__mro__]
-    library = next((package for package in packages if package in READERS), None)
+    library = _library_of(model)
     if library is None:
-        raise TypeError(
-            f"model: expected a fitted model of {', '.join(READERS)}, got {packages[0]}.{type(model).__name__}"
-        )
+        package = type(model).__module__.partition(".")[0]
+        raise TypeError(f"model: expected a fitted model of {', '.join(READERS)}, got {package}.{type(model).__name__}")
     require_own_predictions(model, library)
     return cast("Forest | BoostedTrees", _load(READERS[library])(model))
+
+
+def require_trained_categories(model: object, names: Mapping[int, Sequence[Any]], labels: Sequence[str]) -> None:
+    """Require that the categories of a table have the numbers that they had when a model was trained.
+
+    Parameters
+    ----------
+    model : fitted model
+    names : mapping from int to sequence
+        Of each column of categories, what its numbers 0, 1, 2, ... stand for in the table.
+    labels : sequence of str, shape (n_features,)
+        Names of all columns, for the error message.
+
+    Raises
+    ------
+    ValueError
+        They stand for other categories, or for the same in another order.
+    """
+    model = unfrozen(model)
+    entry = CATEGORIES.get(_library_of(model) or "")
+    trained = _load(entry)(model, sorted(names)) if entry else {}
+    for column, given in names.items():
+        expected = [*trained.get(column, range(len(given)))]
+        if [*given] != expected:
+            name = labels[column]
+            raise ValueError(
+                f"X: expected in column {name!r} the categories of {type(model).__name__} in their order, "
+                f"{some_of(expected) or 'none'}, got {some_of(given)}; use X[{name!r}].cat.set_categories(...)"
+            )
+
+
+def _library_of(model: object) -> str | None:
+    """Return the package with a reader that a model's class, or the nearest of its bases, comes from."""
+    packages = [kind.__module__.partition(".")[0] for kind in type(model).__mro__]
+    return next((package for package in packages if package in READERS), None)
 
 
 def write(trees: Any, target: str) -> Any:
@@ -103,6 +144,6 @@ def write(trees: Any, target: str) -> Any:
     return _load(WRITERS[target])(trees)
 
 
-def _load(entry: str) -> Callable[[Any], Any]:
+def _load(entry: str) -> Callable[..., Any]:
     module, _, function = entry.partition(":")
-    return cast("Callable[[Any], Any]", getattr(import_module(module), function))
+    return cast("Callable[..., Any]", getattr(import_module(module), function))

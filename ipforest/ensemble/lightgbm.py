@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,13 @@ def read_lightgbm(model: Any) -> BoostedTrees:
         link=link,
         loss=None if objective.split()[0] in JUDGED else objective.split()[0],
     )
+
+
+def trained_categories(model: Any, columns: Sequence[int]) -> dict[int, list[Any]]:
+    """Return the categories of training in the columns of categories; LightGBM keeps them in the columns' order."""
+    booster = model.booster_ if hasattr(type(model), "booster_") else model
+    kept = booster.pandas_categorical or []
+    return dict(zip(columns, kept, strict=True)) if len(columns) == len(kept) else {}
 
 
 def _names(dump: dict[str, Any]) -> tuple[str, ...] | None:

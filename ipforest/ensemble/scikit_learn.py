@@ -73,9 +73,15 @@ def read_sklearn(model: Any) -> Forest | BoostedTrees:
     if isinstance(inner, HISTOGRAM_BOOSTED):
         return read_histogram_boosting(inner)
     if not isinstance(inner, AVERAGING):
+        cure = ""
+        if isinstance(inner, Pipeline):
+            cure = (
+                "; read its last step, read(pipeline[-1]), and predict from pipeline[:-1].transform(X); within a "
+                f"budget, {in_two_parts('EarlyExit(FrozenEstimator(pipeline[-1]))')}"
+            )
         raise TypeError(
             f"model: expected scikit-learn's {SUPPORTED}, GradientBoosting* or HistGradientBoosting*, "
-            f"got {_name_of(inner)}"
+            f"got {_name_of(inner)}{cure}"
         )
     return forest_from_sklearn(inner)
 
@@ -149,18 +155,26 @@ def averaging_trees(estimator: Any) -> Any:
     if not isinstance(inner, AVERAGING) and not hasattr(inner, "to_forest"):
         cure = ""
         if isinstance(inner, Pipeline):
-            cure = (
-                "; put what comes before the trees outside, as in make_pipeline(preprocessing, BudgetPrune(forest)), "
-                "with prices from FeatureCosts.for_columns"
-            )
+            cure = f"; {in_two_parts('BudgetPrune(pipeline[-1])')}"
         elif hasattr(inner, "fit"):
-            cure = "; another classifier goes into EarlyExit, boosted trees also through ensemble.read and solve_budget"
+            cure = (
+                "; boosted trees and other classifiers go into EarlyExit(FrozenEstimator(model), budget=...), boosted "
+                "trees also through ensemble.read, PruningInstance.from_boosted and solve_budget"
+            )
         raise TypeError(
             f"estimator: expected an ensemble that averages trees ({SUPPORTED}), got {_name_of(inner)}{cure}"
         )
     for package in ("sklearn", "ipforest"):
         require_own_predictions(inner, package, "estimator")
     return inner
+
+
+def in_two_parts(around_the_trees: str) -> str:
+    """Say how the preprocessing and the trees of a pipeline are given."""
+    return (
+        f"give its parts to BudgetedPipeline(pipeline[:-1], {around_the_trees}, feature_costs=...), whose prices are "
+        "those of the table's columns"
+    )
 
 
 def unfrozen(estimator: Any) -> Any:

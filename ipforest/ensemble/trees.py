@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from ipforest._internal.arrays import (
@@ -21,9 +20,8 @@ from ipforest._internal.arrays import (
     checked_integer,
     checked_offsets,
     read_only,
-    refuse_masked,
 )
-from ipforest._internal.examples import other_than_numbers
+from ipforest._internal.examples import other_than_numbers, refuse_other_tables
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble import routing
 from ipforest.ensemble.category_sets import CategorySets
@@ -306,16 +304,11 @@ class Trees:
         Raises
         ------
         TypeError
-            X is sparse, not numeric, or has masked entries.
+            X is sparse, not numeric, of dates or records, or has masked entries.
         ValueError
             X is not 2-dimensional, empty, has other columns, or infinite (or too large) values.
         """
-        if issparse(X):
-            raise TypeError(
-                f"{name}: expected a dense array, got a sparse matrix; call its toarray() if what is not stored is 0, "
-                "as for scikit-learn, LightGBM and CatBoost; for XGBoost it is missing: NaN has to stand in its place"
-            )
-        refuse_masked(X, name)
+        refuse_other_tables(X, name)
         require_columns_of_training(X, self.feature_names, name)
         raw = X if hasattr(X, "dtypes") else np.asarray(X)
         shape = np.shape(raw)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -85,6 +86,14 @@ def read_xgboost(model: Any) -> BoostedTrees:
         link=link,
         loss=None if objective in JUDGED else objective,
     )
+
+
+def trained_categories(model: Any, columns: Sequence[int]) -> dict[int, list[Any]]:
+    """Return the categories of training in some columns, as far as this version of XGBoost keeps them."""
+    booster = model.get_booster() if hasattr(model, "get_booster") else model
+    stored, _ = _stored_trees(json.loads(booster.save_raw("json"))["learner"]["gradient_booster"])
+    kept = stored.get("cats", {}).get("enc", [])
+    return {column: _categories(kept[column]) for column in columns if column < len(kept)}
 
 
 def _stored_trees(booster: dict[str, Any]) -> tuple[dict[str, Any], list[float]]:

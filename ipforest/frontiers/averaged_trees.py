@@ -12,10 +12,10 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, FloatArray, places_in
-from ipforest._internal.examples import validated
+from ipforest._internal.examples import checked_weight, validated
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import check_integer, classes_of
 from ipforest.frontiers.scores import brier_score, soft_error
@@ -103,7 +103,7 @@ class AveragedTrees(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
             check_integer(size, "min_samples_leaf", 1)
         examples, targets = validated(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan")
         self.classes_ = classes_of(targets)
-        weight = _check_sample_weight(sample_weight, examples, dtype=np.float64, ensure_non_negative=True)
+        weight = checked_weight(sample_weight, X, examples)
         seed = int(check_random_state(self.random_state).randint(2**31))
         forest, extremely_random = (
             best_out_of_bag(

@@ -14,10 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.base import clone, is_classifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
 
 from ipforest._internal.arrays import Array
 from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.libraries import read
+from ipforest.ensemble.libraries import read, require_trained_categories
+from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import BudgetedEstimator
 from ipforest.frontiers.budget_boost import BudgetBoost
 from ipforest.frontiers.budget_forest import BudgetForest
@@ -224,6 +227,9 @@ class BudgetedClassifier(JointFrontier):
             raise ValueError(f"estimators: expected a sequence of estimators, got {self.estimators!r}")
         for estimator in self._chosen_from:
             name = type(estimator).__name__
+            if isinstance(unfrozen(estimator), Pipeline):
+                cure = in_two_parts("BudgetedClassifier([FrozenEstimator(pipeline[-1])])")
+                raise TypeError(f"estimators: expected ensembles of trees, got Pipeline; {cure}")
             if not is_classifier(estimator):
                 raise TypeError(f"estimators: expected classifiers, got {name}")
             if isinstance(estimator, JointFrontier | StagedEstimator):
@@ -244,6 +250,10 @@ class BudgetedClassifier(JointFrontier):
                 )
 
     def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
+        labels = [*getattr(self, "feature_names_in_", range(self.n_features_in_))]
+        for estimator in self._chosen_from:
+            if isinstance(estimator, FrozenEstimator):
+                require_trained_categories(estimator, self.categories_.names, labels)
         self.estimators_: tuple[Any, ...] = ()
         for number, estimator in enumerate(self._chosen_from):
             if self._work.is_over and self.estimators_:

@@ -15,10 +15,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.isotonic import isotonic_regression
 from sklearn.model_selection import GroupShuffleSplit, check_cv
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, places_in
-from ipforest._internal.examples import validated
+from ipforest._internal.examples import checked_weight, validated
 from ipforest.choice import best_affordable
 from ipforest.class_costs import MistakeLoss, price_of_a_mistake, read_class_costs
 from ipforest.ensemble.boosted import BoostedTrees
@@ -325,7 +325,7 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         self.costs_ = self._read_costs()
         self.class_costs_ = None if self.class_costs is None else read_class_costs(self.class_costs, self.classes_)
         random = check_random_state(self.random_state)
-        weight = _check_sample_weight(sample_weight, examples, dtype=np.float64, ensure_non_negative=True)
+        weight = checked_weight(sample_weight, X, examples)
         data = Labelled(examples, targets, weight)
         if X_val is None:
             training, held_out = self._split(examples, targets, groups, random)

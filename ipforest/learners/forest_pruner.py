@@ -11,10 +11,9 @@ import numpy.typing as npt
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
 
 from ipforest._internal.arrays import Array
-from ipforest._internal.examples import validated
+from ipforest._internal.examples import checked_weight, require_rows_in_order, validated
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.library_checks import overridden
 from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees
@@ -191,9 +190,8 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         self._refit_data = None
         if y is None:
             return (examples if X_cost is None else self._checked_cost_examples(X_cost, examples)), None
-        data = Labelled(
-            examples, np.asarray(y), _check_sample_weight(sample_weight, examples, ensure_non_negative=True)
-        )
+        require_rows_in_order(X, y)
+        data = Labelled(examples, np.asarray(y), checked_weight(sample_weight, X, examples))
         self._refit_data = data if self.refit else None
         paying = examples if X_cost is None else self._checked_cost_examples(X_cost, examples)
         return paying, data if self.errors == "held-out" else None
@@ -213,7 +211,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
             check_classification_targets(targets)
         self.costs_ = self._read_costs()
         self._read_class_costs(np.unique(targets) if classify else None)
-        data = Labelled(examples, targets, _check_sample_weight(sample_weight, examples, ensure_non_negative=True))
+        data = Labelled(examples, targets, checked_weight(sample_weight, X, examples))
         held_out = self.validation_fraction if X_cost is None else None
         if self.errors == "held-out" and held_out is None:
             raise ValueError(

@@ -62,7 +62,7 @@ def solve(instance: PruningInstance, lam: object, method: str = "min-cut", **opt
     """
     require_instance(instance)
     exact_lam = nonnegative_fraction(lam, "lam")
-    result: PruningResult = SOLVERS.look_up(method).load()(instance, exact_lam, **options)
+    result: PruningResult = SOLVERS.taking(method, options)(instance, exact_lam, **options)
     return result
 
 
@@ -98,5 +98,5 @@ def solve_budget(instance: PruningInstance, budget: object, method: str = "greed
     """
     require_instance(instance)
     exact_budget = nonnegative_fraction(budget, "budget")
-    result: BudgetResult = BUDGET_SOLVERS.look_up(method).load()(instance, exact_budget, **options)
+    result: BudgetResult = BUDGET_SOLVERS.taking(method, options)(instance, exact_budget, **options)
     return result

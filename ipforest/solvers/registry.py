@@ -176,6 +176,37 @@ class SolverRegistry(Mapping[str, SolverInfo]):
             raise ValueError(f"method: expected one of {', '.join(self)}, got {method!r}")
         return self[method]
 
+    def taking(self, method: str, options: Mapping[str, Any]) -> Callable[..., Any]:
+        """Return the function of a solver that takes these options.
+
+        Raises
+        ------
+        TypeError
+            It takes another option; the message says what it takes, and which solvers take the other one.
+        ValueError
+            No solver has that name.
+        """
+        function = self.look_up(method).load()
+        names, takes_any = _options_of(function)
+        unknown = [] if takes_any else [option for option in options if option not in names]
+        if unknown:
+            installed = [info for info in self.values() if not info.missing_packages]
+            others = [info.name for info in installed if unknown[0] in _options_of(info.load())[0]]
+            cure = f"; {' and '.join(map(repr, others))} {'take' if len(others) > 1 else 'takes'} it" if others else ""
+            raise TypeError(
+                f"{unknown[0]}: expected an option of method {method!r} ({', '.join(names) or 'it has none'}), got "
+                f"another{cure}"
+            )
+        return function
+
+
+def _options_of(solver: Callable[..., Any]) -> tuple[list[str], bool]:
+    """List the options of a solver, after its instance and lambda or budget, and say whether it takes any others."""
+    kinds = inspect.Parameter
+    _, _, *options = inspect.signature(solver).parameters.values()
+    names = [option.name for option in options if option.kind in (kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)]
+    return names, any(option.kind == kinds.VAR_KEYWORD for option in options)
+
 
 _loaded_plugins: set[str] = set()
 

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import validated
 from ipforest.ensemble.libraries import read
-from ipforest.ensemble.scikit_learn import unfrozen
+from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import (
     BudgetedEstimator,
     check_inner_estimator,
@@ -343,6 +344,9 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         if not is_classifier(self.estimator):
             raise TypeError(f"estimator: expected a classifier, got {type(self.estimator).__name__}")
         ensemble = unfrozen(self.estimator)
+        if isinstance(ensemble, Pipeline):
+            cure = in_two_parts("EarlyExit(FrozenEstimator(pipeline[-1]))")
+            raise TypeError(f"estimator: expected an ensemble of trees, got Pipeline; {cure}")
         if isinstance(ensemble, BudgetedEstimator):
             check_inner_estimator(self, ensemble)
         optional_number(self.budget, "budget")

@@ -17,10 +17,9 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
-from ipforest._internal.examples import validated
+from ipforest._internal.examples import checked_weight, validated
 from ipforest.choice import ROUNDING
 from ipforest.costs import FeatureCosts
 from ipforest.estimator import (
@@ -428,7 +427,7 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
             validation = self._checked_held_out(X_val, y_val, self.classes_, examples)
         weight = None
         if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, examples, dtype=np.float64, ensure_non_negative=True)[training]
+            weight = checked_weight(sample_weight, X, examples)[training]
         alternatives = self._train(examples[training], targets[training], weight, validation)
         self.candidates_ = tuple(self._candidate(stages, *validation) for stages in alternatives)
         self._choose()

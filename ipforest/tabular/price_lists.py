@@ -200,7 +200,7 @@ def _computed_from(column: str, labels: Iterable[str]) -> str:
     """Say how a column is priced that is named as scikit-learn's transformers name what they compute from others."""
     bare = column.rpartition("__")[2]
     sources = [label for label in labels if bare == label or bare.startswith(f"{label}_")]
-    told = "; where it is computed from {!r}, FeatureCosts.for_columns gives its price"
+    told = "; where it is computed from {!r}, FeatureCosts.for_columns gives its price; BudgetedPipeline calls it"
     return told.format(max(sources, key=len)) if sources else ""
 
 

@@ -125,7 +125,8 @@ def read_cells(path: str | Path, *, header: bool = True, form: CsvFormat = RECOG
     names = _checked_header(path, rows.cells[0].tolist()) if header else None
     cells, lines = rows.cells[header:], rows.lines[header:]
     if not lines.size:
-        raise ValueError(f"{path}: expected a row below the names of the columns, got none")
+        hint = "; JSON is written as CSV first" if rows.cells[0, 0].startswith(("{", "[")) else ""
+        raise ValueError(f"{path}: expected a row below the names of the columns, got none{hint}")
     table = pd.DataFrame(cells, index=lines, columns=names, dtype=object, copy=False)
     table.attrs["separator"] = rows.separator
     return table

@@ -1,5 +1,6 @@
 """Tables, labels and prices in the forms that users bring: taken as they are meant, or refused in one line."""
 
+import inspect
 import re
 from decimal import Decimal
 
@@ -7,10 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import GroupShuffleSplit
 
-from ipforest import BudgetForest, BudgetPrune, FeatureCosts
+from ipforest import BudgetForest, BudgetPrune, FeatureCosts, Forest
 from ipforest.learners import BudgetRF, GreedyMiser
 from ipforest.tabular.model_files import load_model, save_model
 from ipforest.tabular.price_lists import read_prices
@@ -203,3 +205,174 @@ def test_saved_trees_with_sets_of_categories_predict_the_same(tmp_path):
     save_model(model, tmp_path / "model.skops")
     loaded = load_model(tmp_path / "model.skops")
     assert_array_equal(loaded.predict_proba(frame), model.predict_proba(frame))
+
+
+def other_tables() -> dict[str, tuple[object, str]]:
+    X, _ = examples()
+    frame = pd.DataFrame(X, columns=NAMES)
+    return {
+        "dates": (np.full((60, 3), "2026-11-25", dtype="M8[D]"), "numbers, got dtype datetime64.*; give dates and dur"),
+        "durations": (np.full((60, 3), 5, dtype="m8[s]"), "numbers, got dtype timedelta64.*; give dates and durations"),
+        "records": (frame.to_records(index=False), r"got an array of records; use pandas.DataFrame\(X\)"),
+        "mapping": ({name: frame[name] for name in NAMES}, r"got a dict of columns; use pandas.DataFrame\(X\)"),
+        "sparse matrix": (csr_array(X), "got a sparse matrix; .* for XGBoost it is missing"),
+        "sparse frame": (frame.astype(pd.SparseDtype(float, 0)), r"got sparse ones; X.sparse.to_dense\(\)"),
+        "one sparse column": (frame.astype({"b": pd.SparseDtype(float, np.nan)}), "got sparse ones"),
+        "one dimension": (X[:, 0], "2 dimensions .*, got 1. Reshape your data"),
+        "one column": (frame["a"], "2 dimensions .*, got 1. Reshape your data"),
+    }
+
+
+@each_estimator
+@pytest.mark.parametrize("kind", other_tables())
+def test_what_is_no_table_of_numbers_is_refused_with_what_to_do(make, kind) -> None:
+    X, message = other_tables()[kind]
+    with pytest.raises((TypeError, ValueError), match=f"^X: expected [^\n]*{message}[^\n]*$"):
+        make().fit(X, examples()[1])
+
+
+@pytest.mark.parametrize("kind", other_tables())
+def test_trees_that_are_read_refuse_it_as_well(kind) -> None:
+    trees = Forest.from_sklearn(RandomForestClassifier(2, random_state=0).fit(*examples()))
+    X, message = other_tables()[kind]
+    with pytest.raises((TypeError, ValueError), match=f"^X: expected [^\n]*{message}[^\n]*$"):
+        trees.predict(X)
+
+
+@pytest.mark.parametrize("kind", ["dates", "dates with a zone", "durations", "polars Date"])
+def test_dates_are_told_to_be_given_as_numbers(kind) -> None:
+    with pytest.raises(
+        ValueError, match="in column 'c'; give dates and durations as numbers, such as days since a day"
+    ):
+        MAKE["BudgetForest"]().fit(tables_of_words()[kind], examples()[1])
+
+
+@each_estimator
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])
+def test_labels_that_are_missing_are_refused_by_place(make, missing) -> None:
+    X, y = examples()
+    labels = np.where(y, "yes", "no").astype(object)
+    labels[7] = missing
+    with pytest.raises(ValueError, match=r"^y: expected a label for each example, got .* in place 7; leave out the"):
+        make().fit(X, labels)
+    with pytest.raises(ValueError, match=r"^y: expected a label for each example, got .* in place 7; leave out the"):
+        make().fit(X, pd.Series(labels))
+
+
+@each_estimator
+def test_rows_in_another_order_than_their_labels_are_refused(make) -> None:
+    X, y = examples()
+    frame, labels = pd.DataFrame(X, columns=NAMES), pd.Series(y)
+    shuffled = frame.sample(frac=1, random_state=0)
+    with pytest.raises(
+        ValueError, match=r"^y: expected the rows of X .* got 0 in place 0 where .* use y.loc\[X.index\]"
+    ):
+        make().fit(shuffled, labels)
+
+
+def test_rows_in_one_order_or_with_other_labels_go_by_position() -> None:
+    X, y = examples()
+    frame, labels, make = pd.DataFrame(X, columns=NAMES), pd.Series(y), MAKE["BudgetPrune"]
+    shuffled = frame.sample(frac=1, random_state=0)
+    expected = make().fit(shuffled, labels.loc[shuffled.index]).predict(X_new := frame[::2])
+    assert_array_equal(make().fit(shuffled, labels.loc[shuffled.index].to_numpy()).predict(X_new), expected)
+    renumbered = shuffled.reset_index(drop=True).set_index(np.arange(60) + 1000)
+    assert_array_equal(make().fit(renumbered, labels.loc[shuffled.index]).predict(X_new), expected)
+
+
+@each_estimator
+def test_weights_in_another_order_are_refused(make) -> None:
+    X, y = examples()
+    frame = pd.DataFrame(X, columns=NAMES)
+    if "sample_weight" not in inspect.signature(make().fit).parameters:
+        with pytest.raises(TypeError, match="sample_weight"):
+            make().fit(frame, y, sample_weight=np.ones(60))
+        return
+    with pytest.raises(
+        ValueError, match=r"^sample_weight: expected the rows of X in their order, got 59 in place 0 where"
+    ):
+        make().fit(frame, y, sample_weight=pd.Series(1.0, index=np.arange(60)[::-1]))
+
+
+def test_targets_of_a_fitted_forest_in_another_order_are_refused() -> None:
+    X, y = examples()
+    frame, labels = pd.DataFrame(X, columns=NAMES), pd.Series(y)
+    forest = RandomForestClassifier(2, random_state=0).fit(frame, labels)
+    with pytest.raises(ValueError, match=r"^y: expected the rows of X in their order,"):
+        BudgetPrune(forest, errors="held-out", budget=2).fit(frame, labels[::-1])
+
+
+@each_estimator
+@pytest.mark.parametrize("kind", [bool, int, Decimal])
+def test_labels_that_are_objects_are_refused_with_how_to_write_them(make, kind) -> None:
+    X, y = examples()
+    with pytest.raises(ValueError, match=rf"^y: .* objects of type {kind.__name__} \(.*; use y.astype"):
+        make().fit(X, pd.Series([kind(int(label)) for label in y], dtype=object))
+
+
+def test_held_out_rows_in_another_order_are_refused() -> None:
+    X, y = examples()
+    frame, labels = pd.DataFrame(X, columns=NAMES), pd.Series(y)
+    with pytest.raises(ValueError, match="expected the rows of X in their order"):
+        MAKE["BudgetForest"]().fit(frame[:40], labels[:40], frame[:39:-1], labels[40:])
+
+
+def numbers_in_other_forms() -> dict[str, object]:
+    X, _ = examples()
+    frame = pd.DataFrame(X, columns=NAMES)
+    holes = frame.where(frame > -2)
+    swapped = X.astype(">f8")
+    return {
+        "nullable": holes.astype("Float64"),
+        "Arrow doubles": holes.astype("double[pyarrow]"),
+        "polars nulls": pl.from_pandas(holes.astype("Float64")),
+        "Arrow table": pa.Table.from_pandas(holes),
+        "objects": holes.astype(object),
+        "decimals": holes.map(lambda number: Decimal(repr(number)) if number == number else None),
+        "texts": holes.map(lambda number: repr(number) if number == number else None).astype(object),
+        "big-endian": np.where(frame > -2, swapped, np.nan).astype(">f8"),
+        "Fortran order": np.asfortranarray(holes),
+        "strided": np.repeat(holes.to_numpy(), 2, axis=0)[::2],
+        "long doubles": holes.to_numpy().astype(np.longdouble),
+        "MultiIndex": holes.set_axis(pd.MultiIndex.from_product([["g"], NAMES]), axis=1),
+        "names of a price list": holes.set_axis(["feature", "cost", "group"], axis=1),
+        "negative zero": holes.to_numpy() + -0.0,
+    }
+
+
+@pytest.mark.parametrize("kind", numbers_in_other_forms())
+@pytest.mark.parametrize("name", ["BudgetPrune", pytest.param("BudgetForest", marks=pytest.mark.slow)])
+def test_numbers_in_other_forms_are_the_same_numbers(name, kind) -> None:
+    X, y = examples()
+    holes = np.where(X > -2, X, np.nan)
+    assert np.isnan(holes).any()
+    table = numbers_in_other_forms()[kind]
+    model, plain = MAKE[name]().fit(table, y), MAKE[name]().fit(holes, y)
+    assert_array_equal(model.predict_proba(table), plain.predict_proba(holes))
+    assert_array_equal(model.cost(table), plain.cost(holes))
+    assert_array_equal(model.cost(table), model.acquired(table) @ np.array(PRICES))
+
+
+def labels_in_other_forms(y: np.ndarray) -> dict[str, object]:
+    words = np.where(y, "yes", "no")
+    return {
+        "frame": (pd.DataFrame({"y": y}), y),
+        "column": (y[:, None], y),
+        "polars": (pl.Series(y), y),
+        "chunked": (pa.chunked_array([y]), y),
+        "unused category": (pd.Series(y).astype(pd.CategoricalDtype([0, 1, 2])), y),
+        "floats": (y + 1.0, y + 1.0),
+        "nullable bool": (pd.array(y > 0, dtype="boolean"), y > 0),
+        "Arrow words": (pd.Series(words).astype("string[pyarrow]"), words),
+        "numbers as texts": (np.where(y, "1", "0"), np.where(y, "1", "0")),
+    }
+
+
+@pytest.mark.filterwarnings("ignore:A column-vector y")
+@pytest.mark.parametrize("kind", labels_in_other_forms(np.zeros(2)))
+def test_labels_in_other_forms_come_back(kind) -> None:
+    X, y = examples()
+    given, expected = labels_in_other_forms(y)[kind]
+    model, plain = MAKE["BudgetPrune"]().fit(X, given), MAKE["BudgetPrune"]().fit(X, y)
+    assert_array_equal(model.classes_, np.unique(expected))
+    assert_array_equal(model.predict(X), np.unique(expected)[plain.predict(X)])

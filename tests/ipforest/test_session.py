@@ -323,3 +323,22 @@ def test_the_guess_of_a_regression_session_before_anything_is_known() -> None:
     model = BudgetPrune(RandomForestRegressor(4, random_state=0), validation_fraction=None).fit(X, X[:, 0])
     roots = model.pruned_.tree_offsets[:-1]
     assert model.session().guess == pytest.approx(model.pruned_.value[roots].mean())
+
+
+@pytest.mark.parametrize("form", [float, str, np.array, np.float32])
+def test_a_value_may_be_any_scalar(form: Callable[[Any], Any]) -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = BudgetPrune(RandomForestClassifier(2, max_depth=2, random_state=0), random_state=0).fit(X, y)
+    session, plain = model.session(), model.session()
+    while (unit := session.next_unit) is not None:
+        assert unit == plain.next_unit
+        session.tell(form(0))
+        plain.tell(0)
+    assert (session.answer, session.paid) == (plain.answer, plain.paid)
+
+
+def test_true_names_no_column() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = BudgetPrune(RandomForestClassifier(2, max_depth=2, random_state=0), random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"^feature: expected the name of a feature or a column 0..29, got True"):
+        model.session({True: 3})

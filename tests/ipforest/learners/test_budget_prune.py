@@ -437,9 +437,9 @@ def test_cost_examples_that_were_not_transformed_are_refused() -> None:
     [
         ((X, None), ValueError, "requires y to be passed"),
         ((X, LABELS_X[:5]), ValueError, "inconsistent numbers of samples"),
-        ((csr_array(X), LABELS_X), TypeError, "Sparse data was passed"),
+        ((csr_array(X), LABELS_X), TypeError, r"X: expected a dense array, .* for XGBoost it is missing"),
         ((X, LABELS_X, X_COST[:, :3]), ValueError, "X has 3 features, but BudgetPrune is expecting 7"),
-        ((X, LABELS_X, X_COST[0]), ValueError, "Expected 2D array, got 1D array"),
+        ((X, LABELS_X, X_COST[0]), ValueError, r"X: expected 2 dimensions .*, got 1\. Reshape your data"),
         ((np.full_like(X, np.inf), LABELS_X), ValueError, "infinity"),
         ((X, TARGET), ValueError, "Unknown label type: continuous"),
         (

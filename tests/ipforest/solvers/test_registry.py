@@ -10,7 +10,7 @@ import pytest
 from reference import load_reference
 
 import proofs
-from ipforest import Pruning, Status, register_solver, solve
+from ipforest import Pruning, Status, register_solver, solve, solve_budget
 from ipforest.solvers import BUDGET_SOLVERS, SOLVERS
 from ipforest.solvers.min_cut import solve_min_cut
 
@@ -102,3 +102,25 @@ def test_installed_packages_bring_their_solvers():
         "assert 'formulations' not in sys.modules; assert 'highs-lp' in SOLVERS and 'lp1' in BUDGET_SOLVERS"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "option", "message"),
+    [
+        (
+            solve_budget,
+            {"method": "greedy", "time_limit": 1},
+            r"^time_limit: .* method 'greedy' \(max_cost,.*; 'mip' and 'lp1' take it",
+        ),
+        (solve_budget, {"method": "mip", "n_trials": 1}, r"^n_trials: .* method 'mip' \(.*; 'greedy' takes it"),
+        (
+            solve,
+            {"method": "min-cut", "time_limit": 1},
+            r"^time_limit: .* 'min-cut' \(start\), got .*'dantzig-wolfe'.* take",
+        ),
+        (solve, {"method": "networkx", "patience": 1}, r"^patience: .* 'networkx' \(it has none\), got another$"),
+    ],
+)
+def test_options_of_another_method_are_refused_with_the_method_that_takes_them(call, option, message):
+    with pytest.raises(TypeError, match=message):
+        call(ENSEMBLE, 1, **option)

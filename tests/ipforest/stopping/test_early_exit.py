@@ -235,6 +235,8 @@ def test_recorded_paths(forest: RandomForestClassifier) -> None:
             ValueError,
             r"^max_cost: expected it on EarlyExit, whose sessions keep it, got it on the estimator",
         ),
+        ({"stopping": "threshold"}, TypeError, r"^stopping: expected rules, such as ThresholdStopping\(\), got 'thr"),
+        ({"stopping": [ThresholdStopping]}, TypeError, r"^stopping: expected rules, .* got <class"),
         ({"stopping": []}, ValueError, r"^stopping: expected a rule, several, or None for the default, got an empty"),
     ],
 )

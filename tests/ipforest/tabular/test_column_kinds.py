@@ -1,5 +1,8 @@
 """What the columns of a table are taken for, and how their cells are read."""
 
+import bz2
+import gzip
+import pickle
 import warnings
 
 import numpy as np
@@ -188,6 +191,35 @@ def test_separators_and_encodings_are_recognised(typed, separator, encoding) -> 
 def test_files_in_doubt_are_refused_with_what_to_give(typed, text, encoding, message) -> None:
     with pytest.raises(ValueError, match=message):
         typed(text, encoding)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (gzip.compress(b"a,b\n1,2\n"), "got a file packed by gzip; unpack it first"),
+        (bz2.compress(b"a,b\n1,2\n" * 99), "got a file packed by bzip2; unpack it first"),
+        (
+            b"PK\x03\x04\x14\0\0\0",
+            "got a zip file, as spreadsheets are; unpack it, or save the spreadsheet as CSV UTF-8",
+        ),
+        (b"PAR1\x15\0\x15", r"got a Parquet file; write it as CSV, as by pandas.read_parquet\(...\).to_csv"),
+        (b"ARROW1\0\0", "got a Feather file; write it as CSV"),
+        (pickle.dumps([1]), "got a pickle; write it as CSV first"),
+        (
+            b'{"a":{"0":1},"b":{"0":2}}',
+            "expected a row below the names of the columns, got none; JSON is written as CSV",
+        ),
+    ],
+)
+def test_files_of_other_kinds_are_refused_with_what_makes_a_table(tmp_path, data, message) -> None:
+    (tmp_path / "t.csv").write_bytes(data)
+    with pytest.raises(ValueError, match=message):
+        read_cells(tmp_path / "t.csv")
+
+
+def test_a_column_may_be_called_as_a_kind_of_file_begins(tmp_path) -> None:
+    (tmp_path / "t.csv").write_text("PAR1,ARROW1\n1,2\n")
+    assert list(read_cells(tmp_path / "t.csv")) == ["PAR1", "ARROW1"]
 
 
 def test_what_is_in_doubt_can_be_given(typed) -> None:

@@ -1,0 +1,421 @@
+"""A table's own columns, encoded and then bought: prices, costs and sessions in the columns that the user has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ipforest._internal.arrays import Array
+from ipforest._internal.examples import require_rows_in_order
+from ipforest.ensemble.scikit_learn import unfrozen
+from ipforest.estimator import BudgetedEstimator, is_fitted, read_costs
+from ipforest.feature_names import column_names, positions_by_name
+from ipforest.session import Known, Purchase, Session, Unit
+from ipforest.tabular.name_matching import closest
+from ipforest.tabular.preprocessing import source_columns
+
+__all__ = ["BudgetedPipeline", "TableSession"]
+
+
+class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """Preprocessing, then an estimator of this package; prices are those of the table's columns.
+
+    All columns that are computed from one column of the table are one purchase, such as the one-hot columns of a
+    column of words. Costs, purchases and sessions are about the columns of the table.
+
+    Parameters
+    ----------
+    preprocessing : transformer
+        Each column that it makes comes from one column of the table; see
+        `ipforest.tabular.preprocessing.source_columns`. One that is fitted already is used as it is, as
+        ``pipeline[:-1]`` of a fitted scikit-learn pipeline.
+    estimator : estimator
+        `BudgetPrune`, `BudgetedClassifier`, `EarlyExit` or another of this package, without prices. One that wraps a
+        fitted ensemble, as ``pipeline[-1]``, keeps it.
+    feature_costs, groups, group_fees : optional
+        Prices by column of the table, as `BudgetPrune` takes them.
+
+    Attributes
+    ----------
+    preprocessing_ : transformer
+    estimator_ : estimator
+        Fitted, with prices of the computed columns.
+    costs_ : FeatureCosts
+        The prices of the table's columns.
+    sources_ : ndarray of int64, shape (n_computed_columns,)
+        Which column of the table each computed column comes from.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Where X has column names.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from sklearn.compose import make_column_transformer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.preprocessing import OneHotEncoder
+    >>> from ipforest import BudgetedPipeline, BudgetPrune
+    >>> table = pd.DataFrame({"ecg": ["st", "af", "normal", "st"] * 50, "age": np.arange(200) % 70})
+    >>> y = (table.ecg == "st").to_numpy()
+    >>> encoder = make_column_transformer((OneHotEncoder(), ["ecg"]), remainder="passthrough")
+    >>> forest = RandomForestClassifier(20, random_state=0)
+    >>> model = BudgetedPipeline(encoder, BudgetPrune(forest, budget=12), feature_costs={"ecg": 12, "age": 0})
+    >>> model.fit(table, y).cost(table).max()
+    np.float64(12.0)
+    >>> model.session({"age": 40}).next_unit.name
+    'ecg'
+    """
+
+    def __init__(
+        self,
+        preprocessing: Any,
+        estimator: Any,
+        *,
+        feature_costs: Any = None,
+        groups: Any = None,
+        group_fees: Any = None,
+    ) -> None:
+        self.preprocessing = preprocessing
+        self.estimator = estimator
+        self.feature_costs = feature_costs
+        self.groups = groups
+        self.group_fees = group_fees
+
+    def fit(self, X: Any, y: npt.ArrayLike | None = None, **parameters: Any) -> Self:
+        """Fit the preprocessing, price what it computes, and fit the estimator.
+
+        Parameters
+        ----------
+        X : array or DataFrame, shape (n_samples, n_features)
+        y : array, shape (n_samples,)
+        **parameters
+            For the estimator's ``fit``; tables such as ``X_val`` and ``X_cost`` are preprocessed, too.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError
+            The estimator is none of this package, or the preprocessing does not name what it computes.
+        ValueError
+            The estimator has prices of its own, a column is computed from several, bad prices or examples.
+        """
+        self._check_parameters()
+        require_rows_in_order(X, y)
+        self._remember(X)
+        if is_fitted(self.preprocessing):
+            self.preprocessing_ = unfrozen(self.preprocessing)
+            computed = self.preprocessing_.transform(X)
+        else:
+            self.preprocessing_ = clone(self.preprocessing)
+            computed = self.preprocessing_.fit_transform(X, y)
+        names = getattr(self, "feature_names_in_", None)
+        self.costs_ = read_costs(self.feature_costs, self.groups, self.group_fees, self.n_features_in_, names)
+        self.sources_ = source_columns(self.preprocessing_, self.n_features_in_)
+        examples = self._dense(computed)
+        prices = self.costs_.for_columns(self.sources_, column_names(examples))
+        others = {
+            name: self._transformed(given) if name.startswith("X_") and given is not None else given
+            for name, given in parameters.items()
+        }
+        self.estimator_ = _copied(self.estimator).set_params(feature_costs=prices).fit(examples, y, **others)
+        return self
+
+    def _check_parameters(self) -> None:
+        estimator = self.estimator
+        if not isinstance(estimator, BudgetedEstimator):
+            raise TypeError(
+                "estimator: expected one that buys, such as BudgetPrune(forest) or EarlyExit(FrozenEstimator(trees)), "
+                f"got {type(estimator).__name__}"
+            )
+        given = [name for name in ("feature_costs", "groups", "group_fees") if getattr(estimator, name) is not None]
+        if given:
+            raise ValueError(
+                f"{given[0]}: expected none in {type(estimator).__name__}, as the prices of the table's columns are "
+                "given to BudgetedPipeline, got some"
+            )
+
+    def _remember(self, X: Any) -> None:
+        """Remember the columns of the table and a row of it, in which a session replaces what it is told."""
+        shape = np.shape(X)
+        if len(shape) != 2 or 0 in shape:
+            raise ValueError(f"X: expected a table with rows and columns, got shape {shape}")
+        names = column_names(X)
+        self.n_features_in_ = shape[1]
+        self.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        row = X.head(1) if hasattr(X, "head") else X[:1]
+        self._row = row.to_pandas() if hasattr(row, "to_pandas") else row
+
+    def _transformed(self, X: Any) -> Any:
+        """Compute what the estimator sees; a data frame may have its columns in any order, and others."""
+        check_is_fitted(self, "preprocessing_")
+        names, trained = column_names(X), getattr(self, "feature_names_in_", None)
+        if names is None and len(np.shape(X)) == 2 and np.shape(X)[1] != self.n_features_in_:
+            raise ValueError(f"X: expected {self.n_features_in_} columns as in training, got {np.shape(X)[1]}")
+        if names is not None and trained is not None and names != tuple(trained):
+            known = [name for name in names if name in set(trained)]
+            positions_by_name(known, [*trained], "X: expected the columns of training")
+            X = X[[*trained]] if hasattr(X, "columns") else X.select([*trained])
+        return self._dense(self.preprocessing_.transform(X))
+
+    def _dense(self, computed: Any) -> Any:
+        """Fill a sparse matrix: what it does not store is 0, but missing for XGBoost."""
+        if not issparse(computed):
+            return computed
+        parts = self.estimator.get_params().values()
+        if not any(kind.__module__.partition(".")[0] == "xgboost" for part in parts for kind in type(part).__mro__):
+            return computed.toarray()
+        stored = computed.tocoo()
+        dense = np.full(stored.shape, np.nan)
+        dense[stored.row, stored.col] = stored.data
+        return dense
+
+    def predict(self, X: Any) -> Array:
+        """Predict from the columns that are bought, shape (n_samples,)."""
+        return np.asarray(self.estimator_.predict(self._transformed(X)))
+
+    @available_if(is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the probability of each class, shape (n_samples, n_classes)."""
+        return np.asarray(self.estimator_.predict_proba(self._transformed(X)))
+
+    def score(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Compute the accuracy, or the coefficient of determination for regression."""
+        return float(self.estimator_.score(self._transformed(X), y, sample_weight))
+
+    def cost(self, X: Any) -> npt.NDArray[np.float64]:
+        """Compute what each example pays, shape (n_samples,)."""
+        return np.asarray(self.estimator_.cost(self._transformed(X)))
+
+    def acquired(self, X: Any) -> npt.NDArray[np.bool_]:
+        """Return which columns of the table predicting each example buys, shape (n_samples, n_features)."""
+        bought: npt.NDArray[np.bool_] = self.estimator_.costs_.bought(self.estimator_.acquired(self._transformed(X)))
+        return bought
+
+    def at_budget(self, budget: object) -> Self:
+        """Return the same model at another budget, without training again."""
+        check_is_fitted(self)
+        other = copy(self)
+        other.estimator_ = self.estimator_.at_budget(budget)
+        return other
+
+    @property
+    def classes_(self) -> Array:
+        """Class labels, shape (n_classes,); classifiers only."""
+        return np.asarray(self.estimator_.classes_)
+
+    def session(self, known: Known | None = None, max_cost: object | None = None) -> TableSession:
+        """Start buying the columns of one example.
+
+        Parameters
+        ----------
+        known : mapping, optional
+            Values that are free, by name or number of a column of the table; None for one that cannot be had.
+        max_cost : number, optional
+            What to pay at most.
+        """
+        check_is_fitted(self)
+        cells: dict[int, Any] = {}
+        for column, value in (known or {}).items():
+            cells.update(self._computed({self._column(column): value}))
+        return TableSession(self, self.estimator_.session(cells, max_cost))
+
+    def resume(self, saved: str) -> TableSession:
+        """Go on with a session that `TableSession.to_json` wrote."""
+        check_is_fitted(self)
+        return TableSession(self, self.estimator_.resume(saved))
+
+    def as_pipeline(self) -> Pipeline:
+        """Return the fitted model as a scikit-learn pipeline, which shares its parts."""
+        check_is_fitted(self)
+        return Pipeline([("preprocessing", self.preprocessing_), ("model", self.estimator_)])
+
+    def _column(self, column: Any) -> int:
+        """Find a column of the table by its name or number."""
+        names = [*getattr(self, "feature_names_in_", ())]
+        if column in names:
+            return names.index(column)
+        if isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < self.n_features_in_:
+            return int(column)
+        advice = closest(column, names) if isinstance(column, str) else ""
+        raise ValueError(
+            f"column: expected the name of a column or a number 0..{self.n_features_in_ - 1}, got {column!r}{advice}"
+        )
+
+    def _name(self, column: int) -> str:
+        return str(getattr(self, "feature_names_in_", [f"column {n}" for n in range(self.n_features_in_)])[column])
+
+    def _computed(self, values: Mapping[int, Any]) -> dict[int, Any]:
+        """Compute, from columns of the table, what the estimator sees; None stays None where it is no category."""
+        row = self._row.copy()
+        for column, value in values.items():
+            row = _with_cell(row, column, value, self._name(column))
+        seen = np.asarray(self._transformed(row), dtype=np.float64)[0]
+        return {
+            feature: None if values[source] is None and np.isnan(seen[feature]) else float(seen[feature])
+            for feature, source in enumerate(self.sources_.tolist())
+            if source in values
+        }
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.estimator_type, tags.regressor_tags = inner.estimator_type, inner.regressor_tags
+        tags.classifier_tags, tags.target_tags = inner.classifier_tags, inner.target_tags
+        tags.input_tags = get_tags(self.preprocessing).input_tags
+        return tags
+
+
+class TableSession:
+    """A session in the columns of a table; see `ipforest.session.Session`.
+
+    Made by `BudgetedPipeline.session`.
+
+    Parameters
+    ----------
+    model : BudgetedPipeline
+    session : Session
+        In the columns that the estimator sees.
+    """
+
+    def __init__(self, model: BudgetedPipeline, session: Session) -> None:
+        self._model, self._session = model, session
+
+    @property
+    def next_unit(self) -> Unit | None:
+        """What the model wants to know next, with columns of the table as its features; None when it answers."""
+        unit = self._session.next_unit
+        if unit is None:
+            return None
+        return Unit(unit.index, self._named(unit.features), self._columns(unit.features))
+
+    def tell(self, value: Any, charged: bool | None = None) -> None:
+        """Give what the next unit brought, as it would stand in the table.
+
+        Parameters
+        ----------
+        value : cell, None, sequence of cells, or mapping from columns to cells
+            None for what could not be had. A unit of several columns takes one cell per column.
+        charged : bool, optional
+            Whether the unit is paid; by default it is, unless none of its values could be had.
+
+        Raises
+        ------
+        ValueError
+            Nothing is wanted, the cells are for other columns, or the preprocessing does not take them.
+        """
+        unit, inner = self.next_unit, self._session.next_unit
+        if unit is None or inner is None:
+            raise ValueError("session: expected a unit that is still wanted, got none; the model answers")
+        cells = self._cells(unit, value)
+        computed = self._model._computed(cells)
+        absent = all(cell is None for cell in cells.values())
+        self._session.tell([computed[f] for f in inner.features], not absent if charged is None else charged)
+
+    def _cells(self, unit: Unit, value: Any) -> dict[int, Any]:
+        if isinstance(value, Mapping):
+            cells = {self._model._column(column): cell for column, cell in value.items()}
+        elif value is None or len(unit.features) == 1:
+            cells = dict.fromkeys(unit.features, value)
+        else:
+            several = list(value) if isinstance(value, Sequence | np.ndarray | pd.Series) else [value]
+            if len(several) != len(unit.features):
+                raise ValueError(f"{unit}: expected {len(unit.features)} values, got {len(several)}")
+            cells = dict(zip(unit.features, several, strict=True))
+        if set(cells) != set(unit.features):
+            raise ValueError(f"{unit}: expected values of these columns, got {', '.join(map(str, value))}")
+        return cells
+
+    @property
+    def ledger(self) -> tuple[Purchase, ...]:
+        """What was bought so far, in order, and why: columns of the table, and what was computed of them."""
+        column = self._session._seller.column
+        return tuple(
+            replace(line, unit=self._named(tuple(column(feature) for feature, _ in line.values)))
+            for line in self._session.ledger
+        )
+
+    def _columns(self, features: tuple[int, ...]) -> tuple[int, ...]:
+        """List the columns of the table from which some features are computed, in the table's order."""
+        return tuple(sorted({int(self._model.sources_[feature]) for feature in features}))
+
+    def _named(self, features: tuple[int, ...]) -> str:
+        return ", ".join(map(self._model._name, self._columns(features)))
+
+    @property
+    def price(self) -> float:
+        """What the next unit costs; 0 when nothing is wanted."""
+        return self._session.price
+
+    @property
+    def fee(self) -> float:
+        """How much of the price is the fee of a group."""
+        return self._session.fee
+
+    @property
+    def reason(self) -> str:
+        """Why the next unit is wanted."""
+        return self._session.reason
+
+    @property
+    def answer(self) -> Any:
+        """The prediction, once nothing more is wanted."""
+        return self._session.answer
+
+    @property
+    def guess(self) -> Any:
+        """The prediction from what is known so far."""
+        return self._session.guess
+
+    @property
+    def probabilities(self) -> dict[Any, float]:
+        """How sure the answer is so far: the probability of each class."""
+        return self._session.probabilities
+
+    @property
+    def paid(self) -> float:
+        """What was paid so far."""
+        return self._session.paid
+
+    def to_json(self) -> str:
+        """Write the session, so that `BudgetedPipeline.resume` can go on another day."""
+        return self._session.to_json()
+
+
+def _copied(estimator: BudgetedEstimator) -> BudgetedEstimator:
+    """Copy an estimator, but not a fitted ensemble within, which a clone would forget."""
+    inner = getattr(estimator, "estimator", None)
+    return copy(estimator) if inner is not None and is_fitted(unfrozen(inner)) else clone(estimator)
+
+
+def _with_cell(row: Any, column: int, value: Any, name: str) -> Any:
+    """Put a cell into a row, of the type of its column, which is float where it is missing from integers."""
+    if not isinstance(row, pd.DataFrame):
+        changed = np.array(row, dtype=object if np.asarray(row).dtype.kind in "OUS" else np.float64)
+        changed[0, column] = np.nan if value is None else value
+        return changed
+    missing = np.ndim(value) == 0 and pd.isna(value)
+    kind = row.dtypes.iloc[column]
+    try:
+        cells = pd.Series([np.nan if value is None else value], index=row.index)
+        typed = cells.astype(np.float64 if missing and kind.kind in "iub" else kind)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: expected a value of type {kind}, as in training, got {value!r}") from None
+    changed = row.copy()
+    changed.isetitem(column, typed)
+    return changed

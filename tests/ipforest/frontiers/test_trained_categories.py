@@ -1,0 +1,70 @@
+"""A fitted model is given the categories that its numbers stand for, or the table is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.frozen import FrozenEstimator
+
+from ipforest import BudgetedClassifier
+
+TRAIN = {
+    "lightgbm": lambda X, y: (
+        pytest.importorskip("lightgbm").LGBMClassifier(n_estimators=4, min_child_samples=5, verbosity=-1).fit(X, y)
+    ),
+    "xgboost": lambda X, y: (
+        pytest.importorskip("xgboost").XGBClassifier(n_estimators=4, enable_categorical=True).fit(X, y)
+    ),
+}
+each_library = pytest.mark.parametrize("train", TRAIN.values(), ids=TRAIN)
+
+
+def table() -> tuple[pd.DataFrame, np.ndarray]:
+    random = np.random.default_rng(0)
+    words, numbers = random.choice([*"abcdef"], 120), random.normal(size=120)
+    frame = pd.DataFrame(
+        {"x": numbers, "word": pd.Categorical(words), "other": pd.Categorical(random.choice([*"uv"], 120))}
+    )
+    return frame, (np.isin(words, [*"ace"]) ^ (numbers > 1)).astype(int)
+
+
+def around(model) -> BudgetedClassifier:
+    return BudgetedClassifier([FrozenEstimator(model)], random_state=0)
+
+
+@each_library
+def test_categories_of_training_are_taken(train) -> None:
+    X, y = table()
+    model = train(X, y)
+    assert_array_equal(around(model).fit(X, y).predict(X), model.predict(X))
+
+
+@each_library
+@pytest.mark.parametrize("given", ["fedcba", "bcdefa", "abcdefg", "abcdez"])
+def test_other_categories_and_orders_are_refused(train, given) -> None:
+    X, y = table()
+    other = X.assign(word=X["word"].cat.set_categories([*given]))
+    message = (
+        r"^X: expected in column 'word' the categories of \w+ in their order, a, b, c, d, e, f, got .*set_categories"
+    )
+    with pytest.raises(ValueError, match=message):
+        around(train(X, y)).fit(other, y)
+
+
+@each_library
+def test_a_model_of_codes_takes_no_words(train) -> None:
+    X, y = table()
+    codes = X.assign(word=X["word"].cat.codes, other=X["other"].cat.codes)
+    with pytest.raises(ValueError, match=r"^X: expected in column '(other|word)' the categories"):
+        around(train(codes, y)).fit(X, y)
+
+
+def test_numbers_that_stand_for_themselves_are_no_places() -> None:
+    X, y = table()
+    X["word"] = pd.Categorical((X["word"].cat.codes * 10).to_numpy())
+    model = HistGradientBoostingClassifier(max_iter=3, categorical_features="from_dtype").fit(X[["x", "word"]], y)
+    with pytest.raises(
+        ValueError, match=r"^X: expected in column 'word' the categories of Hist.* 0, 1, 2, 3, 4, 5, got 0, 10"
+    ):
+        around(model).fit(X[["x", "word"]], y)

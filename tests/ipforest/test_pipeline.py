@@ -1,0 +1,202 @@
+"""Preprocessing and what buys behind it: prices, costs and sessions are about the columns of the table."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from ipforest import BudgetedClassifier, BudgetedPipeline, BudgetPrune, EarlyExit, FeatureCosts
+from ipforest.ensemble.libraries import read
+from ipforest.tabular.model_files import save_model
+
+PRICES = {"ecg": 12, "age": 0, "lab": 5, "sex": 1}
+
+
+def clinic(n: int = 160) -> tuple[pd.DataFrame, np.ndarray]:
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "age": random.integers(20, 90, n),
+            "ecg": random.choice(["af", "normal", "st"], n),
+            "lab": random.normal(5, 2, n).round(2),
+            "sex": random.choice(["f", "m"], n),
+        }
+    )
+    ill = (table.ecg == "st") ^ (table.lab > 6) | (table.age > 80)
+    return table, np.where(ill, "ill", "healthy")
+
+
+def encoder(*, sparse: bool = False):
+    words = (OneHotEncoder(handle_unknown="ignore", sparse_output=sparse), ["ecg", "sex"])
+    return make_column_transformer(words, remainder=StandardScaler(), sparse_threshold=float(sparse))
+
+
+def forest() -> RandomForestClassifier:
+    return RandomForestClassifier(8, max_depth=4, random_state=0)
+
+
+def by_session(model: BudgetedPipeline, table: pd.DataFrame) -> list[tuple[object, float]]:
+    told = []
+    for row in range(len(table)):
+        session = model.session()
+        while (unit := session.next_unit) is not None:
+            session.tell(table.iloc[row, unit.features[0]])
+        told.append((session.answer, session.paid))
+    return told
+
+
+@pytest.fixture(scope="module")
+def fitted() -> BudgetedPipeline:
+    table, y = clinic()
+    buyer = BudgetPrune(forest(), budget=9, random_state=0)
+    return BudgetedPipeline(encoder(), buyer, feature_costs=PRICES).fit(table, y)
+
+
+def test_costs_are_those_of_the_columns_of_the_table(fitted) -> None:
+    table, _ = clinic()
+    acquired = fitted.acquired(table)
+    assert acquired.shape == table.shape
+    by_hand = acquired @ np.array([PRICES[name] for name in table.columns])
+    np.testing.assert_allclose(fitted.cost(table), by_hand)
+    assert 0 < by_hand.mean() < 10
+
+
+def test_predictions_are_those_of_the_two_steps(fitted) -> None:
+    table, y = clinic()
+    computed = encoder().fit(table).transform(table)
+    prices = FeatureCosts([PRICES[name] for name in table.columns]).for_columns([1, 1, 1, 3, 3, 0, 2])
+    by_hand = BudgetPrune(forest(), budget=9, feature_costs=prices, random_state=0).fit(computed, y)
+    np.testing.assert_array_equal(fitted.predict(table), by_hand.predict(computed))
+    np.testing.assert_array_equal(fitted.predict_proba(table), by_hand.predict_proba(computed))
+    assert fitted.score(table, y) == by_hand.score(computed, y)
+    np.testing.assert_array_equal(fitted.at_budget(3).cost(table), by_hand.at_budget(3).cost(computed))
+
+
+def test_sessions_ask_for_columns_of_the_table_and_take_its_cells(fitted) -> None:
+    table, _ = clinic(12)
+    expected = list(zip(fitted.predict(table), fitted.cost(table), strict=True))
+    assert by_session(fitted, table) == expected
+    known = fitted.session({"ecg": "st", "sex": "f"})
+    assert known.paid == 0
+    assert known.next_unit.name in {"age", "lab"}
+
+
+def test_a_session_goes_on_another_day(fitted) -> None:
+    session = fitted.session({"age": 50})
+    session.tell({session.next_unit.name: "st" if session.next_unit.name == "ecg" else 7.0})
+    again = fitted.resume(session.to_json())
+    assert (again.paid, again.guess, again.next_unit) == (session.paid, session.guess, session.next_unit)
+    assert again.ledger == session.ledger
+    assert [line.unit for line in session.ledger] == [*{*PRICES} & {line.unit for line in session.ledger}]
+
+
+def test_what_could_not_be_had_is_not_paid(fitted) -> None:
+    session = fitted.session()
+    while session.next_unit is not None:
+        session.tell("another" if session.next_unit.name in {"ecg", "sex"} else 5.0, charged=False)
+    assert session.paid == 0
+    assert session.answer in {"ill", "healthy"}
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "message"),
+    [("lab", "high", "lab: expected a value of type float64, as in training, got 'high'"), ("labs", 5, "is 'lab'")],
+)
+def test_cells_that_no_table_holds_are_refused(fitted, column, cell, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        fitted.session({column: cell})
+
+
+def test_columns_are_found_by_name(fitted) -> None:
+    table, _ = clinic()
+    backwards = table[table.columns[::-1]].assign(another=1)
+    np.testing.assert_array_equal(fitted.predict(backwards), fitted.predict(table))
+    with pytest.raises(ValueError, match="X: expected the columns of training, got no 'lab'"):
+        fitted.predict(table.drop(columns="lab"))
+    with pytest.raises(ValueError, match="X: expected 4 columns as in training, got 3"):
+        fitted.predict(table.to_numpy()[:, :3])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("library", ["sklearn", "lightgbm", "xgboost"])
+def test_a_fitted_pipeline_keeps_its_encoder_and_its_trees(library, sparse) -> None:
+    table, y = clinic()
+    codes = (y == "ill").astype(int)
+    if library == "sklearn":
+        trees, around = forest(), lambda trees: BudgetPrune(trees, lam=0)
+    else:
+        kind = {"lightgbm": "LGBMClassifier", "xgboost": "XGBClassifier"}[library]
+        trees = getattr(pytest.importorskip(library), kind)(
+            n_estimators=4, verbosity=-1 if library == "lightgbm" else 0
+        )
+        around = lambda trees: EarlyExit(FrozenEstimator(trees), order="given")  # noqa: E731
+    pipeline = make_pipeline(encoder(sparse=sparse), trees).fit(table, codes)
+    model = BudgetedPipeline(pipeline[:-1], around(pipeline[-1]), feature_costs=PRICES).fit(table, codes)
+    if library == "sklearn":
+        np.testing.assert_array_equal(model.predict(table), pipeline.predict(table))
+    whole = read(pipeline[-1]).predict(model._transformed(table))
+    np.testing.assert_array_equal(whole, pipeline.predict(table))
+    assert by_session(model, table[:4]) == list(zip(model.predict(table[:4]), model.cost(table[:4]), strict=True))
+
+
+def test_regression_and_arrays() -> None:
+    random = np.random.default_rng(1)
+    X = random.normal(size=(120, 3))
+    y = X[:, 0] + X[:, 2]
+    buyer = BudgetPrune(RandomForestRegressor(5, max_depth=3, random_state=0), budget=3, random_state=0)
+    model = BudgetedPipeline(StandardScaler(), buyer, feature_costs=[1, 2, 2]).fit(X, y)
+    np.testing.assert_allclose(model.cost(X), model.acquired(X) @ [1, 2, 2])
+    session = model.session()
+    while (unit := session.next_unit) is not None:
+        session.tell(X[0, unit.features[0]])
+    assert (session.answer, session.paid) == (model.predict(X[:1])[0], model.cost(X[:1])[0])
+
+
+def test_held_out_tables_are_preprocessed_too() -> None:
+    table, y = clinic()
+    model = BudgetedPipeline(encoder(), BudgetPrune(forest(), budget=9), feature_costs=PRICES)
+    model.fit(table[:100], y[:100], X_cost=table[100:])
+    assert model.cost(table[100:]).mean() <= 9
+
+
+def test_it_is_cloned_and_pickled(fitted, tmp_path) -> None:
+    table, y = clinic()
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.predict(table), fitted.predict(table))
+    np.testing.assert_array_equal(clone(fitted).fit(table, y).predict(table), fitted.predict(table))
+    save_model(fitted.as_pipeline(), tmp_path / "model.skops")
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    table, y = clinic(40)
+    with pytest.raises(TypeError, match=r"estimator: expected one that buys, such as .*, got RandomForestClassifier"):
+        BudgetedPipeline(encoder(), forest()).fit(table, y)
+    with pytest.raises(ValueError, match=r"feature_costs: expected none in BudgetPrune, .* given to BudgetedPipeline"):
+        BudgetedPipeline(encoder(), BudgetPrune(forest(), feature_costs=PRICES)).fit(table, y)
+    with pytest.raises(ValueError, match="expected each column to be computed from one feature"):
+        BudgetedPipeline(PCA(2), BudgetPrune(forest())).fit(table[["age", "lab"]], y)
+    with pytest.raises(ValueError, match=r"feature_costs|prices|expected a price"):
+        BudgetedPipeline(encoder(), BudgetPrune(forest()), feature_costs={"ecg": 1}).fit(table, y)
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        read,
+        lambda pipeline: BudgetPrune(pipeline, budget=3).fit(*clinic(40)),
+        lambda pipeline: EarlyExit(pipeline, budget=3).fit(*clinic(40)),
+        lambda pipeline: BudgetedClassifier([pipeline], budget=3).fit(*clinic(40)),
+    ],
+)
+def test_pipelines_are_refused_with_the_line_that_takes_their_parts(around) -> None:
+    pipeline = make_pipeline(encoder(), forest()).fit(*clinic(40))
+    with pytest.raises(TypeError, match=r"BudgetedPipeline\(pipeline\[:-1\], .*pipeline\[-1\].*, feature_costs=...\)"):
+        around(pipeline)
