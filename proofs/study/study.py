@@ -344,8 +344,9 @@ class _Look:
         if self.formulation.takes == "budget":
             return []
         closure = missing_inequalities(self.formulation, found.problem.instance, found.problem.lam or 0)
-        claim = "half sums of rows, rounded down, cut all fractional vertices of the counterexample off"
-        detail = "; ".join(map(str, closure.cuts)) or "none found"
+        claim = "Chvatal-Gomory cuts cut all fractional vertices of the counterexample off"
+        cuts = "; ".join(map(str, closure.cuts))
+        detail = f"rank {closure.rank}: {cuts}" if cuts else "none found"
         evidence = Evidence.EXHAUSTIVE if closure.integral else Evidence.SAMPLE
         return [Row(RELAXATION, claim, closure.integral, evidence, 1, detail)]
 
