@@ -33,7 +33,8 @@ from proofs.integrality.vertices import is_integral
 from proofs.study import checks, matrices
 from proofs.study.cuts import missing_inequalities
 from proofs.study.problem import Problem, random_problem
-from proofs.study.refutation import Check, Refutation, shrink
+from proofs.study.projection import NoMapError, Outcome, projection
+from proofs.study.refutation import Check, Refutation, Violation, shrink
 from proofs.study.size_laws import size_law
 from proofs.study.sketch import Sketch
 
@@ -43,6 +44,8 @@ MOST_NODES_OF_NAPKIN = 3
 """Internal nodes of the small problems, at most."""
 MOST_NODES = 6
 """Internal nodes of the problems on which only optima are compared, at most."""
+PROJECTED = 8
+"""Small problems on which the relaxation is projected onto another."""
 
 
 class Evidence(StrEnum):
@@ -382,7 +385,30 @@ class _Look:
             fitting = [problem for problem in self.large if FORMULATIONS[rival].fits(problem.instance)]
             claim = f"the bound is no weaker than {rival}'s"
             rows.append(self._row(RELAXATION, claim, checks.no_weaker_than(rival), fitting, Evidence.SAMPLE))
-        return rows
+        return [*rows, *self._projection()]
+
+    def _projection(self) -> list[Row]:
+        """Say how the relaxation lies over that of a strong formulation, on the smallest problems."""
+        target = {"lam": "ip3", "budget": "lp1"}.get(self.formulation.takes)
+        if target == self.formulation.name:
+            target = {"ip3": "compact"}.get(target)
+        if target is None:
+            return []
+        claim, optima = f"the relaxation projects onto {target}'s", 0
+        fitting = [problem for problem in self.small if FORMULATIONS[target].fits(problem.instance)][:PROJECTED]
+        for place, problem in enumerate(fitting):
+            try:
+                found = projection(self.formulation, target, problem)
+            except NoMapError as unknown:
+                return [Row(RELAXATION, claim, None, Evidence.MEASURED, place + 1, f"not known: {unknown}")]
+            optima += found.optima
+            if not found:
+                if found.outcome is Outcome.OPEN:
+                    return [Row(RELAXATION, claim, None, Evidence.MEASURED, place + 1, str(found))]
+                refuted = shrink(self.formulation, claim, problem, _not_onto(target), self._columns)
+                return [Row(RELAXATION, claim, False, Evidence.REFUTED, place + 1, refutation=refuted)]
+        detail = f"affine maps both ways, by {optima} exact optima"
+        return [Row(RELAXATION, claim, True, Evidence.CERTIFICATE, len(fitting), detail)] if fitting else []
 
     def _gap_closed(self) -> Row:
         """Compare the bound with IP1's and IP3's where these differ."""
@@ -462,6 +488,19 @@ class _Look:
 
     def _columns(self, problem: Problem) -> tuple[str, ...]:
         return checks.program_of(self.formulation, problem).columns
+
+
+def _not_onto(target: str) -> Check:
+    """Return the check that no problem shows that a relaxation does not project onto another."""
+
+    def check(formulation: Formulation, problem: Problem) -> Violation | None:
+        try:
+            found = projection(formulation, target, problem)
+        except NoMapError:
+            return None
+        return Violation(found.told()) if found.outcome in (Outcome.INTO, Outcome.OUTSIDE) else None
+
+    return check
 
 
 def _first_order(relaxed: LinearProgram, optimum: float) -> str:
