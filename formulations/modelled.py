@@ -17,7 +17,7 @@ from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.instance import PruningInstance
 from ipforest.results import Pruning
 from ipforest.solvers.linear_program import LinearProgram
-from ipforest.solvers.registry import is_defined_again
+from ipforest.solvers.registry import check_name, is_defined_again
 
 __all__ = ["Builder", "Decoder", "Definition", "ModelledFormulation", "register"]
 
@@ -70,6 +70,7 @@ class ModelledFormulation(Formulation):
         routing: bool = False,
         worth: Definition | None = None,
     ) -> None:
+        check_name(name, "formulations.register")
         if takes not in ("lam", "budget", "nothing"):
             raise ValueError(f"takes: expected lam, budget or nothing, got {takes!r}")
         self.name, self.takes, self.integral, self.reason = name, takes, integral, reason
@@ -149,11 +150,15 @@ class ModelledFormulation(Formulation):
         from formulations import models
 
         models.set_values(model, values)
-        shares = np.asarray(decode(model), dtype=np.float64)
+        answer = decode(model)
+        try:
+            shares = np.asarray(answer, dtype=np.float64)
+        except (TypeError, ValueError):
+            shares = np.zeros(())
         if shares.shape != (instance.n_internal,):
             raise ValueError(
                 f"{self.name}: expected the decoder to give shape ({instance.n_internal},), a number for each "
-                f"internal node, got {shares.shape}"
+                f"internal node, got {f'shape {shares.shape}' if shares.shape else repr(answer)}"
             )
         return shares
 

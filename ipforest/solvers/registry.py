@@ -294,6 +294,7 @@ def register_solver(
     ... def keep_all(instance, lam):
     ...     return instance.unpruned
     """
+    check_name(name, "register_solver")
 
     def registered(function: Callable[..., Any]) -> Callable[..., Any]:
         if name in SOLVERS and is_defined_again(SOLVERS[name].target, function):
@@ -302,6 +303,22 @@ def register_solver(
         return function
 
     return registered
+
+
+def check_name(name: object, decorator: str) -> None:
+    """Check the name of a formulation or solver.
+
+    Raises
+    ------
+    TypeError
+        No text; a decorator that is written without a name is given the function.
+    ValueError
+        An empty text.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f'name: expected a text, as in @{decorator}("mine"), got {type(name).__name__}')
+    if not name.strip():
+        raise ValueError(f'name: expected a text, as in @{decorator}("mine"), got an empty one')
 
 
 def is_defined_again(before: object, function: Callable[..., Any]) -> bool:

@@ -219,9 +219,7 @@ def missing_inequalities(formulation: str | Formulation, instance: PruningInstan
         raise ValueError(f"formulation: expected one without a budget, got {known.name}")
     problem = Problem(instance, lam=Fraction(str(lam)) if known.takes == "lam" else None)
     program = program_of(known, problem, relaxed=True)
-    polytope = program.polytope
-    names = [*program.row_names, *(f"bound {place}" for place in range(len(polytope.matrix) - len(program.row_names)))]
-    return close(polytope, names)
+    return close(program.polytope, program.polytope_row_names)
 
 
 def _integer_rows(polytope: Polytope, row_names: Sequence[str]) -> list[IntegerRow]:

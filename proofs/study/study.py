@@ -286,6 +286,7 @@ class _Look:
 
     def __init__(self, formulation: Formulation, instances: int | Sequence[PruningInstance], seed: int) -> None:
         self.formulation, self.seed = formulation, seed
+        self.fractional: Problem | None = None
         if isinstance(instances, int):
             if instances < 1:
                 raise ValueError(f"instances: expected 1 or more, got {instances}")
@@ -340,6 +341,7 @@ class _Look:
         claim = f"{INTEGRAL} (random objectives)"
         rows.append(self._row(RELAXATION, claim, checks.integral_by_objectives, self.large, Evidence.SAMPLE))
         found = next((row.refutation for row in rows if row.refutation is not None), None)
+        self.fractional = None if found is None else found.problem
         return [*rows, self._fractional_optima(), *(self._missing(found) if found is not None else [])]
 
     def _missing(self, found: Refutation) -> list[Row]:
@@ -388,14 +390,15 @@ class _Look:
         return [*rows, *self._projection()]
 
     def _projection(self) -> list[Row]:
-        """Say how the relaxation lies over that of a strong formulation, on the smallest problems."""
+        """Say how the relaxation lies over that of a strong one, where it is fractional and on small problems."""
         target = {"lam": "ip3", "budget": "lp1"}.get(self.formulation.takes)
         if target == self.formulation.name:
             target = {"ip3": "compact"}.get(target)
         if target is None:
             return []
         claim, optima = f"the relaxation projects onto {target}'s", 0
-        fitting = [problem for problem in self.small if FORMULATIONS[target].fits(problem.instance)][:PROJECTED]
+        asked = ([] if self.fractional is None else [self.fractional]) + self.small[:PROJECTED]
+        fitting = [problem for problem in asked if FORMULATIONS[target].fits(problem.instance)]
         for place, problem in enumerate(fitting):
             try:
                 found = projection(self.formulation, target, problem)
