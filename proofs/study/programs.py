@@ -118,7 +118,7 @@ class ExactProgram:
     @property
     def enumerable(self) -> bool:
         """Whether the points of the integer columns are few enough."""
-        return self._points_to_try <= 2**MOST_INTEGER_COLUMNS
+        return self._points_to_try <= 1 << MOST_INTEGER_COLUMNS
 
     @property
     def _spans(self) -> list[range]:

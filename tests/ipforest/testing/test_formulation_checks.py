@@ -6,7 +6,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from reference import load_reference
-from weakened import DELETED, LOOSER, NUMBERS, Weakened, single_rows, ways, why_redundant
+from weakened import DELETED, DOUBLED, LOOSER, NUMBERS, Weakened, single_rows, ways, why_redundant
 
 import formulations
 from formulations import FORMULATIONS, Formulation
@@ -90,6 +90,15 @@ FAMILIES = [(name, block, way) for name, blocks in BLOCKS.items() for block in b
 def test_a_weakened_constraint_is_found_on_a_small_instance(name, block, way):
     base = FORMULATIONS[name]
     assert_found_unless_redundant(Weakened(base, block, way), list(filter(base.fits, corner_instances())))
+
+
+@pytest.mark.slow
+def test_a_row_that_only_one_of_many_raises_shows():
+    """IP1 has 14 columns here, and z of the leaf alone must be cheap where all others on its path are not."""
+    instance = corner_instances()[-1]
+    weakened = Weakened(FORMULATIONS["ip1"], "acquired_above_leaf", DOUBLED, 5)
+    assert why_redundant(weakened, [instance]) is None
+    assert found(weakened, [instance]) == ("relaxation_is_that_of_ip1", instance)
 
 
 @pytest.mark.slow

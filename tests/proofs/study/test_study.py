@@ -152,12 +152,17 @@ def test_built_in_formulations_keep_their_promises(name):
         assert found.row("the bound is the best pruning's objective").holds
 
 
+@pytest.mark.slow
 def test_a_study_says_how_each_row_is_known(tmp_path):
     found = study("compact", 3)
     assert found
     assert found.row("every pruning has").evidence is Evidence.EXHAUSTIVE
     assert found.row("totally unimodular").evidence is Evidence.CERTIFICATE
     assert found.row("the relaxation projects onto ip3's").evidence is Evidence.CERTIFICATE
+    assert found.row("totally dual integral").holds
+    others = found.row("the other solvers'")
+    assert others.holds
+    assert "appsi_highs" in others.detail
     assert found.row("number of constraints").detail == "leaves + triples"
     assert json.loads(found.to_json())["rows"][0]["holds"] is True
     page = found.to_html(tmp_path / "study.html").read_text()
