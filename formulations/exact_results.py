@@ -50,14 +50,14 @@ def integral_pruning(specification: ModelSpecification, values: FloatArray) -> P
     off = np.minimum(np.abs(shares), np.abs(1 - shares))
     if not (off <= INTEGRALITY_TOLERANCE).all():
         at = int(np.argmax(np.nan_to_num(off, nan=np.inf)))
-        what, advice = (
-            ("relaxed: expected a 0-1 optimum of", "solve the 0-1 program (relaxed=False, method highs-mip)")
+        place, advice = (
+            ("relaxed", "solve the 0-1 program (relaxed=False, method highs-mip), or relax ip3, compact or closure")
             if specification.relaxed
-            else ("decode: expected 0 or 1 for each internal node in", "mend the decoder, or the rows of the model")
+            else ("values", "the solver's point, a row of the model, or the decoder is wrong")
         )
         raise FractionalOptimumError(
-            f"{what} {specification.formulation}, got node {specification.instance.internal_nodes[at]} kept by "
-            f"{shares[at]:.6g}; {advice}, or relax ip3, compact or closure"
+            f"{place}: expected a 0-1 optimum of {specification.formulation}, got node "
+            f"{specification.instance.internal_nodes[at]} kept by {shares[at]:.6g}; {advice}"
         )
     return Pruning(shares > 0.5)
 

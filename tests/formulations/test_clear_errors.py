@@ -104,14 +104,18 @@ def test_an_empty_program_and_names_that_clash():
         (
             [0.5, 0.5],
             FractionalOptimumError,
-            "decode: expected 0 or 1 .* in mine, got node 0 kept by 0.5",
+            "values: expected a 0-1 optimum of mine, got node 0 kept by 0.5",
         ),
         (
             [2.0, 2.0],
             FractionalOptimumError,
-            "decode: expected 0 or 1 .* in mine, got node 0 kept by 2",
+            "values: expected a 0-1 optimum of mine, got node 0 kept by 2",
         ),
-        ([float("nan")] * 2, FractionalOptimumError, "decode: expected 0 or 1 .* kept by nan; mend the decoder"),
+        (
+            [float("nan")] * 2,
+            FractionalOptimumError,
+            "got node 0 kept by nan; the solver's point, a row of the model, or the decoder is wrong",
+        ),
         ([0.0, 1.0], ValueError, "pruning: expected the parent of each kept node to be kept"),
     ],
     ids=["None", "a text", "a dict", "too few", "halves", "twos", "nan", "a child alone"],
