@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -107,8 +108,8 @@ def read_linear_program(path: str | Path) -> LinearProgram:
     Raises
     ------
     ValueError
-        Another suffix; a file that is no text, is damaged, ends too early, or has no variables; sections and terms that
-        are not linear, or several objectives.
+        Another suffix; a file that is no text, is damaged, ends too early, or has no variables; two rows or columns of
+        one name; sections and terms that are not linear, or several objectives.
     OSError
         The file cannot be opened.
     MissingSolverError
@@ -196,13 +197,13 @@ def _of_highs(file: Path, highspy: Any, highs: Any) -> LinearProgram:
         A,
         np.array(lp.row_lower_),
         np.array(lp.row_upper_),
-        _names(lp.row_names_, lp.num_row_, "row"),
+        _names(file, lp.row_names_, lp.num_row_, "row"),
         objective=np.array(lp.col_cost_),
         constant=float(lp.offset_),
         lower=np.array(lp.col_lower_),
         upper=np.array(lp.col_upper_),
         integer=np.array([kind == highspy.HighsVarType.kInteger for kind in kinds] or [False] * lp.num_col_),
-        column_labels=_names(lp.col_names_, lp.num_col_, "column"),
+        column_labels=_names(file, lp.col_names_, lp.num_col_, "column"),
         maximised=lp.sense_ == highspy.ObjSense.kMaximize,
     )
 
@@ -216,7 +217,12 @@ def _matrix_of_highs(highspy: Any, lp: Any) -> csr_array:
     return csr_array(parts, shape=shape)
 
 
-def _names(names: Sequence[str], count: int, kind: str) -> tuple[str, ...]:
+def _names(file: Path, names: Sequence[str], count: int, kind: str) -> tuple[str, ...]:
+    """Return the names, made up where a file has none; HiGHS drops those of an .mps file if two are the same."""
+    twice = [name for name, number in Counter(names).items() if number > 1]
+    if twice or (len(names) != count and file.suffix.lower() == ".mps"):
+        told = f"two of the name {twice[0]}" if twice else "two of the same name"
+        raise ValueError(f"{file}: expected {kind}s of different names, got {told}; name each {kind} once")
     return tuple(names) if len(names) == count else tuple(f"{kind} {place}" for place in range(count))
 
 

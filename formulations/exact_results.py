@@ -48,12 +48,16 @@ def integral_pruning(specification: ModelSpecification, values: FloatArray) -> P
     """
     shares = kept_shares(specification, values)
     off = np.minimum(np.abs(shares), np.abs(1 - shares))
-    if off.size and off.max() > INTEGRALITY_TOLERANCE:
-        at = int(np.argmax(off))
+    if not (off <= INTEGRALITY_TOLERANCE).all():
+        at = int(np.argmax(np.nan_to_num(off, nan=np.inf)))
+        place, advice = (
+            ("relaxed", "solve the 0-1 program (relaxed=False, method highs-mip), or relax ip3, compact or closure")
+            if specification.relaxed
+            else ("values", "the solver's point, a row of the model, or the decoder is wrong")
+        )
         raise FractionalOptimumError(
-            f"relaxed: expected a 0-1 optimum of {specification.formulation}, got node "
-            f"{specification.instance.internal_nodes[at]} kept by {shares[at]:.6g}; "
-            "solve the 0-1 program (relaxed=False, method highs-mip), or relax ip3, compact or closure"
+            f"{place}: expected a 0-1 optimum of {specification.formulation}, got node "
+            f"{specification.instance.internal_nodes[at]} kept by {shares[at]:.6g}; {advice}"
         )
     return Pruning(shares > 0.5)
 

@@ -11,12 +11,13 @@ import numpy as np
 from formulations import indexing
 from formulations._pyomo import pyo
 from formulations.base import HERE, Formulation, ModelSize, ModelSpecification, Takes
-from formulations.registry import register_formulation
+from formulations.registry import FORMULATIONS, register_formulation
 from formulations.specification import specify
 from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.instance import PruningInstance
 from ipforest.results import Pruning
 from ipforest.solvers.linear_program import LinearProgram
+from ipforest.solvers.registry import check_name, is_defined_again
 
 __all__ = ["Builder", "Decoder", "Definition", "ModelledFormulation", "register"]
 
@@ -69,11 +70,12 @@ class ModelledFormulation(Formulation):
         routing: bool = False,
         worth: Definition | None = None,
     ) -> None:
+        check_name(name, "formulations.register")
         if takes not in ("lam", "budget", "nothing"):
             raise ValueError(f"takes: expected lam, budget or nothing, got {takes!r}")
         self.name, self.takes, self.integral, self.reason = name, takes, integral, reason
         self.paper, self.equation, self.one_tree, self.routing = paper, equation, one_tree, routing
-        self._builder, self._decode, self._worth = builder, decode, worth
+        self.builder, self._decode, self._worth = builder, decode, worth
         self.variant = worth is not None
         self.__doc__ = builder.__doc__
 
@@ -85,7 +87,7 @@ class ModelledFormulation(Formulation):
         TypeError
             The function returns no Pyomo model.
         """
-        model = self._builder(specification.instance, *self._number(specification))
+        model = self.builder(specification.instance, *self._number(specification))
         if not isinstance(model, pyo.ConcreteModel):
             raise TypeError(f"{self.name}: expected a pyomo.environ.ConcreteModel, got {type(model).__name__}")
         model.specification = specification
@@ -148,11 +150,15 @@ class ModelledFormulation(Formulation):
         from formulations import models
 
         models.set_values(model, values)
-        shares = np.asarray(decode(model), dtype=np.float64)
+        answer = decode(model)
+        try:
+            shares = np.asarray(answer, dtype=np.float64)
+        except (TypeError, ValueError):
+            shares = np.zeros(())
         if shares.shape != (instance.n_internal,):
             raise ValueError(
                 f"{self.name}: expected the decoder to give shape ({instance.n_internal},), a number for each "
-                f"internal node, got {shares.shape}"
+                f"internal node, got {f'shape {shares.shape}' if shares.shape else repr(answer)}"
             )
         return shares
 
@@ -168,7 +174,7 @@ class ModelledFormulation(Formulation):
 
 
 def register(name: str, takes: Takes = "lam", **promises: Any) -> Callable[[Builder], Builder]:
-    """Register the function below as a formulation.
+    """Register the function below as a formulation; when it is defined again, such as in a notebook, anew.
 
     Parameters
     ----------
@@ -186,7 +192,7 @@ def register(name: str, takes: Takes = "lam", **promises: Any) -> Callable[[Buil
     Raises
     ------
     ValueError
-        The name is taken, or `takes` is none of the three.
+        Another formulation has the name, or `takes` is none of the three.
 
     Examples
     --------
@@ -198,7 +204,10 @@ def register(name: str, takes: Takes = "lam", **promises: Any) -> Callable[[Buil
     """
 
     def registered(builder: Builder) -> Builder:
-        register_formulation(ModelledFormulation(name, builder, takes, **promises))
+        made, before = ModelledFormulation(name, builder, takes, **promises), FORMULATIONS.get(name)
+        if isinstance(before, ModelledFormulation) and is_defined_again(before.builder, builder):
+            FORMULATIONS.remove(name)
+        register_formulation(made)
         return builder
 
     return registered

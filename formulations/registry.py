@@ -33,7 +33,10 @@ class Registry(Mapping[str, Formulation]):
             Its name is taken.
         """
         if formulation.name in self._formulations:
-            raise ValueError(f"name: expected one that no formulation has, got {formulation.name!r}")
+            raise ValueError(
+                f"name: expected one that no formulation has, got {formulation.name!r}; take the other one out with "
+                f"formulations.FORMULATIONS.remove({formulation.name!r}), or choose another name"
+            )
         self._formulations[formulation.name] = formulation
 
     def remove(self, name: str) -> None:

@@ -6,7 +6,15 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ipforest.cli.options import CHECK_FAILED, DONE, Arguments, Subparsers, add_command
+from ipforest.cli.options import (
+    CHECK_FAILED,
+    DONE,
+    Arguments,
+    Subparsers,
+    add_command,
+    add_out_option,
+    out_directory,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,6 +32,7 @@ def add(commands: Subparsers) -> None:
     command.add_argument(
         "--time-limit", type=float, default=10.0, metavar="S", help="seconds for each run (default: 10)"
     )
+    add_out_option(command, "instance-solvers.csv, the table,")
 
 
 def run(options: Arguments) -> int:
@@ -64,10 +73,15 @@ def _check(options: Arguments, directory: Path, names: list[str]) -> bool:
 
 
 def _table(options: Arguments, directory: Path, names: list[str]) -> bool:
+    from ipforest._internal.files import write_text
+    from ipforest._internal.records import records_to_csv
     from ipforest.progress import progress_bar
     from proofs.study.instance_library import solvers_on, table
 
+    out = out_directory(options)
     with progress_bar("ipforest instances", visible=not options.json) as progress:
         runs = solvers_on(directory, names, options.solvers, options.time_limit, progress)
     print(json.dumps([asdict(run) for run in runs]) if options.json else table(runs))
+    if out is not None:
+        write_text(out / "instance-solvers.csv", records_to_csv([asdict(run) for run in runs]))
     return not any(run.wrong for run in runs)

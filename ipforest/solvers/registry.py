@@ -151,7 +151,10 @@ class SolverRegistry(Mapping[str, SolverInfo]):
             Its name is taken.
         """
         if info.name in self._infos:
-            raise ValueError(f"name: expected one that no solver has, got {info.name!r}")
+            raise ValueError(
+                f"name: expected one that no solver has, got {info.name!r}; take the other one out with "
+                f"ipforest.solvers.SOLVERS.remove({info.name!r}), or choose another name"
+            )
         self._infos[info.name] = info
 
     def remove(self, name: str) -> None:
@@ -294,6 +297,8 @@ def register_solver(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the function below as a method of `solve`; cross-checks then know it, too.
 
+    A function that is defined again, such as in a notebook, takes the place of its former self.
+
     It is called with the instance and lambda (a Fraction), and returns a `Pruning`, an array of bool over the internal
     nodes, or a `PruningResult`. What it claims is checked: the pruning is evaluated again, and its bound is compared
     with the minimum cut, which is also the bound of a solver that gives none.
@@ -320,12 +325,39 @@ def register_solver(
     ... def keep_all(instance, lam):
     ...     return instance.unpruned
     """
+    check_name(name, "register_solver")
 
     def registered(function: Callable[..., Any]) -> Callable[..., Any]:
+        if name in SOLVERS and is_defined_again(SOLVERS[name].target, function):
+            SOLVERS.remove(name)
         SOLVERS.add(SolverInfo(name, _checked(name, function), exact, packages, description, canonical))
         return function
 
     return registered
+
+
+def check_name(name: object, decorator: str) -> None:
+    """Check the name of a formulation or solver.
+
+    Raises
+    ------
+    TypeError
+        No text; a decorator that is written without a name is given the function.
+    ValueError
+        An empty text.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f'name: expected a text, as in @{decorator}("mine"), got {type(name).__name__}')
+    if not name.strip():
+        raise ValueError(f'name: expected a text, as in @{decorator}("mine"), got an empty one')
+
+
+def is_defined_again(before: object, function: Callable[..., Any]) -> bool:
+    """Return whether a function is another one of the same module and name: its definition was run again."""
+    former = inspect.unwrap(before) if callable(before) else before
+    name = getattr(function, "__qualname__", "<lambda>")
+    same = (function.__module__, name) == (getattr(former, "__module__", None), getattr(former, "__qualname__", None))
+    return same and former is not function and not name.endswith("<lambda>")
 
 
 def _checked(name: str, function: Callable[..., Any]) -> Callable[..., PruningResult]:

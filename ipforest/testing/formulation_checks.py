@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from ipforest._internal.arrays import FloatArray
+from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.testing.corners import corner_instances
 from ipforest.testing.strategies import budgets, instances, lambdas
 
@@ -25,14 +25,16 @@ if TYPE_CHECKING:
 __all__ = ["Check", "check_formulation"]
 
 Check = Callable[[], None]
+Own: TypeAlias = "Sequence[PruningInstance] | None"
+"""Instances to look at, in place of the corner instances and drawn ones."""
 EXAMPLES = 10
 MAX_INTERNAL = 4
 MAX_TREES = 2
 """What joins trees joins two; a counterexample is then small."""
 OBJECTIVES = 2
 """Random objectives for each program."""
-RAISES, RAISE = 24, 20.0
-"""How often, and by how much, half of an objective's coefficients are raised to compare two relaxations."""
+RAISE = 4.0
+"""By how much an objective is raised to compare two relaxations, of the sum of its coefficients."""
 ROOM = 1e-6
 """How far floats of a solver may be from an exact number, of the number or of one unit."""
 
@@ -51,7 +53,9 @@ def quickly(examples: int = EXAMPLES) -> settings:
 
 
 def check_formulation(
-    formulation: str | Formulation, as_strong_as: str | Formulation | None = None
+    formulation: str | Formulation,
+    as_strong_as: str | Formulation | None = None,
+    instances: Sequence[PruningInstance] | None = None,
 ) -> Iterator[tuple[str, Check]]:
     """Yield the checks that a formulation must pass, as `sklearn.utils.estimator_checks` does for estimators.
 
@@ -67,6 +71,8 @@ def check_formulation(
         Another formulation whose relaxation must give the same bounds: one that this one rewrites. Without it a
         constraint that only strengthens the relaxation of a formulation that does not promise `integral` may be
         missing.
+    instances : sequence of PruningInstance, optional
+        Look at these alone. All their prunings are tried one by one, so they must be small.
 
     Yields
     ------
@@ -83,10 +89,10 @@ def check_formulation(
 
     program = formulation_named(formulation)
     for check in CHECKS:
-        yield check.__name__.removeprefix("_check_"), partial(check, program)
+        yield check.__name__.removeprefix("_check_"), partial(check, program, instances)
     if as_strong_as is not None:
         other = formulation_named(as_strong_as)
-        yield f"relaxation_is_that_of_{other.name}", partial(_check_relaxation_is_that_of, other, program)
+        yield f"relaxation_is_that_of_{other.name}", partial(_check_relaxation_is_that_of, other, program, instances)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,9 +148,9 @@ def _cases(program: Formulation, max_internal: int = MAX_INTERNAL) -> st.SearchS
     return st.builds(partial(_case, program), drawn, numbers)
 
 
-def _corners(program: Formulation) -> Iterator[_Case]:
+def _corners(program: Formulation, own: Own = None) -> Iterator[_Case]:
     """State the formulation for the corner instances: at two lambdas, or a unit below two costs of prunings."""
-    for instance in filter(program.fits, corner_instances()):
+    for instance in filter(program.fits, corner_instances() if own is None else own):
         cost = instance.evaluate(instance.unpruned)[1]
         numbers: dict[str, list[Fraction | None]] = {
             "lam": [Fraction(1, 2), Fraction(1, 5)],
@@ -213,8 +219,10 @@ def _random_goals(case: _Case) -> list[FloatArray]:
     return list(rng.integers(-9, 10, size=(OBJECTIVES, case.program.n_columns)).astype(np.float64))
 
 
-def _over(program: Formulation, max_internal: int = MAX_INTERNAL) -> Callable[[Callable[[_Case], None]], None]:
-    """Run a test over the corner cases, then over drawn ones."""
+def _over(
+    program: Formulation, own: Own, max_internal: int = MAX_INTERNAL
+) -> Callable[[Callable[[_Case], None]], None]:
+    """Run a test over the corner cases, then over drawn ones; or over one's own."""
 
     def run(test: Callable[[_Case], None]) -> None:
         def noted(case: _Case) -> None:
@@ -224,8 +232,10 @@ def _over(program: Formulation, max_internal: int = MAX_INTERNAL) -> Callable[[C
                 failure.add_note(case.problem())
                 raise
 
-        for corner in _corners(program):
+        for corner in _corners(program, own):
             noted(corner)
+        if own is not None:
+            return
 
         @quickly()
         @given(case=_cases(program, max_internal))
@@ -237,12 +247,12 @@ def _over(program: Formulation, max_internal: int = MAX_INTERNAL) -> Callable[[C
     return run
 
 
-def _check_builds_a_model(program: Formulation) -> None:
+def _check_builds_a_model(program: Formulation, own: Own) -> None:
     """Require: it writes a linear Pyomo model with one minimised objective; the relaxation has no integer variables."""
     from formulations import matrix
     from formulations._pyomo import pyo
 
-    @_over(program)
+    @_over(program, own)
     def test(case: _Case) -> None:
         model = program.build(case.specification)
         assert isinstance(model, pyo.ConcreteModel), f"expected a ConcreteModel, got {type(model).__name__}"
@@ -252,7 +262,7 @@ def _check_builds_a_model(program: Formulation) -> None:
         assert list(relaxed.column_labels) == list(case.program.column_labels), "the relaxation has other variables"
 
 
-def _check_refuses_what_it_does_not_take(program: Formulation) -> None:
+def _check_refuses_what_it_does_not_take(program: Formulation, own: Own) -> None:
     """Require: it refuses the number that it does not take, and several trees or missing routing if it says so."""
     import formulations
 
@@ -291,10 +301,10 @@ def _assert_refused(call: Callable[[], Any], word: str) -> None:
     assert word in said, f"expected a refusal that says {word!r}, got {said}"
 
 
-def _check_arrays_equal_the_model(program: Formulation) -> None:
+def _check_arrays_equal_the_model(program: Formulation, own: Own) -> None:
     """Require: its arrays are the rows and columns of its Pyomo model, in the same order."""
 
-    @_over(program)
+    @_over(program, own)
     def test(case: _Case) -> None:
         arrays = program.linear_program(case.specification)
         assert arrays.A.shape == case.program.A.shape, f"{arrays.A.shape} against {case.program.A.shape}"
@@ -306,20 +316,20 @@ def _check_arrays_equal_the_model(program: Formulation) -> None:
             assert list(getattr(arrays, part)) == list(getattr(case.program, part)), f"other {part}"
 
 
-def _check_size_is_that_of_the_model(program: Formulation) -> None:
+def _check_size_is_that_of_the_model(program: Formulation, own: Own) -> None:
     """Require: it counts its variables and rows."""
 
-    @_over(program)
+    @_over(program, own)
     def test(case: _Case) -> None:
         size = program.size(case.instance)
         found = (case.program.n_columns, case.program.n_rows)
         assert (size.variables, size.constraints) == found, f"{size}, but the model has {found}"
 
 
-def _check_optimum_is_that_of_all_prunings(program: Formulation) -> None:
+def _check_optimum_is_that_of_all_prunings(program: Formulation, own: Own) -> None:
     """Require: the optimum of its 0-1 program is the least objective of all prunings, and its point is one of them."""
 
-    @_over(program)
+    @_over(program, own)
     def test(case: _Case) -> None:
         objective, values = _solved(case.program)
         best = case.optimum()
@@ -328,10 +338,10 @@ def _check_optimum_is_that_of_all_prunings(program: Formulation) -> None:
         assert case.worth(pruning) == best, f"the optimal point's pruning has {case.worth(pruning)}, the best {best}"
 
 
-def _check_points_are_prunings(program: Formulation) -> None:
+def _check_points_are_prunings(program: Formulation, own: Own) -> None:
     """Require: 0-1 points read as prunings within the budget, at no smaller objective."""
 
-    @_over(program, MAX_INTERNAL + 2)
+    @_over(program, own, MAX_INTERNAL + 2)
     def test(case: _Case) -> None:
         for goal in _goals(case):
             _, values = _solved(replace(case.program, objective=goal))
@@ -344,11 +354,11 @@ def _check_points_are_prunings(program: Formulation) -> None:
             )
 
 
-def _check_prunings_are_points(program: Formulation) -> None:
+def _check_prunings_are_points(program: Formulation, own: Own) -> None:
     """Require: the prunings (within the budget), and no others, have points, the best of which has their objective."""
     from proofs.crosschecks.brute_force import prunings
 
-    @_over(program, max_internal=3)
+    @_over(program, own, max_internal=3)
     def test(case: _Case) -> None:
         shares = _shares_as_rows(case)
         for pruning in prunings(case.instance):
@@ -389,10 +399,10 @@ def _fixed(program: LinearProgram, shares: tuple[FloatArray, FloatArray], prunin
     )
 
 
-def _check_relaxation_bounds_the_optimum(program: Formulation) -> None:
+def _check_relaxation_bounds_the_optimum(program: Formulation, own: Own) -> None:
     """Require: the relaxation's optimum is at most that of all prunings, and equal if ``integral`` is promised."""
 
-    @_over(program)
+    @_over(program, own)
     def test(case: _Case) -> None:
         bound, best = _solved(case.relaxed())[0] * case.unit, float(case.optimum())
         room = ROOM * max(1.0, best)
@@ -401,17 +411,17 @@ def _check_relaxation_bounds_the_optimum(program: Formulation) -> None:
             assert bound >= best - room, f"integral, but the relaxation gives {bound:.9g}, below {best:.9g}"
 
 
-def _check_relaxation_is_that_of(other: Formulation, program: Formulation) -> None:
+def _check_relaxation_is_that_of(other: Formulation, program: Formulation, own: Own) -> None:
     """Require: its relaxation gives the other's bound; with the same columns also where coefficients are raised."""
 
-    @_over(program)
+    @_over(program, own)
     def test(case: _Case) -> None:
         specification = case.specification
         twin = _case(other, case.instance, specification.budget if program.takes == "budget" else specification.lam)
         raised = [np.zeros(case.program.n_columns)]
         if list(case.program.column_labels) == list(twin.program.column_labels):
-            rng = np.random.default_rng(case.instance.n_nodes)
-            raised += list(RAISE * rng.integers(0, 2, size=(RAISES, case.program.n_columns)).astype(np.float64))
+            most = RAISE * max(1.0, float(np.abs(case.program.objective).sum()))
+            raised += [most * goal for goal in _rows_as_goals(twin)]
         for more in raised:
             bound, known = (_bound(one, more) for one in (case, twin))
             assert abs(bound - known) <= ROOM * max(1.0, abs(known)), (
@@ -421,16 +431,51 @@ def _check_relaxation_is_that_of(other: Formulation, program: Formulation) -> No
 
 def _bound(case: _Case, more: FloatArray) -> float:
     """Return the relaxation's bound after a rise of the objective's coefficients, in ``error + lam * cost``."""
-    return _solved(replace(case.relaxed(), objective=case.program.objective + more / case.unit))[0] * case.unit
+    return _solved(replace(case.relaxed(), objective=case.program.objective + more))[0] * case.unit
 
 
-def _check_integral_is_kept(program: Formulation) -> None:
+def _rows_as_goals(case: _Case) -> list[FloatArray]:
+    """Return raises of errors and prices that a row bounds: the row, and equations added to it where that helps.
+
+    A relaxation without the row has a lower optimum for one of them, unless what it gains is worth nothing at errors
+    and prices >= 0.
+    """
+    program, goals = case.program, []
+    for row, sense in enumerate(program.senses):
+        others = np.flatnonzero((program.senses == "==") & (np.arange(program.n_rows) != row))
+        entries = program.A[[row]].toarray()[0]
+        for sign in {"<=": (-1.0,), ">=": (1.0,), "==": (-1.0, 1.0)}[str(sense)]:
+            goal = _as_raise(case, sign * entries, others)
+            if goal is not None and goal.any():
+                goals.append(goal)
+    return list({goal.tobytes(): goal for goal in goals}.values())
+
+
+def _as_raise(case: _Case, goal: FloatArray, equations: IntArray) -> FloatArray | None:
+    """Add equations until the goal is one of higher coefficients, or of errors where trees stop; else None."""
+    from scipy.optimize import linprog
+
+    A, stops = case.program.A[equations].toarray(), _stops_as_rows(case)
+    worth = np.concatenate([A.sum(axis=1), np.full(len(stops), 1e-3)])
+    free, used = [(None, None)] * len(A), [(0, None)] * len(stops)
+    found = linprog(worth, A_ub=np.vstack([-A, stops]).T, b_ub=goal, bounds=[*free, *used])
+    return None if found.x is None else np.round(goal + A.T @ found.x[: len(A)], 9)
+
+
+def _stops_as_rows(case: _Case) -> FloatArray:
+    """Read how far the tree stops at each internal node off the formulation: its parent's share less its own."""
+    _, rows = _shares_as_rows(case)
+    above = case.instance.parent
+    return np.where(above[:, None] >= 0, rows[np.maximum(above, 0)], 0.0) - rows
+
+
+def _check_integral_is_kept(program: Formulation, own: Own) -> None:
     """Require: where ``integral`` is promised, the relaxation's vertices are integral: random objectives."""
     from ipforest.testing.assertions import assert_integral
 
     if program.integral:
 
-        @_over(program)
+        @_over(program, own)
         def test(case: _Case) -> None:
             for goal in _random_goals(case):
                 _, values = _solved(replace(case.relaxed(), objective=goal))
@@ -439,11 +484,11 @@ def _check_integral_is_kept(program: Formulation) -> None:
                     raise AssertionError("integral is promised, but a vertex is fractional")
 
 
-def _check_network_is_its_matrix(program: Formulation) -> None:
+def _check_network_is_its_matrix(program: Formulation, own: Own) -> None:
     """Require: if it names a network, that network's path matrix is its matrix, which makes it totally unimodular."""
     from proofs.unimodularity.network_certificate import NetworkCertificate
 
-    @_over(program)
+    @_over(program, own)
     def test(case: _Case) -> None:
         network = program.network(case.instance)
         if network is not None:
@@ -454,7 +499,7 @@ def _check_network_is_its_matrix(program: Formulation) -> None:
             assert verdict, f"the network is not that of the matrix: {verdict.reason}"
 
 
-def _check_multipliers_bound_the_optimum(program: Formulation) -> None:
+def _check_multipliers_bound_the_optimum(program: Formulation, own: Own) -> None:
     """Require: the multipliers that it reads from duals are one a triple, and give a bound that is valid."""
     from formulations.exact_results import multipliers
     from ipforest.solvers.highs import run
@@ -463,7 +508,7 @@ def _check_multipliers_bound_the_optimum(program: Formulation) -> None:
     if program.takes != "lam":
         return
 
-    @_over(program)
+    @_over(program, own)
     def test(case: _Case) -> None:
         duals = run(case.relaxed()).row_duals
         if duals is None or program.multipliers(case.specification, duals) is None:
@@ -477,7 +522,7 @@ def _check_multipliers_bound_the_optimum(program: Formulation) -> None:
         )
 
 
-CHECKS: tuple[Callable[[Formulation], None], ...] = (
+CHECKS: tuple[Callable[[Formulation, Own], None], ...] = (
     _check_builds_a_model,
     _check_refuses_what_it_does_not_take,
     _check_arrays_equal_the_model,

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from ipforest.results import PruningResult, Status
 from ipforest.solvers.registry import SOLVERS, SolverInfo, checked_answer
+from ipforest.testing.corners import corner_instances
 from ipforest.testing.formulation_checks import Check, quickly
 from ipforest.testing.strategies import instances, lambdas
 
@@ -23,12 +24,15 @@ if TYPE_CHECKING:
 __all__ = ["check_solver"]
 
 MAX_INTERNAL = 6
+CORNER_LAMBDAS = (Fraction(1, 2), Fraction(1, 5))
+"""At the second, the last corner instance is pruned well only by a solver that knows what trees share."""
 
 
 def check_solver(solver: str | SolverInfo | Callable[..., Any]) -> Iterator[tuple[str, Check]]:
     """Yield the checks that a solver must pass.
 
-    Every check draws small instances with Hypothesis and shrinks the one on which it fails.
+    Every check looks at a few small instances on which solvers differ; then it draws others with Hypothesis and shrinks
+    the one on which it fails. A note on the exception says which instance that is, as JSON.
 
     Parameters
     ----------
@@ -78,11 +82,35 @@ def _optimum(instance: PruningInstance, lam: Fraction) -> PruningResult:
     return brute_force(instance, lam)
 
 
-def _check_result_is_its_pruning(info: SolverInfo) -> None:
-    """Require: the pruning is closed under parents; error, cost and objective are its own; the status is true."""
+def _over_problems(test: Callable[[PruningInstance, Fraction], None]) -> None:
+    """Run a test over the corner instances, at lambdas that tell solvers apart, then over drawn problems."""
+
+    def noted(instance: PruningInstance, lam: Fraction) -> None:
+        from proofs.study.problem import Problem
+
+        try:
+            test(instance, lam)
+        except Exception as failure:  # whatever failed goes on, with the problem in words
+            problem = Problem(instance, lam)
+            failure.add_note(f"fails on {problem}: {problem.to_json()}")
+            raise
+
+    for instance in corner_instances():
+        for lam in CORNER_LAMBDAS:
+            noted(instance, lam)
 
     @quickly()
     @given(instance=instances(MAX_INTERNAL), lam=lambdas)
+    def drawn(instance: PruningInstance, lam: Fraction) -> None:
+        noted(instance, lam)
+
+    drawn()
+
+
+def _check_result_is_its_pruning(info: SolverInfo) -> None:
+    """Require: the pruning is closed under parents; error, cost and objective are its own; the status is true."""
+
+    @_over_problems
     def test(instance: PruningInstance, lam: Fraction) -> None:
         result = _solve(info, instance, lam)
         error, cost = instance.evaluate(result.pruning)
@@ -92,19 +120,14 @@ def _check_result_is_its_pruning(info: SolverInfo) -> None:
         proven = result.bound == result.objective
         assert (result.status is Status.OPTIMAL) == proven, f"{result.status}, with the gap {result.gap}"
 
-    test()
-
 
 def _check_bound_is_valid(info: SolverInfo) -> None:
     """Require: no pruning goes below the bound."""
 
-    @quickly()
-    @given(instance=instances(MAX_INTERNAL), lam=lambdas)
+    @_over_problems
     def test(instance: PruningInstance, lam: Fraction) -> None:
         bound, best = _solve(info, instance, lam).bound, _optimum(instance, lam).objective
         assert bound <= best, f"the bound {bound} is above the optimum {best}"
-
-    test()
 
 
 def _check_exact_is_optimal(info: SolverInfo) -> None:
@@ -112,13 +135,10 @@ def _check_exact_is_optimal(info: SolverInfo) -> None:
     if not info.exact:
         return
 
-    @quickly()
-    @given(instance=instances(MAX_INTERNAL), lam=lambdas)
+    @_over_problems
     def test(instance: PruningInstance, lam: Fraction) -> None:
         result, best = _solve(info, instance, lam), _optimum(instance, lam).objective
         assert (result.objective, result.bound) == (best, best), f"{result.objective} >= {result.bound}, not {best}"
-
-    test()
 
 
 def _check_canonical_is_smallest(info: SolverInfo) -> None:
@@ -126,13 +146,10 @@ def _check_canonical_is_smallest(info: SolverInfo) -> None:
     if not info.canonical:
         return
 
-    @quickly()
-    @given(instance=instances(MAX_INTERNAL), lam=lambdas)
+    @_over_problems
     def test(instance: PruningInstance, lam: Fraction) -> None:
         found, smallest = _solve(info, instance, lam).pruning, _optimum(instance, lam).pruning
         assert found == smallest, f"keeps {found.kept.nonzero()[0]}, the smallest {smallest.kept.nonzero()[0]}"
-
-    test()
 
 
 def _check_certificate_is_accepted(info: SolverInfo) -> None:
@@ -141,13 +158,10 @@ def _check_certificate_is_accepted(info: SolverInfo) -> None:
         return
     from proofs.certificates.optimality import verify_optimality
 
-    @quickly()
-    @given(instance=instances(MAX_INTERNAL), lam=lambdas)
+    @_over_problems
     def test(instance: PruningInstance, lam: Fraction) -> None:
         verdict = verify_optimality(instance, _solve(info, instance, lam))
         assert verdict, f"the certificate is refused: {verdict.reason}"
-
-    test()
 
 
 def _check_falls_with_lambda(info: SolverInfo) -> None:
@@ -168,15 +182,12 @@ def _check_falls_with_lambda(info: SolverInfo) -> None:
 def _check_is_deterministic(info: SolverInfo) -> None:
     """Require: asked twice, it answers twice the same, and it leaves the instance alone."""
 
-    @quickly()
-    @given(instance=instances(MAX_INTERNAL), lam=lambdas)
+    @_over_problems
     def test(instance: PruningInstance, lam: Fraction) -> None:
         before = instance.fingerprint()
         one, two = _solve(info, instance, lam), _solve(info, instance, lam)
         assert (one.pruning, one.bound) == (two.pruning, two.bound), "another answer to the same question"
         assert instance.fingerprint() == before, "the instance was changed"
-
-    test()
 
 
 def _check_order_of_trees_does_not_matter(info: SolverInfo) -> None:
@@ -184,14 +195,11 @@ def _check_order_of_trees_does_not_matter(info: SolverInfo) -> None:
     if not info.exact:
         return
 
-    @quickly()
-    @given(instance=instances(MAX_INTERNAL), lam=lambdas)
+    @_over_problems
     def test(instance: PruningInstance, lam: Fraction) -> None:
         turned = with_trees_in_order(instance, range(instance.n_trees - 1, -1, -1))
         one, two = _solve(info, instance, lam).objective, _solve(info, turned, lam).objective
         assert one == two, f"{one} in one order of the trees, {two} in another"
-
-    test()
 
 
 def _check_refuses_a_negative_lambda(info: SolverInfo) -> None:

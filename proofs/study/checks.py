@@ -38,7 +38,11 @@ OBJECTIVES = 12
 
 def program_of(formulation: Formulation, problem: Problem, relaxed: bool = False) -> ExactProgram:
     """Write a formulation of a problem in exact numbers."""
-    return ExactProgram(formulation.linear_program(problem.specification(formulation, relaxed)))
+    try:
+        return ExactProgram(formulation.linear_program(problem.specification(formulation, relaxed)))
+    except Exception as failure:  # whatever the builder raises goes on, with the problem at which it does
+        failure.add_note(f"raised on {problem}: {problem.to_json()}")
+        raise
 
 
 def unit_of(formulation: Formulation, problem: Problem) -> Fraction:

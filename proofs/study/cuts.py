@@ -1,9 +1,13 @@
-r"""The missing inequality: Chvatal-Gomory cuts with multipliers 0 and 1/2 that cut fractional vertices off.
+r"""The missing inequality: Chvatal-Gomory cuts that cut fractional vertices off, with exact multipliers, and the rank.
 
 With rows a x <= b in integers, multipliers u >= 0 give the valid inequality (u A) x <= floor(u b) if u A is integral
-(Gomory 1958; Chvatal 1973; with 0 and 1/2: Caprara and Fischetti 1996). Half of a sum of rows with slacks s_i at a
-point is violated there iff all sums of the entries are even, that of the right-hand sides is odd, and sum s_i < 1.
-Bounds of variables are rows, too; which of them are needed follows from the others.
+(Gomory 1958; Chvatal 1973). Bounds of variables are rows, too. Multipliers 0 and 1/2 are looked for first (Caprara and
+Fischetti 1996): half of a sum of rows with slacks s_i at a point is violated there iff all sums of the entries are
+even, that of the right-hand sides is odd, and sum s_i < 1; which bounds are needed follows from the other rows. Where
+there are none, `proofs.study.multipliers` looks for any others.
+
+Cuts are found in rounds: those of a round follow from the rows at its beginning, so the first round's have rank 1, and
+those that only rows of the first make have rank 2.
 """
 
 from __future__ import annotations
@@ -12,13 +16,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from math import lcm
+from math import floor, lcm
 
 from formulations.base import Formulation
 from formulations.registry import formulation as formulation_named
 from ipforest.instance import PruningInstance
 from proofs.integrality.vertices import Polytope, Vector, is_integral, vertices
 from proofs.study.checks import program_of
+from proofs.study.multipliers import IntegerRow, find_multipliers
 from proofs.study.problem import Problem
 
 __all__ = ["Cut", "Strengthened", "close", "missing_inequalities", "separate"]
@@ -28,41 +33,29 @@ MOST_ROWS = 5
 MOST_CUTS = 40
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """An inequality a x <= b in integers."""
-
-    name: str
-    entries: dict[int, int]
-    right: int
-    depth: int
-
-    def slack(self, point: Vector) -> Fraction:
-        return self.right - sum((a * point[j] for j, a in self.entries.items()), Fraction(0))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Cut:
-    """An inequality a x <= b that is half the sum of others, rounded down.
+    """An inequality a x <= b: a sum of rows with multipliers, its right-hand side rounded down.
 
     Parameters
     ----------
     name : str
-        "cut 1", "cut 2", ...: later cuts may use earlier ones.
+        "cut 1", "cut 2", ...
     entries : dict
         a by column name, integers.
     right : int
-    halves : tuple of str
-        The rows that have multiplier 1/2; "-" before an equation's name says that it is turned round.
+    multipliers : tuple of (str, Fraction)
+        The rows, scaled to integers, and what each is multiplied with; "-" before an equation's name says that it is
+        turned round, "x >= 0" is a bound.
     rank : int
-        1 if it follows from the rows of the program, 1 more than the largest among the cuts it uses otherwise: at least
-        its Chvatal rank.
+        The round in which it was found: 1 if it follows from the rows of the program, 2 if from those and cuts of
+        rank 1, and so on.
     """
 
     name: str
     entries: dict[str, int]
     right: int
-    halves: tuple[str, ...]
+    multipliers: tuple[tuple[str, Fraction], ...]
     rank: int
 
     def inequality(self) -> str:
@@ -78,7 +71,9 @@ class Cut:
         return f"{left} {'>=' if turn else '<='} {sign * self.right}"
 
     def __str__(self) -> str:
-        return f"{self.inequality()}, half of {', '.join(self.halves)}"
+        if {multiplier for _, multiplier in self.multipliers} == {Fraction(1, 2)}:
+            return f"{self.inequality()}, half of {', '.join(name for name, _ in self.multipliers)}"
+        return f"{self.inequality()}, from {' + '.join(f'{factor} ({name})' for name, factor in self.multipliers)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,9 +99,16 @@ class Strengthened:
         """Whether every vertex is 0-1."""
         return self.fractional == 0
 
+    @property
+    def rank(self) -> int:
+        """Rounds that were needed: if it is integral, the Chvatal rank of the relaxation is at most that."""
+        return max((cut.rank for cut in self.cuts), default=0)
 
-def separate(polytope: Polytope, row_names: Sequence[str], point: Vector, cuts: Sequence[Cut] = ()) -> Cut | None:
-    """Find a Chvatal-Gomory cut with multipliers 0 and 1/2 that a point violates, of as few rows as possible.
+
+def separate(
+    polytope: Polytope, row_names: Sequence[str], point: Vector, name: str = "cut 1", rank: int = 1
+) -> Cut | None:
+    """Find a Chvatal-Gomory cut that a point violates: with halves of as few rows as possible, else any.
 
     Parameters
     ----------
@@ -115,18 +117,30 @@ def separate(polytope: Polytope, row_names: Sequence[str], point: Vector, cuts: 
     row_names : sequence of str
     point : tuple of Fraction
         A point of it.
-    cuts : sequence of Cut
-        What was added before: the last rows of the polytope.
+    name : str
+    rank : int
+        See `Cut`.
 
     Returns
     -------
     Cut or None
-        None if no such cut of at most five rows, bounds apart, exists.
+        None if there is none with halves of at most five rows, bounds apart, and HiGHS finds none with others.
     """
-    rows, bounds = _integer_rows(polytope, row_names, cuts), _bounds(polytope)
+    rows, bounds = _integer_rows(polytope, row_names), _bounds(polytope)
+    halved = _halves(rows, bounds, point)
+    if halved is not None:
+        return _cut([(row, Fraction(1, 2)) for row in halved], polytope.names, name, rank)
+    found = find_multipliers([*rows, *(row for pair in bounds for row in pair)], point)
+    return None if found is None else _cut(found, polytope.names, name, rank)
+
+
+def _halves(
+    rows: Sequence[IntegerRow], bounds: Sequence[tuple[IntegerRow, IntegerRow]], point: Vector
+) -> list[IntegerRow] | None:
+    """Find rows and bounds half of whose sum is a violated cut, as few rows as possible."""
     near = [(row, slack) for row in rows if (slack := row.slack(point)) < 1]
     for size in range(1, MOST_ROWS + 1):
-        best: tuple[Fraction, list[_Row]] | None = None
+        best: tuple[Fraction, list[IntegerRow]] | None = None
         for chosen in combinations(near, size):
             slack = sum((slack for _, slack in chosen), Fraction(0))
             if slack >= 1:
@@ -135,12 +149,12 @@ def separate(polytope: Polytope, row_names: Sequence[str], point: Vector, cuts: 
             if found is not None and (best is None or found[0] < best[0]):
                 best = found
         if best is not None:
-            return _cut(best[1], polytope.names, f"cut {len(cuts) + 1}")
+            return best[1]
     return None
 
 
 def close(polytope: Polytope, row_names: Sequence[str]) -> Strengthened:
-    """Cut fractional vertices off, one after the other, until all vertices are integral or none can be cut off.
+    """Cut fractional vertices off, round after round, until all vertices are integral or none can be cut off.
 
     Parameters
     ----------
@@ -153,27 +167,35 @@ def close(polytope: Polytope, row_names: Sequence[str]) -> Strengthened:
     Strengthened
     """
     cuts: list[Cut] = []
-    names = list(row_names)
+    rank = 0
     while True:
-        corners = vertices(polytope)
-        fractional = [point for point in corners if not is_integral(point)]
-        cut = None
-        for point in fractional if len(cuts) < MOST_CUTS else ():
-            cut = separate(polytope, names, point, cuts)
-            if cut is not None:
+        rank += 1
+        before, names = len(cuts), [*row_names, *(cut.name for cut in cuts)]
+        closed = _with_cuts(polytope, cuts)
+        base = closed
+        while True:
+            corners = vertices(closed)
+            fractional = [point for point in corners if not is_integral(point)]
+            tried = fractional if len(cuts) < MOST_CUTS else []
+            found = (separate(base, names, point, f"cut {len(cuts) + 1}", rank) for point in tried)
+            cut = next((cut for cut in found if cut is not None), None)
+            if cut is None:
                 break
-        if cut is None:
-            return Strengthened(polytope, tuple(cuts), len(corners), len(fractional))
-        cuts.append(cut)
-        names.append(cut.name)
-        polytope = Polytope(
-            [*polytope.matrix, [cut.entries.get(name, 0) for name in polytope.names]],
-            [*polytope.senses, "<="],
-            [*polytope.right, cut.right],
-            polytope.names,
-            polytope.lower,
-            polytope.upper,
-        )
+            cuts.append(cut)
+            closed = _with_cuts(polytope, cuts)
+        if not fractional or len(cuts) == before:
+            return Strengthened(closed, tuple(cuts), len(corners), len(fractional))
+
+
+def _with_cuts(polytope: Polytope, cuts: Sequence[Cut]) -> Polytope:
+    return Polytope(
+        [*polytope.matrix, *([cut.entries.get(name, 0) for name in polytope.names] for cut in cuts)],
+        [*polytope.senses, *("<=" for _ in cuts)],
+        [*polytope.right, *(cut.right for cut in cuts)],
+        polytope.names,
+        polytope.lower,
+        polytope.upper,
+    )
 
 
 def missing_inequalities(formulation: str | Formulation, instance: PruningInstance, lam: object = 1) -> Strengthened:
@@ -197,47 +219,47 @@ def missing_inequalities(formulation: str | Formulation, instance: PruningInstan
         raise ValueError(f"formulation: expected one without a budget, got {known.name}")
     problem = Problem(instance, lam=Fraction(str(lam)) if known.takes == "lam" else None)
     program = program_of(known, problem, relaxed=True)
-    polytope = program.polytope
-    names = [*program.row_names, *(f"bound {place}" for place in range(len(polytope.matrix) - len(program.row_names)))]
-    return close(polytope, names)
+    return close(program.polytope, program.polytope_row_names)
 
 
-def _integer_rows(polytope: Polytope, row_names: Sequence[str], cuts: Sequence[Cut]) -> list[_Row]:
-    """Write the rows as a x <= b in integers; of an equation one direction is enough, as halves count modulo 2."""
-    rank = {cut.name: cut.rank for cut in cuts}
+def _integer_rows(polytope: Polytope, row_names: Sequence[str]) -> list[IntegerRow]:
+    """Write the rows as a x <= b in integers, an equation as two."""
     rows = []
     for name, row, sense, right in zip(row_names, polytope.matrix, polytope.senses, polytope.right, strict=True):
         scale = lcm(*(Fraction(value).denominator for value in (*row, right)))
         sign = -1 if sense == ">=" else 1
         entries = {j: int(value * scale) * sign for j, value in enumerate(row) if value}
-        rows.append(_Row(name, entries, int(right * scale) * sign, rank.get(name, 0)))
+        rows.append(IntegerRow(name, entries, int(right * scale) * sign))
         if sense == "=":
-            rows.append(_Row(f"-{name}", {j: -a for j, a in entries.items()}, -int(right * scale), 0))
+            rows.append(IntegerRow(f"-{name}", {j: -a for j, a in entries.items()}, -int(right * scale)))
     return rows
 
 
-def _bounds(polytope: Polytope) -> list[tuple[_Row, _Row]]:
+def _bounds(polytope: Polytope) -> list[tuple[IntegerRow, IntegerRow]]:
     """Return the lower and the upper bound of each variable as rows."""
     lower, upper = Fraction(polytope.lower), Fraction(polytope.upper)
     if lower.denominator > 1 or upper.denominator > 1:
         raise ValueError(f"polytope: expected integral bounds, got [{lower}, {upper}]")
     return [
-        (_Row(f"{name} >= {lower}", {j: -1}, -int(lower), 0), _Row(f"{name} <= {upper}", {j: 1}, int(upper), 0))
+        (
+            IntegerRow(f"{name} >= {lower}", {j: -1}, -int(lower)),
+            IntegerRow(f"{name} <= {upper}", {j: 1}, int(upper)),
+        )
         for j, name in enumerate(polytope.names)
     ]
 
 
 def _with_bounds(
-    chosen: list[_Row], slack: Fraction, bounds: Sequence[tuple[_Row, _Row]], point: Vector
-) -> tuple[Fraction, list[_Row]] | None:
+    chosen: list[IntegerRow], slack: Fraction, bounds: Sequence[tuple[IntegerRow, IntegerRow]], point: Vector
+) -> tuple[Fraction, list[IntegerRow]] | None:
     """Add the bounds that make all sums of entries even and that of the right-hand sides odd, of the least slack."""
     total: dict[int, int] = {}
     for row in chosen:
         for j, a in row.entries.items():
             total[j] = total.get(j, 0) + a
     right = sum(row.right for row in chosen)
-    added: list[_Row] = []
-    swaps: list[tuple[Fraction, int, _Row]] = []
+    added: list[IntegerRow] = []
+    swaps: list[tuple[Fraction, int, IntegerRow]] = []
     for j in (j for j, a in total.items() if a % 2):
         (near, close_by), (far, off) = sorted(((row, row.slack(point)) for row in bounds[j]), key=lambda item: item[1])
         if (near.right - far.right) % 2:
@@ -252,17 +274,14 @@ def _with_bounds(
     return None if slack >= 1 else (slack, [*chosen, *added])
 
 
-def _cut(rows: Sequence[_Row], names: Sequence[str], name: str) -> Cut:
-    """Halve the sum of some rows and round its right-hand side down."""
-    total: dict[int, int] = {}
-    for row in rows:
+def _cut(chosen: Sequence[tuple[IntegerRow, Fraction]], names: Sequence[str], name: str, rank: int) -> Cut:
+    """Add rows up with multipliers, and round the right-hand side down."""
+    total: dict[int, Fraction] = {}
+    for row, factor in chosen:
         for j, a in row.entries.items():
-            total[j] = total.get(j, 0) + a
-    entries = {names[j]: a // 2 for j, a in sorted(total.items()) if a}
-    return Cut(
-        name,
-        entries,
-        sum(row.right for row in rows) // 2,
-        tuple(row.name for row in rows),
-        1 + max(row.depth for row in rows),
-    )
+            total[j] = total.get(j, Fraction(0)) + factor * a
+    if not is_integral(tuple(total.values())):
+        raise ArithmeticError(f"{name}: expected multipliers that give integers, got {total}")
+    entries = {names[j]: int(a) for j, a in sorted(total.items()) if a}
+    right = floor(sum((factor * row.right for row, factor in chosen), Fraction(0)))
+    return Cut(name, entries, right, tuple((row.name, factor) for row, factor in chosen), rank)

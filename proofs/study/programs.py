@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, floor, isfinite, lcm
+from math import ceil, floor, isfinite, lcm, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from proofs.integrality.vertices import Polytope, Vector, vertices
 __all__ = ["MOST_INTEGER_COLUMNS", "ExactProgram", "Optimum", "simplest"]
 
 MOST_INTEGER_COLUMNS = 16
-"""Programs with at most so many are enumerated."""
+"""Programs with at most so many 0-1 columns, or as many points of integer columns, are enumerated."""
 MOST_DENOMINATOR = 10**6
 FEASIBILITY = 1e-6
 Row = tuple[dict[int, Fraction], str, Fraction]
@@ -108,9 +108,26 @@ class ExactProgram:
         )
 
     @property
+    def polytope_row_names(self) -> tuple[str, ...]:
+        """The names of the rows of `polytope`, in its order."""
+        lower, upper = min(self.lower, default=Fraction(0)), max(self.upper, default=Fraction(1))
+        below = (f"{name} >= {bound}" for name, bound in zip(self.columns, self.lower, strict=True) if bound > lower)
+        above = (f"{name} <= {bound}" for name, bound in zip(self.columns, self.upper, strict=True) if bound < upper)
+        return (*self.row_names, *below, *above)
+
+    @property
     def enumerable(self) -> bool:
         """Whether the points of the integer columns are few enough."""
-        return int(self.program.integer.sum()) <= MOST_INTEGER_COLUMNS
+        return self._points_to_try <= 1 << MOST_INTEGER_COLUMNS
+
+    @property
+    def _spans(self) -> list[range]:
+        integer = np.flatnonzero(self.program.integer).tolist()
+        return [range(ceil(self.lower[j]), floor(self.upper[j]) + 1) for j in integer]
+
+    @property
+    def _points_to_try(self) -> int:
+        return prod(len(span) for span in self._spans)
 
     def value(self, point: Sequence[Fraction]) -> Fraction:
         """Evaluate the objective."""
@@ -132,9 +149,7 @@ class ExactProgram:
         ValueError
             More than 2^16 points to try.
         """
-        integer = np.flatnonzero(self.program.integer)
-        spans = [range(ceil(self.lower[j]), floor(self.upper[j]) + 1) for j in integer]
-        count = int(np.prod([len(span) for span in spans], dtype=object))
+        integer, spans, count = np.flatnonzero(self.program.integer), self._spans, self._points_to_try
         if count > 2**MOST_INTEGER_COLUMNS:
             raise ValueError(f"program: expected at most {2**MOST_INTEGER_COLUMNS} points to try, got {count}")
         grid = (

@@ -98,10 +98,14 @@ class Projection:
     def __bool__(self) -> bool:
         return self.outcome is Outcome.ONTO
 
-    def __str__(self) -> str:
-        told = f"{self.source}'s relaxation {self.outcome} {self.target}'s ({self.problem}; {self.optima} exact optima)"
+    def told(self) -> str:
+        """Say how it lies and what shows it, without the problem."""
         values = ", ".join(f"{name} = {value}" for name, value in (self.point or {}).items() if value)
-        return told + (f": {self.text}" if self.text else "") + (f" at {values}" if values else "")
+        shown = (f": {self.text}" if self.text else "") + (f" at {values}" if values else "")
+        return f"{self.source}'s relaxation {self.outcome} {self.target}'s{shown}"
+
+    def __str__(self) -> str:
+        return f"{self.problem}, {self.optima} exact optima: {self.told()}"
 
 
 def projection(
@@ -135,11 +139,12 @@ def projection(
     outside = _outside(above, below, down, seen)
     if outside is not None:
         return Projection(first.name, second.name, problem, Outcome.OUTSIDE, seen.optima, *outside)
+    up: list[Affine] | None
     try:
         up = natural_map(second, first, problem)
     except NoMapError:
-        up = []
-    if up and _outside(below, above, up, seen) is None and _is_section(below, down, up, seen):
+        up = None
+    if up is not None and _outside(below, above, up, seen) is None and _is_section(below, down, up, seen):
         return Projection(first.name, second.name, problem, Outcome.ONTO, seen.optima)
     bare = _without_point_above(above, below, down, seen)
     if bare is None:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from formulations.base import Formulation
+from formulations.other_solvers import available_pyomo_solvers, solvers_table
 from formulations.registry import FORMULATIONS
 from formulations.registry import formulation as formulation_named
 from ipforest._internal.files import write_text
@@ -33,7 +34,8 @@ from proofs.integrality.vertices import is_integral
 from proofs.study import checks, matrices
 from proofs.study.cuts import missing_inequalities
 from proofs.study.problem import Problem, random_problem
-from proofs.study.refutation import Check, Refutation, shrink
+from proofs.study.projection import NoMapError, Outcome, projection
+from proofs.study.refutation import Check, Refutation, Violation, shrink
 from proofs.study.size_laws import size_law
 from proofs.study.sketch import Sketch
 
@@ -43,6 +45,8 @@ MOST_NODES_OF_NAPKIN = 3
 """Internal nodes of the small problems, at most."""
 MOST_NODES = 6
 """Internal nodes of the problems on which only optima are compared, at most."""
+PROJECTED = 8
+"""Small problems on which the relaxation is projected onto another."""
 
 
 class Evidence(StrEnum):
@@ -283,6 +287,7 @@ class _Look:
 
     def __init__(self, formulation: Formulation, instances: int | Sequence[PruningInstance], seed: int) -> None:
         self.formulation, self.seed = formulation, seed
+        self.fractional: Problem | None = None
         if isinstance(instances, int):
             if instances < 1:
                 raise ValueError(f"instances: expected 1 or more, got {instances}")
@@ -337,6 +342,7 @@ class _Look:
         claim = f"{INTEGRAL} (random objectives)"
         rows.append(self._row(RELAXATION, claim, checks.integral_by_objectives, self.large, Evidence.SAMPLE))
         found = next((row.refutation for row in rows if row.refutation is not None), None)
+        self.fractional = None if found is None else found.problem
         return [*rows, self._fractional_optima(), *(self._missing(found) if found is not None else [])]
 
     def _missing(self, found: Refutation) -> list[Row]:
@@ -344,8 +350,9 @@ class _Look:
         if self.formulation.takes == "budget":
             return []
         closure = missing_inequalities(self.formulation, found.problem.instance, found.problem.lam or 0)
-        claim = "half sums of rows, rounded down, cut all fractional vertices of the counterexample off"
-        detail = "; ".join(map(str, closure.cuts)) or "none found"
+        claim = "Chvatal-Gomory cuts cut all fractional vertices of the counterexample off"
+        cuts = "; ".join(map(str, closure.cuts))
+        detail = f"rank {closure.rank}: {cuts}" if cuts else "none found"
         evidence = Evidence.EXHAUSTIVE if closure.integral else Evidence.SAMPLE
         return [Row(RELAXATION, claim, closure.integral, evidence, 1, detail)]
 
@@ -381,7 +388,31 @@ class _Look:
             fitting = [problem for problem in self.large if FORMULATIONS[rival].fits(problem.instance)]
             claim = f"the bound is no weaker than {rival}'s"
             rows.append(self._row(RELAXATION, claim, checks.no_weaker_than(rival), fitting, Evidence.SAMPLE))
-        return rows
+        return [*rows, *self._projection()]
+
+    def _projection(self) -> list[Row]:
+        """Say how the relaxation lies over that of a strong one, where it is fractional and on small problems."""
+        target = {"lam": "ip3", "budget": "lp1"}.get(self.formulation.takes)
+        if target == self.formulation.name:
+            target = {"ip3": "compact"}.get(target)
+        if target is None:
+            return []
+        claim, optima = f"the relaxation projects onto {target}'s", 0
+        asked = ([] if self.fractional is None else [self.fractional]) + self.small[:PROJECTED]
+        fitting = [problem for problem in asked if FORMULATIONS[target].fits(problem.instance)]
+        for place, problem in enumerate(fitting):
+            try:
+                found = projection(self.formulation, target, problem)
+            except NoMapError as unknown:
+                return [Row(RELAXATION, claim, None, Evidence.MEASURED, place + 1, f"not known: {unknown}")]
+            optima += found.optima
+            if not found:
+                if found.outcome is Outcome.OPEN:
+                    return [Row(RELAXATION, claim, None, Evidence.MEASURED, place + 1, str(found))]
+                refuted = shrink(self.formulation, claim, problem, _not_onto(target), self._columns)
+                return [Row(RELAXATION, claim, False, Evidence.REFUTED, place + 1, refutation=refuted)]
+        detail = f"affine maps both ways, by {optima} exact optima"
+        return [Row(RELAXATION, claim, True, Evidence.CERTIFICATE, len(fitting), detail)] if fitting else []
 
     def _gap_closed(self) -> Row:
         """Compare the bound with IP1's and IP3's where these differ."""
@@ -411,7 +442,10 @@ class _Look:
             consequence = "; right-hand sides are integers, so all vertices are" if sides else ""
             return [
                 replace(unimodular, detail=how + consequence),
-                Row(MATRIX, "balanced", True, Evidence.CERTIFICATE, len(problems), "as it is totally unimodular"),
+                *(
+                    Row(MATRIX, claim, True, Evidence.CERTIFICATE, len(problems), "as it is totally unimodular")
+                    for claim in ("balanced", "totally dual integral")
+                ),
             ]
         hole = self._row(MATRIX, "balanced", matrices.balanced, problems, Evidence.SAMPLE)
         return [unimodular, *([] if hole.holds else [hole])]
@@ -432,7 +466,7 @@ class _Look:
         ]
 
     def time(self) -> list[Row]:
-        """Time HiGHS on a fitted forest."""
+        """Time HiGHS, and the other solvers that are there, on a fitted forest."""
         instance = draw_fitted_problem(np.random.default_rng(self.seed), large=True).instance()
         if self.formulation.one_tree:
             sketch = Sketch.of(instance)
@@ -449,7 +483,17 @@ class _Look:
             f"PDLP {_first_order(relaxed, simplex.objective)}, "
             f"branch and bound {mip.runtime_s:.3f} s ({mip.iterations} nodes, {mip.status})"
         )
-        return [Row(TIME, "HiGHS on a fitted forest", None, Evidence.MEASURED, 1, detail)]
+        return [Row(TIME, "HiGHS on a fitted forest", None, Evidence.MEASURED, 1, detail), *self._others(problem)]
+
+    def _others(self, problem: Problem) -> list[Row]:
+        """Let the other solvers that are there solve the same problem, and check what each returns."""
+        names = available_pyomo_solvers()
+        if self.formulation.takes != "lam" or self.formulation.variant or not names:
+            return []
+        answers = solvers_table(self.formulation, problem.instance, problem.lam, names, time_limit=20).answers
+        told = (f"{one.solver} {one.runtime_s:.3f} s{f' ({one.problem})' if one.problem else ''}" for one in answers)
+        claim = "the other solvers' prunings, bounds and optima stand"
+        return [Row(TIME, claim, all(one.checked for one in answers), Evidence.MEASURED, 1, ", ".join(told))]
 
     def _row(self, topic: str, claim: str, check: Check, problems: Sequence[Problem], evidence: Evidence) -> Row:
         """Look at a claim on problems until the first that refutes it, which is then made small."""
@@ -461,6 +505,19 @@ class _Look:
 
     def _columns(self, problem: Problem) -> tuple[str, ...]:
         return checks.program_of(self.formulation, problem).columns
+
+
+def _not_onto(target: str) -> Check:
+    """Return the check that no problem shows that a relaxation does not project onto another."""
+
+    def check(formulation: Formulation, problem: Problem) -> Violation | None:
+        try:
+            found = projection(formulation, target, problem)
+        except NoMapError:
+            return None
+        return Violation(found.told()) if found.outcome in (Outcome.INTO, Outcome.OUTSIDE) else None
+
+    return check
 
 
 def _first_order(relaxed: LinearProgram, optimum: float) -> str:

@@ -6,6 +6,8 @@ from reference import load_reference
 
 import formulations
 from formulations import ModelledFormulation
+from formulations.exact_results import FractionalOptimumError
+from ipforest.solvers import register_solver
 from ipforest.solvers.highs import NoOptimumError
 from ipforest.testing import check_formulation
 from proofs.study.study import study
@@ -90,3 +92,57 @@ def test_an_empty_program_and_names_that_clash():
         formulations.register("ip3")(empty)
     with pytest.raises(TypeError, match="twice: expected a pyomo"):
         formulations.build(ModelledFormulation("twice", lambda instance, lam: None), TREE, 1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "message"),
+    [
+        (None, ValueError, r"mine: expected the decoder to give shape \(2,\), .* got None"),
+        ("abc", ValueError, r"expected the decoder to give shape \(2,\), .* got 'abc'"),
+        ({"a": 1}, ValueError, r"expected the decoder to give shape \(2,\), .* got {'a': 1}"),
+        ([1.0], ValueError, r"expected the decoder to give shape \(2,\), .* got shape \(1,\)"),
+        (
+            [0.5, 0.5],
+            FractionalOptimumError,
+            "values: expected a 0-1 optimum of mine, got node 0 kept by 0.5",
+        ),
+        (
+            [2.0, 2.0],
+            FractionalOptimumError,
+            "values: expected a 0-1 optimum of mine, got node 0 kept by 2",
+        ),
+        (
+            [float("nan")] * 2,
+            FractionalOptimumError,
+            "got node 0 kept by nan; the solver's point, a row of the model, or the decoder is wrong",
+        ),
+        ([0.0, 1.0], ValueError, "pruning: expected the parent of each kept node to be kept"),
+    ],
+    ids=["None", "a text", "a dict", "too few", "halves", "twos", "nan", "a child alone"],
+)
+def test_a_decoder_that_returns_no_pruning(answer, error, message):
+    mine = ModelledFormulation("mine", closure_form, decode=lambda model: answer)
+    with pytest.raises(error, match=message):
+        formulations.solve(formulations.build(mine, TREE, 1))
+
+
+def closure_form(instance, lam):
+    return formulations.build("closure", instance, lam)
+
+
+def test_names_that_are_none():
+    with pytest.raises(TypeError, match=r'as in @formulations.register\("mine"\), got function'):
+        formulations.register(closure_form)(closure_form)
+    with pytest.raises(ValueError, match=r"name: expected a text, .* got an empty one"):
+        formulations.register(" ")(closure_form)
+    with pytest.raises(TypeError, match=r'name: expected a text, as in @register_solver\("mine"\), got function'):
+        register_solver(closure_form)
+
+
+def test_what_a_builder_raises_is_said_with_its_problem():
+    def no_bare_roots(instance, lam):
+        return {0: closure_form(instance, lam)}[int(instance.n_internal == 0)]
+
+    with pytest.raises(KeyError) as raised:
+        study(ModelledFormulation("no bare roots", no_bare_roots), instances=3, seed=1)
+    assert any(note.startswith("raised on 1 tree, 1 node") for note in raised.value.__notes__)

@@ -70,6 +70,24 @@ def test_one_line_makes_it_known_everywhere(registered):
     assert formulations.formulation("own").reason == "needs are summed"
 
 
+def test_a_definition_that_is_run_again_takes_the_place_of_its_former_self(registered):
+    def defined(reason):
+        @formulations.register("own again", reason=reason)
+        def again(instance, lam):
+            return kept_and_bought(instance, lam)
+
+    try:
+        defined("the first")
+        defined("the second")
+        assert formulations.formulation("own again").reason == "the second"
+        with pytest.raises(
+            ValueError, match=r"got 'own again'; take the other one out with formulations\.FORMULATIONS"
+        ):
+            formulations.register("own again")(lambda instance, lam: None)
+    finally:
+        FORMULATIONS.remove("own again")
+
+
 def test_a_name_is_given_once(registered):
     with pytest.raises(ValueError, match="name: expected one that no formulation has, got 'own'"):
         formulations.register("own")(kept_and_bought)

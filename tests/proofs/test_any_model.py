@@ -212,7 +212,8 @@ def test_the_commands_print_evidence_in_names(tmp_path, triangle, capsys):
 
 
 def test_a_model_of_linopy_keeps_its_names():
-    linopy = pytest.importorskip("linopy")
+    import linopy
+
     model = linopy.Model()
     x = model.add_variables(lower=0, upper=1, coords=[np.arange(3)], name="x")
     y = model.add_variables(binary=True, name="y")
@@ -228,3 +229,39 @@ def test_a_model_of_linopy_keeps_its_names():
     answer = proofs.is_totally_unimodular(model)
     assert not answer
     assert set(answer.column_names) <= set(program.column_labels)
+
+
+MPS_TWICE = """NAME t
+ROWS
+ N obj
+ L r1
+ L r2
+COLUMNS
+ x obj 1 r1 1
+ y r1 1
+ x2 r2 2
+RHS
+ RHS r1 1
+ENDATA
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("rows.mps", MPS_TWICE.replace("r2", "r1"), "expected rows of different names, got two of the same name"),
+        (
+            "columns.mps",
+            MPS_TWICE.replace("x2", "x"),
+            "expected columns of different names, got two of the same name; name each column once",
+        ),
+        (
+            "rows.lp",
+            "Minimize\n o: x + y\nSubject To\n c: x + y <= 1\n c: x - y >= 0\nEnd\n",
+            "expected rows of different names, got two of the name c; name each row once",
+        ),
+    ],
+)
+def test_names_in_a_file_that_clash(tmp_path, name, text, message):
+    with pytest.raises(ValueError, match=message):
+        formulations.matrix(write(tmp_path, name, text))

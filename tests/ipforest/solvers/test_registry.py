@@ -42,6 +42,21 @@ def test_one_function_and_one_line(added):
         register_solver("keep-all")(keep_all)
 
 
+def test_a_definition_that_is_run_again_takes_the_place_of_its_former_self(added):
+    def defined(kept):
+        @register_solver("keep-all")
+        def keep(instance, lam):
+            return kept(instance)
+
+        return keep
+
+    defined(lambda instance: instance.roots_only)
+    defined(lambda instance: instance.unpruned)
+    assert solve(ENSEMBLE, 0, "keep-all").pruning == ENSEMBLE.unpruned
+    with pytest.raises(ValueError, match=r"got 'keep-all'; take the other one out with ipforest.solvers.SOLVERS"):
+        register_solver("keep-all")(lambda instance, lam: instance.unpruned)
+
+
 def test_crosschecks_find_an_exact_solver_that_is_not(added):
     register_solver("hopeful", exact=True)(lambda instance, lam: instance.roots_only)
     assert any("hopeful: an exact method ended as" in problem for problem in proofs.crosscheck(ENSEMBLE, 0).problems)

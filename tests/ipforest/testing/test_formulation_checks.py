@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pyomo.environ as pyo
 import pytest
-from pyomo.repn import generate_standard_repn
 from reference import load_reference
+from weakened import AT_LEAST, DELETED, DOUBLED, LOOSER, NUMBERS, Weakened, single_rows, ways, why_redundant
 
 import formulations
 from formulations import FORMULATIONS, Formulation
@@ -13,9 +14,6 @@ from ipforest.testing import check_formulation, parametrize_with_checks
 from ipforest.testing.corners import corner_instances
 from proofs.study.problem import Problem
 
-NUMBERS = {"lam": (1, None), "budget": (None, 0), "nothing": (None, None)}
-DELETED, AT_MOST, AT_LEAST, LOOSER, DOUBLED = "deleted", "at most", "at least", "looser by one", "doubled right side"
-WAYS = (DELETED, AT_MOST, AT_LEAST, LOOSER, DOUBLED)
 BLOCKS = {
     "ip0": ["one_leaf_per_path"],
     "ip1": ["one_leaf_per_path", "acquired_above_leaf"],
@@ -25,84 +23,15 @@ BLOCKS = {
     "closure": ["kept_under_parent", "acquired_where_kept"],
     "lp1": ["one_leaf_per_path", "usage_in_tree", "usage_anywhere", "within_budget"],
 }
-EQUATIONS = ("one_leaf_per_path", "usage_in_tree")
-BOUGHT_IN_VAIN = "prices are not negative: the upper side of w's equation only forbids to buy what is not used"
-ERRORS_IN_VAIN = "errors are not negative: z of a leaf alone is never larger than its row needs"
-REDUNDANT = {
-    (name, "usage_in_tree", AT_LEAST, row): BOUGHT_IN_VAIN
-    for name in ("ip2", "ip3", "lp1")
-    for row in (None, *range(12))
-} | {
-    (name, "one_leaf_per_path", AT_LEAST, row): ERRORS_IN_VAIN
-    for name in ("ip0", "ip1", "ip2", "ip3", "compact", "lp1")
-    for row in range(12)
-}
-"""Weakened constraints after which optimum and relaxation are what they were, with the reason; None is all rows."""
-
-
-def ways(block):
-    """Return how a constraint can be weakened: sides are taken from equations, inequalities are loosened."""
-    return (
-        [DELETED, AT_MOST, AT_LEAST]
-        if block in EQUATIONS
-        else [DELETED, LOOSER] + [DOUBLED] * (block != "within_budget")
-    )
-
-
-def weaken(row, way):
-    if way == DELETED:
-        row.deactivate()
-    elif way == AT_MOST:
-        row.set_value((None, row.body, row.upper))
-    elif way == AT_LEAST:
-        row.set_value((row.lower, row.body, None))
-    elif way == LOOSER:
-        row.set_value((row.lower and row.lower - 1, row.body, None if row.upper is None else row.upper + 1))
-    else:
-        terms = generate_standard_repn(row.body)
-        sign = 1 if row.upper is None else -1
-        larger = sum(a * v for a, v in zip(terms.linear_coefs, terms.linear_vars, strict=True) if sign * a > 0)
-        row.set_value((row.lower, row.body + larger, row.upper))
-
-
-class Weakened(Formulation):
-    """A formulation one of whose constraints is weakened: all rows of it, or one."""
-
-    def __init__(self, base, block, way=DELETED, row=None):
-        self.base, self.block, self.way, self.row = base, block, way, row
-        self.name = f"{base.name}, {block}, {way}, {'all rows' if row is None else f'row {row}'}"
-        for promise in ("takes", "integral", "one_tree", "routing", "integer_units"):
-            setattr(self, promise, getattr(base, promise))
-
-    def rows(self, model):
-        rows = list(model.component(self.block).values())
-        return rows if self.row is None else rows[self.row : self.row + 1]
-
-    def fits(self, instance):
-        """Return whether the formulation has the row in an instance: others are not looked at."""
-        if not super().fits(instance):
-            return False
-        specification = formulations.specify(self.base, instance, *NUMBERS[self.takes])
-        return self.row is None or bool(self.rows(self.base.build(specification)))
-
-    def build(self, specification):
-        model = self.base.build(specification)
-        for row in self.rows(model):
-            weaken(row, self.way)
-        return model
-
-    def linear_program(self, specification):
-        return formulations.matrix(self.build(specification))
-
-    def size(self, instance):
-        program = self.linear_program(formulations.specify(self, instance, *NUMBERS[self.takes]))
-        return formulations.ModelSize(program.n_columns, program.n_rows)
-
-    def kept_shares(self, specification, values):
-        return self.base.kept_shares(specification, values)
-
-    def tree_objective(self, instance, p, q):
-        return self.base.tree_objective(instance, p, q)
+SINGLE_ROWS = {}
+"""Weakened single rows of all corner instances: found, redundant."""
+ASKED = (
+    "prunings_are_points",
+    "relaxation_bounds_the_optimum",
+    "points_are_prunings",
+    "optimum_is_that_of_all_prunings",
+    "relaxation_is_that_of_",
+)
 
 
 @parametrize_with_checks([FORMULATIONS[name] for name in ("closure", "lp1")])
@@ -126,12 +55,10 @@ def test_every_constraint_is_weakened_in_turn():
         assert {block.name for block in model.component_objects(pyo.Constraint)} == set(blocks)
 
 
-def found(name, block, way, row=None):
+def found(weakened, instances=None):
     """Return the first check that fails, of those that ask about points and relaxations, and the instance."""
-    base = FORMULATIONS[name]
-    checks = dict(check_formulation(Weakened(base, block, way, row), as_strong_as=base))
-    asked = ["prunings_are_points", "relaxation_bounds_the_optimum", "points_are_prunings"]
-    for check in [*asked, "optimum_is_that_of_all_prunings", f"relaxation_is_that_of_{name}"]:
+    checks = dict(check_formulation(weakened, weakened.base, instances))
+    for check in (next(name for name in checks if name.startswith(asked)) for asked in ASKED):
         try:
             checks[check]()
         except (AssertionError, ArithmeticError, ValueError) as failure:
@@ -140,50 +67,67 @@ def found(name, block, way, row=None):
     return None, None
 
 
-def assert_found(name, block, way, row=None):
-    check, instance = found(name, block, way, row)
-    if (name, block, way, row) in REDUNDANT:
-        assert check is None, f"{check} fails, though {REDUNDANT[name, block, way, row]}"
-    else:
-        assert check is not None, "no check fails"
-        assert instance.n_trees <= 2
-        assert instance.n_examples <= 4
+def assert_found_unless_redundant(weakened, instances):
+    """Return whether it was found, and assert that it is redundant on the instances if not."""
+    reason = why_redundant(weakened, instances)
+    check, instance = found(weakened, instances)
+    if reason is not None:
+        assert check is None, f"{weakened}: {check} fails, though {reason}"
+        return False
+    assert check is not None, f"{weakened}: no check fails"
+    assert instance.n_trees <= 2
+    assert instance.n_examples <= 4
+    return True
 
 
 QUICK = [("closure", "acquired_where_kept", DELETED), ("lp1", "within_budget", LOOSER)]
-SECONDS = [(name, "one_leaf_per_path", AT_LEAST) for name in ("ip1", "ip2", "ip3", "lp1")]
+SECONDS = [(name, block, AT_LEAST) for name in ("ip3", "lp1") for block in ("one_leaf_per_path", "usage_in_tree")]
 FAMILIES = [(name, block, way) for name, blocks in BLOCKS.items() for block in blocks for way in ways(block)]
 
 
 def marks(one):
     if one in QUICK:
         return []
-    return [pytest.mark.slow, pytest.mark.long] if one in SECONDS or (*one, None) in REDUNDANT else [pytest.mark.slow]
+    return [pytest.mark.slow, pytest.mark.long] if one in SECONDS else [pytest.mark.slow]
 
 
 @pytest.mark.parametrize(("name", "block", "way"), [pytest.param(*one, marks=marks(one)) for one in FAMILIES])
 def test_a_weakened_constraint_is_found_on_a_small_instance(name, block, way):
-    assert_found(name, block, way)
-
-
-@pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.parametrize(("name", "block"), [(name, block) for name, blocks in BLOCKS.items() for block in blocks])
-def test_every_single_row_is_found_if_it_is_weakened(name, block):
     base = FORMULATIONS[name]
-    largest = [instance for instance in corner_instances() if base.fits(instance)][-1]
-    model = formulations.build(name, largest, *NUMBERS[base.takes])
-    for row in range(len(model.component(block))):
-        for way in ways(block):
-            if (name, block, way, row) not in REDUNDANT:
-                assert_found(name, block, way, row)
+    assert_found_unless_redundant(Weakened(base, block, way), list(filter(base.fits, corner_instances())))
+
+
+@pytest.mark.slow
+def test_a_row_that_only_one_of_many_raises_shows():
+    """IP1 has 14 columns here, and z of the leaf alone must be cheap where all others on its path are not."""
+    instance = corner_instances()[-1]
+    weakened = Weakened(FORMULATIONS["ip1"], "acquired_above_leaf", DOUBLED, 5)
+    assert why_redundant(weakened, [instance]) is None
+    check, at = found(weakened, [instance])
+    assert check == "relaxation_is_that_of_ip1"
+    assert at.fingerprint() == instance.fingerprint()
+
+
+@pytest.mark.slow
+def test_a_sample_of_single_rows_is_found_or_redundant():
+    rng = np.random.default_rng(4)
+    for name, blocks in BLOCKS.items():
+        block = blocks[rng.integers(len(blocks))]
+        every = list(single_rows(name, block))
+        weakened, instance = every[rng.integers(len(every))]
+        assert_found_unless_redundant(weakened, [instance])
 
 
 @pytest.mark.slow
 @pytest.mark.long
-@pytest.mark.parametrize(("name", "block", "way", "row"), [one for one in REDUNDANT if one[3] == 0])
-def test_a_redundant_row_changes_neither_optimum_nor_relaxation(name, block, way, row):
-    assert_found(name, block, way, row)
+@pytest.mark.parametrize("name", BLOCKS)
+def test_every_single_row_is_found_or_redundant(name):
+    outcomes = [
+        assert_found_unless_redundant(weakened, [instance])
+        for block in BLOCKS[name]
+        for weakened, instance in single_rows(name, block)
+    ]
+    assert (sum(outcomes), len(outcomes) - sum(outcomes)) == SINGLE_ROWS[name]
 
 
 class Promising(Weakened):

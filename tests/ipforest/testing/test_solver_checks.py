@@ -42,6 +42,11 @@ def bounds_too_high(instance, lam):
     return result(instance, lam, instance.unpruned)
 
 
+def lies_about_each_tree_alone(instance, lam):
+    """Call the best prunings of single trees optimal: wrong only where trees share what they buy."""
+    return result(instance, lam, solve(instance, lam, "tree-dp").pruning)
+
+
 def keeps_all(instance, lam):
     return instance.unpruned
 
@@ -95,6 +100,8 @@ def test_the_solvers_pass(check):
         (claims_to_have_proved, "result_is_its_pruning", "optimal, with the gap"),
         (bounds_too_high, "bound_is_valid", "above the optimum"),
         (SolverInfo("all", keeps_all, exact=True), "exact_is_optimal", "not"),
+        (SolverInfo("single trees", lies_about_each_tree_alone, exact=True), "exact_is_optimal", "not"),
+        (lies_about_each_tree_alone, "bound_is_valid", "above the optimum"),
         (SolverInfo("most", keeps_the_most, exact=True, canonical=True), "canonical_is_smallest", "the smallest"),
         (SolverInfo("no flow", keeps_the_most, exact=True, certifies=True), "certificate_is_accepted", "refused"),
         (SolverInfo("turned", answers_at_another_lambda, exact=True), "falls_with_lambda", "at"),

@@ -66,11 +66,14 @@ def test_generated_forests_are_the_same_from_a_seed():
     assert one.node_depth.max() <= 3
 
 
-def test_the_commands(made, capsys):
+def test_the_commands(made, capsys, tmp_path):
     assert main(["instances", "check", str(made), "--names", *FEW]) == 0
     assert capsys.readouterr().out.count("accepted") == 3
     table = ["instances", "table", str(made), "--names", *FEW, "--solvers", "min-cut", "highs-lp", "--json"]
-    assert main(table) == 0
+    assert main([*table, "--out", str(tmp_path)]) == 0
+    written = (tmp_path / "instance-solvers.csv").read_text().splitlines()
+    assert written[0] == "solver,solved,wrong,failed,cpu_seconds,problem"
+    assert written[1].startswith("min-cut,3,0,0,")
     runs = json.loads(capsys.readouterr().out)
     assert [(run["solver"], run["solved"], run["wrong"], run["failed"]) for run in runs] == [
         ("min-cut", 3, 0, 0),

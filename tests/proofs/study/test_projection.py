@@ -8,6 +8,7 @@ from reference import load_reference
 from formulations import ModelledFormulation, formulation
 from proofs.study.problem import Problem
 from proofs.study.projection import Affine, NoMapError, Outcome, natural_map, projection
+from proofs.study.sketch import Sketch, SketchedTree
 
 STUMPS = Problem(load_reference("figure_1_tree").instance, lam=Fraction(1))
 
@@ -59,3 +60,12 @@ def test_a_column_of_ones_own_needs_a_map():
     width = len(formulation("closure").linear_program(STUMPS.specification(formulation("closure"))).column_labels)
     same = [Affine({j: Fraction(1)}) for j in range(width)]
     assert projection("closure", other, STUMPS, [*same, Affine({}, Fraction(1, 2))]).outcome is Outcome.INTO
+
+
+def test_trees_that_are_bare_roots_have_a_relaxation_without_columns():
+    bare = Problem(
+        Sketch((SketchedTree((-1,), (2,), (0,), (frozenset(),), (0,)),), {}, Fraction(1), Fraction(1), 1).instance(),
+        lam=Fraction(1),
+    )
+    assert projection("compact", "closure", bare).outcome is Outcome.ONTO
+    assert projection("closure", "ip3", bare).outcome is Outcome.ONTO

@@ -152,11 +152,17 @@ def test_built_in_formulations_keep_their_promises(name):
         assert found.row("the bound is the best pruning's objective").holds
 
 
+@pytest.mark.slow
 def test_a_study_says_how_each_row_is_known(tmp_path):
     found = study("compact", 3)
     assert found
     assert found.row("every pruning has").evidence is Evidence.EXHAUSTIVE
     assert found.row("totally unimodular").evidence is Evidence.CERTIFICATE
+    assert found.row("the relaxation projects onto ip3's").evidence is Evidence.CERTIFICATE
+    assert found.row("totally dual integral").holds
+    others = found.row("the other solvers'")
+    assert others.holds
+    assert "appsi_highs" in others.detail
     assert found.row("number of constraints").detail == "leaves + triples"
     assert json.loads(found.to_json())["rows"][0]["holds"] is True
     page = found.to_html(tmp_path / "study.html").read_text()
@@ -174,10 +180,13 @@ def test_the_study_of_ip1_refutes_integrality_and_names_the_violator(tmp_path):
     broken = found.row(INTEGRAL).refutation
     assert (broken.problem.instance.n_trees, broken.problem.instance.n_nodes) == (1, 5)
     assert Fraction(1, 2) in broken.point.values()
+    outside = found.row("the relaxation projects onto ip3's").refutation
+    assert "ip1's relaxation does not project into ip3's: usage_anywhere[0,0,0] is violated by 1/2" in outside.text
+    assert outside.problem.instance.n_nodes == 5
     violator = found.row("totally unimodular").refutation
     assert "determinant 2 of rows one_leaf_per_path[" in violator.text
     assert "w[0,0]" in violator.text
-    assert found.row("half sums").holds
+    assert found.row("Chvatal-Gomory cuts").detail.startswith("rank 1: ")
     assert "<svg" in found.to_html(tmp_path / "study.html").read_text()
     assert len(draw_refutation(broken).axes) == 1
 
