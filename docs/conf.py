@@ -32,7 +32,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "ipforest"
 html_sidebars = {
     page: [] for page in ("index", "getting-started", "concepts", "algorithm", "glossary", "commands", "layers")
-} | {page: [] for page in ("performance", "papers", "papers-tables", "stopping-tables", "security")}
+} | {page: [] for page in ("performance", "papers", "papers-tables", "stopping-tables", "frontier-tables", "security")}
 html_show_sourcelink = False
 html_theme_options = {
     "navigation_with_keys": False,
