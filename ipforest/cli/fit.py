@@ -138,7 +138,7 @@ def run(options: Arguments) -> int:
         raise ValueError(f"--test-share: expected at least two rows held out, got {len(X_test)} of {len(X)}")
     directory = made_directory(options.out)
     make_kernels_ready(options)
-    with progress_bar("ipforest fit", visible=not options.json) as progress:
+    with progress_bar("ipforest fit", visible=options.estimator == PRUNED and not options.json) as progress:
         progress(0.1, f"training {options.estimator}")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
@@ -310,7 +310,9 @@ def _untrained(options: Arguments, costs: FeatureCosts, budget: Fraction | None)
         "class_costs": None if options.class_costs is None else read_class_cost_file(options.class_costs),
     }
     if options.estimator == CHOSEN:
-        return BudgetedClassifier(n_jobs=-1, minimise=options.minimise.replace("-", " "), **common)
+        return BudgetedClassifier(
+            n_jobs=-1, verbose=not options.json, minimise=options.minimise.replace("-", " "), **common
+        )
     given = {name: getattr(options, name) for name in OF_PRUNED}
     chosen = {name: default if given[name] is None else given[name] for name, default in OF_PRUNED.items()}
     kind = RandomForestRegressor if chosen["regression"] else RandomForestClassifier

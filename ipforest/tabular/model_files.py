@@ -39,14 +39,20 @@ def save_model(model: Any, path: str | Path) -> Path:
 
         from ipforest.tabular.skops_files import ForeignTypeError, checked_file
 
-        expected = f"model: expected parts of scikit-learn's and this package's types for {path}, got"
+        pipeline = ", or its as_pipeline()" if hasattr(model, "as_pipeline") else ""
         try:
             content: bytes = io.dumps(model)
             checked_file(content)
+        except TypeError as problem:
+            raise TypeError(
+                f"model: expected parts that a .skops file can hold for {path}, got {type(model).__name__} with others "
+                f"({problem}); write a .joblib file{pipeline}"
+            ) from None
         except ForeignTypeError as foreign:
-            raise TypeError(f"{expected} {foreign.name}; write a .joblib file") from None
-        except TypeError as unwritten:
-            raise TypeError(f"{expected} others ({unwritten}); write a .joblib file") from None
+            raise TypeError(
+                f"model: expected parts of scikit-learn's and this package's types for {path}, got {foreign.name}; "
+                f"write a .joblib file{pipeline}"
+            ) from None
         if len(content) <= FREE_BYTES:
             content = io.dumps(model, compression=ZIP_DEFLATED)
         return write_file(path, lambda temporary: temporary.write_bytes(content))

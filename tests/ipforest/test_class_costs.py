@@ -130,7 +130,7 @@ def test_a_model_with_class_costs_is_saved(tmp_path: Path) -> None:
     loaded = load_model(save_model(model, tmp_path / "m.skops"))
     assert (loaded.predict(X) == model.predict(X)).all()
     framed = BudgetBoost(**BOOST, class_costs=pd.DataFrame(COSTS, CLASSES, CLASSES)).fit(X, LABELS)
-    with pytest.raises(TypeError, match=r"^model: expected parts of .* write a .joblib file$"):
+    with pytest.raises(TypeError, match=r"^model: expected parts that .* write a .joblib file$"):
         save_model(framed, tmp_path / "framed.skops")
 
 

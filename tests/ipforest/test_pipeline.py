@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from ipforest import BudgetedClassifier, BudgetedPipeline, BudgetPrune, EarlyExit, FeatureCosts
 from ipforest.ensemble.libraries import read
-from ipforest.tabular.model_files import save_model
+from ipforest.tabular.model_files import load_model, save_model
 
 PRICES = {"ecg": 12, "age": 0, "lab": 5, "sex": 1}
 
@@ -172,7 +172,14 @@ def test_it_is_cloned_and_pickled(fitted, tmp_path) -> None:
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(again.predict(table), fitted.predict(table))
     np.testing.assert_array_equal(clone(fitted).fit(table, y).predict(table), fitted.predict(table))
-    save_model(fitted.as_pipeline(), tmp_path / "model.skops")
+    saved = load_model(save_model(fitted.as_pipeline(), tmp_path / "model.skops"))
+    np.testing.assert_array_equal(saved.predict(table), fitted.predict(table))
+    with pytest.raises(
+        TypeError, match=r"got BudgetedPipeline with others .*; write a .joblib file, or its as_pipeline"
+    ):
+        save_model(fitted, tmp_path / "whole.skops")
+    again = load_model(save_model(fitted, tmp_path / "whole.joblib"))
+    np.testing.assert_array_equal(again.cost(table), fitted.cost(table))
 
 
 def test_what_does_not_fit_is_refused() -> None:
