@@ -2,23 +2,30 @@
 
     python tests/crosscheck_mutations.py [--only WORD] [--jobs N] [--instances N]
 
-Each mutation is made in a copy of the package, on which the command then runs, kernels uncompiled. Lists each with what
-was noticed; exits with 1 if one goes unnoticed.
+Each mutation is made in a copy of the package, on which the command then runs, kernels uncompiled, in a process forked
+from one that has loaded what the package builds on. Lists each with what was noticed; exits with 1 if one goes
+unnoticed.
 """
 
 import argparse
+import importlib
 import json
 import os
 import shutil
-import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+import traceback
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
+from functools import partial
+from io import StringIO
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("ipforest", "formulations", "proofs")
+LIBRARIES = ("numba", "scipy.optimize", "sklearn.ensemble", "pyomo.environ", "highspy", "networkx", "pandas", "rich")
+"""Loaded once for all: they take longer to load than most mutations to be noticed."""
 CONTROLS = 20
 """Problems that the package as it is must get right, as otherwise anything would be noticed."""
 
@@ -166,27 +173,38 @@ MUTATIONS = (
 
 
 def noticed(mutation: Mutation | None, instances: int) -> str | None:
-    """Run the command on a copy, mutated or as it is; return what it says is wrong, None if nothing is."""
+    """Run the command, in a process that has not loaded the package, on a copy of it, mutated or as it is.
+
+    Returns what the command says is wrong, None if nothing is.
+    """
     with TemporaryDirectory() as folder:
         copy = Path(folder) / "copy"
         for package in PACKAGES:
             shutil.copytree(ROOT / package, copy / package, ignore=shutil.ignore_patterns("__pycache__"))
         if mutation is not None:
             mutation.apply(copy)
-        command = [sys.executable, "-W", "ignore", "-m", "ipforest.cli", "crosscheck", "--json", "--debug"]
-        environment = {**os.environ, "PYTHONPATH": str(copy), "NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-        done = subprocess.run(
-            [*command, "--instances", str(instances), "--out", folder],
-            env=environment,
-            cwd=folder,
-            capture_output=True,
-            text=True,
-        )
-        if done.returncode == 0:
+        loaded = [name for name in sys.modules if name.partition(".")[0] in PACKAGES]
+        if loaded:
+            raise RuntimeError(f"expected a process without the package, got one with {', '.join(loaded)}")
+        sys.path.insert(0, str(copy))
+        sys.dont_write_bytecode = True
+        os.chdir(folder)
+        command = ["crosscheck", "--json", "--debug", "--instances", str(instances), "--out", folder]
+        errors, code = StringIO(), 1
+        with redirect_stdout(StringIO()), redirect_stderr(errors):
+            try:
+                package = importlib.import_module("ipforest.cli")
+                code = package.main(command)
+            except Exception:
+                traceback.print_exc(file=errors)
+        os.chdir(ROOT)
+        if not Path(package.__file__).is_relative_to(copy):
+            raise RuntimeError(f"expected the copy of the package, got {package.__file__}")
+        if code == 0:
             return None
         saved = Path(folder) / "disagreement.json"
         if not saved.exists():
-            raise RuntimeError(f"{mutation}: the command did not run: {done.stderr[-2000:]}")
+            raise RuntimeError(f"{mutation}: the command did not run: {errors.getvalue()[-2000:]}")
         record = json.loads(saved.read_text())
         return f"after {record['number'] + 1} instances: {record['problems'][0]}"
 
@@ -200,12 +218,17 @@ def main() -> int:
     options = parser.parse_args()
     chosen = [mutation for mutation in MUTATIONS if options.only in mutation.what]
     missed = 0
-    false_alarm = noticed(None, CONTROLS)
-    if false_alarm is not None:
-        print(f"the package as it is, without any mutation: {false_alarm}")
-        return 1
-    with ThreadPoolExecutor(options.jobs) as pool:
-        for mutation, found in zip(chosen, pool.map(lambda one: noticed(one, options.instances), chosen), strict=True):
+    os.environ["NUMBA_DISABLE_JIT"] = "1"
+    for library in LIBRARIES:
+        with suppress(ImportError):
+            importlib.import_module(library)
+    with get_context("fork").Pool(options.jobs, maxtasksperchild=1) as pool:
+        false_alarm = pool.apply(noticed, (None, CONTROLS))
+        if false_alarm is not None:
+            print(f"the package as it is, without any mutation: {false_alarm}")
+            return 1
+        found_in_each = pool.imap(partial(noticed, instances=options.instances), chosen)
+        for mutation, found in zip(chosen, found_in_each, strict=True):
             missed += found is None
             print(f"{'MISSED  ' if found is None else 'noticed '}  {mutation.what}: {found or ''}", flush=True)
     print(f"{len(chosen) - missed} of {len(chosen)} mutations noticed")

@@ -221,7 +221,7 @@ def _numbers(text: BytesIO, path: Path, dtype: type, separator: str | None = Non
     except ValueError as problem:
         raise ValueError(f"{path}: expected numbers, as many in each line, got: {problem}") from None
     with np.errstate(invalid="ignore", over="ignore"):
-        fitted = values.astype(dtype)
+        fitted: Array = values.astype(dtype)
     if np.issubdtype(dtype, np.integer) and not np.array_equal(values, fitted):
         raise ValueError(f"{path}: expected integers of {np.dtype(dtype).itemsize} bytes, got others")
     return fitted

@@ -1,11 +1,9 @@
 """Predict from an exported model, one feature at a time, with numpy alone.
 
-This file needs nothing else of the package: copy it to where the model runs.
+This file needs nothing else of the package: copy it to where the model runs. ``schema.json`` describes the document.
 
     answer = Model(json.load(open("model.json"))).predict_one(lambda feature: sensors[feature].read())
     answer.label, answer.probabilities, answer.bought
-
-The document is described in schema.json, which lies in the same folder.
 """
 
 from __future__ import annotations
@@ -15,8 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-FORMAT, VERSION = "ipforest-model", 1
-SETTLED_SLACK, TIE = 1e-9, 1e-9
+FORMAT, VERSION, SETTLED_SLACK, TIE = "ipforest-model", 1, 1e-9, 1e-9
 
 LINKS: dict[str, Callable[[Any], Any]] = {
     "logit": lambda margins: 1 / (1 + np.exp(-margins)),
@@ -33,13 +30,19 @@ class Answer(NamedTuple):
     bought: tuple[int, ...]
 
 
+def onward(place: int, following: int) -> int:
+    """Return what follows a place in a document: it comes after it, so that no way goes round for ever."""
+    if following <= place:
+        raise ValueError(f"document: expected what follows place {place} to come after it, got {following}")
+    return int(following)
+
+
 class Known:
     """What is known of one example; the rest is fetched when it is asked for."""
 
     def __init__(self, fetch: Callable[[int], float], comes_with: list[list[int]], n_features: int) -> None:
-        self._fetch, self._comes_with = fetch, comes_with
+        self._fetch, self._comes_with, self.bought = fetch, comes_with, list[int]()
         self.values, self.known = np.full(n_features, np.nan), np.zeros(n_features, dtype=bool)
-        self.bought: list[int] = []
 
     def buy(self, feature: int) -> None:
         """Fetch a feature and what comes with it, unless it is known."""
@@ -53,14 +56,12 @@ class Trees:
     """Averaged or summed trees."""
 
     def __init__(self, document: dict[str, Any]) -> None:
-        self.root, self.left, self.right, self.feature = (
-            document[name] for name in ("root", "left", "right", "feature")
-        )
-        self.threshold, self.missing_left = document["threshold"], document["missing_left"]
+        names = ("root", "left", "right", "feature", "threshold", "missing_left", "category_set", "sets")
+        self.root, self.left, self.right, self.feature, *others = (document[name] for name in names)
+        self.threshold, self.missing_left, self.set_of_node, self.sets = others
         self.value = np.array(document["value"], dtype=np.float64)
         self.first_output, self.base = document["first_output"], np.array(document["base_score"], dtype=np.float64)
         self.link, self.dtype, self.averages = document["link"], np.dtype(document["dtype"]), document["link"] == "mean"
-        self.set_of_node, self.sets = document["category_set"], document["sets"]
         self.lowest, self.highest = self.value.copy(), self.value.copy()
         for node in reversed(range(len(self.left))):
             if self.left[node] >= 0:
@@ -79,7 +80,7 @@ class Trees:
             goes_left = (x > -1 and int(x) in self.sets[number][0]) != self.sets[number][1]
         else:
             goes_left = x <= self.threshold[node]
-        return int(self.left[node] if goes_left else self.right[node])
+        return onward(node, self.left[node] if goes_left else self.right[node])
 
     def reached(self, tree: int, example: Known) -> int:
         """Find the node of a tree to which what is known leads."""
@@ -139,9 +140,8 @@ class Model:
         got = document.get("format"), document.get("version")
         if got != (FORMAT, VERSION):
             raise ValueError(f"document: expected {FORMAT!r}, version {VERSION}, got {got[0]!r}, version {got[1]!r}")
-        self.classes, self.features = document["classes"], document["features"]
-        self._rule, self._level = document["rule"], float(document["level"])
-        self._free, self._comes_with = document["free"], document["comes_with"]
+        self.classes, self.features, self._rule = document["classes"], document["features"], document["rule"]
+        self._level, self._free, self._comes_with = float(document["level"]), document["free"], document["comes_with"]
         self._trees = Trees(document["trees"]) if document["kind"] == "trees" else None
         self._stages = document.get("stages", [])
         self._models = [[Trees(each) for each in stage["trees"]] for stage in self._stages]
@@ -182,7 +182,7 @@ class Model:
                 return outputs
             for feature in self._stages[goal]["features"]:
                 example.buy(feature)
-            stage = goal
+            stage = onward(stage, goal)
 
     def _outputs(self, stage: int, example: Known) -> Any:
         if (constant := self._stages[stage]["constant"]) is not None:
@@ -196,5 +196,5 @@ class Model:
         while router is not None and router["left"][node] >= 0:
             x = float(np.dtype(router["dtype"]).type(values[router["feature"][node]]))
             goes_left = router["missing_left"][node] if np.isnan(x) else x <= router["threshold"][node]
-            node = router["left" if goes_left else "right"][node]
+            node = onward(node, router["left" if goes_left else "right"][node])
         return int(stage["following"][node])

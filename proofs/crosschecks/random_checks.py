@@ -239,6 +239,8 @@ def replay(path: str | Path, methods: Sequence[str] | Mapping[str, Method] | Non
             raise ValueError(f"version {REPLAY_VERSION} expected, got {content['version']}")
         if "seed" in content:
             seed, number = int(content["seed"]), int(content["number"])
+            if min(seed, number) < 0:
+                raise ValueError(f"seed and number >= 0 expected, got {seed} and {number}")
         else:
             instance, lam = _stored_problem(content)
     except FileNotFoundError:

@@ -181,3 +181,21 @@ def test_what_cannot_be_exported_is_named() -> None:
 def test_other_documents_are_refused(header: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="document: expected 'ipforest-model', version 1, got"):
         Model(header)
+
+
+def test_a_document_in_which_a_way_goes_round_is_refused_on_the_way() -> None:
+    """A tree whose root is its own child, a router of that kind, and a stage that follows itself."""
+    values = dict.fromkeys(range(4), 0.0)
+    model, _ = stopped(ThresholdStopping())
+    document = document_of(model)
+    round_and_round = [0] * len(document["trees"]["left"])
+    trees = {**document["trees"], "left": round_and_round, "right": round_and_round}
+    expected = "document: expected what follows place 0 to come after it, got 0"
+    with pytest.raises(ValueError, match=expected):
+        Model({**document, "rule": None, "trees": trees}).predict_one(values.__getitem__)
+    document = document_of(branching()[0])
+    first, second, *others = document["stages"]
+    router = {**second["router"], "left": [0, -1, -1], "right": [0, -1, -1]}
+    for stages in ([{**first, "following": [0]}, second], [first, {**second, "router": router}]):
+        with pytest.raises(ValueError, match=expected):
+            Model({**document, "stages": [*stages, *others]}).predict_one(values.__getitem__)

@@ -228,7 +228,8 @@ def test_saved_problems_come_back_whole_or_not_at_all(instance, tmp_path):
     assert (check.fingerprint, check.lam) == (instance.fingerprint(), LAM)
     text = path.read_text()
     wrong = ('"version": 2', '"version": 9'), ("instance", "other"), ('"1/3"', '"1e1000000000"'), ('"1/3"', "null")
-    for damaged in (text[:-30], "{}", "[]", *(text.replace(*pair) for pair in wrong)):
+    drawn = ['{"version": 2, "seed": -1, "number": 3}', '{"version": 2, "seed": 3, "number": -1}']
+    for damaged in (text[:-30], "{}", "[]", *drawn, *(text.replace(*pair) for pair in wrong)):
         path.write_text(damaged)
         with pytest.raises(ValueError, match="expected a problem saved by crosscheck"):
             replay(path)
