@@ -107,6 +107,8 @@ VARIANT_BLOCKS = {
     "setup-price": ["set_up"],
     "batches": ["room"],
     "precedence": ["one_after_the_other"],
+    "robust-prices": ["risen"],
+    "vote-error": ["vote"],
 }
 """The constraints that a variant has and the pruning problem has not."""
 
