@@ -49,11 +49,12 @@ class Weakened(Formulation):
     def __init__(self, base, block, way=DELETED, row=None):
         self.base, self.block, self.way, self.row = base, block, way, row
         self.name = f"{base.name}, {block}, {way}, {'all rows' if row is None else f'row {row}'}"
-        for promise in ("takes", "integral", "one_tree", "routing", "integer_units"):
+        for promise in ("takes", "integral", "one_tree", "routing", "integer_units", "variant"):
             setattr(self, promise, getattr(base, promise))
 
     def rows(self, model):
-        rows = list(model.component(self.block).values())
+        block = model.component(self.block)
+        rows = [] if block is None else list(block.values())
         return rows if self.row is None else rows[self.row : self.row + 1]
 
     def build(self, specification):
@@ -71,6 +72,12 @@ class Weakened(Formulation):
 
     def kept_shares(self, specification, values):
         return self.base.kept_shares(specification, values)
+
+    def reader(self, specification):
+        return self.base.reader(specification)
+
+    def worth(self, specification, pruning):
+        return self.base.worth(specification, pruning)
 
     def tree_objective(self, instance, p, q):
         return self.base.tree_objective(instance, p, q)

@@ -10,6 +10,7 @@ from weakened import AT_LEAST, DELETED, DOUBLED, LOOSER, NUMBERS, Weakened, sing
 
 import formulations
 from formulations import FORMULATIONS, Formulation
+from formulations.variants import VARIANTS
 from ipforest.testing import check_formulation, parametrize_with_checks
 from ipforest.testing.corners import corner_instances
 from proofs.study.problem import Problem
@@ -95,6 +96,44 @@ def marks(one):
 def test_a_weakened_constraint_is_found_on_a_small_instance(name, block, way):
     base = FORMULATIONS[name]
     assert_found_unless_redundant(Weakened(base, block, way), list(filter(base.fits, corner_instances())))
+
+
+VARIANT_BLOCKS = {
+    "hard-cap": ["within_cap"],
+    "leaves-per-tree": ["few_leaves"],
+    "leaves-in-all": ["few_leaves"],
+    "class-budgets": ["class_budget"],
+    "worst-class": ["worst_of_all"],
+    "setup-price": ["set_up"],
+    "batches": ["room"],
+    "precedence": ["one_after_the_other"],
+    "robust-prices": ["risen"],
+    "vote-error": ["vote"],
+}
+"""The constraints that a variant has and the pruning problem has not."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", VARIANT_BLOCKS)
+def test_a_deleted_constraint_of_a_variant_is_found(name):
+    for block in VARIANT_BLOCKS[name]:
+        check, instance = found(Weakened(VARIANTS[name], block))
+        assert check is not None, block
+        assert instance.n_trees <= 2
+        assert instance.n_examples <= 4
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_deleted_constraint_of_every_variant_is_found(name):
+    largest = [instance for instance in corner_instances() if VARIANTS[name].fits(instance)][-1]
+    model = formulations.build(VARIANTS[name], largest, *NUMBERS[VARIANTS[name].takes])
+    for block in model.component_objects(pyo.Constraint):
+        check, instance = found(Weakened(VARIANTS[name], block.name))
+        assert check is not None, block.name
+        assert instance.n_trees <= 2
+        assert instance.n_examples <= 4
 
 
 @pytest.mark.slow
