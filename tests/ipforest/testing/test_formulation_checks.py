@@ -24,7 +24,15 @@ BLOCKS = {
     "closure": ["kept_under_parent", "acquired_where_kept"],
     "lp1": ["one_leaf_per_path", "usage_in_tree", "usage_anywhere", "within_budget"],
 }
-SINGLE_ROWS = {}
+SINGLE_ROWS = {
+    "ip0": (32, 16),
+    "ip1": (104, 16),
+    "ip2": (24, 12),
+    "ip3": (112, 32),
+    "compact": (80, 16),
+    "closure": (60, 0),
+    "lp1": (120, 32),
+}
 """Weakened single rows of all corner instances: found, redundant."""
 ASKED = (
     "prunings_are_points",
