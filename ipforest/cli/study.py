@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
 from ipforest.cli.options import (
     CHECK_FAILED,
     DONE,
@@ -17,9 +14,6 @@ from ipforest.cli.options import (
     positive_integer,
     seed_number,
 )
-
-if TYPE_CHECKING:
-    from formulations.base import Formulation
 
 
 def add(commands: Subparsers) -> None:
@@ -43,6 +37,7 @@ def run(options: Arguments) -> int:
     """Study the formulation; exit 1 if it is refuted."""
     from ipforest._internal.files import write_text
     from ipforest.progress import progress_bar
+    from ipforest.testing.subjects import find_formulation
     from proofs.study.study import study
 
     formulation = find_formulation(options.formulation)
@@ -59,50 +54,3 @@ def run(options: Arguments) -> int:
     else:
         found.summary(plain_console())
     return DONE if found else CHECK_FAILED
-
-
-def find_formulation(text: str) -> Formulation:
-    """Look a formulation up by its name, or run a file and take the one that it registers or defines by that name.
-
-    Raises
-    ------
-    ValueError
-        No formulation has that name.
-    OSError
-        There is no such file.
-    """
-    from formulations import FORMULATIONS, Formulation, ModelledFormulation, formulation
-
-    path, colon, name = text.rpartition(":")
-    if not colon or not path.endswith(".py"):
-        return formulation(text)
-    before = dict(FORMULATIONS)
-    defined = _names_of(Path(path))
-    if name in FORMULATIONS and FORMULATIONS[name] is not before.get(name):
-        return FORMULATIONS[name]
-    found = defined.get(name)
-    if isinstance(found, Formulation):
-        return found
-    if not callable(found):
-        raise ValueError(f"{path}: expected it to register or define {name}, got {type(found).__name__}")
-    return ModelledFormulation(name, found)
-
-
-def _names_of(path: Path) -> dict[str, Any]:
-    """Run a file and return what it defines, its folder being where it imports from.
-
-    Raises
-    ------
-    OSError
-        There is no such file.
-    """
-    import runpy
-    import sys
-
-    path.stat()
-    folder = str(path.resolve().parent)
-    sys.path.insert(0, folder)
-    try:
-        return runpy.run_path(str(path))
-    finally:
-        sys.path.remove(folder)

@@ -3,6 +3,7 @@
 ========================================  ============================================================================
 `check_formulation`, `check_solver`       yield named checks: ``for name, check in check_formulation(ip4): check()``
 `parametrize_with_checks`                 makes each check a pytest test of its own
+`pytest_plugin`                           does so without a test file: ``--check-formulation FILE:NAME``
 `assert_totally_unimodular`,              fail with the witness in the names of rows and columns
 `assert_integral`
 `strategies`                              Hypothesis strategies: instances, lambdas, price lists, forests, matrices
