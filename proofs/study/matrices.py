@@ -1,4 +1,4 @@
-"""What a formulation's matrix is: totally unimodular, balanced; violators in the names of their rows and columns."""
+"""What a formulation's matrix is: totally unimodular, balanced, perfect, ideal; violators in the names of the model."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from scipy import sparse
 
 from formulations.base import Formulation
+from proofs.integrality.vertices import Polytope, is_integral, vertices
 from proofs.study.checks import program_of
 from proofs.study.problem import Problem
 from proofs.study.programs import ExactProgram
@@ -16,7 +17,7 @@ from proofs.unimodularity.formulation_networks import network_certificate
 from proofs.unimodularity.odd_holes import odd_hole
 from proofs.unimodularity.total_unimodularity import is_totally_unimodular
 
-__all__ = ["balanced", "has_integral_sides", "has_network", "totally_unimodular"]
+__all__ = ["balanced", "has_integral_sides", "has_network", "ideal", "is_zero_one", "perfect", "totally_unimodular"]
 
 
 def has_network(formulation: Formulation, problem: Problem) -> bool:
@@ -64,6 +65,34 @@ def balanced(formulation: Formulation, problem: Problem) -> Violation | None:
     if hole is None:
         return None
     return Violation(f"odd hole of {_named(program, hole[0].tolist(), hole[1].tolist())}")
+
+
+def is_zero_one(formulation: Formulation, problem: Problem) -> bool:
+    """Return whether all entries are 0 or 1; `perfect` and `ideal` are asked of such matrices alone."""
+    matrix = sparse.csr_array(program_of(formulation, problem, relaxed=True).program.A)
+    return bool((matrix.data == 1).all())
+
+
+def perfect(formulation: Formulation, problem: Problem) -> Violation | None:
+    """Look for a fractional vertex of {0 <= x <= 1: A x <= 1}, all of whose vertices are enumerated (Padberg 1974)."""
+    return _fractional_vertex(formulation, problem, "<=")
+
+
+def ideal(formulation: Formulation, problem: Problem) -> Violation | None:
+    """Look for a fractional vertex of {0 <= x <= 1: A x >= 1}, all of whose vertices are enumerated (Lehman 1979)."""
+    return _fractional_vertex(formulation, problem, ">=")
+
+
+def _fractional_vertex(formulation: Formulation, problem: Problem, sense: str) -> Violation | None:
+    program = program_of(formulation, problem, relaxed=True)
+    rows = [row for row in program.program.A.toarray().astype(int).tolist() if any(row)]
+    n_rows = len(rows)
+    of_ones = Polytope(rows, (sense,) * n_rows, (1,) * n_rows, tuple(program.columns))
+    found = next((point for point in vertices(of_ones) if not is_integral(point)), None)
+    if found is None:
+        return None
+    values = zip(program.columns, found, strict=True)
+    return Violation(f"of A x {sense} 1 the vertex {', '.join(f'{name} = {value}' for name, value in values if value)}")
 
 
 def has_integral_sides(formulation: Formulation, problem: Problem) -> bool:

@@ -431,6 +431,18 @@ class _Look:
         return Row(RELAXATION, "gap between IP1 and IP3 that is closed", None, Evidence.MEASURED, len(shares), detail)
 
     def matrix(self) -> list[Row]:
+        rows = self._unimodularity()
+        few = [
+            problem
+            for problem in self.small
+            if len(checks.program_of(self.formulation, problem).columns) <= checks.MOST_VERTEX_COLUMNS
+        ]
+        if few and all(matrices.is_zero_one(self.formulation, problem) for problem in self.small):
+            rows.append(self._row(MATRIX, "perfect", matrices.perfect, few, Evidence.EXHAUSTIVE))
+            rows.append(self._row(MATRIX, "ideal", matrices.ideal, few, Evidence.EXHAUSTIVE))
+        return rows
+
+    def _unimodularity(self) -> list[Row]:
         problems = self.large
         certified = all(matrices.has_network(self.formulation, problem) for problem in problems)
         unimodular = self._row(
