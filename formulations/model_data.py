@@ -50,7 +50,18 @@ class ModelData:
 
     @classmethod
     def of(cls, instance: PruningInstance) -> ModelData:
-        """Read the sets and parameters of an instance."""
+        """Read the sets and parameters of an instance.
+
+        Raises
+        ------
+        ValueError
+            It has delayed tests: triples (t, k, i) do not name the places where an example needs a unit.
+        """
+        if instance.in_rounds:
+            raise ValueError(
+                "instance: expected each acquisition once in a tree, as models name it by tree, unit and example, got "
+                "delayed tests; use solve(instance, lam, 'min-cut' or 'highs-lp'), which need no names"
+            )
         offsets, ancestors = indexing.ancestor_lists(instance)
         internal = instance.internal_nodes.tolist()
         pairs = list(zip(instance.acquisition_unit.tolist(), instance.acquisition_example.tolist(), strict=True))

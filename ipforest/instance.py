@@ -87,6 +87,10 @@ class PruningInstance:
     gain : ndarray of int64, shape (n_internal,)
         e_h minus the errors of the children: what keeping h saves. Negative gains come from held-out errors.
     node_depth : ndarray of int32, shape (n_nodes,)
+    in_rounds : bool
+        Whether an acquisition stands at several nodes of a tree, as it does below a delayed test: what is wanted in
+        either of its branches is bought before it is known which one an example takes. Some solvers and formulations
+        do not take such an instance, and say so.
 
     Raises
     ------
@@ -114,6 +118,7 @@ class PruningInstance:
     parent: npt.NDArray[np.int32] = field(init=False)
     gain: IntArray = field(init=False)
     node_depth: npt.NDArray[np.int32] = field(init=False)
+    in_rounds: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self._check_units()
@@ -204,11 +209,18 @@ class PruningInstance:
         descends[row_ends[(row_ends > 0) & (row_ends < self.indices.size)] - 1] = False
         if descends.any():
             raise ValueError("indices: expected ascending acquisitions in each row, got a row out of order")
-        repeat = routing.first_repeat(self.indptr[self.internal_offsets], self.indices, n_acquisitions)
+        tree_starts = self.indptr[self.internal_offsets]
+        is_repeated = routing.first_repeat(tree_starts, self.indices, n_acquisitions) >= 0
+        object.__setattr__(self, "in_rounds", is_repeated)
+        if not is_repeated:
+            return
+        repeat = routing.first_repeat_on_path(
+            self.node_parent, self.internal_nodes, tree_starts, self.indptr, self.indices, n_acquisitions
+        )
         if repeat >= 0:
             raise ValueError(
-                "indices: expected each acquisition once in a tree, where its example first needs it, "
-                f"got {self.indices[repeat]} again"
+                "indices: expected each acquisition once in a tree, where its example first needs it, or, with delayed "
+                f"tests, once on each path, got {self.indices[repeat]} again"
             )
 
     def _check_pairs(self) -> None:
@@ -255,6 +267,7 @@ class PruningInstance:
         split_cost: object = 0,
         resolution: object | None = None,
         class_costs: npt.ArrayLike | None = None,
+        delayed: Sequence[int | str] = (),
     ) -> PruningInstance:
         """Build the instance: errors from in-bag counts (or `error_data`), costs from routed examples.
 
@@ -277,6 +290,10 @@ class PruningInstance:
             ``cost_unit * n_examples``.
         class_costs : array, shape (n_classes, n_classes), optional
             What predicting class j costs where i is true; the error is then the average cost of a prediction.
+        delayed : sequence of int or str, optional
+            Columns or names of features whose values come in the next round only (P. Turney 1995, section 4). Whoever
+            orders one orders at once what may be wanted below it: a kept test below a delayed one is bought by all
+            examples that pass the highest delayed test above it. The instance has no ``example_leaf`` then.
 
         Returns
         -------
@@ -289,7 +306,7 @@ class PruningInstance:
         """
         step = None if resolution == FITS_PATH else resolution
         errors = node_errors(forest, loss, error_data, step, class_costs)
-        return cls._from_trees(forest, X_cost, costs, errors, split_cost, resolution == FITS_PATH)
+        return cls._from_trees(forest, X_cost, costs, errors, split_cost, resolution == FITS_PATH, delayed)
 
     @classmethod
     def from_boosted(
@@ -340,12 +357,15 @@ class PruningInstance:
         errors: NodeErrors,
         split_cost: object,
         fits_path: bool,
+        delayed: Sequence[int | str] = (),
     ) -> PruningInstance:
         costs = trees.matched_costs(costs)
         examples = trees.checked_examples(X_cost, "X_cost")
         price_of_split = nonnegative_fraction(split_cost, "split_cost")
         leaves = trees.leaves(examples)
-        uses = trees.first_uses(leaves, costs)
+        if len(delayed) and price_of_split:
+            raise ValueError(f"split_cost: expected none with delayed features, got {split_cost!r}")
+        uses = trees.uses_in_rounds(leaves, costs, delayed) if len(delayed) else trees.first_uses(leaves, costs)
         step, prices = Fraction(1, lcm(costs.denominator, price_of_split.denominator)), costs.unit_costs
         if fits_path:
             numbers = np.bincount(uses.unit, minlength=costs.n_units).tolist()
@@ -369,7 +389,7 @@ class PruningInstance:
             cost_unit=step / examples.shape[0],
             n_units=costs.n_units,
             n_examples=examples.shape[0],
-            example_leaf=leaves,
+            example_leaf=None if len(delayed) else leaves,
         )
 
     @property

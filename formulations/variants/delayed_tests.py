@@ -25,14 +25,15 @@ def first_unit(instance: PruningInstance) -> set[int]:
 def delayed_tests(delayed: Delayed = first_unit) -> ModelledFormulation:
     r"""Let a kept test below a delayed one be bought by all examples that pass the delayed one.
 
-    A node is delayed if a delayed unit is first used there. A test whose parent d is delayed is bought in the same
-    round as that of d, before it is known which examples reach it, so by all that pass d:
+    A node is delayed if a delayed unit is first used there. A test below a delayed node is bought in the same round as
+    that of the highest one, d(h), before it is known which examples reach it, so by all that pass d(h):
 
-    .. math:: x_h \le w_{k,i} \qquad \forall h : \mathrm{parent}(h) = d, \ k \text{ first used at } h, \
-        i \text{ passes } d.
+    .. math:: x_h \le w_{k,i} \qquad \forall h : d(h) \text{ exists}, \ k \text{ first used at } h, \
+        i \text{ passes } d(h).
 
     Every row is still "this one only with that one": the program is the choice of a closed set of largest gain minus
-    cost, and one minimum cut solves it.
+    cost, and one minimum cut solves it: ``PruningInstance.from_forest(..., delayed=)``, then `ipforest.solve` and
+    `ipforest.prune_path`.
 
     Parameters
     ----------
@@ -46,7 +47,11 @@ def delayed_tests(delayed: Delayed = first_unit) -> ModelledFormulation:
         units: dict[int, set[int]] = {}
         for (_, k, _), h in data.first_use.items():
             units.setdefault(h, set()).add(k)
-        below = [(h, d) for h, d in data.parent.items() if units.get(d, set()) & waiting]
+        highest: dict[int, int] = {}
+        for h, above in data.parent.items():
+            if above in highest or units.get(above, set()) & waiting:
+                highest[h] = highest.get(above, above)
+        below = list(highest.items())
         return [(h, k, i) for h, d in below for k in sorted(units.get(h, ())) for i in _passing(instance, data, d)]
 
     def model(instance: PruningInstance, lam: Fraction) -> Any:

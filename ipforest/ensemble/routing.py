@@ -355,8 +355,8 @@ def _fill_first_uses(
                 node = needs.above[node]
 
 
-@inner_njit
-def _depth_first_ranges(parent: Array) -> tuple[Array, Array]:
+@njit
+def depth_first_ranges(parent: Array) -> tuple[Array, Array]:
     """Give each node a range ``begin[h]:end[h]`` that holds its own number, ``begin[h]``, and those of all below it."""
     size = np.ones(parent.size, np.int32)
     for node in range(parent.size - 1, -1, -1):
@@ -383,7 +383,7 @@ def first_off_path(
     The internal nodes of tree t are ``internal_starts[t]:internal_starts[t + 1]``, ``example_of`` (n_triples,) holds
     the example of each triple, ``leaves`` (n_trees, n_samples) the leaves that examples reach.
     """
-    begin, end = _depth_first_ranges(parent)
+    begin, end = depth_first_ranges(parent)
     for tree in range(internal_starts.size - 1):
         for row in range(internal_starts[tree], internal_starts[tree + 1]):
             node = internal_nodes[row]
@@ -399,7 +399,7 @@ def first_branching(parent: Array, internal_nodes: Array, indptr: Array, example
 
     Internal nodes stand before those below them; ``example_of`` (n_triples,) holds the example of each triple.
     """
-    begin, end = _depth_first_ranges(parent)
+    begin, end = depth_first_ranges(parent)
     last = np.full(n_examples, -1, np.int64)
     root = -1
     for row in range(internal_nodes.size):
@@ -426,6 +426,32 @@ def first_repeat(tree_starts: Array, indices: Array, n_acquisitions: int) -> int
             if met_in[indices[triple]] == tree:
                 return triple
             met_in[indices[triple]] = tree
+    return -1
+
+
+@njit
+def first_repeat_on_path(
+    parent: Array, internal_nodes: Array, tree_starts: Array, indptr: Array, indices: Array, n_acquisitions: int
+) -> int:
+    """Return the first triple whose acquisition a node above it has already, or -1 without one.
+
+    The triples of tree t are ``tree_starts[t]:tree_starts[t + 1]``; those of one acquisition in a tree are linked.
+    """
+    begin, end = depth_first_ranges(parent)
+    latest, before = np.full(n_acquisitions, -1, np.int64), np.full(indices.size, -1, np.int64)
+    node_of = np.empty(indices.size, np.int32)
+    for row in range(internal_nodes.size):
+        node_of[indptr[row] : indptr[row + 1]] = internal_nodes[row]
+    for tree in range(tree_starts.size - 1):
+        for triple in range(tree_starts[tree], tree_starts[tree + 1]):
+            earlier = latest[indices[triple]]
+            if earlier < tree_starts[tree]:
+                earlier = -1
+            before[triple], latest[indices[triple]] = earlier, triple
+            while earlier >= 0:
+                if begin[node_of[earlier]] <= begin[node_of[triple]] < end[node_of[earlier]]:
+                    return triple
+                earlier = before[earlier]
     return -1
 
 

@@ -444,6 +444,75 @@ class Trees:
         indptr = np.concatenate([[0], ends[self.internal_nodes]])
         return FirstUses(indptr, indices, example, unit, passing[self.internal_nodes])
 
+    def uses_in_rounds(
+        self, leaves: npt.NDArray[np.int32], costs: FeatureCosts, delayed: Sequence[int | str]
+    ) -> FirstUses:
+        """Find what each node needs where the values of some features come in the next round only.
+
+        What a node below a delayed test first needs, all examples need that pass the highest delayed test above it.
+
+        Parameters
+        ----------
+        leaves : ndarray of int32, shape (n_trees, n_samples)
+            From `leaves`.
+        costs : FeatureCosts
+        delayed : sequence of int or str
+            Columns or names.
+
+        Raises
+        ------
+        ValueError
+            No feature has such a number or name.
+        """
+        order = np.lexsort(leaves[:TREES_THAT_SORT][::-1])
+        places = leaves[:, order]
+        needs = routing.first_needs(self.parent, self.feature, costs.unit_indptr, costs.unit_indices)
+        begin, end = routing.depth_first_ranges(self.parent)
+        decided_at = self._decided_at([self._column(feature) for feature in delayed])
+        n_samples, keys = places.shape[1], []
+        for tree, internal in enumerate(np.split(self.internal_nodes, self._internal_starts[1:-1])):
+            reached = begin[places[tree]]
+            by_place = np.argsort(reached, kind="stable")
+            ranked = reached[by_place]
+            for node in internal.tolist():
+                above = decided_at[node]
+                first, last = np.searchsorted(ranked, (begin[above], end[above]))
+                examples = np.sort(by_place[first:last])
+                units = needs.units[needs.indptr[node] : needs.indptr[node + 1]].astype(np.int64)
+                keys.append((units[:, None] * n_samples + examples).ravel())
+        pairs, indices = np.unique(np.concatenate(keys), return_inverse=True)
+        indptr = np.concatenate([[0], np.cumsum([key.size for key in keys])])
+        passing = self.reach_counts(leaves, np.zeros(n_samples, dtype=np.int64), 1)[self.internal_nodes, 0]
+        return FirstUses(indptr, indices.astype(np.int32), order[pairs % n_samples], pairs // n_samples, passing)
+
+    def _column(self, feature: int | str) -> int:
+        """Return the column of a feature, given by that or by its name."""
+        names = [] if self.feature_names is None else list(self.feature_names)
+        if isinstance(feature, str) and feature in names:
+            return names.index(feature)
+        if isinstance(feature, int | np.integer) and 0 <= feature < self.n_features:
+            return int(feature)
+        known = f"0..{self.n_features - 1}" + (f" or among {', '.join(map(str, names))}" if names else "")
+        raise ValueError(f"delayed: expected features {known}, got {feature!r}")
+
+    @property
+    def _internal_starts(self) -> IntArray:
+        return np.searchsorted(self.internal_nodes, self.tree_offsets)
+
+    def _decided_at(self, delayed: Sequence[int]) -> IntArray:
+        """Return for each node the highest delayed test above it, at which it is decided to buy; else the node itself.
+
+        A feature is delayed at its first test on a path; below that its value is known.
+        """
+        numbers = np.arange(self.n_features + 1, dtype=np.int32)
+        first_test = np.diff(routing.first_needs(self.parent, self.feature, numbers, numbers[:-1]).indptr) > 0
+        waits = first_test & np.isin(self.feature, delayed)
+        highest = np.full(self.n_nodes, -1)
+        for node, above in enumerate(self.parent.tolist()):
+            if above >= 0:
+                highest[node] = above if highest[above] < 0 and waits[above] else highest[above]
+        return np.where(highest >= 0, highest, np.arange(self.n_nodes))
+
     def reordered(self, order: npt.ArrayLike) -> Self:
         """Return the same trees in another order.
 

@@ -5,6 +5,7 @@ Nothing derived by `ipforest` is used: parents among the internal nodes and gain
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -97,14 +98,31 @@ def _triple_fault(instance: Instance) -> str | None:
         return f"indptr does not describe {internal.size} rows"
     if ((indices < 0) | (indices >= instance.acquisition_cost.size)).any():
         return "indices do not point to acquisitions"
+    node_of = np.repeat(internal, np.diff(indptr))
     last_seen = np.empty(instance.acquisition_cost.size, dtype=np.int64)
     ends = indptr[np.searchsorted(internal, instance.tree_offsets)]
     for first, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
-        places = np.arange(first, end)
-        last_seen[indices[first:end]] = places
-        if (last_seen[indices[first:end]] != places).any():
-            return "an acquisition is first needed twice in a tree"
+        places, needed = np.arange(first, end), indices[first:end]
+        last_seen[needed] = places
+        for again in np.unique(needed[last_seen[needed] != places]):
+            if _is_nested(parent, node_of[first:end][needed == again].tolist()):
+                return "an acquisition is first needed twice on a path"
     return array_fault("split_cost", instance.split_cost, np.int64, internal.size)
+
+
+def _is_nested(parent: NDArray[np.int32], nodes: list[int]) -> bool:
+    """Return whether one of some ascending nodes stands above another, or is the same.
+
+    Below a delayed test both branches may need an acquisition, so it may come again in a tree, but not on a path.
+    """
+    return any(above in nodes[:place] for place, node in enumerate(nodes) for above in _path_up(parent, node))
+
+
+def _path_up(parent: NDArray[np.int32], node: int) -> Iterator[int]:
+    """Give a node and those above it."""
+    while node >= 0:
+        yield node
+        node = int(parent[node])
 
 
 def _amount_fault(instance: Instance) -> str | None:

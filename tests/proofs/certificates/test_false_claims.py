@@ -36,6 +36,10 @@ from tests.proofs.certificates.handmade import (
 
 CHAIN = (-1, 0, 0, 1, 1)
 """A root with one test below it."""
+LONG = (-1, 0, 1, 2, 2, 1, 0)
+"""A root, a test below it, and one below that."""
+FORK = (-1, 0, 0, 1, 1, 2, 2)
+"""A root with two tests below it."""
 NOTHING, FIRST, BOTH = kept(0, 0), kept(1, 0), kept(1, 1)
 LARGEST = 2**63 - 1
 HALF = Fraction(1, 2)
@@ -378,7 +382,21 @@ MALFORMED_PRUNINGS = {
         PruningClaim(
             make([CHAIN], {0: 5, 1: 0}, {0: [A], 1: [A]}, {A: 3}), kept(1, 0), flow([3, 0], [0, 0], [3, 0], [0, 0])
         ),
-        "an acquisition is first needed twice in a tree",
+        "an acquisition is first needed twice on a path",
+    ),
+    "an acquisition twice at a node": (
+        PruningClaim(
+            make([CHAIN], {0: 5, 1: 0}, {0: [A, A]}, {A: 3}), kept(1, 0), flow([3, 0], [0, 0], [3, 0], [0, 0])
+        ),
+        "an acquisition is first needed twice on a path",
+    ),
+    "an acquisition twice on a path, with a test between": (
+        PruningClaim(
+            make([LONG], {0: 5, 1: 0, 2: 0}, {0: [A], 1: [B], 2: [A]}, {A: 3, B: 1}),
+            kept(1, 0, 0),
+            flow([3, 0, 0], [0, 0, 0], [3, 0, 0], [0, 0, 0]),
+        ),
+        "an acquisition is first needed twice on a path",
     ),
     "split costs of no node": (crooked(split_cost=[0, 0, 0]), "split_cost: expected 2 entries, got 3"),
     "a negative unit of error": (
@@ -428,6 +446,13 @@ def test_false_claims_are_refused(claim, reason):
     assert verdict.reason.startswith(reason), verdict
     assert "\n" not in verdict.reason
     assert not claim.is_true()
+
+
+def test_below_a_delayed_test_both_branches_may_need_an_acquisition():
+    instance = make([FORK], {0: 5, 1: 3, 2: 3}, {0: [A], 1: [B], 2: [B]}, {A: 2, B: 4})
+    claim = PruningClaim(instance, kept(1, 1, 1), flow([2, 3, 1], [0, 0, 0], [2, 3, 1], [0, 0, 0]))
+    assert claim.verdict()
+    assert claim.is_true()
 
 
 @pytest.mark.parametrize(("claim", "reason"), MALFORMED_PRUNINGS.values(), ids=MALFORMED_PRUNINGS)
