@@ -291,8 +291,8 @@ class PruningInstance:
         class_costs : array, shape (n_classes, n_classes), optional
             What predicting class j costs where i is true; the error is then the average cost of a prediction.
         delayed : sequence of int or str, optional
-            Columns or names of features whose values come in the next round only (P. Turney 1995, section 4). Whoever
-            orders one orders at once what may be wanted below it: a kept test below a delayed one is bought by all
+            Columns or names of features whose values come in the next round only (P. Turney 1995, section 4). With one,
+            what may be wanted below it is ordered at once: a kept test below a delayed one is bought by all
             examples that pass the highest delayed test above it. The instance has no ``example_leaf`` then.
 
         Returns

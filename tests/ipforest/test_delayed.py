@@ -1,4 +1,4 @@
-"""Delayed tests: whoever orders one orders at once what may be wanted below it; still one minimum cut, one path."""
+"""Delayed tests: with one, what may be wanted below it is ordered at once; still one minimum cut, one path."""
 
 from __future__ import annotations
 
