@@ -43,7 +43,7 @@ def test_validation_examples_that_were_not_transformed_are_refused(name: str) ->
 
 def test_the_cure_in_the_message_works() -> None:
     with config_context(enable_metadata_routing=True):
-        routed = BudgetRF(4, budget=4, random_state=0).set_fit_request(X_val=True, y_val=True)
+        routed = BudgetRF(4, budget=4, cuts="random", random_state=0).set_fit_request(X_val=True, y_val=True)
         model = Pipeline([("scale", StandardScaler()), ("trees", routed)], transform_input=["X_val"])
         model.fit(X[:300], Y[:300], X_val=X[300:450], y_val=Y[300:450])
     assert model.score(X[450:], Y[450:]) > 0.8

@@ -128,6 +128,6 @@ def test_other_boosting_is_refused(estimator, error: type[Exception], text: str)
 
 def test_averaging_needs_averaging_trees() -> None:
     with pytest.raises(
-        TypeError, match=r"estimator: expected an ensemble that averages trees .*; another .* EarlyExit"
+        TypeError, match=r"estimator: expected an ensemble that averages trees .*; boosted trees and other .* EarlyExit"
     ):
         Forest.from_sklearn(REGRESSORS["squared error"])
