@@ -63,7 +63,7 @@ CERTIFICATES = {
         for bits in (31, 33)
     },
     "instance _acquisition_fault: pairs[1:] == pairs[:-1]: pairs[1:] <= pairs[:-1]": "the pairs are sorted",
-    "instance _triple_fault: last_seen[indices[first:end]] != places: last_seen[indices[first:end]] > places": (
+    "instance _triple_fault: last_seen[needed] != places: last_seen[needed] > places": (
         "of the places of one acquisition the last one stays"
     ),
     "optimality verify_claim: value != upper: value < upper": "a flow that passes bounds every pruning from above",

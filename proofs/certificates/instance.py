@@ -120,7 +120,7 @@ def _is_nested(parent: NDArray[np.int32], nodes: list[int]) -> bool:
 
 def _path_up(parent: NDArray[np.int32], node: int) -> Iterator[int]:
     """Give a node and those above it."""
-    while node >= 0:
+    while node in range(parent.size):
         yield node
         node = int(parent[node])
 
