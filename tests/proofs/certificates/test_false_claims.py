@@ -448,9 +448,9 @@ def test_false_claims_are_refused(claim, reason):
     assert not claim.is_true()
 
 
-@pytest.mark.parametrize("at_root", [A, C])
-def test_below_a_delayed_test_both_branches_may_need_an_acquisition(at_root):
-    instance = make([FORK], {0: 5, 1: 3, 2: 3}, {0: [at_root], 1: [B], 2: [B]}, {at_root: 2, B: 4})
+@pytest.mark.parametrize("costs", [{A: 2, B: 4}, {B: 4, A: 2}])
+def test_below_a_delayed_test_both_branches_may_need_an_acquisition(costs):
+    instance = make([FORK], {0: 5, 1: 3, 2: 3}, {0: [A], 1: [B], 2: [B]}, costs)
     claim = PruningClaim(instance, kept(1, 1, 1), flow([2, 3, 1], [0, 0, 0], [2, 3, 1], [0, 0, 0]))
     assert claim.verdict()
     assert claim.is_true()
