@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
-LONG = ("03_solvers", "12_frontier")
-"""Branch and bound of HiGHS, or training on eleven data sets, takes minutes there."""
+LONG = ("03_solvers", "08_cascades", "09_sessions", "12_frontier")
+"""Branch and bound of HiGHS, or much training, takes a minute or more there."""
 TIME_LIMIT_S = 300
 """Five times what a notebook may take on a quiet machine."""
 

@@ -48,6 +48,7 @@ def test_the_commands_measure_agree_and_write_csv(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_path_is_measured_beside_the_fit(tmp_path):
     rows = benchmarks.bench_forest(
         tmp_path / "forest.csv", [benchmarks.FittedForest("breast_cancer", 300, 60, "sqrt", n_trees=3)]
