@@ -71,7 +71,7 @@ def serve() -> None:
         answer = {
             "code": code,
             "failure": failure,
-            "errors": errors.getvalue()[-2000:],
+            "errors": errors.getvalue()[-20_000:],
             "seconds": time.monotonic() - start,
             "bytes": _memory("VmHWM") - before,
         }

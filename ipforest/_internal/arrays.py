@@ -4,6 +4,7 @@ import struct
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, TypeAlias, TypeVar
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipInfo
 
@@ -35,6 +36,7 @@ DAMAGED = (
     SyntaxError,
     TypeError,
     ValueError,
+    TokenError,
     struct.error,
     zlib.error,
 )

@@ -408,7 +408,7 @@ def _row(where: str, record: Mapping[str, Any]) -> Row:
             raise ValueError(f"{where}: expected a group with cost_in_group {later} and cost {cost}, got none")
         return Row(where, feature, cost, None, cost)
     if "cost_in_group" not in cells:
-        raise ValueError(f"{where}: expected cost_in_group with group {group!r}, got none")
+        raise ValueError(f"{where}: expected cost_in_group with group {group!r:.80}, got none")
     later = _price(where, "cost_in_group", cells["cost_in_group"])
     if later > cost:
         raise ValueError(f"{where}: expected cost_in_group of at most the cost {cost}, got {later}")

@@ -129,3 +129,10 @@ def test_what_is_no_array_is_refused(tmp_path, content: bytes) -> None:
     (tmp_path / "a.npy").write_bytes(content)
     with pytest.raises(ValueError, match=r"a\.npy: expected a complete matrix \(\.npy\), got: ."):
         load_array(tmp_path / "a.npy", "matrix")
+
+
+def test_a_header_that_ends_within_a_statement_is_refused(tmp_path) -> None:
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (3,\x00 }".ljust(117) + b"\n"
+    (tmp_path / "a.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(24))
+    with pytest.raises(ValueError, match=r"a\.npy: expected a complete matrix \(\.npy\), got: "):
+        load_array(tmp_path / "a.npy", "matrix")
