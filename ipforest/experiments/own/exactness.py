@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import datasets
@@ -61,10 +60,10 @@ def _pruned(forest: Any, data: Any, parts: Any, budget: float) -> Iterator[tuple
         search = BudgetPrune(
             forest, feature_costs=data.costs, budget=budget, search=method, time_limit=TIME_LIMIT, loss="gini"
         )
-        yield method, search.fit(parts.X_validation, parts.y_validation)
+        yield method, search.fit(parts.X_validation)
     for method, baseline in zip(METHODS[3:], (IndividualPruning, GreedyPrune), strict=True):
         model = baseline(forest, feature_costs=data.costs, budget=budget, loss="gini")
-        yield method, clone(model).fit(parts.X_validation, parts.y_validation)
+        yield method, model.fit(parts.X_validation)
 
 
 def summarise(records: list[Record]) -> list[Record]:
