@@ -89,8 +89,8 @@ class PruningInstance:
     node_depth : ndarray of int32, shape (n_nodes,)
     in_rounds : bool
         Whether an acquisition stands at several nodes of a tree, as it does below a delayed test: what is wanted in
-        either of its branches is bought before it is known which one an example takes. Some solvers and formulations
-        do not take such an instance, and say so.
+        either of its branches is bought before it is known which one an example takes. Pyomo models and a cap on each
+        example (``max_cost``) do not take such an instance, and say so.
 
     Raises
     ------
@@ -214,9 +214,8 @@ class PruningInstance:
         object.__setattr__(self, "in_rounds", is_repeated)
         if not is_repeated:
             return
-        repeat = routing.first_repeat_on_path(
-            self.node_parent, self.internal_nodes, tree_starts, self.indptr, self.indices, n_acquisitions
-        )
+        node = self.internal_nodes[self.triple_node]
+        repeat = routing.first_repeat_on_path(self.node_parent, node, self.indices)
         if repeat >= 0:
             raise ValueError(
                 "indices: expected each acquisition once in a tree, where its example first needs it, or, with delayed "

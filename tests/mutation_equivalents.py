@@ -66,6 +66,16 @@ CERTIFICATES = {
     "instance _triple_fault: last_seen[needed] != places: last_seen[needed] > places": (
         "of the places of one acquisition the last one stays"
     ),
+    "instance _are_nested: need[1:] == need[:-1]: need[1:] <= need[:-1]": "the needs are sorted",
+    "instance _are_nested: start[1:] < stop[:-1]: start[1:] < stop[:-1] - 1": (
+        "a node with a test has two numbers at least, so none below it begins at its last"
+    ),
+    **{
+        f"instance _are_nested: parent.size + 1: parent.size + {more}": (
+            "the last place is that of no node, or of a leaf, which needs nothing"
+        )
+        for more in (0, 2)
+    },
     "optimality verify_claim: value != upper: value < upper": "a flow that passes bounds every pruning from above",
     **{
         f"{place}: nodes.gain > 0: nodes.gain {relation}": _NO_GAIN

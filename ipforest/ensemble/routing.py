@@ -429,30 +429,17 @@ def first_repeat(tree_starts: Array, indices: Array, n_acquisitions: int) -> int
     return -1
 
 
-@njit
-def first_repeat_on_path(
-    parent: Array, internal_nodes: Array, tree_starts: Array, indptr: Array, indices: Array, n_acquisitions: int
-) -> int:
-    """Return the first triple whose acquisition a node above it has already, or -1 without one.
+def first_repeat_on_path(parent: Array, node: Array, indices: Array) -> int:
+    """Return a triple whose acquisition a node above it has already, or -1 without one.
 
-    The triples of tree t are ``tree_starts[t]:tree_starts[t + 1]``; those of one acquisition in a tree are linked.
+    ``node`` (n_triples,) holds the node of each triple. Of the nodes that need an acquisition, in depth-first order,
+    two neighbours stand on one path if any two do, as ranges of nodes are nested or apart.
     """
     begin, end = depth_first_ranges(parent)
-    latest, before = np.full(n_acquisitions, -1, np.int64), np.full(indices.size, -1, np.int64)
-    node_of = np.empty(indices.size, np.int32)
-    for row in range(internal_nodes.size):
-        node_of[indptr[row] : indptr[row + 1]] = internal_nodes[row]
-    for tree in range(tree_starts.size - 1):
-        for triple in range(tree_starts[tree], tree_starts[tree + 1]):
-            earlier = latest[indices[triple]]
-            if earlier < tree_starts[tree]:
-                earlier = -1
-            before[triple], latest[indices[triple]] = earlier, triple
-            while earlier >= 0:
-                if begin[node_of[earlier]] <= begin[node_of[triple]] < end[node_of[earlier]]:
-                    return triple
-                earlier = before[earlier]
-    return -1
+    order = np.lexsort((begin[node], indices))
+    above, below = order[:-1], order[1:]
+    repeated = (indices[below] == indices[above]) & (begin[node[below]] < end[node[above]])
+    return int(below[np.argmax(repeated)]) if repeated.any() else -1
 
 
 @njit

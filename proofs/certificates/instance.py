@@ -5,7 +5,6 @@ Nothing derived by `ipforest` is used: parents among the internal nodes and gain
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -98,31 +97,36 @@ def _triple_fault(instance: Instance) -> str | None:
         return f"indptr does not describe {internal.size} rows"
     if ((indices < 0) | (indices >= instance.acquisition_cost.size)).any():
         return "indices do not point to acquisitions"
-    node_of = np.repeat(internal, np.diff(indptr))
     last_seen = np.empty(instance.acquisition_cost.size, dtype=np.int64)
+    again = np.zeros(indices.size, dtype=bool)
     ends = indptr[np.searchsorted(internal, instance.tree_offsets)]
     for first, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
         places, needed = np.arange(first, end), indices[first:end]
         last_seen[needed] = places
-        for again in np.unique(needed[last_seen[needed] != places]):
-            if _is_nested(parent, node_of[first:end][needed == again].tolist()):
-                return "an acquisition is first needed twice on a path"
+        again[first:end] = np.isin(needed, needed[last_seen[needed] != places])
+    if _are_nested(parent, np.repeat(internal, np.diff(indptr))[again], indices[again]):
+        return "an acquisition is first needed twice on a path"
     return array_fault("split_cost", instance.split_cost, np.int64, internal.size)
 
 
-def _is_nested(parent: NDArray[np.int32], nodes: list[int]) -> bool:
-    """Return whether one of some ascending nodes stands above another, or is the same.
+def _are_nested(parent: NDArray[np.int32], node: NDArray[np.int32], needed: NDArray[np.int32]) -> bool:
+    """Return whether a node needs what a node above it, or it itself, needs already.
 
-    Below a delayed test both branches may need an acquisition, so it may come again in a tree, but not on a path.
+    Below a delayed test both branches may need an acquisition, so it may come again in a tree, but not on a path. Each
+    node has a range of numbers, within that of the node above and apart from those of its siblings. Of the nodes that
+    need an acquisition, in the order of their ranges, two neighbours are then nested if any two are.
     """
-    return any(above in nodes[:place] for place, node in enumerate(nodes) for above in _path_up(parent, node))
-
-
-def _path_up(parent: NDArray[np.int32], node: int) -> Iterator[int]:
-    """Give a node and those above it."""
-    while node in range(parent.size):
-        yield node
-        node = int(parent[node])
+    size, begin, following = ([start] * (parent.size + 1) for start in (1, 0, 0))
+    parents = parent.tolist()  # that of a root is -1, the last place, which belongs to no node
+    for place in reversed(range(parent.size)):
+        size[parents[place]] += size[place]
+    for place, above in enumerate(parents):
+        begin[place] = following[place] = following[above]
+        following[above] += size[place]
+    starts = np.array(begin)[node]
+    order = np.lexsort((node, starts, needed))
+    need, start, stop = needed[order], starts[order], (starts + np.array(size)[node])[order]
+    return bool(((need[1:] == need[:-1]) & (start[1:] < stop[:-1])).any())
 
 
 def _amount_fault(instance: Instance) -> str | None:

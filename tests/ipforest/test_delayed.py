@@ -13,6 +13,8 @@ from sklearn.ensemble import RandomForestClassifier
 import formulations
 import proofs
 from ipforest import FeatureCosts, Forest, Pruning, PruningInstance, available_solvers, prune_path, solve, solve_budget
+from ipforest.ensemble import routing
+from proofs.certificates.instance import _are_nested
 from proofs.crosschecks.brute_force import brute_force, prunings
 
 N_PAYING = 6
@@ -156,3 +158,23 @@ def test_an_acquisition_twice_on_a_path_is_refused_in_rounds_as_well() -> None:
             PruningInstance(**changed)
         return
     pytest.fail("no instance in rounds")
+
+
+def test_needs_on_one_path_are_told_from_those_in_branches() -> None:
+    rng = np.random.default_rng(5)
+    found = [0, 0]
+    for _ in range(400):
+        n_nodes, n_triples = int(rng.integers(1, 9)), int(rng.integers(0, 7))
+        parent = np.array([-1] + [int(rng.integers(-1, node)) for node in range(1, n_nodes)], dtype=np.int32)
+        node = np.sort(rng.integers(n_nodes, size=n_triples)).astype(np.int32)
+        needed = rng.integers(4, size=n_triples).astype(np.int32)
+        paths = [{int(each)} for each in range(n_nodes)]
+        for each in range(n_nodes):
+            paths[each] |= paths[parent[each]] if parent[each] >= 0 else set()
+        pairs = [(a, b) for b in range(n_triples) for a in range(b) if needed[a] == needed[b]]
+        nested = any(int(node[a]) in paths[node[b]] for a, b in pairs)
+        assert _are_nested(parent, node, needed) == nested
+        repeat = routing.first_repeat_on_path(parent, node, needed)
+        assert (repeat >= 0) == nested
+        found[nested] += 1
+    assert min(found) > 50

@@ -456,6 +456,18 @@ def test_below_a_delayed_test_both_branches_may_need_an_acquisition(costs):
     assert claim.is_true()
 
 
+def test_two_acquisitions_may_come_again_where_the_branches_of_one_hold_those_of_the_other():
+    instance = make(
+        [(-1, 0, 0, 1, 1, 2, 2, 3, 3, 5, 5)],
+        {0: 5, 1: 3, 2: 3, 3: 3, 5: 3},
+        {0: [A], 1: [B], 2: [B], 3: [C], 5: [C]},
+        {A: 2, B: 4, C: 4},
+    )
+    claim = PruningClaim(instance, kept(*[1] * 5), flow([2, 3, 1, 3, 1], [0] * 5, [2, 3, 1, 3, 1], [0] * 5))
+    assert claim.verdict()
+    assert claim.is_true()
+
+
 @pytest.mark.parametrize(("claim", "reason"), MALFORMED_PRUNINGS.values(), ids=MALFORMED_PRUNINGS)
 def test_malformed_claims_are_refused(claim, reason):
     verdict = claim.verdict()
