@@ -13,7 +13,7 @@ import pandas as pd
 from ipforest._internal.arrays import Array, FloatArray, places_in
 from ipforest._internal.json_text import read_json
 
-__all__ = ["MistakeLoss", "read_class_cost_file", "read_class_costs"]
+__all__ = ["costs_of", "price_of_a_mistake", "read_class_cost_file", "read_class_costs"]
 
 
 def read_class_costs(class_costs: Any, classes: Array) -> FloatArray:
@@ -138,28 +138,15 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return named
 
 
-class MistakeLoss:
-    """What class probabilities lose where mistakes have a price: the price of the label, and of one drawn by them.
+def costs_of(class_costs: FloatArray, classes: Array, y: npt.ArrayLike, predicted: npt.ArrayLike) -> FloatArray:
+    """Look up what each prediction costs, shape (n_samples,).
 
-    As in `ipforest.frontiers.scores.soft_error` the latter is finer and has the weight that few examples call for.
-
-    Parameters
-    ----------
-    class_costs : ndarray of float64, shape (n_classes, n_classes)
-    classes : ndarray, shape (n_classes,)
-    share : float
-        Weight of the price of the label.
+    Raises
+    ------
+    ValueError
+        A label is no class.
     """
-
-    def __init__(self, class_costs: FloatArray, classes: Array, share: float) -> None:
-        self._costs, self._classes, self._share = class_costs, classes, share
-
-    def __call__(self, outputs: FloatArray, y: npt.ArrayLike) -> FloatArray:
-        """Compute the loss of each example, in the unit of the class costs, shape (n_samples,)."""
-        prices = self._costs[places_in(self._classes, y)]
-        label = np.argmin(outputs @ self._costs, axis=1)
-        paid = prices[np.arange(label.size), label]
-        return np.asarray(self._share * paid + (1 - self._share) * (outputs * prices).sum(axis=1))
+    return class_costs[places_in(classes, y), places_in(classes, predicted)]
 
 
 def price_of_a_mistake(class_costs: FloatArray) -> float:

@@ -24,8 +24,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ipforest._internal.arrays import Array, one_line, places_in
+from ipforest._internal.arrays import Array, one_line
 from ipforest._internal.examples import require_rows_in_order, validated
+from ipforest.class_costs import costs_of
 from ipforest.costs import FeatureCosts
 from ipforest.feature_names import column_numbers
 from ipforest.policy import Policy
@@ -172,9 +173,8 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         if self.class_costs_ is None:
             raise ValueError("class_costs: expected a matrix of costs to average, got None")
         sessions = self._seen(X)
-        true, predicted = (places_in(self.classes_, given) for given in (y, sessions.labels(sessions.outputs)))
+        mistakes = costs_of(self.class_costs_, self.classes_, y, sessions.labels(sessions.outputs))
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        mistakes = self.class_costs_[true, predicted]
         return float(np.average(sessions.paid, weights=weights)), float(np.average(mistakes, weights=weights))
 
     def session(self, known: Known | None = None, max_cost: object | None = None) -> Session:
@@ -352,7 +352,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         self, X: npt.ArrayLike, y: object, classes: Array | None, name: str = "y_val"
     ) -> tuple[Array, Array]:
         """Check examples and their labels; see `checked_labels`."""
-        require_rows_in_order(X, y)
+        require_rows_in_order(X, y, name)
         examples = self._checked(X)
         return examples, checked_labels(y, examples, classes, name)
 

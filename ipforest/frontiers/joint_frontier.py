@@ -17,10 +17,10 @@ from sklearn.model_selection import GroupShuffleSplit, check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, places_in
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import checked_weight, validated
 from ipforest.choice import best_affordable
-from ipforest.class_costs import MistakeLoss, price_of_a_mistake, read_class_costs
+from ipforest.class_costs import costs_of, price_of_a_mistake, read_class_costs
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import (
@@ -34,7 +34,7 @@ from ipforest.estimator import (
     split_rows,
     warn_if_nothing_is_bought,
 )
-from ipforest.frontiers.scores import soft_error, weight_of_wrong
+from ipforest.frontiers.scores import soft_cost, soft_error
 from ipforest.frontiers.work import Work
 from ipforest.growing.codes import check_max_bins
 from ipforest.learners.forest_pruner import Labelled
@@ -119,7 +119,7 @@ class Frontier(NamedTuple):
     Parameters
     ----------
     cost, loss : ndarray of float64, shape (n_choices,)
-        Averages over the validation examples; see `soft_error`, or, with class costs, `MistakeLoss`, of which 1 is the
+        Averages over the validation examples; see `soft_error`, or, with class costs, `soft_cost`, of which 1 is the
         price of a mistake.
     criterion : ndarray of float64, shape (n_choices,)
         The loss less the allowances; falling.
@@ -242,9 +242,7 @@ class Measurement(NamedTuple):
         guesses, paid = sessions.labels(sessions.outputs), sessions.paid
         spread = float(paid.std(ddof=1) / np.sqrt(paid.size)) if paid.size > 1 else inf
         bought, tests = sessions.bought.mean(axis=0), sessions.tests.mean(axis=0)
-        mistakes = None
-        if class_costs is not None:
-            mistakes = float(class_costs[places_in(classes, y), places_in(classes, guesses)].mean())
+        mistakes = None if class_costs is None else float(costs_of(class_costs, classes, y, guesses).mean())
         return cls(paid.size, int((guesses != y).sum()), float(paid.mean()), spread, bought, tests, mistakes)
 
     def error_interval(self) -> tuple[float, float, float]:
@@ -532,7 +530,7 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         if self.class_costs_ is None:
             return partial(soft_error, classes=self.classes_, n_validation=validation.y.size)
         relative = self.class_costs_ / price_of_a_mistake(self.class_costs_)
-        return MistakeLoss(relative, self.classes_, weight_of_wrong(validation.y.size))
+        return partial(soft_cost, classes=self.classes_, n_validation=validation.y.size, class_costs=relative)
 
     def _choose(self) -> None:
         if self.minimise == "total cost" and self.class_costs_ is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ipforest._internal.arrays import Array, FloatArray
+from ipforest._internal.arrays import Array, FloatArray, places_in
 
 AS_GOOD_AS = 100
 """What the Brier score counts for in choosing, in examples."""
@@ -48,10 +48,30 @@ def soft_error(outputs: FloatArray, y: Array, classes: Array, n_validation: int)
     truth = np.equal(y[:, None], classes)
     wrong = ~truth[np.arange(y.size), np.argmax(outputs, axis=1)]
     brier = np.square(outputs - truth).sum(axis=1) / 2
-    weight = weight_of_wrong(n_validation)
-    return np.asarray(weight * wrong + (1 - weight) * brier)
+    return _softened(wrong, brier, n_validation)
 
 
-def weight_of_wrong(n_validation: int) -> float:
-    """Return the weight of what counts, where the rest is of a finer measure that nearly agrees; see `soft_error`."""
-    return n_validation / (n_validation + AS_GOOD_AS)
+def soft_cost(outputs: FloatArray, y: Array, classes: Array, n_validation: int, class_costs: FloatArray) -> FloatArray:
+    """Compute `soft_error` where mistakes have prices: that of the label, and that of one drawn by the probabilities.
+
+    Parameters
+    ----------
+    outputs, y, classes, n_validation
+        See `soft_error`; each label is a class.
+    class_costs : ndarray of float64, shape (n_classes, n_classes)
+        What predicting class j costs where i is true, row i, column j; the class of least expected cost is predicted.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_samples,)
+        In the unit of the class costs.
+    """
+    prices = class_costs[places_in(classes, y)]
+    paid = prices[np.arange(y.size), np.argmin(outputs @ class_costs, axis=1)]
+    return _softened(paid, (outputs * prices).sum(axis=1), n_validation)
+
+
+def _softened(counted: Array, finer: FloatArray, n_validation: int) -> FloatArray:
+    """Average what counts, and what is finer and nearly agrees; see `soft_error`."""
+    weight = n_validation / (n_validation + AS_GOOD_AS)
+    return np.asarray(weight * counted + (1 - weight) * finer)

@@ -13,8 +13,9 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import BudgetBoost, BudgetedClassifier, BudgetForest, BudgetPrune
-from ipforest.class_costs import MistakeLoss, price_of_a_mistake, read_class_cost_file, read_class_costs
+from ipforest.class_costs import price_of_a_mistake, read_class_cost_file, read_class_costs
 from ipforest.cli import main
+from ipforest.frontiers.scores import soft_cost
 from ipforest.tabular.model_files import load_model, save_model
 
 CLASSES = np.array(["ill", "well"])
@@ -79,7 +80,7 @@ def test_files_of_class_costs(tmp_path: Path) -> None:
 
 def test_the_loss_of_a_mistake_by_hand() -> None:
     outputs = np.array([[0.04, 0.96], [0.5, 0.5]])  # expected costs (4.8, 4.56) and (2.5, 45.5): well, ill
-    lost = MistakeLoss(COSTS, CLASSES, 0.75)(outputs, ["ill", "well"])
+    lost = soft_cost(outputs, np.array(["ill", "well"]), CLASSES, 300, COSTS)
     assert lost.tolist() == pytest.approx([0.75 * 90 + 0.25 * 0.96 * 90, 0.75 * 5 + 0.25 * 3])
     assert price_of_a_mistake(COSTS) == 47.5
     assert price_of_a_mistake(np.zeros((2, 2))) == 1
