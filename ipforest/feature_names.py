@@ -37,6 +37,18 @@ def _column_number(label: Any) -> int:
     return int(label) if isinstance(label, str) and label.isascii() and label.isdecimal() else -1
 
 
+def column_of(feature: Any, names: Sequence[str], n_features: int) -> int | None:
+    """Find the column of a feature that is given by its name or its number; None if there is none.
+
+    >>> column_of("ldl", ["age", "ldl"], 2), column_of(0, ["age", "ldl"], 2), column_of(True, ["age", "ldl"], 2)
+    (1, 0, None)
+    """
+    if isinstance(feature, str) and feature in names:
+        return list(names).index(feature)
+    is_number = isinstance(feature, Integral) and not isinstance(feature, bool | np.bool_)
+    return int(feature) if is_number and 0 <= feature < n_features else None
+
+
 def column_labels(X: Any) -> Any:
     """Return what labels the columns; the ``columns`` of an Arrow table are the data."""
     return X.column_names if hasattr(type(X), "column_names") else getattr(X, "columns", None)

@@ -21,7 +21,7 @@ from ipforest._internal.arrays import Array
 from ipforest._internal.examples import require_rows_in_order
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, is_fitted, read_costs
-from ipforest.feature_names import column_names, positions_by_name
+from ipforest.feature_names import column_names, column_of, positions_by_name
 from ipforest.session import Known, Purchase, Session, Unit
 from ipforest.tabular.name_matching import closest
 from ipforest.tabular.preprocessing import source_columns
@@ -249,10 +249,9 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _column(self, column: Any) -> int:
         """Find a column of the table by its name or number."""
         names = [*getattr(self, "feature_names_in_", ())]
-        if column in names:
-            return names.index(column)
-        if isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < self.n_features_in_:
-            return int(column)
+        found = column_of(column, names, self.n_features_in_)
+        if found is not None:
+            return found
         advice = closest(column, names) if isinstance(column, str) else ""
         raise ValueError(
             f"column: expected the name of a column or a number 0..{self.n_features_in_ - 1}, got {column!r}{advice}"

@@ -22,6 +22,7 @@ from ipforest._internal.records import json_object
 from ipforest._internal.words import any_of, number_of, some_of
 from ipforest.choice import ROUNDING
 from ipforest.costs import FeatureCosts
+from ipforest.feature_names import column_of
 from ipforest.policy import ANSWERS, Policy, Progress, Rows, Test
 from ipforest.rational import nonnegative_fraction
 
@@ -219,11 +220,9 @@ class Seller:
         ValueError
             There is no such feature.
         """
-        if isinstance(feature, str) and feature in self.feature_names:
-            return self.feature_names.index(feature)
-        is_number = isinstance(feature, (int, np.integer)) and not isinstance(feature, bool)
-        if is_number and 0 <= feature < self.costs.n_features:
-            return int(feature)
+        column = column_of(feature, self.feature_names, self.costs.n_features)
+        if column is not None:
+            return column
         close = get_close_matches(str(feature), self.feature_names, 1)
         raise ValueError(
             f"feature: expected the name of a feature or a column 0..{self.costs.n_features - 1}, got {feature!r}"

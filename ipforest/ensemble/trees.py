@@ -25,7 +25,7 @@ from ipforest._internal.examples import other_than_numbers, refuse_other_tables
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble import routing
 from ipforest.ensemble.category_sets import CategorySets
-from ipforest.feature_names import checked_names, require_columns_of_training, require_same_columns
+from ipforest.feature_names import checked_names, column_of, require_columns_of_training, require_same_columns
 
 LEAF = -1
 
@@ -470,7 +470,8 @@ class Trees:
         begin, end = routing.depth_first_ranges(self.parent)
         decided_at = self._decided_at([self._column(feature) for feature in delayed])
         n_samples, keys = places.shape[1], []
-        for tree, internal in enumerate(np.split(self.internal_nodes, self._internal_starts[1:-1])):
+        starts = np.searchsorted(self.internal_nodes, self.tree_offsets)
+        for tree, internal in enumerate(np.split(self.internal_nodes, starts[1:-1])):
             reached = begin[places[tree]]
             by_place = np.argsort(reached, kind="stable")
             ranked = reached[by_place]
@@ -487,17 +488,12 @@ class Trees:
 
     def _column(self, feature: int | str) -> int:
         """Return the column of a feature, given by that or by its name."""
-        names = [] if self.feature_names is None else list(self.feature_names)
-        if isinstance(feature, str) and feature in names:
-            return names.index(feature)
-        if isinstance(feature, int | np.integer) and 0 <= feature < self.n_features:
-            return int(feature)
+        names = self.feature_names or ()
+        column = column_of(feature, names, self.n_features)
+        if column is not None:
+            return column
         known = f"0..{self.n_features - 1}" + (f" or among {', '.join(map(str, names))}" if names else "")
         raise ValueError(f"delayed: expected features {known}, got {feature!r}")
-
-    @property
-    def _internal_starts(self) -> IntArray:
-        return np.searchsorted(self.internal_nodes, self.tree_offsets)
 
     def _decided_at(self, delayed: Sequence[int]) -> IntArray:
         """Return for each node the highest delayed test above it, at which it is decided to buy; else the node itself.
