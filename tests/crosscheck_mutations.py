@@ -195,7 +195,7 @@ def noticed(mutation: Mutation | None, instances: int) -> str | None:
             try:
                 package = importlib.import_module("ipforest.cli")
                 code = package.main(command)
-            except Exception:
+            except Exception:  # whatever a mutation breaks is told; a command that did not run is an error below
                 traceback.print_exc(file=errors)
         os.chdir(ROOT)
         if not Path(package.__file__).is_relative_to(copy):

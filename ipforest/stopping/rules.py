@@ -237,8 +237,7 @@ def check_stopping(stopping: StoppingRule | Sequence[StoppingRule] | None) -> No
     """
     if isinstance(stopping, Sequence) and not stopping:
         raise ValueError("stopping: expected a rule, several, or None for the default, got an empty sequence")
-    several = isinstance(stopping, Sequence) and not isinstance(stopping, str)
-    for rule in stopping if several else [stopping]:  # type: ignore[union-attr]  # several rules are a sequence
+    for rule in stopping if isinstance(stopping, Sequence) and not isinstance(stopping, str) else [stopping]:
         if rule is not None and (isinstance(rule, type) or not hasattr(rule, "fit")):
             raise TypeError(f"stopping: expected rules, such as ThresholdStopping(), got {rule!r}")
 

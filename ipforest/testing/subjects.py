@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,27 +22,18 @@ def find_formulation(text: str) -> Formulation:
     """
     from formulations import FORMULATIONS, Formulation, ModelledFormulation, formulation
 
-    path, colon, name = text.rpartition(":")
-    if not colon or not path.endswith(".py"):
+    found = _of_file(text, FORMULATIONS, Formulation)
+    if found is None:
         return formulation(text)
-    before = dict(FORMULATIONS)
-    defined = _names_of(Path(path))
-    if name in FORMULATIONS and FORMULATIONS[name] is not before.get(name):
-        return FORMULATIONS[name]
-    found = defined.get(name)
-    if isinstance(found, Formulation):
-        return found
-    if not callable(found):
-        raise ValueError(f"{path}: expected it to register or define {name}, got {type(found).__name__}")
-    return ModelledFormulation(name, found)
+    return found if isinstance(found, Formulation) else ModelledFormulation(text.rpartition(":")[2], found)
 
 
-def find_solver(text: str) -> str | Callable[..., Any]:
+def find_solver(text: str) -> Any:
     """Look a solver up by its name, or run a file and take the one that it registers or defines by that name.
 
     Returns
     -------
-    str or callable
+    str, SolverInfo or callable
         As `ipforest.testing.check_solver` takes it.
 
     Raises
@@ -53,19 +44,29 @@ def find_solver(text: str) -> str | Callable[..., Any]:
         There is no such file.
     """
     from ipforest.solvers import SOLVERS
+    from ipforest.solvers.registry import SolverInfo
 
+    return _of_file(text, SOLVERS, SolverInfo) or text
+
+
+def _of_file(text: str, registry: Mapping[str, Any], kind: type) -> Any:
+    """Run the file of ``FILE.py:NAME`` and return what it registers or defines by that name; None for a mere name.
+
+    Raises
+    ------
+    ValueError
+        The file has nothing of that name that could be registered.
+    """
     path, colon, name = text.rpartition(":")
     if not colon or not path.endswith(".py"):
-        return text
-    before = dict(SOLVERS)
+        return None
+    before = dict(registry)
     defined = _names_of(Path(path))
-    if name in SOLVERS and SOLVERS[name] is not before.get(name):
-        return name
-    found: Any = defined.get(name)
-    if not callable(found):
+    registered = registry.get(name)
+    found = registered if registered is not before.get(name) else defined.get(name)
+    if not callable(found) and not isinstance(found, kind):
         raise ValueError(f"{path}: expected it to register or define {name}, got {type(found).__name__}")
-    solver: Callable[..., Any] = found
-    return solver
+    return found
 
 
 def _names_of(path: Path) -> dict[str, Any]:

@@ -131,15 +131,16 @@ def test_a_fitted_pipeline_keeps_its_encoder_and_its_trees(library, sparse) -> N
     table, y = clinic()
     codes = (y == "ill").astype(int)
     if library == "sklearn":
-        trees, around = forest(), lambda trees: BudgetPrune(trees, lam=0)
+        trees = forest()
     else:
         kind = {"lightgbm": "LGBMClassifier", "xgboost": "XGBClassifier"}[library]
         trees = getattr(pytest.importorskip(library), kind)(
             n_estimators=4, verbosity=-1 if library == "lightgbm" else 0
         )
-        around = lambda trees: EarlyExit(FrozenEstimator(trees), order="given")  # noqa: E731
     pipeline = make_pipeline(encoder(sparse=sparse), trees).fit(table, codes)
-    model = BudgetedPipeline(pipeline[:-1], around(pipeline[-1]), feature_costs=PRICES).fit(table, codes)
+    fitted = pipeline[-1]
+    kept = BudgetPrune(fitted, lam=0) if library == "sklearn" else EarlyExit(FrozenEstimator(fitted), order="given")
+    model = BudgetedPipeline(pipeline[:-1], kept, feature_costs=PRICES).fit(table, codes)
     if library == "sklearn":
         np.testing.assert_array_equal(model.predict(table), pipeline.predict(table))
     whole = read(pipeline[-1]).predict(model._transformed(table))
