@@ -95,7 +95,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         cost-weighted information gain.
     cuts : {"all", "random"}, default="all"
         Whether all thresholds are tried, as in the authors' program, or 80, 40 or 20 random ones per feature by the
-        size of the node, as printed. With random ones a forest of the same error costs several features more.
+        size of the node, as printed. On MiniBooNE a forest of the same error costs some features more with random ones.
     free_on_path : bool, default=False
         Whether the price of a feature that a test above has bought is zero in the risk. In the paper it is not: a
         free feature is split on for as long as it lowers the impurity at all.
