@@ -29,7 +29,7 @@ Variable R : realFieldType.
 
 Definition uses : seq (nat * nat * nat * nat) := ([:: {uses}])%N.
 Definition exported : instance R := {{|
-  trees := {trees}; units := {units}; examples := {examples}; error_examples := 1;
+  trees := {trees}; asks := {asks}; units := {units}; examples := {examples}; error_examples := 1;
   first_use := fun t k i => ohead [seq use.2 | use <- uses & use.1 == (t, k, i)];
   error := fun=> 0; price := fun=> 1; visits := fun=> 0; split_price := 0
 |}}.
@@ -45,7 +45,7 @@ Proof. by []. Qed.
 
 Goal perm_eq column_list [seq v <- variables exported |
   match v with inl (inl _) => true | inl (inr (t, k, i)) => needed t k i
-             | inr (k, i) => has (fun t => needed t k i) (iota 0 (size (trees exported))) end].
+             | inr (k, i) => has (fun t => needed t k i) (iota 0 (asks exported)) end].
 Proof. by []. Qed.
 
 Goal [seq [seq coefficient exported r v | v <- column_list] | r <- row_list] = [:: {matrix}].
@@ -99,6 +99,7 @@ def same_matrix(
         number=number,
         uses="; ".join(f"({t}, {k}, {i}, {node})" for (t, k, i), node in first_use.items()),
         trees=_forest(instance),
+        asks=instance.n_trees,
         units=instance.n_units,
         examples=instance.n_examples,
         rows="; ".join(rows),

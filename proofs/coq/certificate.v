@@ -21,6 +21,7 @@ Variables (R : realFieldType) (I : instance R).
 
 Local Notation F := (trees I).
 Local Notation T := (size F).
+Local Notation J := (asks I).
 Local Notation K := (units I).
 Local Notation N := (examples I).
 
@@ -47,7 +48,7 @@ Variables p q : R.
 
 (** What the acquisitions first needed at h take away from h. *)
 Definition to_units (f : flow) h : R :=
-  \sum_(k < K) \sum_(i < N) \sum_(t < T | first_use I t k i == Some h) to_unit f t k i.
+  \sum_(k < K) \sum_(i < N) \sum_(t < J | first_use I t k i == Some h) to_unit f t k i.
 
 Record valid_flow (f : flow) : Prop := ValidFlow {
   gain_capacity : forall h, h \in internal -> 0 <= gain_arc f h <= q * `|gain h|;
@@ -55,9 +56,9 @@ Record valid_flow (f : flow) : Prop := ValidFlow {
     0 <= split_arc f h <= p * (split_price I * visits I h);
   up_nonnegative : forall h, h \in internal -> 0 <= up f h;
   up_root : forall h, h \in roots F -> up f h = 0;
-  to_unit_nonnegative : forall t k i, (t < T)%N -> (k < K)%N -> (i < N)%N -> 0 <= to_unit f t k i;
+  to_unit_nonnegative : forall t k i, (t < J)%N -> (k < K)%N -> (i < N)%N -> 0 <= to_unit f t k i;
   unit_capacity : forall k i, (k < K)%N -> (i < N)%N ->
-    \sum_(t < T | first_use I t k i != None) to_unit f t k i <= p * price I k;
+    \sum_(t < J | first_use I t k i != None) to_unit f t k i <= p * price I k;
   conservation : forall h, h \in internal ->
     (if 0 < gain h then gain_arc f h else 0) + \sum_(c <- children h) (if c \in leaves F then 0 else up f c)
     = up f h + to_units f h + split_arc f h + (if gain h < 0 then gain_arc f h else 0)
@@ -233,14 +234,14 @@ have up_grows : \sum_(h <- internal) x s h * up' h <= \sum_(h <- internal) x s h
 have to_units_paid : \sum_(h <- internal) x s h * to_units f h
     <= \sum_(k < K) \sum_(i < N) w s k i * (p * price I k).
   have -> : \sum_(h <- internal) x s h * to_units f h = \sum_(k < K) \sum_(i < N)
-      \sum_(h <- internal) \sum_(t < T | first_use I t k i == Some h) x s h * to_unit f t k i.
+      \sum_(h <- internal) \sum_(t < J | first_use I t k i == Some h) x s h * to_unit f t k i.
     under eq_bigr do rewrite mulr_sumr.
     rewrite exchange_big; apply: eq_bigr => k _; under eq_bigr do rewrite mulr_sumr.
     by rewrite exchange_big; apply: eq_bigr => i _; apply: eq_bigr => h _; rewrite mulr_sumr.
   apply: ler_sum => k _; apply: ler_sum => i _.
-  apply: (@le_trans _ _ (w s k i * (\sum_(t < T | first_use I t k i != None) to_unit f t k i))); last first.
+  apply: (@le_trans _ _ (w s k i * (\sum_(t < J | first_use I t k i != None) to_unit f t k i))); last first.
     by rewrite ler_wpmul2l ?w_ge0 ?unit_cap.
-  rewrite (exchange_big_dep (fun t : 'I_T => first_use I t k i != None)) => [|h t _ /eqP->] //=.
+  rewrite (exchange_big_dep (fun t : 'I_J => first_use I t k i != None)) => [|h t _ /eqP->] //=.
   rewrite mulr_sumr ler_sum // => t; case use: first_use => [u|//] _.
   have u_internal := first_use_internal well_formed_I (ltn_ord t) (ltn_ord k) (ltn_ord i) use.
   rewrite (eq_bigl (fun h => u == h)) => [|h]; last by rewrite eqE.

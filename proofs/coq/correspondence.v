@@ -71,6 +71,7 @@ Hypothesis well_formed_I : well_formed I.
 Hypothesis visits_divide_I : visits_divide I.
 
 Local Notation T := (size (trees I)).
+Local Notation J := (asks I).
 Local Notation K := (units I).
 Local Notation N := (examples I).
 Local Notation distinct := (distinct_nodes well_formed_I).
@@ -79,7 +80,7 @@ Local Notation number := (number R).
 (** The acquisitions that the checker knows, numbered as it numbers them; those left out are used by no tree. *)
 Variables (listed : seq (nat * nat)) (numbered : nat * nat -> positive) (prices : list (positive * Z)).
 
-Definition first_used_at h (ki : nat * nat) : bool := [exists t : 'I_T, first_use I t ki.1 ki.2 == Some h].
+Definition first_used_at h (ki : nat * nat) : bool := [exists t : 'I_J, first_use I t ki.1 ki.2 == Some h].
 
 Record lists_acquisitions : Prop := ListsAcquisitions {
   listed_once : uniq listed;

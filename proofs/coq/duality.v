@@ -19,6 +19,7 @@ Variables (R : realFieldType) (I : instance R).
 
 Local Notation F := (trees I).
 Local Notation T := (size F).
+Local Notation J := (asks I).
 Local Notation K := (units I).
 Local Notation N := (examples I).
 Local Notation internal := (internal_nodes F).
@@ -84,7 +85,7 @@ Definition capacity (e : vertex * vertex) : R :=
   | (inl (inl h), inr false) =>
     if val h \in internal then (if gain h < 0 then q * `|gain h| else 0) + split_limit h else 0
   | (inl (inl c), inl (inl h)) => if ((val h, val c) \in edges F) && (val c \in internal) then unlimited else 0
-  | (inl (inl h), inl (inr (k, i))) => if [exists t : 'I_T, first_use I t k i == Some (val h)] then unlimited else 0
+  | (inl (inl h), inl (inr (k, i))) => if [exists t : 'I_J, first_use I t k i == Some (val h)] then unlimited else 0
   | (inl (inr (k, i)), inr false) => p * price I k
   | _ => 0
   end.
@@ -204,7 +205,7 @@ Lemma g_zero e : capacity e = 0 -> g e = 0.
 Proof. by move=> e0; apply: le_anti; rewrite g_ge0 -{1}e0 g_le. Qed.
 
 Definition sent h k i : R := \sum_(ki : 'I_K * 'I_N | (val ki.1 == k) && (val ki.2 == i)) g (node_vertex h, inl (inr ki)).
-Definition sharing k i h : nat := #|[pred t : 'I_T | first_use I t k i == Some h]|.
+Definition sharing k i h : nat := #|[pred t : 'I_J | first_use I t k i == Some h]|.
 Definition drained h : R := g (node_vertex h, sink).
 
 Definition flow_of : flow R := {|
@@ -223,10 +224,10 @@ Proof. by move=> h_internal; have := g_le (node_vertex h, sink); rewrite /= inor
 
 (** What node h sends to a unit is shared out among the trees that first use it there. *)
 Lemma shared_out h (k : 'I_K) (i : 'I_N) : h \in nodes F ->
-  \sum_(t < T | first_use I t k i == Some h) to_unit flow_of t k i = g (node_vertex h, inl (inr (k, i))).
+  \sum_(t < J | first_use I t k i == Some h) to_unit flow_of t k i = g (node_vertex h, inl (inr (k, i))).
 Proof.
-move=> h_node; have -> : \sum_(t < T | first_use I t k i == Some h) to_unit flow_of t k i
-    = \sum_(t < T | first_use I t k i == Some h) sent h k i / (sharing k i h)%:R.
+move=> h_node; have -> : \sum_(t < J | first_use I t k i == Some h) to_unit flow_of t k i
+    = \sum_(t < J | first_use I t k i == Some h) sent h k i / (sharing k i h)%:R.
   by apply: eq_bigr => t /eqP use; rewrite /= use.
 rewrite sumr_const -/(sharing k i h) sentE.
 have [shared0|shared] := posnP (sharing k i h); last first.
@@ -292,19 +293,19 @@ by rewrite addrC subrK.
 Qed.
 
 Lemma unit_kept_within (k : 'I_K) (i : 'I_N) :
-  \sum_(t < T | first_use I t k i != None) to_unit flow_of t k i <= p * price I k.
+  \sum_(t < J | first_use I t k i != None) to_unit flow_of t k i <= p * price I k.
 Proof.
 pose at_unit : vertex := inl (inr (k, i)).
-have -> : \sum_(t < T | first_use I t k i != None) to_unit flow_of t k i = into g at_unit.
+have -> : \sum_(t < J | first_use I t k i != None) to_unit flow_of t k i = into g at_unit.
   rewrite intoE sum_vertices [X in _ + X + _]big1 ?addr0 => [|[k' i'] _]; last by rewrite g_zero.
   rewrite !(g_zero (_ : capacity (inr _, at_unit) = 0)) ?addr0 //.
   transitivity (\sum_(h <- nodes F) g (node_vertex h, at_unit)); last first.
     rewrite -(sum_inord (fun j => g (inl (inl j), at_unit)) distinct) // big_mkcond; apply: eq_bigr => j _.
     case: ifPn => // j_node; rewrite g_zero //=; case: existsP => // -[t /eqP use].
     by rewrite (first_use_node well_formed_I _ _ _ use) in j_node.
-  transitivity (\sum_(h <- nodes F) \sum_(t < T | first_use I t k i == Some h) to_unit flow_of t k i); last first.
+  transitivity (\sum_(h <- nodes F) \sum_(t < J | first_use I t k i == Some h) to_unit flow_of t k i); last first.
     by apply: eq_big_seq => h; apply: shared_out.
-  rewrite (exchange_big_dep (fun t : 'I_T => first_use I t k i != None)) => [|h t _ /eqP->] //.
+  rewrite (exchange_big_dep (fun t : 'I_J => first_use I t k i != None)) => [|h t _ /eqP->] //.
   apply: eq_bigr => t; case use: first_use => [u|//] _.
   have u_node := first_use_node well_formed_I (ltn_ord t) (ltn_ord k) (ltn_ord i) use.
   by rewrite (eq_bigl (fun h => u == h)) => [|h]; rewrite ?sum_only ?distinct.

@@ -110,6 +110,7 @@ Hypothesis well_formed_I : well_formed I.
 
 Local Notation F := (trees I).
 Local Notation T := (size F).
+Local Notation J := (asks I).
 Local Notation K := (units I).
 Local Notation N := (examples I).
 Local Notation p := (path_to F).
@@ -120,7 +121,7 @@ Implicit Types (s : point R) (kept : pred nat).
 (** x_h, which is 1 when h stays an internal node. *)
 Definition x s h : R := 1 - \sum_(u <- p h) z s u.
 
-Lemma first_use_node t k i u : (t < T)%N -> (k < K)%N -> (i < N)%N -> first_use I t k i = Some u -> u \in nodes F.
+Lemma first_use_node t k i u : (t < J)%N -> (k < K)%N -> (i < N)%N -> first_use I t k i = Some u -> u \in nodes F.
 Proof. by move=> tT kK iN /(first_use_internal well_formed_I tT kK iN); rewrite mem_filter => /andP[]. Qed.
 
 Lemma mem_own_path h : h \in nodes F -> h \in p h.
@@ -328,7 +329,7 @@ End Weights.
 
 Theorem feasible_01_is_pruning s : feasible_01 I s -> exists2 kept, pruning I kept &
   [/\ forall h, h \in nodes F -> z s h = z (point_of I kept) h,
-      forall t k i u, (t < T)%N -> (k < K)%N -> (i < N)%N -> first_use I t k i = Some u ->
+      forall t k i u, (t < J)%N -> (k < K)%N -> (i < N)%N -> first_use I t k i = Some u ->
         w_tree s t k i = w_tree (point_of I kept) t k i
     & forall k i, (k < K)%N -> (i < N)%N -> w (point_of I kept) k i <= w s k i].
 Proof.

@@ -26,6 +26,7 @@ Record instance := Instance {
   units : nat;                                   (* K, the features (or sensors) k = 0, ..., K - 1 *)
   examples : nat;                                (* N_c, the examples i that pay for acquisitions *)
   error_examples : nat;                          (* N_e, the examples that errors are counted on *)
+  asks : nat;                                    (* T in print, one for each tree; delays.v has one for each node *)
   first_use : nat -> nat -> nat -> option nat;   (* u_{t,k,i}: where example i first needs unit k in tree t *)
   error : nat -> R;                              (* e_h *)
   price : nat -> R;                              (* c_k *)
@@ -37,15 +38,16 @@ Variable I : instance.
 
 Local Notation F := (trees I).
 Local Notation T := (size F).
+Local Notation J := (asks I).
 Local Notation K := (units I).
 Local Notation N := (examples I).
 Local Notation p := (path_to F).
 
 (** Nodes are numbered apart, units are needed where a tree splits, prices are not negative.  Errors, and the cost
-    of splits, may have any sign; the routing may be any at all. *)
+    of splits, may have any sign; the routing may be any at all, and each number t < [asks] stands for at most one node. *)
 Record well_formed : Prop := WellFormed {
   distinct_nodes : uniq (nodes F);
-  first_use_internal : forall t k i u, (t < T)%N -> (k < K)%N -> (i < N)%N ->
+  first_use_internal : forall t k i u, (t < J)%N -> (k < K)%N -> (i < N)%N ->
     first_use I t k i = Some u -> u \in internal_nodes F;
   price_nonnegative : forall k, (k < K)%N -> 0 <= price I k
 }.
@@ -61,7 +63,7 @@ Record point := Point {
 (** All variables of the program have the property [P]. *)
 Definition every (P : pred R) (s : point) : Prop :=
   [/\ forall h, h \in nodes F -> P (z s h),
-      forall t k i, (t < T)%N -> (k < K)%N -> (i < N)%N -> P (w_tree s t k i)
+      forall t k i, (t < J)%N -> (k < K)%N -> (i < N)%N -> P (w_tree s t k i)
     & forall k i, (k < K)%N -> (i < N)%N -> P (w s k i)].
 
 Definition nonnegative := every (fun v => 0 <= v).
@@ -72,9 +74,9 @@ Definition binary := every (fun v => (v == 0) || (v == 1)).
 
 Record constraints (s : point) : Prop := Constraints {
   one_leaf_per_path : forall h, h \in leaves F -> \sum_(u <- p h) z s u = 1;
-  usage_in_tree : forall t k i u, (t < T)%N -> (k < K)%N -> (i < N)%N -> first_use I t k i = Some u ->
+  usage_in_tree : forall t k i u, (t < J)%N -> (k < K)%N -> (i < N)%N -> first_use I t k i = Some u ->
     w_tree s t k i + \sum_(h <- p u) z s h = 1;
-  usage_shared : forall t k i, (t < T)%N -> (k < K)%N -> (i < N)%N -> w_tree s t k i <= w s k i
+  usage_shared : forall t k i, (t < J)%N -> (k < K)%N -> (i < N)%N -> w_tree s t k i <= w s k i
 }.
 
 (** The 0-1 program, its relaxation to [0, 1], and the weaker relaxation without upper bounds. *)
@@ -105,7 +107,7 @@ Record pruning (kept : pred nat) : Prop := Pruning {
 
 (** Some tree needs unit k for example i at a kept node. *)
 Definition acquired (kept : pred nat) k i : bool :=
-  [exists t : 'I_T, if first_use I t k i is Some u then kept u else false].
+  [exists t : 'I_J, if first_use I t k i is Some u then kept u else false].
 
 (** Node h is a leaf of the pruned forest when it is the one node of p(h) that is not kept. *)
 Definition point_of (kept : pred nat) : point := {|
@@ -122,7 +124,7 @@ End Programme.
     node 10. *)
 
 Definition figure1_instance (R : realFieldType) (e : nat -> R) : instance R := {|
-  trees := figure1; units := 4; examples := 1; error_examples := 1;
+  trees := figure1; asks := 2; units := 4; examples := 1; error_examples := 1;
   first_use := fun t k _ => match t, k with
     | 0, 1 => Some 1 | 0, 2 => Some 3 | 1, 2 => Some 6 | 1, 3 => Some 10 | _, _ => None end%N;
   error := e; price := fun=> 1; visits := fun=> 0; split_price := 0

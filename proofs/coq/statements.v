@@ -5,7 +5,7 @@
 
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import all_ssreflect all_algebra.
-From IpForest Require Import forest program integrality certificate unimodularity vertices maxflow duality budget.
+From IpForest Require Import forest program integrality certificate unimodularity vertices maxflow duality budget delays.
 From IpForest Require checker correspondence.
 
 Local Open Scope ring_scope.
@@ -32,7 +32,7 @@ Check point_of_feasible : forall (R : realFieldType) (I : instance R), well_form
 Check feasible_01_is_pruning : forall (R : realFieldType) (I : instance R), well_formed I ->
   forall s : point R, feasible_01 I s -> exists2 kept : pred nat, pruning I kept &
     [/\ forall h : nat, h \in nodes (trees I) -> z s h = z (point_of I kept) h,
-        forall t k i u : nat, (t < size (trees I))%N -> (k < units I)%N -> (i < examples I)%N ->
+        forall t k i u : nat, (t < asks I)%N -> (k < units I)%N -> (i < examples I)%N ->
           first_use I t k i = Some u -> w_tree s t k i = w_tree (point_of I kept) t k i
       & forall k i : nat, (k < units I)%N -> (i < examples I)%N -> w (point_of I kept) k i <= w s k i].
 
@@ -65,6 +65,27 @@ Check tu_by_change : forall (R : realFieldType) (m n : nat) (A : 'M[R]_(m, n)) (
 
 Check difference_rows_det : forall (R : realFieldType) (n : nat) (B : 'M[R]_n),
   difference_rows B -> \det B \in [:: 0; 1; -1].
+
+(** ** With delayed results the program is one of the same kind *)
+
+Check ordersP : forall (R : realFieldType) (I : instance R) (reaches : nat -> nat -> bool) (waits : pred nat),
+  routed I reaches -> forall (kept : pred nat) (i h : nat), pruning I kept -> h \in nodes (trees I) ->
+  orders I reaches waits kept i h <-> kept h /\ reaches (decided_at I waits h) i.
+
+Check acquired_in_rounds : forall (R : realFieldType) (I : instance R) (tests reaches : nat -> nat -> bool)
+  (waits : pred nat), routed I reaches -> forall (kept : pred nat) (k i : nat), pruning I kept ->
+  reflect (exists2 h : nat, orders I reaches waits kept i h & tests h k)
+          (acquired (in_rounds I tests reaches waits) kept k i).
+
+Check delayed_integrality : forall (R : realFieldType) (I : instance R) (tests reaches : nat -> nat -> bool)
+  (waits : pred nat), routed I reaches -> forall (lambda : R) (s : point R), 0 <= lambda ->
+  feasible (in_rounds I tests reaches waits) s -> exists2 kept : pred nat, pruning I kept &
+    objective (in_rounds I tests reaches waits) lambda (point_of (in_rounds I tests reaches waits) kept)
+    <= objective (in_rounds I tests reaches waits) lambda s.
+
+Check delayed_matrix_totally_unimodular : forall (R : realFieldType) (I : instance R)
+  (tests reaches : nat -> nat -> bool) (waits : pred nat), routed I reaches ->
+  totally_unimodular (constraint_matrix (in_rounds I tests reaches waits)).
 
 (** ** A flow proves a pruning optimal *)
 

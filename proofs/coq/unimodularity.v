@@ -163,13 +163,13 @@ Section Programme.
 Variables (R : realFieldType) (I : instance R).
 
 Local Notation F := (trees I).
-Local Notation T := (size F).
+Local Notation J := (asks I).
 Local Notation K := (units I).
 Local Notation N := (examples I).
 Local Notation p := (path_to F).
 
 Definition pairs : seq (nat * nat) := [seq (k, i) | k <- iota 0 K, i <- iota 0 N].
-Definition triples : seq (nat * nat * nat) := [seq (t, ki.1, ki.2) | t <- iota 0 T, ki <- pairs].
+Definition triples : seq (nat * nat * nat) := [seq (t, ki.1, ki.2) | t <- iota 0 J, ki <- pairs].
 
 Definition variables : seq variable :=
   [seq Z h | h <- nodes F] ++ [seq inl (inr tki) | tki <- triples] ++ [seq inr ki | ki <- pairs].
@@ -207,7 +207,7 @@ apply/allpairsP/andP => [[[k' i'] []]|[kK iN]]; last by exists (k, i); rewrite !
 by rewrite !mem_iota => kK iN [-> ->].
 Qed.
 
-Lemma mem_triples t k i : ((t, k, i) \in triples) = [&& (t < T)%N, (k < K)%N & (i < N)%N].
+Lemma mem_triples t k i : ((t, k, i) \in triples) = [&& (t < J)%N, (k < K)%N & (i < N)%N].
 Proof.
 rewrite -mem_pairs; apply/allpairsP/andP => [[[t' [k' i']] /= [tT kiP [-> -> ->]]]|[tT kiP]].
   by rewrite mem_iota in tT.
