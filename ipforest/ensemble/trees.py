@@ -489,8 +489,9 @@ class Trees:
                 examples = np.sort(by_place[first:last])
                 units = needs.units[needs.indptr[node] : needs.indptr[node + 1]].astype(np.int64)
                 keys.append((units[:, None] * n_samples + examples).ravel())
-        pairs, indices = np.unique(np.concatenate(keys), return_inverse=True)
-        indptr = np.concatenate([[0], np.cumsum([key.size for key in keys])])
+        nothing = np.empty(0, dtype=np.int64)
+        pairs, indices = np.unique(np.concatenate([nothing, *keys]), return_inverse=True)
+        indptr = np.cumsum([0, *(key.size for key in keys)])
         passing = self.reach_counts(leaves, np.zeros(n_samples, dtype=np.int64), 1)[self.internal_nodes, 0]
         return FirstUses(indptr, indices.astype(np.int32), order[pairs % n_samples], pairs // n_samples, passing)
 

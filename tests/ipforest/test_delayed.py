@@ -107,6 +107,14 @@ def test_without_delays_nothing_changes_and_with_them_costs_rise() -> None:
         assert delayed.evaluate(pruning)[1] >= plain.evaluate(pruning)[1]
 
 
+def test_trees_of_one_leaf_order_nothing() -> None:
+    X = np.array([[0.0], [1.0]])
+    forest = Forest.from_sklearn(RandomForestClassifier(2, max_depth=1).fit(X, [0, 0]))
+    costs = FeatureCosts([5], delayed=[True])
+    assert forest.cost(X, costs).tolist() == [0, 0]
+    assert PruningInstance.from_forest(forest, X, costs).n_acquisitions == 0
+
+
 def test_features_by_name() -> None:
     forest, X, costs, _ = drawn(1)
     named = replace(forest, feature_names=("age", "hdl", "scan"))

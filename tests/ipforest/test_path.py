@@ -29,7 +29,7 @@ def interesting_lambdas(breakpoints):
     return [*points, *((a + b) / 2 for a, b in pairwise(points)), points[-1] + 1]
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(instances())
 def test_equals_brute_force_at_breakpoints_and_between_and_its_flow_proves_it(instance):
     path = prune_path(instance)
@@ -43,7 +43,7 @@ def test_equals_brute_force_at_breakpoints_and_between_and_its_flow_proves_it(in
     assert_proves(instance, path)
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(instances())
 def test_no_breakpoint_is_missing(instance):
     points = {instance.evaluate(pruning) for pruning in prunings(instance)}
@@ -59,7 +59,7 @@ def test_no_breakpoint_is_missing(instance):
         assert saved == lam * paid > 0
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(instances(), lambdas)
 def test_a_result_at_any_lambda_comes_with_a_certificate(instance, other):
     path = prune_path(instance)
@@ -77,7 +77,7 @@ def test_a_result_at_any_lambda_comes_with_a_certificate(instance, other):
         assert verify_optimality(instance, result)
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(instances())
 def test_budgets_get_the_best_point_a_valid_bound_and_a_mixture_on_the_hull(instance):
     path = prune_path(instance)

@@ -127,7 +127,7 @@ def test_paths_are_those_of_plain_slicing(instance, always_moving, small, depth)
     assert_proves(instance, path)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(instances(), st.sampled_from([ONE_CUT_A_CALL, 5]), st.booleans())
 def test_moving_changes_no_path(instance, small, coarse):
     paths = []

@@ -53,10 +53,10 @@ def closed_split(instance, keep, drop):
     return kept, dropped
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))])
 def test_every_budget_level_of_random_instances(seed):
     rng = np.random.default_rng(seed)
-    for _ in range(50):
+    for _ in range(25):
         instance = random_instance(rng, max_internal=8)
         points = [instance.evaluate(pruning) for pruning in prunings(instance)]
         levels = budget_levels(instance, [cost for _, cost in points])
@@ -173,7 +173,7 @@ def test_a_cap_binds_every_example(seed):
     assert n_binding > 0
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(instance=instances(), lam=lambdas)
 def test_losses_are_below_what_each_pruning_loses(instance, lam):
     flow = solve(instance, lam).flow
@@ -184,7 +184,7 @@ def test_losses_are_below_what_each_pruning_loses(instance, lam):
         assert value - proven.optimum >= excess.max(initial=0)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     instance=instances(),
     several=st.lists(lambdas, min_size=1, max_size=3),
@@ -205,7 +205,7 @@ def test_fixed_nodes_are_those_of_all_better_prunings(instance, several, error, 
         assert not np.any(kept[fixed[1]])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(instance=instances(), keep=st.integers(0, 255), drop=st.integers(0, 255))
 def test_a_remainder_has_the_errors_and_costs_of_the_whole(instance, keep, drop):
     kept, dropped = closed_split(instance, keep, drop)
@@ -223,7 +223,7 @@ def test_a_remainder_has_the_errors_and_costs_of_the_whole(instance, keep, drop)
     assert sorted(lifted) == sorted(one.tobytes() for one in fitting)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(instance=instances(), keep=st.integers(0, 255), drop=st.integers(0, 255), buy=st.integers(0, 2**16 - 1))
 def test_what_is_bought_is_free_in_the_remainder(instance, keep, drop, buy):
     kept, dropped = closed_split(instance, keep, drop)
@@ -239,7 +239,7 @@ def test_what_is_bought_is_free_in_the_remainder(instance, keep, drop, buy):
         assert part.error + part.instance.integer_error(pruning) == instance.integer_error(whole)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(instance=instances(), keep=st.integers(0, 255), drop=st.integers(0, 255), again=st.integers(0, 255))
 def test_remainders_of_remainders(instance, keep, drop, again):
     """Deciding in two steps is deciding at once."""
@@ -257,7 +257,7 @@ def test_remainders_of_remainders(instance, keep, drop, again):
     assert sorted(twice.acquisitions) == sorted(once.acquisitions)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(instance=instances(), limit=st.integers(0, 25))
 def test_the_straddling_prunings_are_those_of_the_path(instance, limit):
     path = prune_path(instance)

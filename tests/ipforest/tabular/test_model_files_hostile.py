@@ -233,6 +233,7 @@ def test_some_edited_arrays(folder) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_edited_arrays_end_in_no_signal(folder) -> None:
     """Before arrays were checked again, 20 of 400 edits ended in a segmentation fault and one never."""
     script, model = str(Path(__file__).parents[2] / "edited_models.py"), str(folder / "model.skops")

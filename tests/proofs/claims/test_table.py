@@ -17,7 +17,7 @@ EXAMINATION = "tuple[Ruling, str]"
 def named(claim):
     """Name the test; the machine-checked proof compiles for half a minute, and has its own tests."""
     name = claim.examine.__name__
-    marks = [pytest.mark.slow] if name == "the_theorem_is_machine_checked" else []
+    marks = [pytest.mark.long] if name == "the_theorem_is_machine_checked" else []
     return pytest.param(claim, id=name, marks=marks)
 
 
