@@ -34,7 +34,10 @@ from ipforest.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
     import pandas as pd
+    from sklearn.compose import ColumnTransformer
 
     from ipforest.costs import FeatureCosts
     from ipforest.tabular.column_kinds import Column
@@ -65,21 +68,7 @@ def add(commands: Subparsers) -> None:
         "sure; its error is usually lower, and it takes longer. --search, --time-limit, --regression and --trees are "
         f"for {PRUNED} alone.",
     )
-    command.add_argument(
-        "--csv",
-        required=True,
-        metavar="FILE",
-        help="table with a header, a row per example; a column holds numbers, or words (categories)",
-    )
-    command.add_argument("--target", required=True, metavar="COLUMN", help="column to predict")
-    command.add_argument(
-        "--drop", nargs="+", action="extend", default=[], metavar="COLUMN", help="columns to leave out, such as ids"
-    )
-    command.add_argument(
-        "--words", nargs="+", action="extend", default=[], metavar="COLUMN", help="columns of numbers that are names"
-    )
-    add_format_options(command)
-    command.add_argument("--prices", metavar="FILE", help=".csv or .json of prices by column (default: 1 each)")
+    add_table_options(command, required=True)
     command.add_argument("--budget", metavar="B", help="what an example may cost on average")
     command.add_argument(
         "--class-costs",
@@ -111,6 +100,25 @@ def add(commands: Subparsers) -> None:
     )
 
 
+def add_table_options(command: ArgumentParser, *, required: bool) -> None:
+    """Describe a table to learn from: its file, its target, what to leave out, its prices."""
+    command.add_argument(
+        "--csv",
+        required=required,
+        metavar="FILE",
+        help="table with a header, a row per example; a column holds numbers, or words (categories)",
+    )
+    command.add_argument("--target", required=required, metavar="COLUMN", help="column to predict")
+    command.add_argument(
+        "--drop", nargs="+", action="extend", default=[], metavar="COLUMN", help="columns to leave out, such as ids"
+    )
+    command.add_argument(
+        "--words", nargs="+", action="extend", default=[], metavar="COLUMN", help="columns of numbers that are names"
+    )
+    add_format_options(command)
+    command.add_argument("--prices", metavar="FILE", help=".csv or .json of prices by column (default: 1 each)")
+
+
 def run(options: Arguments) -> int:
     """Read, train, measure, save."""
     from sklearn.model_selection import train_test_split
@@ -125,7 +133,7 @@ def run(options: Arguments) -> int:
         raise ValueError(f"--test-share: expected a share between 0 and 1, got {options.test_share}")
     _check_options(options)
     with warnings_as_notes():
-        X, y, columns, costs = _read(options)
+        X, y, columns, costs = read_table(options)
     if options.dry_run:
         _print_reading(columns, costs, options)
         return DONE
@@ -176,7 +184,7 @@ def _check_options(options: Arguments) -> None:
         raise ValueError("--class-costs: expected none with --regression, got some")
 
 
-def _read(options: Arguments) -> tuple[pd.DataFrame, pd.Series, list[Column], FeatureCosts]:
+def read_table(options: Arguments) -> tuple[pd.DataFrame, pd.Series, list[Column], FeatureCosts]:
     """Read the table and the price list; columns of numbers become numbers, columns of words stay text."""
     from ipforest.tabular.column_kinds import summary, typed_columns
     from ipforest.tabular.tables import MISSING, numbers_of, read_cells
@@ -328,23 +336,30 @@ def _untrained(options: Arguments, costs: FeatureCosts, budget: Fraction | None)
 
 def _fitted(options: Arguments, X: pd.DataFrame, y: pd.Series, costs: FeatureCosts, budget: Fraction | None) -> Any:
     """Train the estimator, behind one-hot columns where there is text; those of one feature are one purchase."""
-    from sklearn.compose import make_column_transformer
     from sklearn.pipeline import Pipeline
+
+    model = _untrained(options, costs, budget)
+    if not text_columns(X):
+        return _least_error(model, X, y, costs, budget)
+    preprocessing, columns, prices = one_hot(X, costs)
+    model.set_params(feature_costs=prices)
+    return Pipeline([("preprocessing", preprocessing), ("model", _least_error(model, columns, y, prices, budget))])
+
+
+def one_hot(X: pd.DataFrame, costs: FeatureCosts) -> tuple[ColumnTransformer, pd.DataFrame, FeatureCosts]:
+    """Write columns of text as one column a word; return the fitted transformer, its columns and their prices."""
+    from sklearn.compose import make_column_transformer
     from sklearn.preprocessing import OneHotEncoder
 
     from ipforest.tabular.preprocessing import source_columns
 
-    model = _untrained(options, costs, budget)
-    words = text_columns(X)
-    if not words:
-        return _least_error(model, X, y, costs, budget)
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, feature_name_combiner=WordColumns())
-    preprocessing = make_column_transformer((encoder, words), remainder="passthrough", verbose_feature_names_out=False)
+    preprocessing = make_column_transformer(
+        (encoder, text_columns(X)), remainder="passthrough", verbose_feature_names_out=False
+    )
     preprocessing.set_output(transform="pandas")
     columns = preprocessing.fit_transform(X)
-    prices = costs.for_columns(source_columns(preprocessing, X.shape[1]), list(columns))
-    model.set_params(feature_costs=prices)
-    return Pipeline([("preprocessing", preprocessing), ("model", _least_error(model, columns, y, prices, budget))])
+    return preprocessing, columns, costs.for_columns(source_columns(preprocessing, X.shape[1]), list(columns))
 
 
 def _least_error(model: Any, X: pd.DataFrame, y: pd.Series, costs: FeatureCosts, budget: Fraction | None) -> Any:

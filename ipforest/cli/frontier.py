@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ipforest.cli.options import DONE, Arguments, Subparsers, add_command, positive_integer, seed_number
+from ipforest.cli.fit import add_table_options, one_hot, read_table, text_columns
+from ipforest.cli.options import (
+    DONE,
+    Arguments,
+    Subparsers,
+    add_command,
+    positive_integer,
+    seed_number,
+    warnings_as_notes,
+)
+
+if TYPE_CHECKING:
+    from ipforest.datasets import Dataset
 
 
 def add(commands: Subparsers) -> None:
@@ -16,9 +28,12 @@ def add(commands: Subparsers) -> None:
         "frontier",
         run,
         "Compare methods on data sets by one protocol: train, validation and test parts per seed, everything chosen on "
-        "validation. Goes on where an earlier run in the same folder stopped; writes CSV, JSON and PNG.",
+        "validation. Goes on where an earlier run in the same folder stopped; writes CSV, JSON and PNG. With --csv and "
+        "--target, on your own table.",
     )
-    command.add_argument("data", nargs="+", metavar="DATA", help="data sets: bundled, or files of $IPFOREST_DATA")
+    command.add_argument("data", nargs="*", metavar="DATA", help="data sets: bundled, or files of $IPFOREST_DATA")
+    add_table_options(command, required=False)
+    command.set_defaults(regression=False)
     command.add_argument(
         "--methods",
         nargs="+",
@@ -48,7 +63,10 @@ def run(options: Arguments) -> int:
     from ipforest.progress import progress_bar
 
     methods = list(ABLATIONS) if options.ablation else options.methods
-    experiment = frontier_experiment(options.data, methods, options.seeds, options.trees)
+    own = [] if options.csv is None else [_own_table(options)]
+    if not options.data and not own:
+        raise ValueError("DATA: expected names of data sets, or a table of your own by --csv and --target, got neither")
+    experiment = frontier_experiment([*options.data, *own], methods, options.seeds, options.trees)
     with progress_bar("ipforest frontier", visible=not options.json) as progress:
         result = reproduce(experiment, options.out, seed=options.seed, n_jobs=options.jobs, progress=progress)
     paths = result.write(Path(options.out))
@@ -70,6 +88,31 @@ def run(options: Arguments) -> int:
     return DONE
 
 
+def _own_table(options: Arguments) -> Dataset:
+    """Read the table of ``--csv``; words become one-hot columns, bought together."""
+    import numpy as np
+
+    from ipforest.datasets import Dataset
+
+    if options.target is None:
+        raise ValueError("--target: expected the column to predict, with --csv, got none")
+    with warnings_as_notes():
+        X, y, _, costs = read_table(options)
+    if text_columns(X):
+        _, X, costs = one_hot(X, costs)
+    classes, labels = np.unique(y.to_numpy(dtype=str), return_inverse=True)
+    return Dataset(
+        name=Path(options.csv).stem,
+        X=X.to_numpy(dtype=np.float64),
+        y=labels.astype(np.int64),
+        feature_names=tuple(map(str, X.columns)),
+        class_names=tuple(map(str, classes)),
+        costs=costs,
+        currency="prices",
+        split=None,
+    )
+
+
 def _title(data: str) -> str:
     return "mean over data sets" if data == "all" else f"{data}, within budgets"
 
@@ -84,14 +127,18 @@ def _pivot(rows: list[dict[str, Any]], tell: Callable[[dict[str, Any]], dict[str
 
 
 def _error(row: dict[str, Any]) -> dict[str, str]:
-    about_area = {"± se": f"{row['error_se']:.1f}", "rank": f"{row['rank']:.1f}"}
+    spread = {"± se": f"{row['error_se']:.1f}"} if row["seeds"] > 1 else {}
+    about_area = {**spread, "rank": f"{row['rank']:.1f}"}
     return {_told(row["budget"]): f"{row['error']:.1f}"} | (about_area if row["budget"] == "area" else {})
 
 
 def _difference(row: dict[str, Any]) -> dict[str, str]:
-    about_area = {"area, %": f"{row['relative']:+.0f} ± {row['relative_se']:.0f}"}
-    told = {_told(row["budget"]): f"{row['difference']:+.1f} ± {row['difference_se']:.1f}"}
-    return told | (about_area if row["budget"] == "area" else {})
+    def told(name: str, digits: int) -> str:
+        spread = f" ± {row[f'{name}_se']:.{digits}f}" if row["seeds"] > 1 else ""
+        return f"{row[name]:+.{digits}f}{spread}"
+
+    about_area = {"area, %": told("relative", 0)} if row["budget"] == "area" else {}
+    return {_told(row["budget"]): told("difference", 1)} | about_area
 
 
 def _told(budget: object) -> str:

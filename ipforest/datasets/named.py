@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +71,14 @@ class Dataset:
                 f"{self.name}: expected labels 0..{n_classes - 1}, one of {n_classes} classes, "
                 f"got {self.y.min()}..{self.y.max()}"
             )
+
+    def fingerprint(self) -> str:
+        """Return a hash of examples, labels and prices, by which finished work is found again."""
+        costs = self.costs
+        amounts = ([*map(str, costs.prices)], costs.groups.tolist(), [*map(str, costs.group_fees)])
+        prices = json.dumps([*amounts, costs.sources.tolist(), costs.delayed.tolist()])
+        content = (self.X.astype(np.float64).tobytes(), self.y.astype(np.int64).tobytes(), prices.encode())
+        return hashlib.sha256(b"".join(content)).hexdigest()
 
     def __repr__(self) -> str:
         return (

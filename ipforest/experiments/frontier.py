@@ -25,6 +25,7 @@ from sklearn.ensemble import RandomForestClassifier
 from ipforest import datasets
 from ipforest._internal.arrays import Array
 from ipforest.costs import FeatureCosts
+from ipforest.datasets import Dataset
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
@@ -327,11 +328,10 @@ def available(methods: Iterable[str]) -> list[str]:
     return [name for name in methods if name not in NEEDS or find_spec(NEEDS[name]) is not None]
 
 
-def load(name: str, seed: int) -> tuple[Parts, FeatureCosts]:
+def drawn(data: Dataset, seed: int) -> tuple[Parts, FeatureCosts]:
     """Draw half, a quarter and a quarter of a data set, and no more than `PARTS`; "letter" is A-M against N-Z."""
-    data = datasets.load(name)
     X, y = data.X.astype(np.float64), data.y
-    if name == "letter":
+    if data.name == "letter":
         y = (y < len(data.class_names) // 2).astype(np.int64)
     shares = [min(most, int(share * y.size)) for most, share in zip(PARTS, (0.5, 0.25, 0.25), strict=True)]
     return split_parts(X, y, (shares[0], shares[1], shares[2]), seed), data.costs
@@ -343,9 +343,10 @@ def budgets_for(costs: FeatureCosts) -> tuple[float, ...]:
     return tuple(float(f"{budget:.3g}") for budget in np.geomspace(2 * min(paid), 0.6 * sum(paid), N_BUDGETS))
 
 
-def run(cell: Cell) -> list[Record]:
+def run(tables: Mapping[str, Dataset], cell: Cell) -> list[Record]:
     """Train one method on one seed's parts, and choose for each budget on the validation part."""
-    parts, costs = load(cell["data"], cell["seed"])
+    name = cell["data"]
+    parts, costs = drawn(tables[name] if name in tables else datasets.load(name), cell["seed"])
     task = Task(parts, costs, budgets_for(costs), cell["trees"], cell["seed"])
     method = KNOWN[cell["method"]]
     if isinstance(method, JointFrontier):
@@ -529,14 +530,14 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
 
 
 def frontier_experiment(
-    data_sets: Sequence[str], methods: Sequence[str] | None = None, n_seeds: int = 5, n_trees: int = 100
+    data_sets: Sequence[str | Dataset], methods: Sequence[str] | None = None, n_seeds: int = 5, n_trees: int = 100
 ) -> Experiment:
     """Describe the comparison of methods on data sets, as `ipforest.experiments.experiment.reproduce` runs it.
 
     Parameters
     ----------
-    data_sets : sequence of str
-        Names for `ipforest.datasets.load`.
+    data_sets : sequence of str or Dataset
+        Names for `ipforest.datasets.load`, or data sets of your own, whose names are others.
     methods : sequence of str, optional
         Keys of `METHODS` or `ABLATIONS`; by default all of the first whose library is installed.
     n_seeds : int
@@ -546,18 +547,25 @@ def frontier_experiment(
     Raises
     ------
     ValueError
-        An unknown method.
+        An unknown method, or two data sets of one name.
     """
+    tables = {data.name: data for data in data_sets if isinstance(data, Dataset)}
+    named = [data if isinstance(data, str) else data.name for data in data_sets]
+    repeated = [name for name in named if named.count(name) > 1 or (name in tables and name in datasets.names())]
+    if repeated:
+        raise ValueError(f"data_sets: expected a name for each, got {repeated[0]!r} twice; name your own differently")
     chosen = available(METHODS) if methods is None else list(methods)
     unknown = [name for name in chosen if name not in KNOWN]
     if unknown:
         raise ValueError(f"methods: expected some of {', '.join(map(repr, KNOWN))}, got {unknown[0]!r}")
 
+    told = {name: {"rows": data.fingerprint()} for name, data in tables.items()}
+
     def cells(quick: bool, seed: int) -> list[Cell]:
         return [
-            {"data": data, "method": method, "trees": n_trees, "seed": seed + number}
+            {"data": name, "method": method, "trees": n_trees, "seed": seed + number, **told.get(name, {})}
             for number in range(1 if quick else n_seeds)
-            for data in data_sets
+            for name in named
             for method in chosen
         ]
 
@@ -566,7 +574,7 @@ def frontier_experiment(
         title="Error against average cost: everything people use, and what is here",
         source="this package",
         cells=cells,
-        run=run,
+        run=partial(run, tables),
         summarise=summarise,
         draw=draw,
         differences=lambda quick: [

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from sklearn.base import clone
 from ipforest import BudgetForest, FeatureCosts, datasets
 from ipforest.cli import main
 from ipforest.experiments import frontier
+from ipforest.experiments.experiment import reproduce
 from ipforest.experiments.frontier import ABLATIONS, METHODS, OURS, frontier_experiment
 from ipforest.experiments.options import Option, choose
 from ipforest.frontiers.joint_frontier import JointFrontier
@@ -114,12 +116,58 @@ def test_unknown_methods_are_refused(capsys: pytest.CaptureFixture[str]) -> None
     assert set(OURS) <= set(METHODS)
 
 
+def own_table(name: str = "own") -> datasets.Dataset:
+    return replace(datasets.load("iris"), name=name)
+
+
+def test_a_data_set_of_ones_own_is_compared_as_a_named_one(tmp_path: Path) -> None:
+    named, own = (
+        reproduce(frontier_experiment([data], ["BudgetPrune"], 1, 4), tmp_path).records
+        for data in ("iris", own_table())
+    )
+    told = {"data", "rows"}
+    assert [{key: line[key] for key in line.keys() - told} for line in own] == [
+        {key: line[key] for key in line.keys() - told} for line in named
+    ]
+    other = replace(own_table(), X=own_table().X + 1)
+    cells = [frontier_experiment([data], ["BudgetPrune"]).cells(True, 0) for data in (own_table(), other)]
+    assert cells[0] != cells[1]
+
+
+def test_two_data_sets_of_one_name_are_refused() -> None:
+    for data in (["iris", "iris"], [own_table(), own_table()], [own_table("iris")]):
+        with pytest.raises(ValueError, match=r"^data_sets: expected a name for each, got 'iris|own' twice"):
+            frontier_experiment(data)
+
+
+def test_the_command_compares_on_a_table_of_words_and_missing_values(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    lab, sex = rng.normal(size=120), rng.choice(["m", "f"], 120)
+    rows = [f"{'' if lab[i] > 2 else lab[i]},{sex[i]},{'ill' if lab[i] > 0 else 'well'}" for i in range(120)]
+    table, prices = tmp_path / "ward.csv", tmp_path / "prices.csv"
+    table.write_text("\n".join(["lab,sex,outcome", *rows]))
+    prices.write_text("feature,cost\nlab,5\nsex,1\n")
+    arguments = ["frontier", "--csv", str(table), "--prices", str(prices), "--out", str(tmp_path / "out")]
+    assert (
+        main([*arguments, "--target", "outcome", "--methods", "cost-complexity", "--seeds", "1", "--trees", "5"]) == 0
+    )
+    printed = capsys.readouterr().out
+    assert "ward, within budgets: test error, %" in printed
+    assert "±" not in printed
+    assert main(arguments) == 2
+    assert "--target: expected the column to predict, with --csv, got none" in capsys.readouterr().err
+    assert main(["frontier", "--out", str(tmp_path)]) == 2
+    assert "DATA: expected names of data sets, or a table of your own" in capsys.readouterr().err
+
+
 def test_estimators_that_choose_themselves_are_not_chosen_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Within the larger budget it errs more on validation than within the smaller, and is taken all the same."""
     forest = BudgetForest(4, n_lambdas=2, n_prunings=1, n_lookahead=0, nested=False)
     monkeypatch.setitem(frontier.KNOWN, "few trees", forest)
-    records = frontier.run({"data": "breast_cancer", "method": "few trees", "trees": 4, "seed": 4})
-    parts, costs = frontier.load("breast_cancer", 4)
+    records = frontier.run({}, {"data": "breast_cancer", "method": "few trees", "trees": 4, "seed": 4})
+    parts, costs = frontier.drawn(datasets.load("breast_cancer"), 4)
     model = clone(forest).set_params(feature_costs=costs, random_state=4)
     model.fit(parts.X_train, parts.y_train, parts.X_validation, parts.y_validation)
     for record in records:
