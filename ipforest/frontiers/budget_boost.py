@@ -89,6 +89,9 @@ class BudgetBoost(GrownFrontier):
     minimise : {"error", "total cost"}, default="error"
         With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
         the unit of the prices; a budget is then only a limit.
+    scoring : str or callable, optional
+        What chooses within the budget on validation examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
+        the like (see `ipforest.measures`), with the weights of the examples; by default the error.
     validation_fraction : float or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; None only with these.
     random_state : int, RandomState instance or None, default=None
@@ -131,6 +134,7 @@ class BudgetBoost(GrownFrontier):
         max_cost: Any = None,
         class_costs: Any = None,
         minimise: str = "error",
+        scoring: Any = None,
         validation_fraction: float | None = 0.25,
         random_state: Any = None,
     ) -> None:
@@ -153,6 +157,7 @@ class BudgetBoost(GrownFrontier):
         self.max_cost = max_cost
         self.class_costs = class_costs
         self.minimise = minimise
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 

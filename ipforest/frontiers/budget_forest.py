@@ -111,7 +111,7 @@ class BudgetForest(GrownFrontier):
         contexts.
     loss : {"gini", "entropy", "misclassification"}, default="gini"
         What the nodes of a pruning lose; see `ipforest.losses.node_errors`.
-    stopping, feature_costs, groups, group_fees, budget, max_cost, class_costs, minimise, validation_fraction
+    stopping, feature_costs, groups, group_fees, budget, max_cost, class_costs, minimise, scoring, validation_fraction
         See `BudgetBoost`.
     n_jobs : int, optional
         Nested forests that are trained at once, by joblib; the model does not depend on it.
@@ -155,6 +155,7 @@ class BudgetForest(GrownFrontier):
         max_cost: Any = None,
         class_costs: Any = None,
         minimise: str = "error",
+        scoring: Any = None,
         validation_fraction: float | None = 0.25,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -178,6 +179,7 @@ class BudgetForest(GrownFrontier):
         self.max_cost = max_cost
         self.class_costs = class_costs
         self.minimise = minimise
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.random_state = random_state

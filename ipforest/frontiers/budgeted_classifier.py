@@ -61,6 +61,9 @@ class BudgetedClassifier(JointFrontier):
     minimise : {"error", "total cost"}, default="error"
         With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
         the unit of the prices; a budget is then only a limit.
+    scoring : str or callable, optional
+        What chooses within the budget on validation examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
+        the like (see `ipforest.measures`), with the weights of the examples; by default the error.
     validation_fraction : float or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; None only with these.
     cv : splitter, int or iterable of splits, optional
@@ -114,6 +117,7 @@ class BudgetedClassifier(JointFrontier):
         max_cost: Any = None,
         class_costs: Any = None,
         minimise: str = "error",
+        scoring: Any = None,
         validation_fraction: float | None = 0.25,
         cv: Any = None,
         time_limit: float | None = None,
@@ -130,6 +134,7 @@ class BudgetedClassifier(JointFrontier):
         self.max_cost = max_cost
         self.class_costs = class_costs
         self.minimise = minimise
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.cv = cv
         self.time_limit = time_limit
@@ -235,8 +240,9 @@ class BudgetedClassifier(JointFrontier):
             if isinstance(estimator, JointFrontier | StagedEstimator):
                 if any(getattr(estimator, price) is not None for price in ("feature_costs", "groups", "group_fees")):
                     raise ValueError(f"feature_costs: expected none in {name}, whose prices are given here, got some")
-                if getattr(estimator, "class_costs", None) is not None:
-                    raise ValueError(f"class_costs: expected none in {name}, for which they are given here, got some")
+                for given in ("class_costs", "scoring"):
+                    if getattr(estimator, given, None) is not None:
+                        raise ValueError(f"{given}: expected none in {name}, for which they are given here, got some")
                 categories = getattr(estimator, "categorical_features", FROM_DTYPE)
                 if not is_from_dtype(categories):
                     raise ValueError(
@@ -276,11 +282,13 @@ class BudgetedClassifier(JointFrontier):
             model.set_params(n_jobs=self.n_jobs)
         if isinstance(model, JointFrontier):
             model.set_params(categorical_features=[*self.categories_.columns] or None, class_costs=self.class_costs_)
-            model._work = work
+            model.set_params(scoring=self.scoring)
+            model._work, model._held_out_weight = work, validation.weight
         try:
             model.fit(self._named(training.X), training.y, self._named(validation.X), validation.y, **weight)
         finally:
-            model.__dict__.pop("_work", None)
+            for shared in ("_work", "_held_out_weight"):
+                model.__dict__.pop(shared, None)
 
     def _members_of(self, model: Any, validation: Labelled) -> Iterator[Member]:
         """Give what a fitted estimator brings to the frontier."""
