@@ -246,6 +246,14 @@ class TreesInOrder:
         total = np.where(all_count[:, None], outlook.everything, outlook.counted)
         return total / np.where(all_count, self.trees.n_trees, outlook.n_counted)[:, None], settled
 
+    def bounds(self, progress: Progress, rows: Rows) -> tuple[FloatArray, FloatArray]:
+        """Bound the target that the trees come to, whatever is still unknown, shapes (n_rows,); for regression."""
+        outlook = self._look_ahead(progress, rows)
+        if isinstance(self.trees, BoostedTrees):
+            low, high = (self.trees.outputs(part + self.trees.base_score) for part in (outlook.low, outlook.high))
+            return low[:, 0], high[:, 0]
+        return outlook.low[:, 0] / self.trees.n_trees, outlook.high[:, 0] / self.trees.n_trees
+
     def _splits(self, progress: Progress) -> routing.Splits:
         """Return the tests for the kernels, which take on trust that the examples have the features."""
         n_features = progress.values.shape[1]

@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.refitting import mean_loss, refit_by_newton
@@ -37,7 +38,97 @@ CHUNKS = 3
 """Rounds at one price are grown in so many parts; where the validation loss does not fall, the next price follows."""
 
 
-class BudgetBoost(GrownFrontier):
+class GrownBoosting(GrownFrontier):
+    """Base of `BudgetBoost` and `BudgetBoostRegressor`, which differ in what they learn."""
+
+    n_estimators: int
+    learning_rate: float
+    max_leaf_nodes: int | Sequence[int]
+    min_samples_leaf: int
+    l2: float
+    single_price: bool
+    refit: str | None
+
+    def _check_growing(self) -> None:
+        for name in ("n_estimators", "min_samples_leaf"):
+            check_integer(getattr(self, name), name, 1)
+        for size in self._leaf_sizes():
+            check_integer(size, "max_leaf_nodes", 2)
+        for name, allowed in (("learning_rate", self.learning_rate), ("l2", self.l2)):
+            if not isinstance(allowed, Real) or not 0 < allowed < np.inf:
+                raise ValueError(f"{name}: expected a finite number > 0, got {allowed!r}")
+        if self.refit not in REFITS:
+            raise ValueError(f"refit: expected one of {', '.join(map(repr, REFITS))}, got {self.refit!r}")
+
+    @property
+    def _n_expected(self) -> int:
+        n_grown = len(self._leaf_sizes()) + bool(self.single_price)
+        return 1 + n_grown * (self.n_lambdas + self.n_prunings)
+
+    def _leaf_sizes(self) -> list[int]:
+        return [*self.max_leaf_nodes] if isinstance(self.max_leaf_nodes, Sequence) else [self.max_leaf_nodes]
+
+    def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[BoostedTrees]:
+        X = np.ascontiguousarray(training.X, dtype=np.float32)
+        coded = CodedExamples.from_examples(X, self.max_bins, self.categories_.mask(X.shape[1]))
+        data = Boosting(X, coded, training.y, training.weight, self.classes_, self.costs_, self.learning_rate)
+        paying = sample_of(training, MOST_COST_ROWS, random)
+        start = data.start()
+        yield start
+        highest = mean_loss(start, X, data.y, data.weight) / price_scale(self.costs_)
+        falling = np.geomspace(LARGEST, SMALLEST, self.n_lambdas)
+        sizes = self._leaf_sizes()
+        plans = [(leaves, falling) for leaves in sizes]
+        if self.single_price:
+            plans.append((min(sizes), np.full(self.n_lambdas, SINGLE)))
+        for leaves, shares in plans:
+            prices = (highest * shares).tolist()
+            grower = Grower(Gradient(self.l2), max_leaf_nodes=leaves, min_samples_leaf=self.min_samples_leaf)
+            prefixes = self._grow(data, start, grower, prices, validation, random)
+            yield from prefixes
+            if self.n_prunings and prefixes:
+                yield from self._pruned(data, prefixes[-1], replace(grower, price_weight=prices[-1]), paying)
+
+    def _grow(
+        self,
+        data: Boosting,
+        start: BoostedTrees,
+        grower: Grower,
+        prices: Sequence[float],
+        validation: Labelled,
+        random: Any,
+    ) -> list[BoostedTrees]:
+        """Grow at one price after another, at each while the validation loss falls; return what stands after each."""
+        standing, least, prefixes = data.standing(start), mean_loss(start, validation.X, validation.y), []
+        ends = np.linspace(0, self.n_estimators, CHUNKS * len(prices) + 1).round().astype(int)
+        chunks = np.diff(ends).reshape(len(prices), CHUNKS)
+        for price, rounds in zip(prices, chunks.tolist(), strict=True):
+            before, priced = standing, replace(grower, price_weight=price)
+            for n_rounds in filter(None, rounds):
+                grown = data.grow(standing, n_rounds, priced, int(random.randint(2**30)))
+                loss = mean_loss(grown.trees, validation.X, validation.y)
+                if loss >= least:
+                    break
+                standing, least = grown, loss
+            if standing is not before:
+                prefixes.append(standing.trees)
+        return prefixes
+
+    def _pruned(self, data: Boosting, grown: BoostedTrees, grower: Grower, paying: Labelled) -> Iterator[BoostedTrees]:
+        """Prune at several lambdas, and refit."""
+        errors = (data.examples, data.y, data.weight)
+        instance = PruningInstance.from_boosted(grown, paying.X, self.costs_, errors, resolution=FITS_PATH)
+        path = prune_path(instance)
+        for lam, pruning in spread_prunings(path, self.n_prunings):
+            if self.refit == "alternate":
+                yield alternate(data, grown, lam, grower, l2=self.l2).trees
+            elif self.refit == "newton":
+                yield refit_by_newton(grown.prune(pruning), *errors, learning_rate=self.learning_rate, l2=self.l2)
+            else:
+                yield grown.prune(pruning)
+
+
+class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scikit-learn is untyped
     """Classify by boosted trees that pay for features at a falling price, pruned exactly and stopped when sure.
 
     Trees are boosted on log loss, and a split pays for the units that its examples have not bought in any tree before.
@@ -161,80 +252,93 @@ class BudgetBoost(GrownFrontier):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def _check_growing(self) -> None:
-        for name in ("n_estimators", "min_samples_leaf"):
-            check_integer(getattr(self, name), name, 1)
-        for size in self._leaf_sizes():
-            check_integer(size, "max_leaf_nodes", 2)
-        for name, allowed in (("learning_rate", self.learning_rate), ("l2", self.l2)):
-            if not isinstance(allowed, Real) or not 0 < allowed < np.inf:
-                raise ValueError(f"{name}: expected a finite number > 0, got {allowed!r}")
-        if self.refit not in REFITS:
-            raise ValueError(f"refit: expected one of {', '.join(map(repr, REFITS))}, got {self.refit!r}")
 
-    @property
-    def _n_expected(self) -> int:
-        n_grown = len(self._leaf_sizes()) + bool(self.single_price)
-        return 1 + n_grown * (self.n_lambdas + self.n_prunings)
+class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]  # scikit-learn is untyped
+    """Predict a number by boosted trees that pay for features; see `BudgetBoost`.
 
-    def _leaf_sizes(self) -> list[int]:
-        return [*self.max_leaf_nodes] if isinstance(self.max_leaf_nodes, Sequence) else [self.max_leaf_nodes]
+    All is done as there, with half the squared error in place of the log loss. An example stops where the squared error
+    that more purchases take off is not worth their price, as validation examples tell from how far apart the targets
+    lie that the trees may still come to (`ipforest.stopping.early_exit.sureness`).
 
-    def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[BoostedTrees]:
-        X = np.ascontiguousarray(training.X, dtype=np.float32)
-        coded = CodedExamples.from_examples(X, self.max_bins, self.categories_.mask(X.shape[1]))
-        data = Boosting(X, coded, training.y, training.weight, self.classes_, self.costs_, self.learning_rate)
-        paying = sample_of(training, MOST_COST_ROWS, random)
-        start = data.start()
-        yield start
-        highest = mean_loss(start, X, data.y, data.weight) / price_scale(self.costs_)
-        falling = np.geomspace(LARGEST, SMALLEST, self.n_lambdas)
-        sizes = self._leaf_sizes()
-        plans = [(leaves, falling) for leaves in sizes]
-        if self.single_price:
-            plans.append((min(sizes), np.full(self.n_lambdas, SINGLE)))
-        for leaves, shares in plans:
-            prices = (highest * shares).tolist()
-            grower = Grower(Gradient(self.l2), max_leaf_nodes=leaves, min_samples_leaf=self.min_samples_leaf)
-            prefixes = self._grow(data, start, grower, prices, validation, random)
-            yield from prefixes
-            if self.n_prunings and prefixes:
-                yield from self._pruned(data, prefixes[-1], replace(grower, price_weight=prices[-1]), paying)
+    Parameters
+    ----------
+    n_estimators : int, default=400
+        Most rounds per ensemble, shared equally among the prices; each grows one tree.
+    learning_rate, max_leaf_nodes, min_samples_leaf, l2, max_bins, categorical_features
+        See `BudgetBoost`.
+    n_lambdas, single_price, n_prunings, refit
+        See `BudgetBoost`.
+    stopping : StoppingRule or sequence of StoppingRule, optional
+        As in `EarlyExit`; an empty sequence to stop no example. `CertifiedStopping` counts errors, and is for classes.
+    feature_costs, groups, group_fees
+        See `BudgetPrune`.
+    budget : number, optional
+        What an example may cost on average; without one, as much as lowers the squared error.
+    max_cost : number, optional
+        The most that any one example may pay.
+    scoring : str or callable, optional
+        What chooses within the budget; see `BudgetBoost`. By default the squared error.
+    validation_fraction : float or None, default=0.25
+        Share of the examples held out where `fit` gets no validation examples; None only with these.
+    random_state : int, RandomState instance or None, default=None
+        Draws the validation part and breaks ties between features.
 
-    def _grow(
+    Attributes
+    ----------
+    members_, frontier_, choice_, trees_, costs_, n_features_in_
+        See `JointFrontier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from ipforest import BudgetBoostRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = BudgetBoostRegressor(40, n_lambdas=2, n_prunings=2, budget=3, random_state=0).fit(X, y)
+    >>> bool(model.cost(X).mean() < 4), model.score(X, y) > 0.3
+    (True, True)
+    """
+
+    def __init__(
         self,
-        data: Boosting,
-        start: BoostedTrees,
-        grower: Grower,
-        prices: Sequence[float],
-        validation: Labelled,
-        random: Any,
-    ) -> list[BoostedTrees]:
-        """Grow at one price after another, at each while the validation loss falls; return what stands after each."""
-        standing, least, prefixes = data.standing(start), mean_loss(start, validation.X, validation.y), []
-        ends = np.linspace(0, self.n_estimators, CHUNKS * len(prices) + 1).round().astype(int)
-        chunks = np.diff(ends).reshape(len(prices), CHUNKS)
-        for price, rounds in zip(prices, chunks.tolist(), strict=True):
-            before, priced = standing, replace(grower, price_weight=price)
-            for n_rounds in filter(None, rounds):
-                grown = data.grow(standing, n_rounds, priced, int(random.randint(2**30)))
-                loss = mean_loss(grown.trees, validation.X, validation.y)
-                if loss >= least:
-                    break
-                standing, least = grown, loss
-            if standing is not before:
-                prefixes.append(standing.trees)
-        return prefixes
-
-    def _pruned(self, data: Boosting, grown: BoostedTrees, grower: Grower, paying: Labelled) -> Iterator[BoostedTrees]:
-        """Prune at several lambdas, and refit."""
-        errors = (data.examples, data.y, data.weight)
-        instance = PruningInstance.from_boosted(grown, paying.X, self.costs_, errors, resolution=FITS_PATH)
-        path = prune_path(instance)
-        for lam, pruning in spread_prunings(path, self.n_prunings):
-            if self.refit == "alternate":
-                yield alternate(data, grown, lam, grower, l2=self.l2).trees
-            elif self.refit == "newton":
-                yield refit_by_newton(grown.prune(pruning), *errors, learning_rate=self.learning_rate, l2=self.l2)
-            else:
-                yield grown.prune(pruning)
+        n_estimators: int = 400,
+        *,
+        learning_rate: float = 0.1,
+        max_leaf_nodes: int | Sequence[int] = (8, 32),
+        min_samples_leaf: int = 5,
+        l2: float = 1.0,
+        max_bins: int | None = 255,
+        categorical_features: Any = "from_dtype",
+        n_lambdas: int = 10,
+        single_price: bool = True,
+        n_prunings: int = 4,
+        refit: str | None = "newton",
+        stopping: Any = None,
+        feature_costs: Any = None,
+        groups: Any = None,
+        group_fees: Any = None,
+        budget: Any = None,
+        max_cost: Any = None,
+        scoring: Any = None,
+        validation_fraction: float | None = 0.25,
+        random_state: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.l2 = l2
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.n_lambdas = n_lambdas
+        self.single_price = single_price
+        self.n_prunings = n_prunings
+        self.refit = refit
+        self.stopping = stopping
+        self.feature_costs = feature_costs
+        self.groups = groups
+        self.group_fees = group_fees
+        self.budget = budget
+        self.max_cost = max_cost
+        self.scoring = scoring
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state

@@ -1,4 +1,4 @@
-"""BudgetedClassifier: several ways to spend a budget, of which validation examples choose one for each budget."""
+"""BudgetedClassifier and BudgetedRegressor: of several ways to spend a budget, validation examples choose one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.base import clone, is_classifier
+from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
@@ -22,8 +22,8 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.libraries import read, require_trained_categories
 from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import BudgetedEstimator
-from ipforest.frontiers.budget_boost import BudgetBoost
-from ipforest.frontiers.budget_forest import BudgetForest
+from ipforest.frontiers.budget_boost import BudgetBoost, BudgetBoostRegressor
+from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor
 from ipforest.frontiers.joint_frontier import JointFrontier, Member
 from ipforest.frontiers.work import Work
 from ipforest.learners.forest_pruner import Labelled
@@ -34,7 +34,190 @@ from ipforest.tabular.categories import FROM_DTYPE, is_from_dtype
 SEEDS = 2**31
 
 
-class BudgetedClassifier(JointFrontier):
+class ManyFrontiers(JointFrontier):
+    """Base of `BudgetedClassifier` and `BudgetedRegressor`: the frontiers of several estimators as one."""
+
+    estimators: Sequence[Any] | None
+    time_limit: float | None
+    verbose: bool
+    n_jobs: int | None
+
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        X_val: npt.ArrayLike | None = None,
+        y_val: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Train the estimators, measure what they can do, and choose for the budget.
+
+        Parameters
+        ----------
+        X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
+        X_val, y_val : arrays, shapes (n_val, n_features) and (n_val,), optional
+            Validation examples, on which everything is chosen; by default a part of X.
+        sample_weight : array, shape (n_samples,), optional
+            Weights of the examples in training; on validation each example counts once.
+        groups : array, shape (n_samples,), optional
+            Examples of one group are not parted between training and validation.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            Bad parameters, prices or examples, before anything is trained; or trees that cannot be read.
+        """
+        until = inf if self.time_limit is None else monotonic() + self._checked_limit()
+        try:
+            with progress_bar("Training", visible=bool(self.verbose)) as report:
+                self._work = Work(report, until)
+                self._fit(X, y, X_val, y_val, sample_weight, groups)
+                self.left_out_ = tuple(self._work.left_out)
+        finally:
+            self.__dict__.pop("_work", None)
+        if self.left_out_:
+            warnings.warn(
+                f"time_limit={self.time_limit}: left out what follows {', '.join(self.left_out_)}", stacklevel=2
+            )
+        self._keep_choosable()
+        return self
+
+    def compact(self, budget: object | None = None) -> Self:
+        """Return the model at one budget by itself, to be saved or sent: it goes to no other budget.
+
+        Parameters
+        ----------
+        budget : number, optional
+            By default that of this model.
+
+        Returns
+        -------
+        estimator
+            Fitted, with one member and without ``estimators_``; shares its trees with this one, which stays as it is.
+        """
+        other = copy(self) if budget is None else self.at_budget(budget)
+        number = self.frontier_.member[other.choice_]
+        other.frontier_, other._measured = self.frontier_.only(np.array([other.choice_])), other.measured()
+        other.members_, other.choice_ = other.frontier_.choosable((self.members_[number],)), 0
+        other._validation = None
+        other.__dict__.pop("estimators_", None)
+        return other
+
+    def _keep_choosable(self) -> None:
+        """Forget the models that no budget chooses."""
+        for each in (self, *(each for each in self.estimators_ if isinstance(each, JointFrontier))):
+            each.members_ = each.frontier_.choosable(each.members_)
+            each.frontier_ = each.frontier_.only(np.arange(each.frontier_.cost.size))
+            each._validation = each._validation if each is self else None
+
+    def _checked_limit(self) -> float:
+        limit = self.time_limit
+        if not isinstance(limit, Real) or not 0 <= limit < inf:
+            raise ValueError(f"time_limit: expected a finite number of seconds >= 0, got {limit!r}")
+        return float(limit)
+
+    @property
+    def _chosen_from(self) -> Sequence[Any]:
+        if self.estimators is None:
+            return (
+                (BudgetBoost(), BudgetForest())
+                if is_classifier(self)
+                else (BudgetBoostRegressor(), BudgetForestRegressor())
+            )
+        return self.estimators
+
+    def _check_training(self) -> None:
+        if not isinstance(self._chosen_from, Sequence) or not self._chosen_from:
+            raise ValueError(f"estimators: expected a sequence of estimators, got {self.estimators!r}")
+        classify = is_classifier(self)
+        for estimator in self._chosen_from:
+            name = type(estimator).__name__
+            if isinstance(unfrozen(estimator), Pipeline):
+                cure = in_two_parts(f"{type(self).__name__}([FrozenEstimator(pipeline[-1])])")
+                raise TypeError(f"estimators: expected ensembles of trees, got Pipeline; {cure}")
+            if not (is_classifier(estimator) if classify else is_regressor(estimator)):
+                raise TypeError(f"estimators: expected {'classifiers' if classify else 'regressors'}, got {name}")
+            if isinstance(estimator, JointFrontier | StagedEstimator):
+                if any(getattr(estimator, price) is not None for price in ("feature_costs", "groups", "group_fees")):
+                    raise ValueError(f"feature_costs: expected none in {name}, whose prices are given here, got some")
+                for given in ("class_costs", "scoring"):
+                    if getattr(estimator, given, None) is not None:
+                        raise ValueError(f"{given}: expected none in {name}, for which they are given here, got some")
+                categories = getattr(estimator, "categorical_features", FROM_DTYPE)
+                if not is_from_dtype(categories):
+                    raise ValueError(
+                        f"categorical_features: expected {FROM_DTYPE!r} in {name}, whose columns are given here, "
+                        f"got {categories!r}"
+                    )
+                estimator.check_parameters()
+            elif isinstance(estimator, BudgetedEstimator):
+                kind = "" if classify else "Regressor"
+                raise TypeError(
+                    f"estimators: expected BudgetBoost{kind}, BudgetForest{kind}, a cascade of stages or trees to "
+                    f"read, got {name}"
+                )
+
+    def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
+        labels = [*getattr(self, "feature_names_in_", range(self.n_features_in_))]
+        for estimator in self._chosen_from:
+            if isinstance(estimator, FrozenEstimator):
+                require_trained_categories(estimator, self.categories_.names, labels)
+        self.estimators_: tuple[Any, ...] = ()
+        for number, estimator in enumerate(self._chosen_from):
+            if self._work.is_over and self.estimators_:
+                self._work.left_out.append(f"{type(self.estimators_[-1]).__name__}: {type(estimator).__name__}")
+                break
+            model = clone(estimator)
+            self._fit_one(model, training, validation, random, self._work.part(number, len(self._chosen_from)))
+            self.estimators_ += (model,)
+            members = self._members_of(model, validation)
+            yield from (member._replace(source=type(model).__name__) for member in members)
+
+    def _fit_one(self, model: Any, training: Labelled, validation: Labelled, random: Any, work: Work) -> None:
+        weight = {} if (training.weight == 1).all() else {"sample_weight": training.weight}
+        if not isinstance(model, BudgetedEstimator):
+            model.fit(training.X, training.y, **weight)
+            return
+        model.set_params(feature_costs=self.costs_, budget=None, max_cost=self.max_cost)
+        model.set_params(random_state=int(random.randint(SEEDS)))
+        if self.n_jobs is not None and "n_jobs" in model.get_params(deep=False):
+            model.set_params(n_jobs=self.n_jobs)
+        if isinstance(model, JointFrontier):
+            model.set_params(categorical_features=[*self.categories_.columns] or None, scoring=self.scoring)
+            if self.class_costs_ is not None:
+                model.set_params(class_costs=self.class_costs_)
+            model._work, model._held_out_weight = work, validation.weight
+        try:
+            model.fit(self._named(training.X), training.y, self._named(validation.X), validation.y, **weight)
+        finally:
+            for shared in ("_work", "_held_out_weight"):
+                model.__dict__.pop(shared, None)
+
+    def _members_of(self, model: Any, validation: Labelled) -> Iterator[Member]:
+        """Give what a fitted estimator brings to the frontier."""
+        if isinstance(model, JointFrontier):
+            yield from model.members_
+        elif isinstance(model, StagedEstimator):
+            for candidate in model.candidates_:
+                yield self._staged_member(candidate.policy, validation, model.stopping, model.n_folds)
+        else:
+            trees = read(model)
+            classes = self.classes_
+            named = trees.with_classes(classes) if isinstance(trees, BoostedTrees) and classes is not None else trees
+            yield self._member(named, validation)
+
+    def _named(self, X: Array) -> Any:
+        """Give columns their names, if those of training have names, by which an estimator's parameters may go."""
+        names = getattr(self, "feature_names_in_", None)
+        return X if names is None else pd.DataFrame(X, columns=names)
+
+
+class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc]  # scikit-learn is untyped
     """Classify within a budget by whatever validation examples say is best for it.
 
     All estimators are trained on the same examples. What they can do, stopped when sure at any level, is measured on
@@ -142,167 +325,70 @@ class BudgetedClassifier(JointFrontier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(
+
+class BudgetedRegressor(RegressorMixin, ManyFrontiers):  # type: ignore[misc]  # scikit-learn is untyped
+    """Predict a number within a budget by whatever validation examples say is best for it; see `BudgetedClassifier`.
+
+    Parameters
+    ----------
+    estimators : sequence of estimator, optional
+        By default a `BudgetBoostRegressor` and a `BudgetForestRegressor`. Each is one of these, a `NestedCascade` or a
+        `BranchingCascade` of regressors, whose prices and budget are those given here, or another regressor of trees
+        that `ipforest.ensemble.read` reads, such as LightGBM's with penalties on features; it is stopped where going
+        on is not worth its price.
+    categorical_features, feature_costs, groups, group_fees
+        See `BudgetedClassifier`.
+    budget : number, optional
+        What an example may cost on average; without one, as much as lowers the squared error.
+    max_cost, scoring, validation_fraction, cv, time_limit, verbose, n_jobs, random_state
+        See `BudgetedClassifier`.
+
+    Attributes
+    ----------
+    estimators_, members_, frontier_, choice_, trees_, n_validation_, costs_, n_features_in_
+        See `BudgetedClassifier`.
+    chosen_, left_out_, feature_importances_
+        See `BudgetedClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from ipforest import BudgetBoostRegressor, BudgetedRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = BudgetedRegressor([BudgetBoostRegressor(40, n_lambdas=2)], budget=3, random_state=0).fit(X, y)
+    >>> bool(model.cost(X).mean() < 4), model.score(X, y) > 0.3
+    (True, True)
+    """
+
+    def __init__(
         self,
-        X: npt.ArrayLike,
-        y: npt.ArrayLike,
-        X_val: npt.ArrayLike | None = None,
-        y_val: npt.ArrayLike | None = None,
-        sample_weight: npt.ArrayLike | None = None,
-        groups: npt.ArrayLike | None = None,
-    ) -> Self:
-        """Train the estimators, measure what they can do, and choose for the budget.
-
-        Parameters
-        ----------
-        X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
-        X_val, y_val : arrays, shapes (n_val, n_features) and (n_val,), optional
-            Validation examples, on which everything is chosen; by default a part of X.
-        sample_weight : array, shape (n_samples,), optional
-            Weights of the examples in training; on validation each example counts once.
-        groups : array, shape (n_samples,), optional
-            Examples of one group are not parted between training and validation.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        TypeError, ValueError
-            Bad parameters, prices or examples, before anything is trained; or trees that cannot be read.
-        """
-        until = inf if self.time_limit is None else monotonic() + self._checked_limit()
-        try:
-            with progress_bar("Training", visible=bool(self.verbose)) as report:
-                self._work = Work(report, until)
-                self._fit(X, y, X_val, y_val, sample_weight, groups)
-                self.left_out_ = tuple(self._work.left_out)
-        finally:
-            self.__dict__.pop("_work", None)
-        if self.left_out_:
-            warnings.warn(
-                f"time_limit={self.time_limit}: left out what follows {', '.join(self.left_out_)}", stacklevel=2
-            )
-        self._keep_choosable()
-        return self
-
-    def compact(self, budget: object | None = None) -> Self:
-        """Return the model at one budget by itself, to be saved or sent: it goes to no other budget.
-
-        Parameters
-        ----------
-        budget : number, optional
-            By default that of this model.
-
-        Returns
-        -------
-        estimator
-            Fitted, with one member and without ``estimators_``; shares its trees with this one, which stays as it is.
-        """
-        other = copy(self) if budget is None else self.at_budget(budget)
-        number = self.frontier_.member[other.choice_]
-        other.frontier_, other._measured = self.frontier_.only(np.array([other.choice_])), other.measured()
-        other.members_, other.choice_ = other.frontier_.choosable((self.members_[number],)), 0
-        other._validation = None
-        other.__dict__.pop("estimators_", None)
-        return other
-
-    def _keep_choosable(self) -> None:
-        """Forget the models that no budget chooses."""
-        for each in (self, *(each for each in self.estimators_ if isinstance(each, JointFrontier))):
-            each.members_ = each.frontier_.choosable(each.members_)
-            each.frontier_ = each.frontier_.only(np.arange(each.frontier_.cost.size))
-            each._validation = each._validation if each is self else None
-
-    def _checked_limit(self) -> float:
-        limit = self.time_limit
-        if not isinstance(limit, Real) or not 0 <= limit < inf:
-            raise ValueError(f"time_limit: expected a finite number of seconds >= 0, got {limit!r}")
-        return float(limit)
-
-    @property
-    def _chosen_from(self) -> Sequence[Any]:
-        if self.estimators is None:
-            return BudgetBoost(), BudgetForest()
-        return self.estimators
-
-    def _check_training(self) -> None:
-        if not isinstance(self._chosen_from, Sequence) or not self._chosen_from:
-            raise ValueError(f"estimators: expected a sequence of estimators, got {self.estimators!r}")
-        for estimator in self._chosen_from:
-            name = type(estimator).__name__
-            if isinstance(unfrozen(estimator), Pipeline):
-                cure = in_two_parts("BudgetedClassifier([FrozenEstimator(pipeline[-1])])")
-                raise TypeError(f"estimators: expected ensembles of trees, got Pipeline; {cure}")
-            if not is_classifier(estimator):
-                raise TypeError(f"estimators: expected classifiers, got {name}")
-            if isinstance(estimator, JointFrontier | StagedEstimator):
-                if any(getattr(estimator, price) is not None for price in ("feature_costs", "groups", "group_fees")):
-                    raise ValueError(f"feature_costs: expected none in {name}, whose prices are given here, got some")
-                for given in ("class_costs", "scoring"):
-                    if getattr(estimator, given, None) is not None:
-                        raise ValueError(f"{given}: expected none in {name}, for which they are given here, got some")
-                categories = getattr(estimator, "categorical_features", FROM_DTYPE)
-                if not is_from_dtype(categories):
-                    raise ValueError(
-                        f"categorical_features: expected {FROM_DTYPE!r} in {name}, whose columns are given here, "
-                        f"got {categories!r}"
-                    )
-                estimator.check_parameters()
-            elif isinstance(estimator, BudgetedEstimator):
-                raise TypeError(
-                    f"estimators: expected BudgetBoost, BudgetForest, a cascade of stages or trees to read, got {name}"
-                )
-
-    def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
-        labels = [*getattr(self, "feature_names_in_", range(self.n_features_in_))]
-        for estimator in self._chosen_from:
-            if isinstance(estimator, FrozenEstimator):
-                require_trained_categories(estimator, self.categories_.names, labels)
-        self.estimators_: tuple[Any, ...] = ()
-        for number, estimator in enumerate(self._chosen_from):
-            if self._work.is_over and self.estimators_:
-                self._work.left_out.append(f"{type(self.estimators_[-1]).__name__}: {type(estimator).__name__}")
-                break
-            model = clone(estimator)
-            self._fit_one(model, training, validation, random, self._work.part(number, len(self._chosen_from)))
-            self.estimators_ += (model,)
-            members = self._members_of(model, validation)
-            yield from (member._replace(source=type(model).__name__) for member in members)
-
-    def _fit_one(self, model: Any, training: Labelled, validation: Labelled, random: Any, work: Work) -> None:
-        weight = {} if (training.weight == 1).all() else {"sample_weight": training.weight}
-        if not isinstance(model, BudgetedEstimator):
-            model.fit(training.X, training.y, **weight)
-            return
-        model.set_params(feature_costs=self.costs_, budget=None, max_cost=self.max_cost)
-        model.set_params(random_state=int(random.randint(SEEDS)))
-        if self.n_jobs is not None and "n_jobs" in model.get_params(deep=False):
-            model.set_params(n_jobs=self.n_jobs)
-        if isinstance(model, JointFrontier):
-            model.set_params(categorical_features=[*self.categories_.columns] or None, class_costs=self.class_costs_)
-            model.set_params(scoring=self.scoring)
-            model._work, model._held_out_weight = work, validation.weight
-        try:
-            model.fit(self._named(training.X), training.y, self._named(validation.X), validation.y, **weight)
-        finally:
-            for shared in ("_work", "_held_out_weight"):
-                model.__dict__.pop(shared, None)
-
-    def _members_of(self, model: Any, validation: Labelled) -> Iterator[Member]:
-        """Give what a fitted estimator brings to the frontier."""
-        if isinstance(model, JointFrontier):
-            yield from model.members_
-        elif isinstance(model, StagedEstimator):
-            for candidate in model.candidates_:
-                yield self._staged_member(candidate.policy, validation, model.stopping, model.n_folds)
-        else:
-            trees = read(model)
-            named = trees.with_classes(self.classes_) if isinstance(trees, BoostedTrees) else trees
-            yield self._member(named, validation)
-
-    def _named(self, X: Array) -> Any:
-        """Give columns their names, if those of training have names, by which an estimator's parameters may go."""
-        names = getattr(self, "feature_names_in_", None)
-        return X if names is None else pd.DataFrame(X, columns=names)
+        estimators: Sequence[Any] | None = None,
+        *,
+        categorical_features: Any = "from_dtype",
+        feature_costs: Any = None,
+        groups: Any = None,
+        group_fees: Any = None,
+        budget: Any = None,
+        max_cost: Any = None,
+        scoring: Any = None,
+        validation_fraction: float | None = 0.25,
+        cv: Any = None,
+        time_limit: float | None = None,
+        verbose: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimators = estimators
+        self.categorical_features = categorical_features
+        self.feature_costs = feature_costs
+        self.groups = groups
+        self.group_fees = group_fees
+        self.budget = budget
+        self.max_cost = max_cost
+        self.scoring = scoring
+        self.validation_fraction = validation_fraction
+        self.cv = cv
+        self.time_limit = time_limit
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.random_state = random_state

@@ -6,15 +6,17 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from math import inf
+from math import inf, nan
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin
+from sklearn.base import is_classifier
 from sklearn.isotonic import isotonic_regression
+from sklearn.metrics import r2_score
 from sklearn.model_selection import GroupShuffleSplit, check_cv
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
@@ -34,7 +36,7 @@ from ipforest.estimator import (
     split_rows,
     warn_if_nothing_is_bought,
 )
-from ipforest.frontiers.scores import soft_cost, soft_error
+from ipforest.frontiers.scores import relative_error, soft_cost, soft_error
 from ipforest.frontiers.work import Work
 from ipforest.growing.codes import check_max_bins
 from ipforest.learners.forest_pruner import Labelled
@@ -83,8 +85,8 @@ class Member(NamedTuple):
     policy : TreesInOrder or StagesInOrder
         How it buys when no example stops.
     cost, loss : float
-        Averages over the validation examples when no example stops; see `soft_error`. Where a scorer chooses, the loss
-        is the negative of its score, here and in what is learnt.
+        Averages over the validation examples when no example stops; see `Frontier`. Where a scorer chooses, the loss is
+        the negative of its score, here and in what is learnt.
     learnt : tuple of LearntStopping
         Rules that may stop it, measured by cross-fitting on the same examples.
     source : str
@@ -129,7 +131,8 @@ class Frontier(NamedTuple):
     ----------
     cost, loss : ndarray of float64, shape (n_choices,)
         Averages over the validation examples; see `soft_error`, or, with class costs, `soft_cost`, of which 1 is the
-        price of a mistake; or, where a scorer chooses, negative scores.
+        price of a mistake. For regression, the squared error as a share of the targets' variance, 1 - R^2. Where a
+        scorer chooses, negative scores.
     criterion : ndarray of float64, shape (n_choices,)
         The loss less the allowances; falling.
     member : ndarray of int64, shape (n_choices,)
@@ -230,7 +233,9 @@ class Measurement(NamedTuple):
 
     Parameters
     ----------
-    n_samples, n_wrong : int
+    n_samples : int
+    n_wrong : int or None
+        Of classifiers.
     cost, cost_error : float
         Mean and its standard error.
     bought : ndarray of float64, shape (n_features,)
@@ -239,31 +244,52 @@ class Measurement(NamedTuple):
         How often an example tests each feature, on average.
     mistakes : float or None
         What predictions cost by ``class_costs`` on average.
+    squared_error, squared_error_error, r2 : float or None
+        Of regressors: mean squared error, its standard error, and coefficient of determination.
     """
 
     n_samples: int
-    n_wrong: int
+    n_wrong: int | None
     cost: float
     cost_error: float
     bought: FloatArray
     tests: FloatArray
     mistakes: float | None = None
+    squared_error: float | None = None
+    squared_error_error: float | None = None
+    r2: float | None = None
 
     @classmethod
-    def of(cls, sessions: Sessions, y: Array, classes: Array, class_costs: FloatArray | None) -> Self:
+    def of(cls, sessions: Sessions, y: Array, classes: Array | None, class_costs: FloatArray | None) -> Self:
         """Average over examples whose sessions have ended."""
         guesses, paid = sessions.labels(sessions.outputs), sessions.paid
-        spread = float(paid.std(ddof=1) / np.sqrt(paid.size)) if paid.size > 1 else inf
+        spread = _error_of_mean(paid)
         bought, tests = sessions.bought.mean(axis=0), sessions.tests.mean(axis=0)
+        if classes is None:
+            squares = np.square(guesses - y)
+            lost = float(squares.mean()), _error_of_mean(squares), float(r2_score(y, guesses)) if y.size > 1 else nan
+            return cls(paid.size, None, float(paid.mean()), spread, bought, tests, None, *lost)
         mistakes = None if class_costs is None else float(costs_of(class_costs, classes, y, guesses).mean())
         return cls(paid.size, int((guesses != y).sum()), float(paid.mean()), spread, bought, tests, mistakes)
 
     def error_interval(self) -> tuple[float, float, float]:
-        """Return the share of wrong labels, and the bounds of its Wilson interval of 95 per cent."""
+        """Return the share of wrong labels, or the mean squared error, and the bounds of its interval of 95 per cent.
+
+        That of a share is Wilson's, that of a mean is its normal one.
+        """
+        if self.squared_error is not None and self.squared_error_error is not None:
+            half = NORMAL_95 * self.squared_error_error
+            return self.squared_error, max(self.squared_error - half, 0.0), self.squared_error + half
+        assert self.n_wrong is not None
         share, more = self.n_wrong / self.n_samples, NORMAL_95**2 / self.n_samples
         middle = (share + more / 2) / (1 + more)
         half = np.sqrt(share * (1 - share) * more + more**2 / 4) / (1 + more)
         return share, float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
+
+
+def _error_of_mean(values: FloatArray) -> float:
+    """Return the standard error of a mean, infinite for a single value."""
+    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else inf
 
 
 def _name_of_rule(rule: FittedRule) -> str:
@@ -273,8 +299,8 @@ def _name_of_rule(rule: FittedRule) -> str:
     )
 
 
-class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """Base of the classifiers that make and stop several ensembles and choose among them for a budget.
+class JointFrontier(BudgetedEstimator):
+    """Base of the estimators that make and stop several ensembles and choose among them for a budget.
 
     A subclass trains and measures them in `_train`. Everything is chosen on validation examples.
 
@@ -294,8 +320,10 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
     costs_ : FeatureCosts
     n_features_in_ : int
     classes_ : ndarray, shape (n_classes,)
+        Classifiers only; None for regression.
     """
 
+    classes_: Array | None
     stopping: Any = None
     cv: Any = None
     class_costs: Any = None
@@ -331,12 +359,16 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
             require_held_out(self.validation_fraction, X_val)
         self.categories_ = Categories.of(X, self.categorical_features)
         numbers = self.categories_.numbers(X)
-        examples, targets = validated(self, numbers, y, dtype=np.float32, ensure_all_finite="allow-nan")
+        classify = is_classifier(self)
+        examples, targets = validated(
+            self, numbers, y, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=not classify
+        )
         self.categories_.check(examples)
         self._note_missing(examples)
-        self.classes_ = classes_of(targets)
+        self.classes_ = classes_of(targets) if classify else None
         self.costs_ = self._read_costs()
-        self.class_costs_ = None if self.class_costs is None else read_class_costs(self.class_costs, self.classes_)
+        given = self.class_costs
+        self.class_costs_ = None if given is None or self.classes_ is None else read_class_costs(given, self.classes_)
         random = check_random_state(self.random_state)
         weight = checked_weight(sample_weight, X, examples)
         data = Labelled(examples, targets, weight)
@@ -419,7 +451,8 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         Returns
         -------
         str
-            Error and cost with intervals of 95 per cent: Wilson's, and a mean's with its standard error.
+            Error, or for regression mean squared error and R^2, and cost, with intervals of 95 per cent: Wilson's, and
+            a mean's with its standard error.
         """
         measured, seller = self.measured(X, y), self._seller()
         budget = "no budget" if self.budget is None else f"budget {self.budget}"
@@ -437,6 +470,8 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         if measured.mistakes is not None:
             total = measured.cost + measured.mistakes
             mistakes = f"    mistakes {measured.mistakes:.4g}, with the cost {total:.4g}\n"
+        error = "error" if measured.r2 is None else "mean squared error"
+        determined = "" if measured.r2 is None else f", R^2 {measured.r2:.3g}"
         on = "validation examples, on which it was chosen" if X is None else "examples"
         return (
             f"{type(self).__name__}, {budget}\n"
@@ -444,7 +479,7 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
             f"  of {self.frontier_.cost.size} choices at costs from {self.frontier_.cost[0]:.4g} to "
             f"{self.frontier_.cost[-1]:.4g}\n"
             f"  on {measured.n_samples} {on}:\n"
-            f"    error {wrong:.3g} ({low:.3g} to {high:.3g})\n"
+            f"    {error} {wrong:.3g} ({low:.3g} to {high:.3g}){determined}\n"
             f"    cost {measured.cost:.4g} ({max(measured.cost - spread, 0):.4g} to {measured.cost + spread:.4g})\n"
             f"{mistakes}  buys most: {named}"
         )
@@ -461,12 +496,12 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
     ) -> tuple[IntArray, IntArray]:
         """Part examples into those to train on and those held out: at random, by groups, or by a splitter."""
         if self.cv is None and groups is None:
-            return split_rows(targets, self.validation_fraction, random, one_of_each_class=True)
+            return split_rows(targets, self.validation_fraction, random, one_of_each_class=is_classifier(self))
         splitter = GroupShuffleSplit(1, test_size=self.validation_fraction, random_state=random)
         splits = check_cv(splitter if self.cv is None else self.cv).split(examples, targets, groups)
         training, held_out = (np.asarray(part, dtype=np.int64) for part in next(iter(splits)))
         lacking = np.setdiff1d(targets, targets[training])
-        if lacking.size:
+        if is_classifier(self) and lacking.size:
             raise ValueError(
                 f"cv: expected examples of each class to train on, got none of {lacking.tolist()[0]!r}; use a splitter "
                 "that stratifies, such as StratifiedGroupKFold"
@@ -489,12 +524,13 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         Returns
         -------
         ndarray, shape (n_samples,)
-            Class labels; with ``return_cost`` a tuple of these and of ``cost(X)``.
+            Class labels, or targets; with ``return_cost`` a tuple of these and of ``cost(X)``.
         """
         sessions = self._seen(X)
         labels = sessions.labels(sessions.outputs)
         return (labels, sessions.paid) if return_cost else labels
 
+    @available_if(is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def predict_log_proba(self, X: npt.ArrayLike) -> FloatArray:
         """Return the logarithm of the probability of each class, -inf where it is 0, shape (n_samples, n_classes)."""
         with np.errstate(divide="ignore"):
@@ -559,6 +595,8 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         return scorer_on(self.scoring, validation.X, validation.y, validation.weight, self._seller())
 
     def _loss_on(self, validation: Labelled) -> Loss:
+        if self.classes_ is None:
+            return partial(relative_error, variance=float(validation.y.var()) or 1.0)
         if self.class_costs_ is None:
             return partial(soft_error, classes=self.classes_, n_validation=validation.y.size)
         relative = self.class_costs_ / price_of_a_mistake(self.class_costs_)
@@ -595,7 +633,7 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
 
 
 class GrownFrontier(JointFrontier):
-    """Base of the classifiers that grow and prune the ensembles themselves, in `_ensembles`."""
+    """Base of the estimators that grow and prune the ensembles themselves, in `_ensembles`."""
 
     n_lambdas: int
     n_prunings: int

@@ -1,4 +1,4 @@
-"""Scores of class probabilities, by which learners choose: the Brier score, and a mean of it and of being wrong."""
+"""Scores by which learners choose: the Brier score, a mean of it and of being wrong, and the relative squared error."""
 
 from __future__ import annotations
 
@@ -69,6 +69,22 @@ def soft_cost(outputs: FloatArray, y: Array, classes: Array, n_validation: int, 
     prices = class_costs[places_in(classes, y)]
     paid = prices[np.arange(y.size), np.argmin(outputs @ class_costs, axis=1)]
     return _softened(paid, (outputs * prices).sum(axis=1), n_validation)
+
+
+def relative_error(outputs: FloatArray, y: Array, variance: float) -> FloatArray:
+    """Compute squared errors as shares of the targets' variance: on average 1 where their mean is predicted.
+
+    Parameters
+    ----------
+    outputs : ndarray of float64, shape (n_samples, 1)
+    y : ndarray of float64, shape (n_samples,)
+    variance : float
+
+    Returns
+    -------
+    ndarray of float64, shape (n_samples,)
+    """
+    return np.asarray(np.square(outputs[:, 0] - y) / variance)
 
 
 def _softened(counted: Array, finer: FloatArray, n_validation: int) -> FloatArray:

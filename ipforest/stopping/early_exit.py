@@ -95,7 +95,9 @@ class EarlyExitPolicy:
         deciding = rows[paying]
         outputs, settled = self._trees.foresee(inner, deciding)
         keen, memory = self._rule.keenness(
-            place.stage[deciding].astype(np.int64), margin(outputs), place.memory[deciding].astype(np.int64)
+            place.stage[deciding].astype(np.int64),
+            sureness(self._trees, inner, deciding, outputs),
+            place.memory[deciding].astype(np.int64),
         )
         stops = settled | (keen <= self._level)
         place.memory[deciding] = memory
@@ -111,8 +113,13 @@ class EarlyExitPolicy:
     def reason(self, progress: Progress, row: int, in_words: InWords = compared) -> str:
         """Say how sure the answer is so far, and which tree asks."""
         inner = self._split(progress)[0]
-        lead = margin(self._trees.answer(inner, np.array([row])))[0]
-        return f"the two likeliest classes are {lead:.3f} apart; {self._trees.reason(inner, row, in_words)}"
+        rows = np.array([row])
+        sure = sureness(self._trees, inner, rows, self._trees.answer(inner, rows))[0]
+        is_target = self._trees.trees.classes is None and self._trees.trees.value.shape[1] == 1
+        state = f"the two likeliest classes are {sure:.3f} apart"
+        if is_target:
+            state = f"the targets that the trees may come to are {-sure:.4g} apart"
+        return f"{state}; {self._trees.reason(inner, row, in_words)}"
 
     def _split(self, progress: Progress) -> tuple[Progress, _Place]:
         """Split a progress into that of the trees and the places of the rule."""
@@ -126,6 +133,26 @@ class _Place(NamedTuple):
     stage: npt.NDArray[np.int32]
     memory: npt.NDArray[np.int32]
     stopped: npt.NDArray[np.int32]
+
+
+def sureness(trees: TreesInOrder, progress: Progress, rows: Rows, outputs: FloatArray) -> FloatArray:
+    """Say how sure answers are, for a rule to go by, shape (n_rows,).
+
+    Of classes it is the margin between the two likeliest. Of a target it is minus the distance between the least and
+    the largest value that the trees may still come to: 0 where nothing that is still unknown changes it.
+
+    Parameters
+    ----------
+    trees : TreesInOrder
+    progress : Progress
+    rows : ndarray of int64
+    outputs : ndarray of float64, shape (n_rows, n_classes) or (n_rows, 1)
+        What the trees answer.
+    """
+    if outputs.shape[1] > 1:
+        return margin(outputs)
+    low, high = trees.bounds(progress, rows)
+    return low - high
 
 
 def record_paths(
@@ -145,11 +172,11 @@ def record_paths(
     seller : Seller
     X : ndarray, shape (n_samples, n_features)
     y : ndarray, shape (n_samples,)
-        Class labels.
+        Class labels, or targets.
     max_cost : number, optional
         What each example may pay at most.
     loss : callable (outputs, y) -> ndarray, shape (n_samples,), optional
-        What stopping with such outputs, shape (n_samples, n_classes), loses; by default 1 for a wrong label.
+        What stopping with such outputs, shape (n_samples, n_outputs), loses; by default 1 for a wrong label.
     answers : StageOutputs, optional
         Notes what is answered at each stage.
 
@@ -170,7 +197,7 @@ def record_paths(
         outputs, settled = trees.foresee(sessions.progress, rows)
         if answers is not None:
             answers.note(outputs, rows)
-        leads.append(_scatter(margin(outputs), rows, last.size, 0.0))
+        leads.append(_scatter(sureness(trees, sessions.progress, rows, outputs), rows, last.size, 0.0))
         lost = (sessions.labels(outputs) != y[rows]).astype(np.float64) if loss is None else loss(outputs, y[rows])
         losses.append(_scatter(lost, rows, last.size, losses[-1] if losses else 0.0))
         rows = rows[(sessions.wanted[rows] != ANSWERS) & ~settled]

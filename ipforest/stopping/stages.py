@@ -72,8 +72,8 @@ class Stage:
     Parameters
     ----------
     model : fitted estimator
-        One that has ``class_shares``, as `ipforest.frontiers.AveragedTrees` has, is asked by that instead of by
-        ``predict_proba``, which checks the same examples at every stage anew.
+        One that has ``mean_answers``, as `ipforest.frontiers.AveragedTrees` has, is asked by that instead of by
+        ``predict_proba`` or ``predict``, which checks the same examples at every stage anew.
     features : ndarray of int64
         Columns that it sees, those of the stages before included.
     following : ndarray of int64
@@ -94,8 +94,8 @@ class Stage:
         """Compute class probabilities, classes ascending, or targets as a column, for examples X."""
         own = X[:, self.features]
         inputs = np.hstack([own, before]) if self.sees_before and before is not None else own
-        if hasattr(self.model, "class_shares"):
-            return np.asarray(self.model.class_shares(inputs))
+        if hasattr(self.model, "mean_answers"):
+            return np.asarray(self.model.mean_answers(inputs))
         if is_classifier(self.model):
             return np.asarray(self.model.predict_proba(inputs), dtype=np.float64)[:, np.argsort(self.model.classes_)]
         return np.asarray(self.model.predict(inputs), dtype=np.float64).reshape(-1, 1)

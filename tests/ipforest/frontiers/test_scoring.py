@@ -11,12 +11,13 @@ from sklearn.metrics import (
     brier_score_loss,
     get_scorer,
     log_loss,
+    median_absolute_error,
     r2_score,
     roc_auc_score,
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from ipforest import BudgetBoost, BudgetedClassifier, BudgetForest, EarlyExit, NestedCascade
+from ipforest import BudgetBoost, BudgetBoostRegressor, BudgetedClassifier, BudgetForest, EarlyExit, NestedCascade
 from ipforest.session import Sessions
 from ipforest.stopping import ThresholdStopping
 
@@ -177,3 +178,16 @@ def test_a_cascade_of_regressors_is_scored():
     model.fit(X[:160], X[:160, 0], X[160:], X[160:, 0])
     place = int(np.flatnonzero(model.curve_.level == model.level_)[0])
     assert -model.curve_.error[place] <= r2_score(X[160:, 0], model.predict(X[160:])) + 1e-9
+
+
+def test_regressors_are_scored():
+    target = X[:, 0] + 100 * y
+    model = BudgetBoostRegressor(
+        max_leaf_nodes=4, single_price=False, stopping=(), scoring="neg_median_absolute_error", **SMALL
+    )
+    model.fit(X, target, sample_weight=WEIGHT)
+    for sessions, _, loss, labels in candidates(model):
+        weight = np.where(labels > 100, 4.0, 1.0)
+        assert loss == pytest.approx(median_absolute_error(labels, sessions.outputs[:, 0], sample_weight=weight))
+    with pytest.raises(ValueError, match="scoring: expected a measure of 60 validation examples by roc auc, got"):
+        model.set_params(scoring="roc_auc").fit(X, target)
