@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from ipforest._internal.arrays import FloatArray
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.trees import LEAF
+from ipforest.measures import name_of
 from ipforest.rational import as_fraction, nonnegative_fraction
 
 if TYPE_CHECKING:
@@ -228,8 +229,14 @@ def plot_stopping(model: EarlyExit | StagedEstimator, *, ax: Axes | None = None)
     _ring(axes, (float(curve.cost[place]), float(curve.error[place])), "level taken")
     if model.budget is not None:
         _budget_line(axes, float(as_fraction(model.budget, "budget")))
-    _finish(axes, "cost per example", "error on held-out examples")
+    _finish(axes, "cost per example", f"{_badness_of(model)} on held-out examples")
     return axes
+
+
+def _badness_of(model: Any) -> str:
+    """Name what chooses among the models of an estimator, the less of it the better."""
+    scoring = getattr(model, "scoring", None)
+    return "error" if scoring is None else f"negative {name_of(scoring)}"
 
 
 def plot_stops(model: BudgetedEstimator, X: npt.ArrayLike, *, ax: Axes | None = None) -> Axes:

@@ -180,6 +180,9 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
     minimise : {"error", "total cost"}, default="error"
         With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
         the unit of the prices; a budget is then only a limit.
+    scoring : str or callable, optional
+        What chooses within the budget on validation examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
+        the like (see `ipforest.measures`), with the weights of the examples; by default the error.
     validation_fraction : float or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; None only with these.
     random_state : int, RandomState instance or None, default=None
@@ -222,6 +225,7 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
         max_cost: Any = None,
         class_costs: Any = None,
         minimise: str = "error",
+        scoring: Any = None,
         validation_fraction: float | None = 0.25,
         random_state: Any = None,
     ) -> None:
@@ -244,6 +248,7 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
         self.max_cost = max_cost
         self.class_costs = class_costs
         self.minimise = minimise
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
@@ -271,6 +276,8 @@ class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]
         What an example may cost on average; without one, as much as lowers the squared error.
     max_cost : number, optional
         The most that any one example may pay.
+    scoring : str or callable, optional
+        What chooses within the budget; see `BudgetBoost`. By default the squared error.
     validation_fraction : float or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; None only with these.
     random_state : int, RandomState instance or None, default=None
@@ -311,6 +318,7 @@ class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]
         group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
+        scoring: Any = None,
         validation_fraction: float | None = 0.25,
         random_state: Any = None,
     ) -> None:
@@ -331,5 +339,6 @@ class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]
         self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.random_state = random_state

@@ -316,7 +316,7 @@ class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scik
         contexts.
     loss : {"gini", "entropy", "misclassification"}, default="gini"
         What the nodes of a pruning lose; see `ipforest.losses.node_errors`.
-    stopping, feature_costs, groups, group_fees, budget, max_cost, class_costs, minimise, validation_fraction
+    stopping, feature_costs, groups, group_fees, budget, max_cost, class_costs, minimise, scoring, validation_fraction
         See `BudgetBoost`.
     n_jobs : int, optional
         Nested forests that are trained at once, by joblib; the model does not depend on it.
@@ -360,6 +360,7 @@ class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scik
         max_cost: Any = None,
         class_costs: Any = None,
         minimise: str = "error",
+        scoring: Any = None,
         validation_fraction: float | None = 0.25,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -383,6 +384,7 @@ class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scik
         self.max_cost = max_cost
         self.class_costs = class_costs
         self.minimise = minimise
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -404,7 +406,7 @@ class BudgetForestRegressor(RegressorMixin, GrownForests):  # type: ignore[misc]
         See `BudgetForest`.
     categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
         See `BudgetForest`. Nested forests see mean targets in place of categories.
-    stopping, feature_costs, groups, group_fees, budget, max_cost, validation_fraction
+    stopping, feature_costs, groups, group_fees, budget, max_cost, scoring, validation_fraction
         See `BudgetBoostRegressor`.
     n_jobs : int, optional
         Nested forests that are trained at once, by joblib; the model does not depend on it.
@@ -445,6 +447,7 @@ class BudgetForestRegressor(RegressorMixin, GrownForests):  # type: ignore[misc]
         group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
+        scoring: Any = None,
         validation_fraction: float | None = 0.25,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -465,6 +468,7 @@ class BudgetForestRegressor(RegressorMixin, GrownForests):  # type: ignore[misc]
         self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -145,8 +145,9 @@ class ManyFrontiers(JointFrontier):
             if isinstance(estimator, JointFrontier | StagedEstimator):
                 if any(getattr(estimator, price) is not None for price in ("feature_costs", "groups", "group_fees")):
                     raise ValueError(f"feature_costs: expected none in {name}, whose prices are given here, got some")
-                if getattr(estimator, "class_costs", None) is not None:
-                    raise ValueError(f"class_costs: expected none in {name}, for which they are given here, got some")
+                for given in ("class_costs", "scoring"):
+                    if getattr(estimator, given, None) is not None:
+                        raise ValueError(f"{given}: expected none in {name}, for which they are given here, got some")
                 categories = getattr(estimator, "categorical_features", FROM_DTYPE)
                 if not is_from_dtype(categories):
                     raise ValueError(
@@ -187,14 +188,15 @@ class ManyFrontiers(JointFrontier):
         if self.n_jobs is not None and "n_jobs" in model.get_params(deep=False):
             model.set_params(n_jobs=self.n_jobs)
         if isinstance(model, JointFrontier):
-            model.set_params(categorical_features=[*self.categories_.columns] or None)
+            model.set_params(categorical_features=[*self.categories_.columns] or None, scoring=self.scoring)
             if self.class_costs_ is not None:
                 model.set_params(class_costs=self.class_costs_)
-            model._work = work
+            model._work, model._held_out_weight = work, validation.weight
         try:
             model.fit(self._named(training.X), training.y, self._named(validation.X), validation.y, **weight)
         finally:
-            model.__dict__.pop("_work", None)
+            for shared in ("_work", "_held_out_weight"):
+                model.__dict__.pop(shared, None)
 
     def _members_of(self, model: Any, validation: Labelled) -> Iterator[Member]:
         """Give what a fitted estimator brings to the frontier."""
@@ -242,6 +244,9 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
     minimise : {"error", "total cost"}, default="error"
         With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
         the unit of the prices; a budget is then only a limit.
+    scoring : str or callable, optional
+        What chooses within the budget on validation examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
+        the like (see `ipforest.measures`), with the weights of the examples; by default the error.
     validation_fraction : float or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; None only with these.
     cv : splitter, int or iterable of splits, optional
@@ -295,6 +300,7 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
         max_cost: Any = None,
         class_costs: Any = None,
         minimise: str = "error",
+        scoring: Any = None,
         validation_fraction: float | None = 0.25,
         cv: Any = None,
         time_limit: float | None = None,
@@ -311,6 +317,7 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
         self.max_cost = max_cost
         self.class_costs = class_costs
         self.minimise = minimise
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.cv = cv
         self.time_limit = time_limit
@@ -333,7 +340,7 @@ class BudgetedRegressor(RegressorMixin, ManyFrontiers):  # type: ignore[misc]  #
         See `BudgetedClassifier`.
     budget : number, optional
         What an example may cost on average; without one, as much as lowers the squared error.
-    max_cost, validation_fraction, cv, time_limit, verbose, n_jobs, random_state
+    max_cost, scoring, validation_fraction, cv, time_limit, verbose, n_jobs, random_state
         See `BudgetedClassifier`.
 
     Attributes
@@ -363,6 +370,7 @@ class BudgetedRegressor(RegressorMixin, ManyFrontiers):  # type: ignore[misc]  #
         group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
+        scoring: Any = None,
         validation_fraction: float | None = 0.25,
         cv: Any = None,
         time_limit: float | None = None,
@@ -377,6 +385,7 @@ class BudgetedRegressor(RegressorMixin, ManyFrontiers):  # type: ignore[misc]  #
         self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.cv = cv
         self.time_limit = time_limit

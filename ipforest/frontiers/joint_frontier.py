@@ -41,12 +41,20 @@ from ipforest.frontiers.scores import relative_error, soft_cost, soft_error
 from ipforest.frontiers.work import Work
 from ipforest.growing.codes import check_max_bins
 from ipforest.learners.forest_pruner import Labelled
+from ipforest.measures import HeldOutScorer, name_of, read_scoring
 from ipforest.path import PruningPath
 from ipforest.policy import Policy, TreesInOrder
 from ipforest.results import Pruning
 from ipforest.session import Seller, Sessions
 from ipforest.stopping.early_exit import EarlyExitPolicy, record_paths
-from ipforest.stopping.rules import FittedRule, LearntStopping, StoppingRule, learn_stopping
+from ipforest.stopping.rules import (
+    FittedRule,
+    LearntStopping,
+    StageOutputs,
+    StoppingRule,
+    learn_stopping,
+)
+from ipforest.stopping.scored import score_of_stops, scorer_on
 from ipforest.stopping.stages import Loss, StagesInOrder
 from ipforest.tabular.categories import Categories
 
@@ -78,7 +86,8 @@ class Member(NamedTuple):
     policy : TreesInOrder or StagesInOrder
         How it buys when no example stops.
     cost, loss : float
-        Averages over the validation examples when no example stops; see `Frontier`.
+        Averages over the validation examples when no example stops; see `Frontier`. Where a scorer chooses, the loss is
+        the negative of its score, here and in what is learnt.
     learnt : tuple of LearntStopping
         Rules that may stop it, measured by cross-fitting on the same examples.
     source : str
@@ -123,7 +132,8 @@ class Frontier(NamedTuple):
     ----------
     cost, loss : ndarray of float64, shape (n_choices,)
         Averages over the validation examples; see `soft_error`, or, with class costs, `soft_cost`, of which 1 is the
-        price of a mistake. For regression, the squared error as a share of the targets' variance, 1 - R^2.
+        price of a mistake. For regression, the squared error as a share of the targets' variance, 1 - R^2. Where a
+        scorer chooses, negative scores.
     criterion : ndarray of float64, shape (n_choices,)
         The loss less the allowances; falling.
     member : ndarray of int64, shape (n_choices,)
@@ -142,7 +152,7 @@ class Frontier(NamedTuple):
     level: FloatArray
 
     @classmethod
-    def of(cls, members: Sequence[Member], cheapest: float, n_validation: int) -> Self:
+    def of(cls, members: Sequence[Member], cheapest: float, n_validation: int, *, scored: bool = False) -> Self:
         """Collect what the members come to at every level of every rule, and when no example stops.
 
         Parameters
@@ -152,6 +162,9 @@ class Frontier(NamedTuple):
             The least that a purchase costs; there is no allowance for spending up to it.
         n_validation : int
             Validation examples that losses are averages over.
+        scored : bool, default=False
+            Whether losses are negative scores, of any unit: then an allowance of 1 is what buying gains at most, the
+            difference between the loss of the cheapest choice and the least one.
         """
         parts = []
         for number, member in enumerate(members):
@@ -165,7 +178,8 @@ class Frontier(NamedTuple):
         cost, loss, level = np.concatenate(costs), np.concatenate(losses), np.concatenate(levels)
         lucky = np.array([isinstance(member.policy, TreesInOrder) for member in members])[which]
         allowed = WORTH_OF_DOUBLING * np.log2(np.maximum(cost / cheapest, 1.0)) - LUCK_OF_TREES * lucky
-        criterion = loss - allowed / n_validation
+        unit = loss[np.lexsort((loss, cost))[0]] - loss.min() if scored else 1.0
+        criterion = loss - unit * allowed / n_validation
         order = np.lexsort((criterion, cost))
         ranked = criterion[order]
         kept = order[ranked < np.minimum.accumulate(np.append(inf, ranked[:-1]))]
@@ -315,11 +329,13 @@ class JointFrontier(BudgetedEstimator):
     cv: Any = None
     class_costs: Any = None
     minimise: str = "error"
+    scoring: Any = None
     categorical_features: Any
     validation_fraction: float | None
     _work = Work()
     _validation: tuple[Array, Array] | None = None
     _measured: Measurement | None = None
+    _held_out_weight: FloatArray | None = None
 
     @abstractmethod
     def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
@@ -363,7 +379,8 @@ class JointFrontier(BudgetedEstimator):
             parts = data.rows(training), data.rows(held_out)
         else:
             unseen, labels = self._checked_held_out(X_val, y_val, self.classes_, examples)
-            parts = data, Labelled(unseen.astype(np.float32), labels, np.ones(len(unseen)))
+            weights = np.ones(len(unseen)) if self._held_out_weight is None else self._held_out_weight
+            parts = data, Labelled(unseen.astype(np.float32), labels, weights)
         if not (parts[0].weight > 0).any():
             raise ValueError("sample_weight: expected an example of positive weight to train on, got none")
         validation = sample_of(parts[1], MOST_STOPPING_ROWS, random)
@@ -371,7 +388,7 @@ class JointFrontier(BudgetedEstimator):
         self.n_validation_, self._measured = int(validation.y.size), None
         self._validation = validation.X.astype(np.float32), validation.y
         cheapest = min(self.costs_.positive_costs, default=1.0)
-        self.frontier_ = Frontier.of(self.members_, cheapest, validation.y.size)
+        self.frontier_ = Frontier.of(self.members_, cheapest, validation.y.size, scored=self.scoring is not None)
         self._choose()
         return self
 
@@ -443,6 +460,8 @@ class JointFrontier(BudgetedEstimator):
         budget = "no budget" if self.budget is None else f"budget {self.budget}"
         if self.minimise != MINIMISED[0]:
             budget = f"least {self.minimise}, {budget}"
+        if self.scoring is not None:
+            budget = f"best {name_of(self.scoring)}, {budget}"
         wrong, low, high = measured.error_interval()
         spread = NORMAL_95 * measured.cost_error
         units = [unit for unit in seller.units() if unit.features]
@@ -531,6 +550,10 @@ class JointFrontier(BudgetedEstimator):
             raise ValueError(f"minimise: expected {' or '.join(map(repr, MINIMISED))}, got {self.minimise!r}")
         if self.minimise == "total cost" and self.class_costs is None:
             raise ValueError("class_costs: expected what mistakes cost, to minimise the total cost, got None")
+        if self.scoring is not None:
+            read_scoring(self.scoring)
+            if self.minimise != MINIMISED[0]:
+                raise ValueError(f"scoring: expected None where the {self.minimise} is minimised, got {self.scoring!r}")
         self._check_training()
 
     @property
@@ -543,13 +566,15 @@ class JointFrontier(BudgetedEstimator):
         policy, seller = TreesInOrder(trees), self._seller()
         sessions = Sessions(policy, seller, validation.y.size, max_cost=self.max_cost)
         sessions.see(validation.X)
-        loss = self._loss_on(validation)
-        lost = float(loss(sessions.outputs, validation.y).mean())
+        loss, scorer = self._loss_on(validation), self._scorer_on(validation)
+        outputs, paid = sessions.outputs, sessions.paid
+        lost = float(loss(outputs, validation.y).mean()) if scorer is None else -scorer(outputs, paid)
         learnt: tuple[LearntStopping, ...] = ()
         if self._stops:
-            paths = record_paths(policy, seller, validation.X, validation.y, self.max_cost, loss)
-            learnt = learn_stopping(self.stopping, paths, N_FOLDS)
-        return Member(policy, float(sessions.paid.mean()), lost, learnt)
+            answers = None if scorer is None else StageOutputs()
+            paths = record_paths(policy, seller, validation.X, validation.y, self.max_cost, loss, answers)
+            learnt = learn_stopping(self.stopping, paths, N_FOLDS, score_of_stops(scorer, answers, paths))
+        return Member(policy, float(paid.mean()), lost, learnt)
 
     def _staged_member(
         self,
@@ -559,9 +584,17 @@ class JointFrontier(BudgetedEstimator):
         n_folds: int = N_FOLDS,
     ) -> Member:
         """Measure stages as ensembles are measured, and learn when to stop them."""
-        paths = policy.paths_of(validation.X.astype(np.float64), validation.y, self._loss_on(validation))
-        cost, loss = float(paths.cost[:, -1].mean()), float(paths.loss[:, -1].mean())
-        return Member(policy, cost, loss, learn_stopping(stopping, paths, n_folds))
+        scorer = self._scorer_on(validation)
+        answers = None if scorer is None else StageOutputs()
+        paths = policy.paths_of(validation.X.astype(np.float64), validation.y, self._loss_on(validation), answers)
+        score = score_of_stops(scorer, answers, paths)
+        cost = float(paths.cost[:, -1].mean())
+        loss = float(paths.loss[:, -1].mean()) if score is None else -score(paths.last)
+        return Member(policy, cost, loss, learn_stopping(stopping, paths, n_folds, score))
+
+    def _scorer_on(self, validation: Labelled) -> HeldOutScorer | None:
+        """Say how choices are scored, unless by their losses."""
+        return scorer_on(self.scoring, validation.X, validation.y, validation.weight, self._seller())
 
     def _loss_on(self, validation: Labelled) -> Loss:
         if self.classes_ is None:

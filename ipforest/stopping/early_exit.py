@@ -31,12 +31,14 @@ from ipforest.estimator import (
     split_rows,
 )
 from ipforest.feature_names import require_features_of
+from ipforest.measures import read_scoring
 from ipforest.policy import ANSWERS, InWords, Policy, Progress, Rows, TreesInOrder, compared
 from ipforest.rational import nonnegative_fraction
 from ipforest.session import Seller, Sessions
 from ipforest.stopping.rules import (
     FittedRule,
     LearntStopping,
+    StageOutputs,
     StoppingPaths,
     StoppingRule,
     best_within,
@@ -44,6 +46,7 @@ from ipforest.stopping.rules import (
     learn_stopping,
     margin,
 )
+from ipforest.stopping.scored import score_of_stops, scorer_on
 from ipforest.stopping.tree_order import ORDERS, order_trees
 
 GRID_STEP = Fraction(3, 2)
@@ -159,6 +162,7 @@ def record_paths(
     y: Array,
     max_cost: object | None,
     loss: Callable[[FloatArray, Array], FloatArray] | None = None,
+    answers: StageOutputs | None = None,
 ) -> StoppingPaths:
     """Walk examples on until their label is settled; note how sure and right it is at each stage, and what is bought.
 
@@ -173,6 +177,8 @@ def record_paths(
         What each example may pay at most.
     loss : callable (outputs, y) -> ndarray, shape (n_samples,), optional
         What stopping with such outputs, shape (n_samples, n_outputs), loses; by default 1 for a wrong label.
+    answers : StageOutputs, optional
+        Notes what is answered at each stage.
 
     Returns
     -------
@@ -189,6 +195,8 @@ def record_paths(
         while (given := np.flatnonzero((sessions.wanted != ANSWERS) & free[sessions.wanted])).size:
             sessions.buy_from(table, given)
         outputs, settled = trees.foresee(sessions.progress, rows)
+        if answers is not None:
+            answers.note(outputs, rows)
         leads.append(_scatter(sureness(trees, sessions.progress, rows, outputs), rows, last.size, 0.0))
         lost = (sessions.labels(outputs) != y[rows]).astype(np.float64) if loss is None else loss(outputs, y[rows])
         losses.append(_scatter(lost, rows, last.size, losses[-1] if losses else 0.0))
@@ -240,6 +248,9 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         What an example may cost on average; without one, as much as lowers the error.
     max_cost : number, optional
         The most that any one example may pay.
+    scoring : str or callable, optional
+        What chooses within the budget on held-out examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
+        the like (see `ipforest.measures`); by default the error. `curve_` then has negative scores as errors.
     overspend : number, default=5
         An estimator that has budgets itself is tried at budgets up to this multiple of the budget: stopping brings the
         cost down. What a smaller budget tries a larger one tries, too, so on the held-out examples more budget never
@@ -291,6 +302,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
+        scoring: Any = None,
         overspend: Any = 5,
         n_folds: int = 5,
         validation_fraction: float = 0.25,
@@ -304,6 +316,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
+        self.scoring = scoring
         self.overspend = overspend
         self.n_folds = n_folds
         self.validation_fraction = validation_fraction
@@ -384,6 +397,8 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
             raise ValueError(f"order: expected one of {', '.join(map(repr, ORDERS))}, got {self.order!r}")
         check_integer(self.n_folds, "n_folds", 1)
         check_stopping(self.stopping)
+        if self.scoring is not None:
+            read_scoring(self.scoring)
 
     def _choose(self) -> None:
         """Take, among the ensembles, rules and levels within the budget, those of least error on held-out examples."""
@@ -422,8 +437,10 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
             trees = self._trees(inner_budget)
             if self.order != "given":
                 trees = TreesInOrder(order_trees(trees.trees, X, y, self.costs_, exact=self.order == "exact"))
-            paths = record_paths(trees, seller, X, y, self.max_cost)
-            learnt = learn_stopping(self.stopping, paths, self.n_folds)
+            scorer = scorer_on(self.scoring, X, y, np.ones(y.size), seller)
+            answers = None if scorer is None else StageOutputs()
+            paths = record_paths(trees, seller, X, y, self.max_cost, answers=answers)
+            learnt = learn_stopping(self.stopping, paths, self.n_folds, score_of_stops(scorer, answers, paths))
             self._candidates[key] = Candidate(trees, paths, learnt)
         return self._candidates[key]
 

@@ -31,12 +31,14 @@ from ipforest.estimator import (
     require_held_out,
     split_rows,
 )
+from ipforest.measures import read_scoring
 from ipforest.policy import ANSWERS, InWords, Progress, Rows, compared
 from ipforest.rational import nonnegative_fraction
 from ipforest.session import Seller, Unit
 from ipforest.stopping.rules import (
     FittedRule,
     LearntStopping,
+    StageOutputs,
     StoppingPaths,
     StoppingRule,
     ThresholdStopping,
@@ -45,6 +47,7 @@ from ipforest.stopping.rules import (
     learn_stopping,
     margin,
 )
+from ipforest.stopping.scored import score_of_stops, scorer_on
 
 END = -1
 """Where examples go on from a last stage."""
@@ -285,7 +288,7 @@ class StagesInOrder:
         apart = f"the two likeliest classes are {signal:.3f} apart"
         return f"stage {self._depth[stage] + 1} of {self._depth.max()} sees it; {moved if is_target else apart}"
 
-    def paths_of(self, X: Array, y: Array, loss: Loss) -> StoppingPaths:
+    def paths_of(self, X: Array, y: Array, loss: Loss, answers: StageOutputs | None = None) -> StoppingPaths:
         """Note what examples see, and which units they buy, when no example stops.
 
         Parameters
@@ -294,6 +297,8 @@ class StagesInOrder:
         y : ndarray, shape (n_samples,)
         loss : callable (outputs, y) -> ndarray, shape (n_samples,)
             What stopping with such outputs, shape (n_samples, n_outputs), loses.
+        answers : StageOutputs, optional
+            Notes what is answered at each stage.
 
         Returns
         -------
@@ -306,6 +311,8 @@ class StagesInOrder:
         outputs: FloatArray | None = None
         while True:
             before, outputs = outputs, self._outputs(stage, X, outputs)
+            if answers is not None:
+                answers.note(outputs, np.arange(y.size))
             signals.append(_signal(outputs, before))
             losses.append(loss(outputs, y))
             goal = self._goals(stage, X)
@@ -371,6 +378,7 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
 
     estimator: Any
     stopping: StoppingRule | Sequence[StoppingRule] | None
+    scoring: Any
     n_folds: int
     validation_fraction: float
     n_jobs: int | None
@@ -398,8 +406,8 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         X_val, y_val : arrays, optional
             Held-out examples on which it learns when to stop; by default a part of X.
         sample_weight : array, shape (n_samples,), optional
-            Weights of the examples in training the models of the stages, which take weights then. Units are ordered,
-            and stopping is learnt, with each example counting once.
+            Weights of the examples in training the models of the stages, which take weights then, and for a scorer.
+            Units are ordered, and stopping is learnt, with each example counting once.
 
         Returns
         -------
@@ -425,11 +433,12 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         validation = examples[held_out], targets[held_out]
         if X_val is not None:
             validation = self._checked_held_out(X_val, y_val, self.classes_, examples)
-        weight = None
+        weight, counts = None, np.ones(validation[1].size)
         if sample_weight is not None:
-            weight = checked_weight(sample_weight, X, examples)[training]
+            given = checked_weight(sample_weight, X, examples)
+            weight, counts = given[training], given[held_out] if X_val is None else counts
         alternatives = self._train(examples[training], targets[training], weight, validation)
-        self.candidates_ = tuple(self._candidate(stages, *validation) for stages in alternatives)
+        self.candidates_ = tuple(self._candidate(stages, *validation, counts) for stages in alternatives)
         self._choose()
         return self
 
@@ -440,6 +449,8 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         check_share(self.validation_fraction, "validation_fraction")
         check_integer(self.n_folds, "n_folds", 1)
         check_stopping(self.stopping)
+        if self.scoring is not None:
+            read_scoring(self.scoring)
 
     @property
     def _base(self) -> Any:
@@ -458,10 +469,13 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
             return self._base
         return DummyClassifier() if is_classifier(self._base) else DummyRegressor()
 
-    def _candidate(self, stages: tuple[Stage, ...], X: Array, y: Array) -> Candidate:
+    def _candidate(self, stages: tuple[Stage, ...], X: Array, y: Array, weight: FloatArray) -> Candidate:
         policy = StagesInOrder(stages, self.costs_, self.max_cost)
-        paths = policy.paths_of(X, y, self._loss)
-        return Candidate(policy, paths, learn_stopping(self.stopping, paths, self.n_folds))
+        scorer = scorer_on(self.scoring, X, y, weight, self._seller())
+        answers = None if scorer is None else StageOutputs()
+        paths = policy.paths_of(X, y, self._loss, answers)
+        score = score_of_stops(scorer, answers, paths)
+        return Candidate(policy, paths, learn_stopping(self.stopping, paths, self.n_folds, score))
 
     def paths_of(self, X: npt.ArrayLike, y: npt.ArrayLike, loss: Loss | None = None) -> StoppingPaths:
         """Note what examples see, and which units they buy, when no example stops.
