@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from textwrap import fill
@@ -22,6 +23,7 @@ from ipforest.rational import as_fraction, nonnegative_fraction
 if TYPE_CHECKING:
     from ipforest.estimator import BudgetedEstimator
     from ipforest.experiments.comparison import Comparison
+    from ipforest.frontiers.joint_frontier import JointFrontier
     from ipforest.learners.budget_prune import BudgetPrune
     from ipforest.path import PruningPath
     from ipforest.stopping.early_exit import EarlyExit
@@ -46,7 +48,9 @@ class Curve:
     error_name : str
         The kind of error, for the axis.
     chosen : tuple (cost, error), optional
-        The pruning that was taken.
+        What was taken.
+    chosen_name : str
+        What it is called.
     """
 
     costs: FloatArray
@@ -54,10 +58,11 @@ class Curve:
     label: str
     error_name: str
     chosen: Point | None = None
+    chosen_name: str = "pruning taken"
 
 
 class TradeoffDisplay:
-    """Error against cost along the path of optimal prunings, one panel per kind of error.
+    """Error against cost along the path of optimal prunings, or along a frontier, one panel per kind of error.
 
     Make it by `from_estimator` or `from_path`.
 
@@ -108,25 +113,29 @@ class TradeoffDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: BudgetPrune,
+        estimator: BudgetPrune | JointFrontier,
         X: npt.ArrayLike,
         y: npt.ArrayLike,
         *,
         max_points: int = 200,
         axes: Sequence[Axes] | None = None,
     ) -> Self:
-        """Draw the path of a fitted `BudgetPrune` as it was optimised, and with it its prunings on other data.
+        """Draw what a fitted estimator can choose from as it was optimised, and with it the same on other data.
 
-        The first panel shows the mean error of the trees, what the path minimises, the second the error of their vote
-        on the other data: two kinds of error, which have an axis each.
+        Of a `BudgetPrune` the first panel shows the mean error of the trees, what the path minimises, the second the
+        error of their vote on the other data: two kinds of error, which have an axis each. Of an estimator that has a
+        frontier, such as `BudgetedClassifier` or `BudgetedRegressor`, the first shows what its choices lose on the
+        validation examples: for regression 1 - R^2, with the mean squared error in the second. With class costs the
+        second shows what mistakes cost.
 
         Parameters
         ----------
-        estimator : BudgetPrune
+        estimator : BudgetPrune, or one with a ``frontier_``
         X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
             Test data.
         max_points : int, default=200
-            At most so many prunings of the path are tried on the test data, evenly spread over cost.
+            At most so many prunings of the path, or choices of the frontier, are tried on the test data, evenly spread
+            over cost.
         axes : sequence of two matplotlib Axes, optional
             Where to draw; by default on a new figure.
 
@@ -135,6 +144,9 @@ class TradeoffDisplay:
         TradeoffDisplay
         """
         check_is_fitted(estimator)
+        if hasattr(estimator, "frontier_"):
+            curves = _frontier_curves(estimator, X, y, max_points)
+            return cls(curves, _budget(estimator.budget)).plot(axes)
         instance, path = estimator.instance_, estimator.path_
         error, cost = instance.evaluate(estimator.pruning_)
         optimised = _path_curve(
@@ -169,7 +181,7 @@ class TradeoffDisplay:
             if self.budget is not None:
                 self.budget_lines_.append(_budget_line(panel, self.budget))
             if curve.chosen is not None:
-                _ring(panel, curve.chosen, "pruning taken")
+                _ring(panel, curve.chosen, curve.chosen_name)
             _finish(panel, "cost per example", curve.error_name)
         self.figure_ = self.axes_[0].figure
         return self
@@ -512,11 +524,40 @@ def _evaluated_curve(estimator: BudgetPrune, X: npt.ArrayLike, y: npt.ArrayLike,
     """Try prunings of the path, by their place in it, on data."""
     starts = [Fraction(0), *estimator.path_.breakpoints]
     points = np.array([_on_data(estimator.at_lambda(starts[index]), X, y) for index in indices])
-    error_name = "test error rate of the vote" if is_classifier(estimator) else "mean squared test error of the average"
+    of = "vote" if is_classifier(estimator) else "average"
+    error_name = f"{_test_error_of(estimator)} of the {of}"
     return Curve(points[:, 0], points[:, 1], "the same on test data", error_name, _on_data(estimator, X, y))
 
 
-def _on_data(estimator: BudgetPrune, X: npt.ArrayLike, y: npt.ArrayLike) -> Point:
+def _frontier_curves(model: JointFrontier, X: npt.ArrayLike, y: npt.ArrayLike, max_points: int) -> list[Curve]:
+    """Give the choices of a frontier by what they lose on validation examples, and on data."""
+    frontier, points = model.frontier_, []
+    for place in _spread(frontier.cost, max_points):
+        chosen = copy(model)
+        chosen.choice_ = place
+        points.append(_on_data(chosen, X, y))
+    taken = float(frontier.cost[model.choice_]), float(frontier.loss[model.choice_])
+    kind = "softened error" if is_classifier(model) else "1 - R^2"
+    if model.class_costs_ is not None:
+        kind = "softened cost of mistakes, as a share of one"
+    name = f"{kind if model.scoring is None else _badness_of(model)} on validation examples"
+    tried, on_data = np.array(points), _on_data(model, X, y)
+    return [
+        Curve(frontier.cost, frontier.loss, "choices of the frontier", name, taken, "choice taken"),
+        Curve(tried[:, 0], tried[:, 1], "the same on test data", _test_error_of(model), on_data, "choice taken"),
+    ]
+
+
+def _test_error_of(model: BudgetedEstimator) -> str:
+    """Name what `_on_data` measures."""
+    if model.class_costs_ is not None:
+        return "test cost of mistakes"
+    return "test error rate" if is_classifier(model) else "mean squared test error"
+
+
+def _on_data(estimator: BudgetedEstimator, X: npt.ArrayLike, y: npt.ArrayLike) -> Point:
+    if estimator.class_costs_ is not None:
+        return float(estimator.cost(X).mean()), estimator.misclassification_cost(X, y)
     predicted, target = estimator.predict(X), np.asarray(y)
     error = np.mean(predicted != target) if is_classifier(estimator) else np.mean((predicted - target) ** 2)
     return float(estimator.cost(X).mean()), float(error)
