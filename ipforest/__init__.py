@@ -32,6 +32,7 @@ from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.path import PruningPath
 from ipforest.path_search import prune_path
 from ipforest.pipeline import BudgetedPipeline
+from ipforest.reporting import report
 from ipforest.results import BudgetResult, DualFlow, Pruning, PruningResult, Status
 from ipforest.solvers import MissingSolverError, available_solvers, register_solver, solve, solve_budget
 from ipforest.stopping.branching import BranchingCascade
@@ -66,6 +67,7 @@ __all__ = [
     "datasets",
     "prune_path",
     "register_solver",
+    "report",
     "solve",
     "solve_budget",
 ]

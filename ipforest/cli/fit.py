@@ -92,6 +92,12 @@ def add(commands: Subparsers) -> None:
         default="error",
         help=f"{TOTAL_COST}: what is bought and what mistakes cost together, instead of the error within a budget",
     )
+    command.add_argument(
+        "--scoring",
+        metavar="NAME",
+        help="what chooses within the budget in place of the error: a scikit-learn scorer, such as roc_auc or "
+        f"neg_log_loss, or sensitivity_at=0.9; for {CHOSEN} alone",
+    )
     command.add_argument("--out", metavar="DIR", help=f"write {MODEL_FILE} and {REPORT_FILE} there")
     command.add_argument(
         "--dry-run", action="store_true", help="say what is made of each column and its price; train nothing"
@@ -164,7 +170,11 @@ def _check_options(options: Arguments) -> None:
     given = [name for name in OF_PRUNED if getattr(options, name) is not None]
     if options.estimator != PRUNED and given:
         raise ValueError(f"--{given[0].replace('_', '-')}: expected it with --estimator {PRUNED} only, got {CHOSEN}")
+    if options.estimator == PRUNED and options.scoring is not None:
+        raise ValueError(f"--scoring: expected it with --estimator {CHOSEN} only, got {PRUNED}")
     least_total = options.minimise == TOTAL_COST
+    if least_total and options.scoring is not None:
+        raise ValueError(f"--scoring: expected none with --minimise {TOTAL_COST}, got {options.scoring}")
     for option in () if options.dry_run else ("out",) if least_total else ("budget", "out"):
         if getattr(options, option) is None:
             raise ValueError(f"--{option}: expected it, except with --dry-run, got none")
@@ -311,7 +321,11 @@ def _untrained(options: Arguments, costs: FeatureCosts, budget: Fraction | None)
     }
     if options.estimator == CHOSEN:
         return BudgetedClassifier(
-            n_jobs=-1, verbose=not options.json, minimise=options.minimise.replace("-", " "), **common
+            n_jobs=-1,
+            verbose=not options.json,
+            minimise=options.minimise.replace("-", " "),
+            scoring=options.scoring,
+            **common,
         )
     given = {name: getattr(options, name) for name in OF_PRUNED}
     chosen = {name: default if given[name] is None else given[name] for name, default in OF_PRUNED.items()}
