@@ -253,7 +253,7 @@ class Seller:
     @property
     def first_unit(self) -> npt.NDArray[np.int32]:
         """The unit that brings each feature, shape (n_features,): its own, or its group."""
-        return self.costs.unit_indices[self.costs.unit_indptr[:-1]]
+        return self.costs.first_unit
 
     @property
     def free_features(self) -> npt.NDArray[np.bool_]:

@@ -30,6 +30,7 @@ from ipforest.estimator import (
     check_integer,
     check_share,
     check_validation_part,
+    checked_labels,
     classes_of,
     optional_number,
     require_held_out,
@@ -366,6 +367,7 @@ class JointFrontier(BudgetedEstimator):
         self.categories_.check(examples)
         self._note_missing(examples)
         self.classes_ = classes_of(targets) if classify else None
+        targets = targets if classify else checked_labels(targets, examples, None, "y")
         self.costs_ = self._read_costs()
         given = self.class_costs
         self.class_costs_ = None if given is None or self.classes_ is None else read_class_costs(given, self.classes_)
