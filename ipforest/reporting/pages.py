@@ -181,7 +181,11 @@ def report(
     lost = measures[0]
     budget = None if buyer.budget is None else float(buyer.budget)
     tried = [_at_budget(buyer, each, table, y, sample_weight) for each in _budgets(buyer, budgets)]
-    tables = [_measure_table(measures), _cost_table(answered, measures, budget), _round_table(answered)]
+    tables = [
+        _measure_table(measures),
+        _cost_table(answered, measures, budget),
+        _round_table(answered, delayed=bool(buyer.costs_.delayed.any())),
+    ]
     tables.append(_purchase_table(buyer, model, answered))
     if tried:
         rows = tuple((f"{nominal:.4g}", f"{cost:.4g}", f"{loss:.4g}") for nominal, cost, loss in tried)
@@ -234,7 +238,9 @@ def _answered(buyer: BudgetedEstimator, X: Any, y: npt.ArrayLike, sample_weight:
 
 
 def rounds_of(sessions: Sessions, seller: Seller) -> IntArray:
-    """Count how often each example waited for what it bought, shape (n_samples,): once for every unit that is paid."""
+    """Count how often each example waited, shape (n_samples,): for delayed values, or, without any, for each unit."""
+    if seller.costs.delayed.any():
+        return sessions.rounds.astype(np.int64)
     paid = sessions.bought & ~seller.free_features
     units = np.zeros((paid.shape[0], seller.costs.n_units), dtype=bool)
     example, feature = np.nonzero(paid)
@@ -302,7 +308,7 @@ def _cost_table(answered: Answered, measures: Sequence[Measure], budget: float |
     return Table("Cost per example", ("", "cost"), tuple((name, _number(value)) for name, value in values), note)
 
 
-def _round_table(answered: Answered) -> Table:
+def _round_table(answered: Answered, *, delayed: bool) -> Table:
     counts = np.bincount(answered.rounds)
     beyond = np.cumsum(counts[::-1])[::-1] / answered.n_samples
     rows = tuple(
@@ -310,7 +316,8 @@ def _round_table(answered: Answered) -> Table:
         for number, count in enumerate(counts.tolist())
         if count
     )
-    note = f"{answered.rounds.mean():.3g} on average. A round is one purchase and the wait for its result."
+    what = "what is ordered together, and the wait for its results" if delayed else "one purchase; no test is delayed"
+    note = f"{answered.rounds.mean():.3g} on average. A round is {what}."
     return Table("Rounds", ("rounds", "examples", "share", "this many or more"), rows, note)
 
 
