@@ -23,6 +23,7 @@ table before them. The rest is in
 
 from ipforest import datasets
 from ipforest.costs import FeatureCosts
+from ipforest.cross_validation import cross_validated
 from ipforest.ensemble.forest import Forest
 from ipforest.frontiers.budget_boost import BudgetBoost, BudgetBoostRegressor
 from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor
@@ -64,6 +65,7 @@ __all__ = [
     "PruningResult",
     "Status",
     "available_solvers",
+    "cross_validated",
     "datasets",
     "prune_path",
     "register_solver",

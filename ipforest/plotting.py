@@ -345,11 +345,10 @@ def plot_reliability(
     if (X is None) != (y is None):
         raise ValueError("X, y: expected both or none, got one")
     if X is not None and y is not None:
-        examples, labels = model._checked_part(X, y, model.classes_, "y")
+        labels = model._checked_part(X, y, model.classes_, "y")[1]
         outputs, asked = model.predict_proba(X), (model.feature_usage(X) > 0).sum(axis=1)
     elif hasattr(model, "cross_fitted_"):
-        examples, labels, _ = model._held_out
-        outputs, asked = model.cross_fitted_, (model.model_.feature_usage(examples) > 0).sum(axis=1)
+        labels, outputs, asked = model._held_out[1], model.cross_fitted_, model.asked_
     else:
         raise ValueError("X: expected examples for a model that is not a CalibratedClassifier, got None")
     number = np.ones(len(labels), dtype=np.int64) if len(model.classes_) == 2 else np.argmax(outputs, axis=1)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.stats import bootstrap
+from scipy.stats import DegenerateDataWarning, bootstrap
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest.measures import Answers, name_of, read_scoring
@@ -123,7 +124,8 @@ def _interval(
 
     options = {"n_resamples": n_resamples, "batch": AT_ONCE, "vectorized": True, "method": "percentile"}
     seed = {"rng": np.random.default_rng(random_state)}
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateDataWarning)  # a measure that is not defined has no interval
         found = bootstrap((rows,), statistic, confidence_level=CONFIDENCE, **options, **seed).confidence_interval
     return np.asarray(found.low).ravel(), np.asarray(found.high).ravel()
 

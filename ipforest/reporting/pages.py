@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -24,6 +25,7 @@ from ipforest.class_costs import costs_of
 from ipforest.estimator import BudgetedEstimator, check_integer, checked_labels
 from ipforest.measures import read_scoring
 from ipforest.pipeline import BudgetedPipeline
+from ipforest.rational import nonnegative_fraction
 from ipforest.reporting.figures import Picture, pictures_of
 from ipforest.reporting.measured import Answered, Measure, measures_of
 from ipforest.session import Seller, Sessions
@@ -77,14 +79,20 @@ class Report:
         With bootstrap intervals.
     tables : tuple of Table
         The measures, costs, rounds, what is bought, and other budgets.
-    pictures : tuple of Picture
+    drawing : callable () -> tuple of Picture
+        Draws the pictures.
     """
 
     title: str
     facts: tuple[str, ...]
     measures: tuple[Measure, ...]
     tables: tuple[Table, ...]
-    pictures: tuple[Picture, ...]
+    drawing: Callable[[], tuple[Picture, ...]]
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """Calibration, ROC curve, costs, other budgets, and what is bought."""
+        return self.drawing()
 
     def to_frame(self) -> pd.DataFrame:
         """Return the measures, a row each, with columns ``value``, ``low`` and ``high``."""
@@ -175,8 +183,10 @@ def report(
     listed = [scoring] if isinstance(scoring, str) or callable(scoring) else list(scoring)
     for each in listed:
         read_scoring(each)
-    buyer, table = _in_two_parts(model, X)
-    answered = _answered(buyer, table, y, sample_weight)
+    for other in budgets or ():
+        nonnegative_fraction(other, "budgets")
+    buyer, table = in_two_parts(model, X)
+    answered = answers_about(buyer, table, y, sample_weight)
     measures = measures_of(answered, listed, n_resamples, random_state)
     lost = measures[0]
     budget = None if buyer.budget is None else float(buyer.budget)
@@ -191,13 +201,13 @@ def report(
         rows = tuple((f"{nominal:.4g}", f"{cost:.4g}", f"{loss:.4g}") for nominal, cost, loss in tried)
         tables.append(Table("Other budgets", ("budget", "mean cost", lost.name), rows, "On the same examples."))
     bought = buyer.costs_.bought(answered.acquired)
-    pictures = pictures_of(answered, bought, _names(buyer, model), budget, tried, lost)
+    drawing = partial(pictures_of, answered, bought, _names(buyer, model), budget, tried, lost)
     kind = type(buyer).__name__
     title = f"{kind} at no budget" if budget is None else f"{kind} at budget {budget:.4g}"
-    return Report(title, _facts(buyer, answered, n_resamples), measures, tuple(tables), pictures)
+    return Report(title, _facts(buyer, answered, n_resamples), measures, tuple(tables), drawing)
 
 
-def _in_two_parts(model: Any, X: Any) -> tuple[BudgetedEstimator, Any]:
+def in_two_parts(model: Any, X: Any) -> tuple[BudgetedEstimator, Any]:
     """Part a model into what buys and what that sees of the examples."""
     if isinstance(model, BudgetedPipeline):
         return model.estimator_, model._transformed(X)
@@ -210,7 +220,8 @@ def _in_two_parts(model: Any, X: Any) -> tuple[BudgetedEstimator, Any]:
     return buyer, table
 
 
-def _answered(buyer: BudgetedEstimator, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Answered:
+def answers_about(buyer: BudgetedEstimator, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Answered:
+    """End a session for each example, and note what comes of it."""
     examples = buyer._checked(buyer._with_unused_columns(X))
     classes = np.asarray(buyer.classes_) if is_classifier(buyer) else None
     labels = checked_labels(y, examples, classes, "y")
@@ -264,7 +275,7 @@ def _at_budget(
     buyer: BudgetedEstimator, budget: Any, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None
 ) -> tuple[float, float, float]:
     """Return a budget, and the mean cost and the first measure of the model there."""
-    answered = _answered(buyer.at_budget(budget), X, y, sample_weight)
+    answered = answers_about(buyer.at_budget(budget), X, y, sample_weight)
     return float(budget), float(answered.cost.mean()), measures_of(answered, (), 0, 0)[0].value
 
 
