@@ -26,6 +26,7 @@ from ipforest._internal.arrays import Array, FloatArray
 from ipforest._internal.records import json_object
 from ipforest._internal.words import any_of, number_of, some_of
 from ipforest.choice import ROUNDING
+from ipforest.class_costs import label_places
 from ipforest.costs import FeatureCosts, require_no_split_cost
 from ipforest.feature_names import column_of
 from ipforest.policy import ANSWERS, Policy, Progress, Rows, Test, ordered_together
@@ -303,9 +304,7 @@ class Seller:
             return outputs[:, 0]
         if self.decision is not None:
             return np.asarray(self.classes[self.decision(outputs)])
-        if self.class_costs is not None:
-            return np.asarray(self.classes[np.argmin(outputs @ self.class_costs, axis=1)])
-        return np.asarray(self.classes[np.argmax(outputs, axis=1)])
+        return np.asarray(self.classes[label_places(outputs, self.class_costs)])
 
 
 class Sessions:

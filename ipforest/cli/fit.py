@@ -350,14 +350,9 @@ def _untrained(options: Arguments, costs: FeatureCosts, budget: Fraction | None)
     if options.estimator == CHOSEN_NUMBER:
         return BudgetedRegressor(n_jobs=-1, verbose=not options.json, scoring=options.scoring, **common)
     common["class_costs"] = None if options.class_costs is None else read_class_cost_file(options.class_costs)
+    common["minimise"] = options.minimise.replace("-", " ")
     if options.estimator == CHOSEN:
-        return BudgetedClassifier(
-            n_jobs=-1,
-            verbose=not options.json,
-            minimise=options.minimise.replace("-", " "),
-            scoring=options.scoring,
-            **common,
-        )
+        return BudgetedClassifier(n_jobs=-1, verbose=not options.json, scoring=options.scoring, **common)
     given = {name: getattr(options, name) for name in OF_PRUNED}
     chosen = {name: default if given[name] is None else given[name] for name, default in OF_PRUNED.items()}
     kind = RandomForestRegressor if options.regression else RandomForestClassifier
@@ -365,7 +360,6 @@ def _untrained(options: Arguments, costs: FeatureCosts, budget: Fraction | None)
         kind(chosen["trees"], random_state=options.seed, n_jobs=-1),
         search=chosen["search"],
         time_limit=chosen["time_limit"],
-        lam=1 if options.minimise == TOTAL_COST else None,
         validation_fraction=None,  # costs need no target, and a quarter of a small table tells them badly
         **common,
     )

@@ -130,7 +130,9 @@ class GrownForests(GrownFrontier):
                 yield self._cascade(stages, validation)
 
     def _cascade(self, stages: Sequence[Stage], validation: Labelled) -> Member:
-        return self._staged_member(StagesInOrder(stages, self.costs_, self.max_cost), validation, self.stopping)
+        return self._staged_member(
+            StagesInOrder(stages, self.costs_, self.max_cost, class_costs=self.class_costs_), validation, self.stopping
+        )
 
     def _models(self, wanted: Sequence[tuple[IntArray, IntArray]], training: Labelled, random: Any) -> list[Any]:
         """Train a model for each pair of features and training examples: on no features a constant, else trees."""

@@ -187,10 +187,10 @@ class ManyFrontiers(JointFrontier):
         model.set_params(random_state=int(random.randint(SEEDS)))
         if self.n_jobs is not None and "n_jobs" in model.get_params(deep=False):
             model.set_params(n_jobs=self.n_jobs)
+        if self.class_costs_ is not None:
+            model.set_params(class_costs=self.class_costs_)
         if isinstance(model, JointFrontier):
             model.set_params(categorical_features=[*self.categories_.columns] or None, scoring=self.scoring)
-            if self.class_costs_ is not None:
-                model.set_params(class_costs=self.class_costs_)
             model._work, model._held_out_weight = work, validation.weight
         try:
             model.fit(self._named(training.X), training.y, self._named(validation.X), validation.y, **weight)

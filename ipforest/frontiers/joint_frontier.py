@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import checked_weight, validated
 from ipforest.choice import best_affordable
-from ipforest.class_costs import costs_of, price_of_a_mistake, read_class_costs
+from ipforest.class_costs import MINIMISED, costs_of, price_of_a_mistake
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import (
@@ -57,9 +57,6 @@ from ipforest.stopping.rules import (
 from ipforest.stopping.scored import score_of_stops, scorer_on
 from ipforest.stopping.stages import Loss, StagesInOrder
 from ipforest.tabular.categories import Categories
-
-MINIMISED = ("error", "total cost")
-"""What is chosen: the least loss within the budget, or the least sum of cost and loss."""
 
 N_FOLDS = 5
 MOST_COST_ROWS = 2000
@@ -110,11 +107,11 @@ class Member(NamedTuple):
             kind = f"{trees.n_trees} {'boosted' if isinstance(trees, BoostedTrees) else 'averaged'} trees"
         return f"{kind} of {self.source}" if self.source else kind
 
-    def stopped(self, rule: FittedRule, level: float, free: BoolArray) -> Policy:
+    def stopped(self, rule: FittedRule, level: float, free: BoolArray, class_costs: FloatArray | None = None) -> Policy:
         """Say how it buys when a rule stops it; features that are free are no stage of trees."""
         if isinstance(self.policy, StagesInOrder):
             return self.policy.stopped(rule, level)
-        return EarlyExitPolicy(self.policy, rule, level, free)
+        return EarlyExitPolicy(self.policy, rule, level, free, class_costs)
 
 
 class Frontier(NamedTuple):
@@ -327,9 +324,6 @@ class JointFrontier(BudgetedEstimator):
     classes_: Array | None
     stopping: Any = None
     cv: Any = None
-    class_costs: Any = None
-    minimise: str = "error"
-    scoring: Any = None
     categorical_features: Any
     validation_fraction: float | None
     _work = Work()
@@ -369,8 +363,7 @@ class JointFrontier(BudgetedEstimator):
         self.classes_ = classes_of(targets) if classify else None
         targets = targets if classify else checked_labels(targets, examples, None, "y")
         self.costs_ = self._read_costs()
-        given = self.class_costs
-        self.class_costs_ = None if given is None or self.classes_ is None else read_class_costs(given, self.classes_)
+        self._take_class_costs(self.classes_)
         random = check_random_state(self.random_state)
         weight = checked_weight(sample_weight, X, examples)
         data = Labelled(examples, targets, weight)
@@ -546,14 +539,9 @@ class JointFrontier(BudgetedEstimator):
         for name, value in (("budget", self.budget), ("max_cost", self.max_cost)):
             optional_number(value, name)
         check_share(self.validation_fraction, "validation_fraction")
-        if self.minimise not in MINIMISED:
-            raise ValueError(f"minimise: expected {' or '.join(map(repr, MINIMISED))}, got {self.minimise!r}")
-        if self.minimise == "total cost" and self.class_costs is None:
-            raise ValueError("class_costs: expected what mistakes cost, to minimise the total cost, got None")
+        self._check_money()
         if self.scoring is not None:
             read_scoring(self.scoring)
-            if self.minimise != MINIMISED[0]:
-                raise ValueError(f"scoring: expected None where the {self.minimise} is minimised, got {self.scoring!r}")
         self._check_training()
 
     @property
@@ -626,7 +614,7 @@ class JointFrontier(BudgetedEstimator):
         if rule < 0:
             return member.policy
         level = float(self.frontier_.level[self.choice_])
-        return member.stopped(member.learnt[rule].rule, level, self._seller().free_features)
+        return member.stopped(member.learnt[rule].rule, level, self._seller().free_features, self.class_costs_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from math import inf
 from typing import Any, NamedTuple, Self
 
@@ -16,6 +17,7 @@ from sklearn.utils import _safe_indexing, get_tags
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import validated
+from ipforest.class_costs import MINIMISED, label_losses
 from ipforest.ensemble.libraries import read
 from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import (
@@ -68,6 +70,8 @@ class EarlyExitPolicy:
         An example goes on while its keenness exceeds this.
     free : ndarray of bool, shape (n_features,)
         Features that cost nothing: there is no stop before them, unless they are delayed.
+    class_costs : ndarray of float64, shape (n_classes, n_classes), optional
+        Where labels are those of the least expected cost.
 
     Notes
     -----
@@ -79,8 +83,18 @@ class EarlyExitPolicy:
     ignores_unwanted = False
     decides_by = "a rule that stops buying"
 
-    def __init__(self, trees: TreesInOrder, rule: FittedRule, level: float, free: BoolArray) -> None:
+    _class_costs: FloatArray | None = None
+
+    def __init__(
+        self,
+        trees: TreesInOrder,
+        rule: FittedRule,
+        level: float,
+        free: BoolArray,
+        class_costs: FloatArray | None = None,
+    ) -> None:
         self._trees, self._rule, self._level, self._free = trees, rule, level, free
+        self._class_costs = class_costs
         self.place_size = trees.place_size + len(_Place._fields)
 
     @property
@@ -102,10 +116,10 @@ class EarlyExitPolicy:
         free = self._free if progress.delayed is None else self._free & ~progress.delayed
         paying = running[(wanted[running] != ANSWERS) & ~free[wanted[running]]]
         deciding = rows[paying]
-        outputs, settled = self._trees.foresee(inner, deciding)
+        outputs, settled = self._trees.foresee(inner, deciding, self._class_costs)
         keen, memory = self._rule.keenness(
             place.stage[deciding].astype(np.int64),
-            sureness(self._trees, inner, deciding, outputs),
+            sureness(self._trees, inner, deciding, outputs, self._class_costs),
             place.memory[deciding].astype(np.int64),
         )
         stops = settled | (keen <= self._level)
@@ -127,11 +141,13 @@ class EarlyExitPolicy:
         """Say how sure the answer is so far, and which tree asks."""
         inner = self._split(progress)[0]
         rows = np.array([row])
-        sure = sureness(self._trees, inner, rows, self._trees.answer(inner, rows))[0]
-        is_target = self._trees.trees.classes is None and self._trees.trees.value.shape[1] == 1
+        outputs = self._trees.answer(inner, rows)
+        sure = sureness(self._trees, inner, rows, outputs, self._class_costs)[0]
         state = f"the two likeliest classes are {sure:.3f} apart"
-        if is_target:
+        if outputs.shape[1] == 1:
             state = f"the targets that the trees may come to are {-sure:.4g} apart"
+        elif self._class_costs is not None:
+            state = f"the two cheapest labels are {sure:.4g} apart in expected cost"
         return f"{state}; {self._trees.reason(inner, row, in_words)}"
 
     def _split(self, progress: Progress) -> tuple[Progress, _Place]:
@@ -148,10 +164,13 @@ class _Place(NamedTuple):
     stopped: npt.NDArray[np.int32]
 
 
-def sureness(trees: TreesInOrder, progress: Progress, rows: Rows, outputs: FloatArray) -> FloatArray:
+def sureness(
+    trees: TreesInOrder, progress: Progress, rows: Rows, outputs: FloatArray, class_costs: FloatArray | None = None
+) -> FloatArray:
     """Say how sure answers are, for a rule to go by, shape (n_rows,).
 
-    Of classes it is the margin between the two likeliest. Of a target it is minus the distance between the least and
+    Of classes it is the margin between the two likeliest, or the difference in expected cost between the two cheapest
+    labels. Of a target it is minus the distance between the least and
     the largest value that the trees may still come to: 0 where nothing that is still unknown changes it.
 
     Parameters
@@ -161,9 +180,10 @@ def sureness(trees: TreesInOrder, progress: Progress, rows: Rows, outputs: Float
     rows : ndarray of int64
     outputs : ndarray of float64, shape (n_rows, n_classes) or (n_rows, 1)
         What the trees answer.
+    class_costs : ndarray of float64, shape (n_classes, n_classes), optional
     """
     if outputs.shape[1] > 1:
-        return margin(outputs)
+        return margin(outputs, class_costs)
     low, high = trees.bounds(progress, rows)
     return low - high
 
@@ -189,7 +209,8 @@ def record_paths(
     max_cost : number, optional
         What each example may pay at most.
     loss : callable (outputs, y) -> ndarray, shape (n_samples,), optional
-        What stopping with such outputs, shape (n_samples, n_outputs), loses; by default 1 for a wrong label.
+        What stopping with such outputs, shape (n_samples, n_outputs), loses; by default 1 for a wrong label, or what
+        it costs.
     answers : StageOutputs, optional
         Notes what is answered at each stage.
 
@@ -197,8 +218,12 @@ def record_paths(
     -------
     StoppingPaths
     """
+    if loss is None:
+        loss = partial(label_losses, classes=np.asarray(seller.classes), class_costs=seller.class_costs)
+    policy: Policy = trees
     free = seller.free_features
-    policy = EarlyExitPolicy(trees, ThresholdStopping(), -inf, free) if seller.costs.delayed.any() else trees
+    if seller.costs.delayed.any():
+        policy = EarlyExitPolicy(trees, ThresholdStopping(), -inf, free, seller.class_costs)
     sessions = Sessions(policy, seller, X.shape[0], max_cost=max_cost)
     table = sessions.table(X)
     leads: list[FloatArray] = []
@@ -209,11 +234,13 @@ def record_paths(
     while rows.size:
         while (given := np.flatnonzero((sessions.wanted != ANSWERS) & free[sessions.wanted] & ~sessions.waits)).size:
             sessions.buy_from(table, given)
-        outputs, settled = trees.foresee(sessions.progress, rows)
+        outputs, settled = trees.foresee(sessions.progress, rows, seller.class_costs)
         if answers is not None:
             answers.note(outputs, rows)
-        leads.append(_scatter(sureness(trees, sessions.progress, rows, outputs), rows, last.size, 0.0))
-        lost = (sessions.labels(outputs) != y[rows]).astype(np.float64) if loss is None else loss(outputs, y[rows])
+        leads.append(
+            _scatter(sureness(trees, sessions.progress, rows, outputs, seller.class_costs), rows, last.size, 0.0)
+        )
+        lost = loss(outputs, y[rows])
         losses.append(_scatter(lost, rows, last.size, losses[-1] if losses else 0.0))
         rows = rows[(sessions.wanted[rows] != ANSWERS) & ~settled]
         before = sessions.units_paid[rows]
@@ -266,6 +293,13 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
     scoring : str or callable, optional
         What chooses within the budget on held-out examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
         the like (see `ipforest.measures`); by default the error. `curve_` then has negative scores as errors.
+    class_costs : array, DataFrame, mapping of mappings or path, optional
+        What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
+        of the least expected cost is predicted, and stopping is learnt and chosen by what mistakes cost; the ensemble
+        is trained as it is.
+    minimise : {"error", "total cost"}, default="error"
+        With "total cost", what is bought and what mistakes cost together are as cheap as can be on held-out examples,
+        in the unit of the prices; a budget is then only a limit.
     overspend : number, default=5
         An estimator that has budgets itself is tried at budgets up to this multiple of the budget: stopping brings the
         cost down. What a smaller budget tries a larger one tries, too, so on the held-out examples more budget never
@@ -317,6 +351,8 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
+        class_costs: Any = None,
+        minimise: str = "error",
         scoring: Any = None,
         overspend: Any = 5,
         n_folds: int = 5,
@@ -331,6 +367,8 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
+        self.class_costs = class_costs
+        self.minimise = minimise
         self.scoring = scoring
         self.overspend = overspend
         self.n_folds = n_folds
@@ -389,6 +427,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
             self.estimator_ = clone(ensemble).fit(_safe_indexing(X, training), labels[training])
             held_out = examples[validation], labels[validation]
         self.costs_ = self.estimator_.costs_ if isinstance(self.estimator_, BudgetedEstimator) else self._read_costs()
+        self._take_class_costs(self.classes_)
         self._held_out = held_out
         self._candidates: dict[str, Candidate] = {}
         self._choose()
@@ -406,6 +445,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
             check_inner_estimator(self, ensemble)
         optional_number(self.budget, "budget")
         optional_number(self.max_cost, "max_cost")
+        self._check_money()
         nonnegative_fraction(self.overspend, "overspend")
         check_share(self.validation_fraction, "validation_fraction")
         if self.order not in ORDERS:
@@ -418,8 +458,9 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
     def _choose(self) -> None:
         """Take, among the ensembles, rules and levels within the budget, those of least error on held-out examples."""
         candidates = [self._candidate(inner_budget) for inner_budget in self._inner_budgets()]
-        chosen = [best_within(candidate.learnt, self.budget) for candidate in candidates]
-        best = int(np.argmin([learnt.curve.error[level] for learnt, level in chosen]))
+        with_cost = self.minimise != MINIMISED[0]
+        chosen = [best_within(candidate.learnt, self.budget, with_cost=with_cost) for candidate in candidates]
+        best = int(np.argmin([learnt.curve.objective(with_cost=with_cost)[level] for learnt, level in chosen]))
         self.trees_, self.paths_, _ = candidates[best]
         (self.rule_, self.curve_), level = chosen[best]
         self.level_ = float(self.curve_.level[level])
@@ -430,10 +471,13 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         They are 0 and a grid, a constant factor apart, from the cheapest unit to all units together, as far as in
         reach: a larger budget tries all that a smaller one does.
         """
-        if self.budget is None or not isinstance(self.estimator_, BudgetedEstimator):
+        has_limit = self.budget is not None
+        if not isinstance(self.estimator_, BudgetedEstimator) or not (has_limit or self.minimise != MINIMISED[0]):
             return [None]
-        most = nonnegative_fraction(self.budget, "budget") * nonnegative_fraction(self.overspend, "overspend")
         whole = sum(self.costs_.unit_costs, Fraction(0))
+        most = whole
+        if has_limit:
+            most = nonnegative_fraction(self.budget, "budget") * nonnegative_fraction(self.overspend, "overspend")
         least = min((cost for cost in self.costs_.unit_costs if cost > 0), default=whole)
         grid = []
         inner = whole / GRID_STEP
@@ -482,7 +526,8 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
 
     def policy(self) -> Policy:
         """Say how the fitted model buys features and what it answers."""
-        return EarlyExitPolicy(self.trees_, self.rule_, self.level_, self._seller().free_features)
+        free = self._seller().free_features
+        return EarlyExitPolicy(self.trees_, self.rule_, self.level_, free, self.class_costs_)
 
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)

@@ -119,9 +119,12 @@ class StageOutputs:
         return answered
 
 
-def margin(outputs: FloatArray) -> FloatArray:
-    """Compute by how much the likeliest class leads the second, shape (n_samples,)."""
-    ranked = np.sort(outputs, axis=1)
+def margin(outputs: FloatArray, class_costs: FloatArray | None = None) -> FloatArray:
+    """Compute by how much the likeliest class leads the second, shape (n_samples,).
+
+    With class costs, by how much more the second cheapest label is expected to cost than the cheapest one.
+    """
+    ranked = np.sort(outputs if class_costs is None else -outputs @ class_costs, axis=1)
     lead: FloatArray = ranked[:, -1] - ranked[:, -2]
     return lead
 
@@ -168,15 +171,25 @@ class Curve(NamedTuple):
     cost: FloatArray
     error: FloatArray
 
-    def within(self, budget: object | None) -> int:
+    def objective(self, *, with_cost: bool) -> FloatArray:
+        """Give what levels are chosen by: the error, or the sum of cost and error in money."""
+        return self.error + self.cost if with_cost else self.error
+
+    def within(self, budget: object | None, *, with_cost: bool = False) -> int:
         """Find the level of least error within a budget, the cheapest of these, or None for any cost.
+
+        Parameters
+        ----------
+        budget : number or None
+        with_cost : bool
+            Whether it is the least sum of cost and error.
 
         Raises
         ------
         ValueError
             The budget is negative.
         """
-        return best_affordable(self.cost, self.error, budget)
+        return best_affordable(self.cost, self.objective(with_cost=with_cost), budget)
 
     def at(self, levels: FloatArray) -> Self:
         """Give cost and error of other levels than its own, on the same examples."""
@@ -325,8 +338,10 @@ def _scored(curve: Curve, keenness: Sequence[FloatArray], score: ScoreOfStops) -
     return Curve(curve.level[some], curve.cost[some], np.array(worst))
 
 
-def best_within(learnt: Sequence[LearntStopping], budget: object | None) -> tuple[LearntStopping, int]:
-    """Find the rule and the level of least error within a budget.
+def best_within(
+    learnt: Sequence[LearntStopping], budget: object | None, *, with_cost: bool = False
+) -> tuple[LearntStopping, int]:
+    """Find the rule and the level of least error, or cost and error, within a budget.
 
     Returns
     -------
@@ -334,8 +349,9 @@ def best_within(learnt: Sequence[LearntStopping], budget: object | None) -> tupl
     int
         Which level of its curve.
     """
-    levels = [each.curve.within(budget) for each in learnt]
-    best = int(np.argmin([each.curve.error[level] for each, level in zip(learnt, levels, strict=True)]))
+    levels = [each.curve.within(budget, with_cost=with_cost) for each in learnt]
+    found = zip(learnt, levels, strict=True)
+    best = int(np.argmin([each.curve.objective(with_cost=with_cost)[level] for each, level in found]))
     return learnt[best], levels[best]
 
 

@@ -21,6 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import checked_weight, validated
 from ipforest.choice import ROUNDING
+from ipforest.class_costs import MINIMISED, label_losses
 from ipforest.costs import FeatureCosts
 from ipforest.estimator import (
     BudgetedEstimator,
@@ -135,6 +136,8 @@ class StagesInOrder:
     rule : FittedRule
     level : float
         An example goes on while its keenness exceeds this. By default no example stops.
+    class_costs : ndarray of float64, shape (n_classes, n_classes), optional
+        Where labels are those of the least expected cost.
 
     Notes
     -----
@@ -143,6 +146,7 @@ class StagesInOrder:
     round.
     """
 
+    _class_costs: FloatArray | None = None
     dtype = np.float64
     place_size = len(_Place._fields)
     ignores_unwanted = True
@@ -155,7 +159,9 @@ class StagesInOrder:
         max_cost: object | None = None,
         rule: FittedRule = UNSTOPPED,
         level: float = -inf,
+        class_costs: FloatArray | None = None,
     ) -> None:
+        self._class_costs = class_costs
         self.stages, self._costs, self._max_cost = tuple(stages), costs, max_cost
         self._rule, self._level = rule, level
         self._affordable = self._within_cap()
@@ -289,7 +295,8 @@ class StagesInOrder:
     def _signal(self, progress: Progress, rows: Rows) -> FloatArray:
         outputs = self.answer(progress, rows)
         is_target = outputs.shape[1] == 1
-        return _signal(outputs, self._outputs(progress.place[rows, 1], progress.values[rows]) if is_target else None)
+        before = self._outputs(progress.place[rows, 1], progress.values[rows]) if is_target else None
+        return _signal(outputs, before, self._class_costs)
 
     def reason(self, progress: Progress, row: int, in_words: InWords = compared) -> str:
         """Name the stage and say how sure the one before is."""
@@ -299,6 +306,8 @@ class StagesInOrder:
         is_target = self.answer(progress, rows).shape[1] == 1
         moved = f"the last stage moved the answer by {signal:.4g}"
         apart = f"the two likeliest classes are {signal:.3f} apart"
+        if self._class_costs is not None:
+            apart = f"the two cheapest labels are {signal:.4g} apart in expected cost"
         return f"stage {self._depth[stage] + 1} of {self._depth.max()} sees it; {moved if is_target else apart}"
 
     def paths_of(self, X: Array, y: Array, loss: Loss, answers: StageOutputs | None = None) -> StoppingPaths:
@@ -326,7 +335,7 @@ class StagesInOrder:
             before, outputs = outputs, self._outputs(stage, X, outputs)
             if answers is not None:
                 answers.note(outputs, np.arange(y.size))
-            signals.append(_signal(outputs, before))
+            signals.append(_signal(outputs, before, self._class_costs))
             losses.append(loss(outputs, y))
             goal = self._goals(stage, X)
             going = np.flatnonzero(goal != END)
@@ -352,10 +361,10 @@ class StagesInOrder:
                 bought_at[cells] = np.minimum(bought_at[cells], depth)
 
 
-def _signal(outputs: FloatArray, before: FloatArray | None) -> FloatArray:
+def _signal(outputs: FloatArray, before: FloatArray | None, class_costs: FloatArray | None) -> FloatArray:
     """Say how sure a stage is: the margin of its classes, or, for a target, minus its change from the stage before."""
     if outputs.shape[1] > 1:
-        return margin(outputs)
+        return margin(outputs, class_costs)
     change: FloatArray = -np.abs(outputs[:, 0] - (outputs[:, 0] if before is None else before[:, 0]))
     return change
 
@@ -391,7 +400,6 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
 
     estimator: Any
     stopping: StoppingRule | Sequence[StoppingRule] | None
-    scoring: Any
     n_folds: int
     validation_fraction: float
     n_jobs: int | None
@@ -441,6 +449,7 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
             check_classification_targets(targets)
         self.costs_ = self._read_costs()
         self.classes_ = np.unique(targets) if classify else None
+        self._take_class_costs(self.classes_)
         share = self.validation_fraction if X_val is None else None
         training, held_out = split_rows(targets, share, self.random_state, one_of_each_class=classify)
         validation = examples[held_out], targets[held_out]
@@ -459,6 +468,7 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         """Check the parameters before any training."""
         optional_number(self.budget, "budget")
         optional_number(self.max_cost, "max_cost")
+        self._check_money()
         check_share(self.validation_fraction, "validation_fraction")
         check_integer(self.n_folds, "n_folds", 1)
         check_stopping(self.stopping)
@@ -483,7 +493,7 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         return DummyClassifier() if is_classifier(self._base) else DummyRegressor()
 
     def _candidate(self, stages: tuple[Stage, ...], X: Array, y: Array, weight: FloatArray) -> Candidate:
-        policy = StagesInOrder(stages, self.costs_, self.max_cost)
+        policy = StagesInOrder(stages, self.costs_, self.max_cost, class_costs=self.class_costs_)
         scorer = scorer_on(self.scoring, X, y, weight, self._seller())
         answers = None if scorer is None else StageOutputs()
         paths = policy.paths_of(X, y, self._loss, answers)
@@ -498,7 +508,7 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         X : array, shape (n_samples, n_features)
         y : array, shape (n_samples,)
         loss : callable (outputs, y) -> ndarray, shape (n_samples,), optional
-            See `StagesInOrder.paths_of`; by default 1 for a wrong label, or the squared error.
+            See `StagesInOrder.paths_of`; by default 1 for a wrong label, or what it costs, or the squared error.
 
         Returns
         -------
@@ -510,13 +520,13 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         if self.classes_ is None:
             squares: FloatArray = np.square(outputs[:, 0] - y)
             return squares
-        wrong: FloatArray = (self.classes_[np.argmax(outputs, axis=1)] != y).astype(np.float64)
-        return wrong
+        return label_losses(outputs, y, self.classes_, self.class_costs_)
 
     def _choose(self) -> None:
         """Take the stages, rule and level of least error on held-out examples within the budget."""
-        chosen = [best_within(candidate.learnt, self.budget) for candidate in self.candidates_]
-        best = int(np.argmin([learnt.curve.error[level] for learnt, level in chosen]))
+        with_cost = self.minimise != MINIMISED[0]
+        chosen = [best_within(candidate.learnt, self.budget, with_cost=with_cost) for candidate in self.candidates_]
+        best = int(np.argmin([learnt.curve.objective(with_cost=with_cost)[level] for learnt, level in chosen]))
         self._chosen = self.candidates_[best]
         self.stages_, self.paths_ = self._chosen.policy.stages, self._chosen.paths
         (self.rule_, self.curve_), index = chosen[best]
