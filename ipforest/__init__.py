@@ -23,6 +23,7 @@ table before them. The rest is in
 
 from ipforest import datasets
 from ipforest.costs import FeatureCosts
+from ipforest.cross_validation import cross_validated
 from ipforest.ensemble.forest import Forest
 from ipforest.frontiers.budget_boost import BudgetBoost, BudgetBoostRegressor
 from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor
@@ -32,6 +33,7 @@ from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.path import PruningPath
 from ipforest.path_search import prune_path
 from ipforest.pipeline import BudgetedPipeline
+from ipforest.reporting import report
 from ipforest.results import BudgetResult, DualFlow, Pruning, PruningResult, Status
 from ipforest.solvers import MissingSolverError, available_solvers, register_solver, solve, solve_budget
 from ipforest.stopping.branching import BranchingCascade
@@ -63,9 +65,11 @@ __all__ = [
     "PruningResult",
     "Status",
     "available_solvers",
+    "cross_validated",
     "datasets",
     "prune_path",
     "register_solver",
+    "report",
     "solve",
     "solve_budget",
 ]

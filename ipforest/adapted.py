@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone, is_classifi
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._internal.arrays import Array, FloatArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest._internal.examples import checked_weight
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.scikit_learn import unfrozen
@@ -25,7 +25,7 @@ from ipforest.estimator import (
     require_held_out,
     split_rows,
 )
-from ipforest.policy import InWords, Policy, Progress, Rows, compared
+from ipforest.policy import InWords, Policy, Progress, Rows, compared, ordered_together
 from ipforest.session import Seller
 
 
@@ -71,6 +71,10 @@ class PolicyAround:
     def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
         """Move examples on as the other policy does."""
         return self.inner.advance(progress, rows)
+
+    def may_want(self, progress: Progress, rows: Rows) -> BoolArray:
+        """Mark what is ordered together with a delayed feature, as the other policy does."""
+        return ordered_together(self.inner, progress, rows)
 
     def answer(self, progress: Progress, rows: Rows) -> FloatArray:
         """Predict from what is known."""

@@ -202,8 +202,8 @@ class CalibratedClassifier(AdaptedClassifier):
     cross_fitted_ : ndarray of float64, shape (n_held_out, n_classes)
         Probabilities of the held-out examples by calibrators that were fitted without them, in five folds: an honest
         view of the calibration on the same examples.
-    place_ : ndarray of int64, shape (n_held_out,)
-        Where each of them stops.
+    asked_, place_ : ndarray of int64, shape (n_held_out,)
+        For how many features each of them was asked, and which place that is.
     costs_, n_features_in_, classes_
         Those of the classifier.
 
@@ -245,7 +245,7 @@ class CalibratedClassifier(AdaptedClassifier):
             if count < 2:
                 raise ValueError(f"y: expected two examples of each class to calibrate, got {count} of {label!r}")
         outputs, _, tests = self._answers()
-        asked = number_asked(tests)
+        asked = self.asked_ = number_asked(tests)
         first = pooled_places(asked, labels, self.classes_, self.min_samples)
         self.place_ = _places_in(first, asked)
 

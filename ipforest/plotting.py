@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import is_classifier
+from sklearn.calibration import CalibrationDisplay
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._internal.arrays import FloatArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.trees import LEAF
 from ipforest.measures import name_of
@@ -35,6 +36,8 @@ Point: TypeAlias = tuple[float, float]
 OPTIMISED, HELD_OUT, BUDGET, FADED = "tab:blue", "tab:orange", "tab:red", "0.85"
 LARGE_DOTS_UP_TO = 80
 LIGHTEST = 0.05
+MOST_SHOWN = 15
+RELIABILITY_BINS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -292,21 +295,113 @@ def plot_purchases(model: BudgetedEstimator, X: npt.ArrayLike, y: npt.ArrayLike,
     -------
     matplotlib Axes
     """
-    acquired, labels = model.acquired(X), np.asarray(y)
+    acquired = model.acquired(X)
     names = getattr(model, "feature_names_in_", [f"feature {column}" for column in range(acquired.shape[1])])
+    return draw_purchases(axes_or_new(ax), acquired, np.asarray(y), names)
+
+
+def draw_purchases(axes: Axes, acquired: BoolArray, labels: Array | None, names: Sequence[Any]) -> Axes:
+    """Draw `plot_purchases` of what examples buy, shape (n_samples, n_features); without labels of all together."""
     order = np.argsort(-acquired.mean(axis=0), kind="stable")
-    shown = order[acquired[:, order].any(axis=0)]
-    axes, classes = axes_or_new(ax), np.unique(labels)
-    height = 0.8 / classes.size
-    for place, label in enumerate(classes):
-        shares = acquired[labels == label][:, shown].mean(axis=0)
-        axes.barh(np.arange(shown.size) + place * height, shares, height, label=_literal(label))
+    shown = order[acquired[:, order].any(axis=0)][:MOST_SHOWN]
+    parts = {"all": np.ones(len(acquired), dtype=bool)}
+    if labels is not None:
+        parts = {_literal(label): labels == label for label in np.unique(labels)}
+    height = 0.8 / len(parts)
+    for place, (label, rows) in enumerate(parts.items()):
+        shares = acquired[rows][:, shown].mean(axis=0)
+        axes.barh(np.arange(shown.size) + place * height, shares, height, label=label)
     axes.set_yticks(np.arange(shown.size) + 0.4 - height / 2, [_literal(names[column]) for column in shown])
     axes.invert_yaxis()
     axes.set(xlabel="share of examples that buy it", xlim=(0, 1))
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(facecolor="white", edgecolor="none", framealpha=1)
     return axes
+
+
+def plot_reliability(
+    model: BudgetedEstimator,
+    X: npt.ArrayLike | None = None,
+    y: npt.ArrayLike | None = None,
+    *,
+    min_samples: int = 100,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw how often what a classifier says comes true, by how many features it has asked for.
+
+    There is a curve for each number of features at which examples stop, those with few examples pooled. On the
+    diagonal, probabilities are what they say. With more than two classes the probability is that of the likeliest one.
+
+    Parameters
+    ----------
+    model : BudgetedEstimator
+        A classifier.
+    X, y : arrays, shapes (n_samples, n_features) and (n_samples,), optional
+        Examples that neither the classifier nor its calibration has seen. A `CalibratedClassifier` needs none: then its
+        cross-fitted probabilities of the examples that it was calibrated on are drawn.
+    min_samples : int, default=100
+        Fewest examples of a curve.
+    ax : matplotlib Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ValueError
+        Examples without labels, or none for a model that is not calibrated.
+    """
+    check_is_fitted(model)
+    if (X is None) != (y is None):
+        raise ValueError("X, y: expected both or none, got one")
+    if X is not None and y is not None:
+        labels = model._checked_part(X, y, model.classes_, "y")[1]
+        outputs, asked = model.predict_proba(X), (model.feature_usage(X) > 0).sum(axis=1)
+    elif hasattr(model, "cross_fitted_"):
+        labels, outputs, asked = model._held_out[1], model.cross_fitted_, model.asked_
+    else:
+        raise ValueError("X: expected examples for a model that is not a CalibratedClassifier, got None")
+    number = np.ones(len(labels), dtype=np.int64) if len(model.classes_) == 2 else np.argmax(outputs, axis=1)
+    probability, came_true = outputs[np.arange(number.size), number], labels == model.classes_[number]
+    return draw_reliability(axes_or_new(ax), probability, came_true, asked, min_samples)
+
+
+def draw_reliability(
+    axes: Axes, probability: FloatArray, came_true: BoolArray, asked: IntArray, min_samples: int = 100
+) -> Axes:
+    """Draw `plot_reliability` of probabilities, shape (n_samples,), whether they came true, and features asked for."""
+    first = _pooled(asked, min_samples)
+    for low, high in zip(first, [*first[1:], None], strict=True):
+        here = (asked >= low) & (asked < (np.inf if high is None else high))
+        most = int(asked[here].max())
+        features = f"{int(asked[here].min())} to {most}" if most > asked[here].min() else f"{most}"
+        CalibrationDisplay.from_predictions(
+            came_true[here],
+            np.clip(probability[here], 0, 1),
+            n_bins=RELIABILITY_BINS,
+            strategy="quantile",
+            pos_label=True,
+            name=f"{features} features: {int(here.sum())} examples",
+            ref_line=low == first[0],
+            ax=axes,
+        )
+    axes.set(xlabel="predicted probability", ylabel="share that came true", xlim=(0, 1), ylim=(0, 1))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="upper left", frameon=False, fontsize="small")
+    return axes
+
+
+def _pooled(asked: IntArray, min_samples: int) -> list[int]:
+    """Pool numbers of features until there are enough examples; return the fewest of each pool."""
+    first, count = [], min_samples
+    for number, examples in zip(*(part.tolist() for part in np.unique(asked, return_counts=True)), strict=True):
+        if count >= min_samples:
+            first.append(number)
+            count = 0
+        count += examples
+    return first[:-1] if count < min_samples and len(first) > 1 else first
 
 
 def draw_tree(
@@ -588,6 +683,12 @@ def _line(axes: Axes, costs: FloatArray, errors: FloatArray, colour: str, label:
     size = 3.5 if costs.size <= LARGE_DOTS_UP_TO else 2
     style = {"color": colour, "linewidth": 1.2, "clip_on": False, "label": label}
     return axes.plot(costs, errors, marker="o", markersize=size, **style)[0]
+
+
+def show_budget(axes: Axes, budget: float | None) -> None:
+    """Draw a budget as a vertical line, if there is one."""
+    if budget is not None:
+        _budget_line(axes, budget)
 
 
 def _budget_line(axes: Axes, budget: float) -> Any:

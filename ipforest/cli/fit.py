@@ -93,6 +93,12 @@ def add(commands: Subparsers) -> None:
         default="error",
         help=f"{TOTAL_COST}: what is bought and what mistakes cost together, instead of the error within a budget",
     )
+    command.add_argument(
+        "--scoring",
+        metavar="NAME",
+        help="what chooses within the budget in place of the error: a scikit-learn scorer, such as roc_auc or "
+        f"neg_log_loss, or sensitivity_at=0.9; for {CHOSEN} and {CHOSEN_NUMBER}",
+    )
     command.add_argument("--out", metavar="DIR", help=f"write {MODEL_FILE} and {REPORT_FILE} there")
     command.add_argument(
         "--dry-run", action="store_true", help="say what is made of each column and its price; train nothing"
@@ -173,12 +179,16 @@ def _check_options(options: Arguments) -> None:
     chosen = options.estimator
     if chosen != PRUNED and given:
         raise ValueError(f"--{given[0].replace('_', '-')}: expected it with --estimator {PRUNED} only, got {chosen}")
+    if chosen == PRUNED and options.scoring is not None:
+        raise ValueError(f"--scoring: expected it with --estimator {CHOSEN} or {CHOSEN_NUMBER}, got {PRUNED}")
     wanted = {CHOSEN: False, CHOSEN_NUMBER: True}.get(chosen, options.regression)
     if options.regression not in (None, wanted):
         other = CHOSEN_NUMBER if options.regression else CHOSEN
         raise ValueError(f"--estimator: expected {PRUNED} or {other} to predict as --regression says, got {chosen}")
     options.regression = wanted
     least_total = options.minimise == TOTAL_COST
+    if least_total and options.scoring is not None:
+        raise ValueError(f"--scoring: expected none with --minimise {TOTAL_COST}, got {options.scoring}")
     for option in () if options.dry_run else ("out",) if least_total else ("budget", "out"):
         if getattr(options, option) is None:
             raise ValueError(f"--{option}: expected it, except with --dry-run, got none")
@@ -338,11 +348,11 @@ def _untrained(options: Arguments, costs: FeatureCosts, budget: Fraction | None)
         "random_state": options.seed,
     }
     if options.estimator == CHOSEN_NUMBER:
-        return BudgetedRegressor(n_jobs=-1, verbose=not options.json, **common)
+        return BudgetedRegressor(n_jobs=-1, verbose=not options.json, scoring=options.scoring, **common)
     common["class_costs"] = None if options.class_costs is None else read_class_cost_file(options.class_costs)
     common["minimise"] = options.minimise.replace("-", " ")
     if options.estimator == CHOSEN:
-        return BudgetedClassifier(n_jobs=-1, verbose=not options.json, **common)
+        return BudgetedClassifier(n_jobs=-1, verbose=not options.json, scoring=options.scoring, **common)
     given = {name: getattr(options, name) for name in OF_PRUNED}
     chosen = {name: default if given[name] is None else given[name] for name, default in OF_PRUNED.items()}
     kind = RandomForestRegressor if options.regression else RandomForestClassifier

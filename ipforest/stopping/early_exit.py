@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from math import inf
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -43,6 +44,7 @@ from ipforest.stopping.rules import (
     StageOutputs,
     StoppingPaths,
     StoppingRule,
+    ThresholdStopping,
     best_within,
     check_stopping,
     learn_stopping,
@@ -67,9 +69,15 @@ class EarlyExitPolicy:
     level : float
         An example goes on while its keenness exceeds this.
     free : ndarray of bool, shape (n_features,)
-        Features that cost nothing: there is no stop before them.
+        Features that cost nothing: there is no stop before them, unless they are delayed.
     class_costs : ndarray of float64, shape (n_classes, n_classes), optional
         Where labels are those of the least expected cost.
+
+    Notes
+    -----
+    With delayed features a purchase is a round: a delayed test and all tests below it in the same tree (Turney 1995).
+    Whether to go on to another tree is decided when the results are in, so that the next tree has another round: all
+    trees in one round would be bought before there is anything to decide by.
     """
 
     ignores_unwanted = False
@@ -105,7 +113,8 @@ class EarlyExitPolicy:
         wanted = np.full(rows.size, ANSWERS, dtype=np.int32)
         running = np.flatnonzero(place.stopped[rows] == 0)
         wanted[running] = self._trees.advance(inner, rows[running])
-        paying = running[(wanted[running] != ANSWERS) & ~self._free[wanted[running]]]
+        free = self._free if progress.delayed is None else self._free & ~progress.delayed
+        paying = running[(wanted[running] != ANSWERS) & ~free[wanted[running]]]
         deciding = rows[paying]
         outputs, settled = self._trees.foresee(inner, deciding, self._class_costs)
         keen, memory = self._rule.keenness(
@@ -119,6 +128,10 @@ class EarlyExitPolicy:
         place.stopped[deciding[stops]] = 1
         wanted[paying[stops]] = ANSWERS
         return wanted
+
+    def may_want(self, progress: Progress, rows: Rows) -> BoolArray:
+        """Mark the tests below the place of each example, in its tree."""
+        return self._trees.may_want_of_tree(self._split(progress)[0], rows)
 
     def answer(self, progress: Progress, rows: Rows) -> FloatArray:
         """Predict from the trees that what is known answers."""
@@ -138,9 +151,9 @@ class EarlyExitPolicy:
         return f"{state}; {self._trees.reason(inner, row, in_words)}"
 
     def _split(self, progress: Progress) -> tuple[Progress, _Place]:
-        """Split a progress into that of the trees and the places of the rule."""
+        """Split a progress into that of the trees, which wait for one another, and the places of the rule."""
         size = self._trees.place_size
-        return replace(progress, place=progress.place[:, :size]), _Place(*progress.place[:, size:].T)
+        return replace(progress, place=progress.place[:, :size], delayed=None), _Place(*progress.place[:, size:].T)
 
 
 class _Place(NamedTuple):
@@ -207,15 +220,19 @@ def record_paths(
     """
     if loss is None:
         loss = partial(label_losses, classes=np.asarray(seller.classes), class_costs=seller.class_costs)
-    sessions = Sessions(trees, seller, X.shape[0], max_cost=max_cost)
-    table, free = sessions.table(X), seller.free_features
+    policy: Policy = trees
+    free = seller.free_features
+    if seller.costs.delayed.any():
+        policy = EarlyExitPolicy(trees, ThresholdStopping(), -inf, free, seller.class_costs)
+    sessions = Sessions(policy, seller, X.shape[0], max_cost=max_cost)
+    table = sessions.table(X)
     leads: list[FloatArray] = []
     losses: list[FloatArray] = []
     last = np.zeros(X.shape[0], dtype=np.int64)
     bought_at = np.full((X.shape[0], seller.costs.n_units), -1)
     rows = np.arange(X.shape[0])
     while rows.size:
-        while (given := np.flatnonzero((sessions.wanted != ANSWERS) & free[sessions.wanted])).size:
+        while (given := np.flatnonzero((sessions.wanted != ANSWERS) & free[sessions.wanted] & ~sessions.waits)).size:
             sessions.buy_from(table, given)
         outputs, settled = trees.foresee(sessions.progress, rows, seller.class_costs)
         if answers is not None:
