@@ -16,7 +16,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from ipforest import BudgetPrune, EarlyExit, FeatureCosts, NestedCascade
 from ipforest.adaptive import AdaptGbrt
-from ipforest.class_costs import cheapest_is_certain, label_losses, label_places, read_class_costs
+from ipforest.class_costs import cheapest_is_certain, expected_costs, label_losses, label_places, read_class_costs
 from ipforest.classifier_trees import CSTC, AdaBoostRS, AndOrCascade
 from ipforest.ensemble import read
 from ipforest.learners import BudgetRF, CostComplexity, GreedyMiser
@@ -180,6 +180,14 @@ def test_the_pruning_of_least_total_cost_is_that_of_brute_force(seed: int) -> No
     assert model.gap_ == 0
     assert model.at_budget(1).minimise == "error"
     assert model.at_lambda(2).minimise == "error"
+
+
+def test_expected_costs_do_not_depend_on_how_many_examples_there_are() -> None:
+    rng = np.random.default_rng(0)
+    outputs, costs = rng.dirichlet(np.ones(7), 300), rng.random((7, 7))
+    whole = expected_costs(outputs, costs)
+    np.testing.assert_allclose(whole, outputs @ costs)
+    assert np.array_equal(whole, np.vstack([expected_costs(row[None], costs) for row in outputs]))
 
 
 def test_losses_and_labels_by_hand() -> None:
