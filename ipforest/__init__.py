@@ -2,12 +2,12 @@
 
 Here are the problem (`Forest`, `FeatureCosts`, `PruningInstance`), what solves it (`solve`, `prune_path`,
 `solve_budget`), the results, and the estimators to begin with: `BudgetPrune` prunes a random forest,
-`BudgetedClassifier` trains the most accurate model within a budget, `BudgetedPipeline` encodes a table before them. The
-rest is in
+`BudgetedClassifier` and `BudgetedRegressor` train the most accurate model within a budget, `BudgetedPipeline` encodes a
+table before them. The rest is in
 
 ===========================  =========================================================================================
 `ipforest.learners`          pruned forests, `BudgetRF`, `GreedyMiser` and the pruning baselines
-`ipforest.frontiers`         classifiers that choose among many models: `BudgetForest`, `BudgetBoost`
+`ipforest.frontiers`         estimators that choose among many models: `BudgetForest`, `BudgetBoost`
 `ipforest.stopping`          stopping when sure: early exit, nested and branching cascades, stopping rules
 `ipforest.classifier_trees`  CSTC and its relatives
 `ipforest.adaptive`          a gate between a cheap model and an accurate one
@@ -23,15 +23,17 @@ rest is in
 
 from ipforest import datasets
 from ipforest.costs import FeatureCosts
+from ipforest.cross_validation import cross_validated
 from ipforest.ensemble.forest import Forest
-from ipforest.frontiers.budget_boost import BudgetBoost
-from ipforest.frontiers.budget_forest import BudgetForest
-from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
+from ipforest.frontiers.budget_boost import BudgetBoost, BudgetBoostRegressor
+from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor
+from ipforest.frontiers.budgeted_classifier import BudgetedClassifier, BudgetedRegressor
 from ipforest.instance import PruningInstance
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.path import PruningPath
 from ipforest.path_search import prune_path
 from ipforest.pipeline import BudgetedPipeline
+from ipforest.reporting import report
 from ipforest.results import BudgetResult, DualFlow, Pruning, PruningResult, Status
 from ipforest.solvers import MissingSolverError, available_solvers, register_solver, solve, solve_budget
 from ipforest.stopping.branching import BranchingCascade
@@ -43,11 +45,14 @@ __version__ = "0.2.0"
 __all__ = [
     "BranchingCascade",
     "BudgetBoost",
+    "BudgetBoostRegressor",
     "BudgetForest",
+    "BudgetForestRegressor",
     "BudgetPrune",
     "BudgetResult",
     "BudgetedClassifier",
     "BudgetedPipeline",
+    "BudgetedRegressor",
     "DualFlow",
     "EarlyExit",
     "FeatureCosts",
@@ -60,9 +65,11 @@ __all__ = [
     "PruningResult",
     "Status",
     "available_solvers",
+    "cross_validated",
     "datasets",
     "prune_path",
     "register_solver",
+    "report",
     "solve",
     "solve_budget",
 ]

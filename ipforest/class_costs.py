@@ -10,10 +10,23 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ipforest._internal.arrays import Array, FloatArray, places_in
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, places_in
 from ipforest._internal.json_text import read_json
 
-__all__ = ["costs_of", "price_of_a_mistake", "read_class_cost_file", "read_class_costs"]
+__all__ = [
+    "MINIMISED",
+    "cheapest_is_certain",
+    "costs_of",
+    "expected_costs",
+    "label_losses",
+    "label_places",
+    "price_of_a_mistake",
+    "read_class_cost_file",
+    "read_class_costs",
+]
+
+MINIMISED = ("error", "total cost")
+"""What is chosen: the least loss within the budget, or the least sum of cost and loss."""
 
 
 def read_class_costs(class_costs: Any, classes: Array) -> FloatArray:
@@ -21,10 +34,10 @@ def read_class_costs(class_costs: Any, classes: Array) -> FloatArray:
 
     Parameters
     ----------
-    class_costs : array, DataFrame, or mapping of mappings
+    class_costs : array, DataFrame, mapping of mappings, or path
         A matrix in the order of the classes; or with names: ``{true: {predicted: cost}}``, or a data frame whose index
         has the true classes and whose columns the predicted ones. What is left out of a mapping costs 0 where the class
-        is right. Names are matched to classes as they are, or as text.
+        is right. Names are matched to classes as they are, or as text. A path is read by `read_class_cost_file`.
     classes : ndarray, shape (n_classes,)
 
     Returns
@@ -36,6 +49,8 @@ def read_class_costs(class_costs: Any, classes: Array) -> FloatArray:
     ValueError
         Another shape, costs that are not finite numbers >= 0, a class that is unknown or left out.
     """
+    if isinstance(class_costs, Path) or (isinstance(class_costs, str) and Path(class_costs).is_file()):
+        class_costs = read_class_cost_file(class_costs)
     if isinstance(class_costs, Mapping):
         matrix = _from_mapping(class_costs, classes)
     elif isinstance(class_costs, pd.DataFrame):
@@ -54,7 +69,8 @@ def _numbers(costs: Any) -> FloatArray:
     try:
         return np.asarray(costs, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"class_costs: expected a matrix of numbers, got {costs!r:.80}") from None
+        hint = ", which is no file" if isinstance(costs, str) else ""
+        raise ValueError(f"class_costs: expected a matrix of numbers, got {costs!r:.80}{hint}") from None
 
 
 def _from_mapping(costs: Mapping[Any, Any], classes: Array) -> FloatArray:
@@ -147,6 +163,78 @@ def costs_of(class_costs: FloatArray, classes: Array, y: npt.ArrayLike, predicte
         A label is no class.
     """
     return class_costs[places_in(classes, y), places_in(classes, predicted)]
+
+
+def expected_costs(outputs: FloatArray, class_costs: FloatArray) -> FloatArray:
+    """Compute what each label is expected to cost, shape (n_samples, n_classes).
+
+    They are summed up class by class, in the same order for one example as for many: a matrix product may round
+    otherwise, and a session would then stop where a table does not.
+
+    Parameters
+    ----------
+    outputs : ndarray of float64, shape (n_samples, n_classes)
+        Class probabilities, or multiples of them.
+    class_costs : ndarray of float64, shape (n_classes, n_classes)
+    """
+    total = np.zeros(outputs.shape)
+    for probability, row in zip(outputs.T, class_costs, strict=True):
+        total += probability[:, None] * row
+    return total
+
+
+def label_places(outputs: FloatArray, class_costs: FloatArray | None) -> IntArray:
+    """Choose labels: the likeliest class, or that of the least expected cost.
+
+    Parameters
+    ----------
+    outputs : ndarray of float64, shape (n_samples, n_classes)
+        Class probabilities, or multiples of them.
+    class_costs : ndarray of float64, shape (n_classes, n_classes), or None
+
+    Returns
+    -------
+    ndarray of int64, shape (n_samples,)
+        Numbers of the classes, the first of equals.
+    """
+    if class_costs is None:
+        return np.asarray(np.argmax(outputs, axis=1))
+    return np.asarray(np.argmin(expected_costs(outputs, class_costs), axis=1))
+
+
+def label_losses(outputs: FloatArray, y: npt.ArrayLike, classes: Array, class_costs: FloatArray | None) -> FloatArray:
+    """Compute what labels lose: 1 for a wrong one, or what it costs, shape (n_samples,).
+
+    Parameters
+    ----------
+    outputs, class_costs
+        See `label_places`.
+    y : array, shape (n_samples,)
+        The true classes.
+    classes : ndarray, shape (n_classes,)
+    """
+    labels = classes[label_places(outputs, class_costs)]
+    if class_costs is None:
+        return np.asarray(labels != np.asarray(y), dtype=np.float64)
+    return costs_of(class_costs, classes, y, labels)
+
+
+def cheapest_is_certain(low: FloatArray, high: FloatArray, class_costs: FloatArray, slack: float) -> BoolArray:
+    """Return where one label is the cheapest for all weights of the classes within bounds, shape (n_samples,).
+
+    Parameters
+    ----------
+    low, high : ndarray of float64, shape (n_samples, n_classes)
+        Bounds of the class probabilities, or of multiples of them.
+    class_costs : ndarray of float64, shape (n_classes, n_classes)
+    slack : float
+        Share of the sums by which it must be cheaper than each other label.
+    """
+    label = label_places(low + high, class_costs)
+    extra = class_costs.T[label][:, :, None] - class_costs  # label's cost less that of another, by true class
+    most = (np.maximum(extra, 0) * high[:, :, None] + np.minimum(extra, 0) * low[:, :, None]).sum(axis=1)
+    most[np.arange(label.size), label] = -np.inf
+    return np.asarray(most.max(axis=1) < -slack * class_costs.max() * high.sum(axis=1))
 
 
 def price_of_a_mistake(class_costs: FloatArray) -> float:

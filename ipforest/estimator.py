@@ -26,7 +26,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ipforest._internal.arrays import Array, one_line
 from ipforest._internal.examples import require_rows_in_order, validated
-from ipforest.class_costs import costs_of
+from ipforest.choice import best_affordable
+from ipforest.class_costs import MINIMISED, costs_of, read_class_costs
 from ipforest.costs import FeatureCosts, require_no_split_cost
 from ipforest.feature_names import column_numbers
 from ipforest.policy import Policy
@@ -85,6 +86,9 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     random_state: Any
 
     max_cost: Any = None
+    class_costs: Any = None
+    minimise: str = MINIMISED[0]
+    scoring: Any = None
     split_cost_ = Fraction(0)
     class_costs_: Array | None = None
     _column_labels: tuple[str, ...] | None = None
@@ -171,6 +175,31 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     def total_cost(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
         """Average what examples pay for features and what mistakes cost together; see `misclassification_cost`."""
         return sum(self._money(X, y, sample_weight))
+
+    def _check_money(self) -> None:
+        """Check what mistakes cost, and what is minimised, before any training."""
+        if self.minimise not in MINIMISED:
+            raise ValueError(f"minimise: expected {' or '.join(map(repr, MINIMISED))}, got {self.minimise!r}")
+        if self.minimise != MINIMISED[0] and self.class_costs is None:
+            raise ValueError("class_costs: expected what mistakes cost, to minimise the total cost, got None")
+        if self.minimise != MINIMISED[0] and self.scoring is not None:
+            raise ValueError(f"scoring: expected None where the {self.minimise} is minimised, got {self.scoring!r}")
+        if self.class_costs is not None and not is_classifier(self):
+            raise ValueError("class_costs: expected none for regression, got some")
+
+    def _take_class_costs(self, classes: Array | None) -> None:
+        """Read what mistakes cost for the classes of training."""
+        given = self.class_costs
+        self.class_costs_ = None if given is None or classes is None else read_class_costs(given, classes)
+
+    def _to_minimise(self, cost: npt.ArrayLike, loss: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Give what choices are made by: the loss, or the sum of cost and loss in money."""
+        losses = np.asarray(loss, dtype=np.float64)
+        return losses if self.minimise == MINIMISED[0] else losses + np.asarray(cost, dtype=np.float64)
+
+    def _best_within_budget(self, cost: npt.ArrayLike, loss: npt.ArrayLike) -> int:
+        """Find the choice of least loss, or total cost, within the budget; see `best_affordable`."""
+        return best_affordable(cost, self._to_minimise(cost, loss), self.budget)
 
     def _money(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> tuple[float, float]:
         check_is_fitted(self)
@@ -637,8 +666,8 @@ def check_inner_estimator(outer: BudgetedEstimator, inner: BudgetedEstimator) ->
     if getattr(inner, "split_cost", 0) != 0:
         raise ValueError(f"estimator: expected one without split_cost, got {inner.split_cost!r}")
     kind = type(outer).__name__
-    if getattr(inner, "class_costs", None) is not None:
-        raise ValueError(f"class_costs: expected none on the estimator in {kind}, which counts errors, got some")
+    if inner.class_costs is not None:
+        raise ValueError(f"class_costs: expected it on {kind}, whose labels go by it, got it on the estimator")
     if inner.max_cost is not None:
         raise ValueError(f"max_cost: expected it on {kind}, whose sessions keep it, got it on the estimator")
 

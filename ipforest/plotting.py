@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from textwrap import fill
@@ -11,16 +12,19 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import is_classifier
+from sklearn.calibration import CalibrationDisplay
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._internal.arrays import FloatArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.trees import LEAF
+from ipforest.measures import name_of
 from ipforest.rational import as_fraction, nonnegative_fraction
 
 if TYPE_CHECKING:
     from ipforest.estimator import BudgetedEstimator
     from ipforest.experiments.comparison import Comparison
+    from ipforest.frontiers.joint_frontier import JointFrontier
     from ipforest.learners.budget_prune import BudgetPrune
     from ipforest.path import PruningPath
     from ipforest.stopping.early_exit import EarlyExit
@@ -32,6 +36,8 @@ Point: TypeAlias = tuple[float, float]
 OPTIMISED, HELD_OUT, BUDGET, FADED = "tab:blue", "tab:orange", "tab:red", "0.85"
 LARGE_DOTS_UP_TO = 80
 LIGHTEST = 0.05
+MOST_SHOWN = 15
+RELIABILITY_BINS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +51,9 @@ class Curve:
     error_name : str
         The kind of error, for the axis.
     chosen : tuple (cost, error), optional
-        The pruning that was taken.
+        What was taken.
+    chosen_name : str
+        What it is called.
     """
 
     costs: FloatArray
@@ -53,10 +61,11 @@ class Curve:
     label: str
     error_name: str
     chosen: Point | None = None
+    chosen_name: str = "pruning taken"
 
 
 class TradeoffDisplay:
-    """Error against cost along the path of optimal prunings, one panel per kind of error.
+    """Error against cost along the path of optimal prunings, or along a frontier, one panel per kind of error.
 
     Make it by `from_estimator` or `from_path`.
 
@@ -107,25 +116,29 @@ class TradeoffDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: BudgetPrune,
+        estimator: BudgetPrune | JointFrontier,
         X: npt.ArrayLike,
         y: npt.ArrayLike,
         *,
         max_points: int = 200,
         axes: Sequence[Axes] | None = None,
     ) -> Self:
-        """Draw the path of a fitted `BudgetPrune` as it was optimised, and with it its prunings on other data.
+        """Draw what a fitted estimator can choose from as it was optimised, and with it the same on other data.
 
-        The first panel shows the mean error of the trees, what the path minimises, the second the error of their vote
-        on the other data: two kinds of error, which have an axis each.
+        Of a `BudgetPrune` the first panel shows the mean error of the trees, what the path minimises, the second the
+        error of their vote on the other data: two kinds of error, which have an axis each. Of an estimator that has a
+        frontier, such as `BudgetedClassifier` or `BudgetedRegressor`, the first shows what its choices lose on the
+        validation examples: for regression 1 - R^2, with the mean squared error in the second. With class costs the
+        second shows what mistakes cost.
 
         Parameters
         ----------
-        estimator : BudgetPrune
+        estimator : BudgetPrune, or one with a ``frontier_``
         X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
             Test data.
         max_points : int, default=200
-            At most so many prunings of the path are tried on the test data, evenly spread over cost.
+            At most so many prunings of the path, or choices of the frontier, are tried on the test data, evenly spread
+            over cost.
         axes : sequence of two matplotlib Axes, optional
             Where to draw; by default on a new figure.
 
@@ -134,6 +147,9 @@ class TradeoffDisplay:
         TradeoffDisplay
         """
         check_is_fitted(estimator)
+        if hasattr(estimator, "frontier_"):
+            curves = _frontier_curves(estimator, X, y, max_points)
+            return cls(curves, _budget(estimator.budget)).plot(axes)
         instance, path = estimator.instance_, estimator.path_
         error, cost = instance.evaluate(estimator.pruning_)
         optimised = _path_curve(
@@ -168,7 +184,7 @@ class TradeoffDisplay:
             if self.budget is not None:
                 self.budget_lines_.append(_budget_line(panel, self.budget))
             if curve.chosen is not None:
-                _ring(panel, curve.chosen, "pruning taken")
+                _ring(panel, curve.chosen, curve.chosen_name)
             _finish(panel, "cost per example", curve.error_name)
         self.figure_ = self.axes_[0].figure
         return self
@@ -228,8 +244,14 @@ def plot_stopping(model: EarlyExit | StagedEstimator, *, ax: Axes | None = None)
     _ring(axes, (float(curve.cost[place]), float(curve.error[place])), "level taken")
     if model.budget is not None:
         _budget_line(axes, float(as_fraction(model.budget, "budget")))
-    _finish(axes, "cost per example", "error on held-out examples")
+    _finish(axes, "cost per example", f"{_badness_of(model)} on held-out examples")
     return axes
+
+
+def _badness_of(model: Any) -> str:
+    """Name what chooses among the models of an estimator, the less of it the better."""
+    scoring = getattr(model, "scoring", None)
+    return "error" if scoring is None else f"negative {name_of(scoring)}"
 
 
 def plot_stops(model: BudgetedEstimator, X: npt.ArrayLike, *, ax: Axes | None = None) -> Axes:
@@ -273,21 +295,113 @@ def plot_purchases(model: BudgetedEstimator, X: npt.ArrayLike, y: npt.ArrayLike,
     -------
     matplotlib Axes
     """
-    acquired, labels = model.acquired(X), np.asarray(y)
+    acquired = model.acquired(X)
     names = getattr(model, "feature_names_in_", [f"feature {column}" for column in range(acquired.shape[1])])
+    return draw_purchases(axes_or_new(ax), acquired, np.asarray(y), names)
+
+
+def draw_purchases(axes: Axes, acquired: BoolArray, labels: Array | None, names: Sequence[Any]) -> Axes:
+    """Draw `plot_purchases` of what examples buy, shape (n_samples, n_features); without labels of all together."""
     order = np.argsort(-acquired.mean(axis=0), kind="stable")
-    shown = order[acquired[:, order].any(axis=0)]
-    axes, classes = axes_or_new(ax), np.unique(labels)
-    height = 0.8 / classes.size
-    for place, label in enumerate(classes):
-        shares = acquired[labels == label][:, shown].mean(axis=0)
-        axes.barh(np.arange(shown.size) + place * height, shares, height, label=_literal(label))
+    shown = order[acquired[:, order].any(axis=0)][:MOST_SHOWN]
+    parts = {"all": np.ones(len(acquired), dtype=bool)}
+    if labels is not None:
+        parts = {_literal(label): labels == label for label in np.unique(labels)}
+    height = 0.8 / len(parts)
+    for place, (label, rows) in enumerate(parts.items()):
+        shares = acquired[rows][:, shown].mean(axis=0)
+        axes.barh(np.arange(shown.size) + place * height, shares, height, label=label)
     axes.set_yticks(np.arange(shown.size) + 0.4 - height / 2, [_literal(names[column]) for column in shown])
     axes.invert_yaxis()
     axes.set(xlabel="share of examples that buy it", xlim=(0, 1))
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(facecolor="white", edgecolor="none", framealpha=1)
     return axes
+
+
+def plot_reliability(
+    model: BudgetedEstimator,
+    X: npt.ArrayLike | None = None,
+    y: npt.ArrayLike | None = None,
+    *,
+    min_samples: int = 100,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw how often what a classifier says comes true, by how many features it has asked for.
+
+    There is a curve for each number of features at which examples stop, those with few examples pooled. On the
+    diagonal, probabilities are what they say. With more than two classes the probability is that of the likeliest one.
+
+    Parameters
+    ----------
+    model : BudgetedEstimator
+        A classifier.
+    X, y : arrays, shapes (n_samples, n_features) and (n_samples,), optional
+        Examples that neither the classifier nor its calibration has seen. A `CalibratedClassifier` needs none: then its
+        cross-fitted probabilities of the examples that it was calibrated on are drawn.
+    min_samples : int, default=100
+        Fewest examples of a curve.
+    ax : matplotlib Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ValueError
+        Examples without labels, or none for a model that is not calibrated.
+    """
+    check_is_fitted(model)
+    if (X is None) != (y is None):
+        raise ValueError("X, y: expected both or none, got one")
+    if X is not None and y is not None:
+        labels = model._checked_part(X, y, model.classes_, "y")[1]
+        outputs, asked = model.predict_proba(X), (model.feature_usage(X) > 0).sum(axis=1)
+    elif hasattr(model, "cross_fitted_"):
+        labels, outputs, asked = model._held_out[1], model.cross_fitted_, model.asked_
+    else:
+        raise ValueError("X: expected examples for a model that is not a CalibratedClassifier, got None")
+    number = np.ones(len(labels), dtype=np.int64) if len(model.classes_) == 2 else np.argmax(outputs, axis=1)
+    probability, came_true = outputs[np.arange(number.size), number], labels == model.classes_[number]
+    return draw_reliability(axes_or_new(ax), probability, came_true, asked, min_samples)
+
+
+def draw_reliability(
+    axes: Axes, probability: FloatArray, came_true: BoolArray, asked: IntArray, min_samples: int = 100
+) -> Axes:
+    """Draw `plot_reliability` of probabilities, shape (n_samples,), whether they came true, and features asked for."""
+    first = _pooled(asked, min_samples)
+    for low, high in zip(first, [*first[1:], None], strict=True):
+        here = (asked >= low) & (asked < (np.inf if high is None else high))
+        most = int(asked[here].max())
+        features = f"{int(asked[here].min())} to {most}" if most > asked[here].min() else f"{most}"
+        CalibrationDisplay.from_predictions(
+            came_true[here],
+            np.clip(probability[here], 0, 1),
+            n_bins=RELIABILITY_BINS,
+            strategy="quantile",
+            pos_label=True,
+            name=f"{features} features: {int(here.sum())} examples",
+            ref_line=low == first[0],
+            ax=axes,
+        )
+    axes.set(xlabel="predicted probability", ylabel="share that came true", xlim=(0, 1), ylim=(0, 1))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="upper left", frameon=False, fontsize="small")
+    return axes
+
+
+def _pooled(asked: IntArray, min_samples: int) -> list[int]:
+    """Pool numbers of features until there are enough examples; return the fewest of each pool."""
+    first, count = [], min_samples
+    for number, examples in zip(*(part.tolist() for part in np.unique(asked, return_counts=True)), strict=True):
+        if count >= min_samples:
+            first.append(number)
+            count = 0
+        count += examples
+    return first[:-1] if count < min_samples and len(first) > 1 else first
 
 
 def draw_tree(
@@ -505,11 +619,40 @@ def _evaluated_curve(estimator: BudgetPrune, X: npt.ArrayLike, y: npt.ArrayLike,
     """Try prunings of the path, by their place in it, on data."""
     starts = [Fraction(0), *estimator.path_.breakpoints]
     points = np.array([_on_data(estimator.at_lambda(starts[index]), X, y) for index in indices])
-    error_name = "test error rate of the vote" if is_classifier(estimator) else "mean squared test error of the average"
+    of = "vote" if is_classifier(estimator) else "average"
+    error_name = f"{_test_error_of(estimator)} of the {of}"
     return Curve(points[:, 0], points[:, 1], "the same on test data", error_name, _on_data(estimator, X, y))
 
 
-def _on_data(estimator: BudgetPrune, X: npt.ArrayLike, y: npt.ArrayLike) -> Point:
+def _frontier_curves(model: JointFrontier, X: npt.ArrayLike, y: npt.ArrayLike, max_points: int) -> list[Curve]:
+    """Give the choices of a frontier by what they lose on validation examples, and on data."""
+    frontier, points = model.frontier_, []
+    for place in _spread(frontier.cost, max_points):
+        chosen = copy(model)
+        chosen.choice_ = place
+        points.append(_on_data(chosen, X, y))
+    taken = float(frontier.cost[model.choice_]), float(frontier.loss[model.choice_])
+    kind = "softened error" if is_classifier(model) else "1 - R^2"
+    if model.class_costs_ is not None:
+        kind = "softened cost of mistakes, as a share of one"
+    name = f"{kind if model.scoring is None else _badness_of(model)} on validation examples"
+    tried, on_data = np.array(points), _on_data(model, X, y)
+    return [
+        Curve(frontier.cost, frontier.loss, "choices of the frontier", name, taken, "choice taken"),
+        Curve(tried[:, 0], tried[:, 1], "the same on test data", _test_error_of(model), on_data, "choice taken"),
+    ]
+
+
+def _test_error_of(model: BudgetedEstimator) -> str:
+    """Name what `_on_data` measures."""
+    if model.class_costs_ is not None:
+        return "test cost of mistakes"
+    return "test error rate" if is_classifier(model) else "mean squared test error"
+
+
+def _on_data(estimator: BudgetedEstimator, X: npt.ArrayLike, y: npt.ArrayLike) -> Point:
+    if estimator.class_costs_ is not None:
+        return float(estimator.cost(X).mean()), estimator.misclassification_cost(X, y)
     predicted, target = estimator.predict(X), np.asarray(y)
     error = np.mean(predicted != target) if is_classifier(estimator) else np.mean((predicted - target) ** 2)
     return float(estimator.cost(X).mean()), float(error)
@@ -540,6 +683,12 @@ def _line(axes: Axes, costs: FloatArray, errors: FloatArray, colour: str, label:
     size = 3.5 if costs.size <= LARGE_DOTS_UP_TO else 2
     style = {"color": colour, "linewidth": 1.2, "clip_on": False, "label": label}
     return axes.plot(costs, errors, marker="o", markersize=size, **style)[0]
+
+
+def show_budget(axes: Axes, budget: float | None) -> None:
+    """Draw a budget as a vertical line, if there is one."""
+    if budget is not None:
+        _budget_line(axes, budget)
 
 
 def _budget_line(axes: Axes, budget: float) -> Any:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest._internal.kernels import run_in_slices
+from ipforest.class_costs import cheapest_is_certain
 from ipforest.ensemble import routing
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
@@ -276,8 +277,17 @@ class TreesInOrder:
         routing.reached_nodes(self._splits(progress), rows, progress.values, progress.known, nodes)
         return nodes
 
-    def foresee(self, progress: Progress, rows: Rows) -> tuple[FloatArray, BoolArray]:
+    def foresee(
+        self, progress: Progress, rows: Rows, class_costs: FloatArray | None = None
+    ) -> tuple[FloatArray, BoolArray]:
         """Predict from what is known, and tell whose label nothing that is still unknown can change.
+
+        Parameters
+        ----------
+        progress : Progress
+        rows : ndarray of int64
+        class_costs : ndarray of float64, shape (n_classes, n_classes), optional
+            Where labels are those of the least expected cost.
 
         Returns
         -------
@@ -288,13 +298,26 @@ class TreesInOrder:
         """
         outlook = self._look_ahead(progress, rows)
         if isinstance(self.trees, BoostedTrees):
-            settled = self._settled(outlook.low + self.trees.base_score, outlook.high + self.trees.base_score)
+            low, high = outlook.low + self.trees.base_score, outlook.high + self.trees.base_score
+            settled = self._settled(low, high)
+            if class_costs is not None:
+                settled = _margins_settle(self.trees, low, high, class_costs)
             margins = np.where(settled[:, None], outlook.everything, outlook.counted) + self.trees.base_score
             return self.trees.outputs(margins), settled
         settled = self._settled(outlook.low, outlook.high)
+        if class_costs is not None:
+            settled = cheapest_is_certain(outlook.low, outlook.high, class_costs, SETTLED_SLACK)
         all_count = settled | (outlook.n_counted == 0)
         total = np.where(all_count[:, None], outlook.everything, outlook.counted)
         return total / np.where(all_count, self.trees.n_trees, outlook.n_counted)[:, None], settled
+
+    def bounds(self, progress: Progress, rows: Rows) -> tuple[FloatArray, FloatArray]:
+        """Bound the target that the trees come to, whatever is still unknown, shapes (n_rows,); for regression."""
+        outlook = self._look_ahead(progress, rows)
+        if isinstance(self.trees, BoostedTrees):
+            low, high = (self.trees.outputs(part + self.trees.base_score) for part in (outlook.low, outlook.high))
+            return low[:, 0], high[:, 0]
+        return outlook.low[:, 0] / self.trees.n_trees, outlook.high[:, 0] / self.trees.n_trees
 
     def _splits(self, progress: Progress) -> routing.Splits:
         """Return the tests for the kernels, which take on trust that the examples have the features."""
@@ -348,3 +371,14 @@ class TreesInOrder:
             categories = tuple(self.trees.left_categories.members(chosen).tolist())
         test = Test(int(self.trees.feature[node]), float(self.trees.threshold[node]), categories)
         return f"tree {tree + 1} of {self.trees.n_trees} {in_words(test)}"
+
+
+def _margins_settle(trees: BoostedTrees, low: FloatArray, high: FloatArray, class_costs: FloatArray) -> BoolArray:
+    """Return where margins within bounds lead to one cheapest label: each probability rises with its margin."""
+    if low.shape[1] == 1:
+        first, last = (trees.outputs(margins) for margins in (low, high))
+        bounds = np.minimum(first, last), np.maximum(first, last)
+    else:
+        largest = high.max(axis=1, keepdims=True)
+        bounds = np.exp(low - largest), np.exp(high - largest)
+    return cheapest_is_certain(*bounds, class_costs, SETTLED_SLACK)

@@ -26,6 +26,7 @@ from ipforest._internal.arrays import Array, FloatArray
 from ipforest._internal.records import json_object
 from ipforest._internal.words import any_of, number_of, some_of
 from ipforest.choice import ROUNDING
+from ipforest.class_costs import label_places
 from ipforest.costs import FeatureCosts, require_no_split_cost
 from ipforest.feature_names import column_of
 from ipforest.policy import ANSWERS, Policy, Progress, Rows, Test, ordered_together
@@ -126,6 +127,8 @@ class Seller:
         Of columns whose values may be told by name: the names of the numbers 0, 1, 2, ...
     left_out : ndarray of int64
         Columns for which no unit is bought, as no model can use them.
+    decision : callable (outputs) -> ndarray of int64, shape (n_samples,), optional
+        Numbers the classes that are predicted from class probabilities, in place of the likeliest or cheapest ones.
     """
 
     costs: FeatureCosts
@@ -137,6 +140,7 @@ class Seller:
     missing_seen: npt.NDArray[np.bool_] | None = None
     categories: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
     left_out: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    decision: Callable[[FloatArray], npt.NDArray[np.int64]] | None = None
 
     def number(self, column: int, value: Any) -> float:
         """Read a value: a number, a category or its text, or None or an unknown category for one that cannot be had.
@@ -298,9 +302,9 @@ class Seller:
         """Turn what a policy answers into predictions."""
         if self.classes is None:
             return outputs[:, 0]
-        if self.class_costs is not None:
-            return np.asarray(self.classes[np.argmin(outputs @ self.class_costs, axis=1)])
-        return np.asarray(self.classes[np.argmax(outputs, axis=1)])
+        if self.decision is not None:
+            return np.asarray(self.classes[self.decision(outputs)])
+        return np.asarray(self.classes[label_places(outputs, self.class_costs)])
 
 
 class Sessions:

@@ -11,8 +11,11 @@ from sklearn.tree import DecisionTreeClassifier
 from ipforest import (
     BranchingCascade,
     BudgetBoost,
+    BudgetBoostRegressor,
     BudgetedClassifier,
+    BudgetedRegressor,
     BudgetForest,
+    BudgetForestRegressor,
     BudgetPrune,
     EarlyExit,
     FeatureCosts,
@@ -161,6 +164,28 @@ REGRESSORS: dict[str, Make] = {
     ),
     "CSTC": lambda costs: CSTC(
         depth=3, structure="full", lambdas=1, descent=QUICK, feature_costs=costs, random_state=0
+    ),
+    "BudgetBoost": lambda costs: BudgetBoostRegressor(
+        12, max_leaf_nodes=6, n_lambdas=2, n_prunings=2, feature_costs=costs, random_state=0
+    ),
+    "BudgetForest with a cap": lambda costs: BudgetForestRegressor(
+        6,
+        n_lambdas=2,
+        n_prunings=2,
+        n_lookahead=2,
+        min_samples_leaf=5,
+        max_cost=sum(costs.unit_costs) / 2,
+        feature_costs=costs,
+        random_state=0,
+    ),
+    "BudgetedRegressor": lambda costs: BudgetedRegressor(
+        [
+            BudgetBoostRegressor(4, max_leaf_nodes=4, n_lambdas=1, n_prunings=1),
+            NestedCascade(RandomForestRegressor(4, max_depth=5, random_state=0)),
+            RandomForestRegressor(4, max_depth=3, random_state=0),
+        ],
+        feature_costs=costs,
+        random_state=0,
     ),
     "NestedCascade": lambda costs: NestedCascade(
         RandomForestRegressor(6, max_depth=5, random_state=0), feature_costs=costs, random_state=0

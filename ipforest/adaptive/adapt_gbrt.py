@@ -35,7 +35,7 @@ class AdaptGbrt(AdaptiveApproximation):
 
     Parameters
     ----------
-    estimator, shares, lambdas, gate_shares, feature_costs, groups, group_fees, budget, max_cost, n_folds
+    estimator, shares, lambdas, gate_shares, feature_costs, groups, group_fees, budget, max_cost
         See `AdaptiveApproximation`. Lambda is that of `GreedyMiser`.
     n_estimators : int, default=100
         Rounds.
@@ -48,7 +48,7 @@ class AdaptGbrt(AdaptiveApproximation):
     min_samples_leaf : int, default=1
     max_bins : int or None, default=255
         See `GreedyMiser`.
-    validation_fraction, n_jobs
+    class_costs, minimise, n_folds, validation_fraction, n_jobs
         See `AdaptiveApproximation`.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part and the folds.
@@ -89,6 +89,8 @@ class AdaptGbrt(AdaptiveApproximation):
         group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
+        class_costs: Any = None,
+        minimise: str = "error",
         n_folds: int = 5,
         validation_fraction: float | None = 0.25,
         n_jobs: int | None = None,
@@ -110,6 +112,8 @@ class AdaptGbrt(AdaptiveApproximation):
         self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
+        self.class_costs = class_costs
+        self.minimise = minimise
         self.n_folds = n_folds
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs

@@ -26,7 +26,7 @@ from ipforest.adaptive.full_model import (
     log_losses,
 )
 from ipforest.adaptive.gated_policy import Constant, GatedPolicy
-from ipforest.choice import best_affordable
+from ipforest.class_costs import label_losses
 from ipforest.classifier_trees.tree_estimator import check_lambdas
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import (
@@ -103,6 +103,13 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         What an example may cost on average; without one, the least error counts.
     max_cost : number, optional
         The most that any one example may pay; see `BudgetedEstimator.session`.
+    class_costs : array, DataFrame, mapping of mappings or path, optional
+        What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
+        of the least expected cost is predicted, and pairs are judged by what mistakes cost; gates and cheap models are
+        trained as they are, by log loss.
+    minimise : {"error", "total cost"}, default="error"
+        With "total cost", what is bought and what mistakes cost together are as cheap as can be on held-out examples,
+        in the unit of the prices; a budget is then only a limit.
     n_folds : int, default=5
         Folds by which the full model's losses are found on examples that it was not trained on; with 1, on those that
         it was trained on.
@@ -200,6 +207,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
             check_inner_estimator(self, full)
         for name, value in (("budget", self.budget), ("max_cost", self.max_cost)):
             optional_number(value, name)
+        self._check_money()
         check_share(self.validation_fraction, "validation_fraction")
         check_lambdas(self.lambdas)
         self._check_shares()
@@ -221,6 +229,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         else:
             self.estimator_, unseen = clone(full).fit(training, labels[rows]), self.n_folds == 1
         self.classes_ = np.asarray(self.estimator_.classes_)
+        self._take_class_costs(self.classes_)
         if isinstance(full, BudgetedEstimator):
             self.costs_ = self.estimator_.costs_
         if unseen:
@@ -303,14 +312,15 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
     ) -> tuple[float, float, float]:
         """Compute error, cost and the share of the full model."""
         hard = gate.outputs[:, 0] > pair.threshold
-        answered = np.argmax(np.where(hard[:, None], full.outputs, cheap.outputs), axis=1)
+        outputs = np.where(hard[:, None], full.outputs, cheap.outputs)
+        lost = label_losses(outputs, codes, np.arange(self.classes_.size), self.class_costs_)
         used = gate.used | np.where(hard[:, None], full.used, cheap.used)
-        return float(np.mean(answered != codes)), float(self.costs_.cost_of(used).mean()), float(hard.mean())
+        return float(lost.mean()), float(self.costs_.cost_of(used).mean()), float(hard.mean())
 
     def _choose(self) -> None:
         """Take the candidate of least error on held-out examples that costs no more than the budget there."""
         costs, errors = zip(*((candidate.cost, candidate.error) for candidate in self.candidates_), strict=True)
-        self.chosen_ = self.candidates_[best_affordable(costs, errors, self.budget)]
+        self.chosen_ = self.candidates_[self._best_within_budget(costs, errors)]
 
     @property
     def frontier_(self) -> list[Candidate]:

@@ -40,7 +40,7 @@ class Candidate:
     ----------
     pair : GatedPair
     error, cost : float
-        Error rate, average cost.
+        Error rate, or with class costs what mistakes cost on average; what examples pay on average.
     full_share : float
         Share of the examples that go to the full model.
     """

@@ -33,9 +33,9 @@ class L1Baseline(AdaptiveApproximation):
 
     Parameters
     ----------
-    estimator, shares, lambdas, feature_costs, groups, group_fees, budget, max_cost, n_folds, validation_fraction
+    estimator, shares, lambdas, feature_costs, groups, group_fees, budget, max_cost, class_costs
         See `AdaptiveApproximation`. Lambda is the weight of the L1 norm against the mean loss.
-    n_jobs, scale, random_state
+    minimise, n_folds, validation_fraction, n_jobs, scale, random_state
         See `AdaptiveApproximation` and `LinearApproximation`.
     """
 
@@ -53,6 +53,8 @@ class L1Baseline(AdaptiveApproximation):
         group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
+        class_costs: Any = None,
+        minimise: str = "error",
         n_folds: int = 5,
         validation_fraction: float | None = 0.25,
         n_jobs: int | None = None,
@@ -67,6 +69,8 @@ class L1Baseline(AdaptiveApproximation):
         self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
+        self.class_costs = class_costs
+        self.minimise = minimise
         self.n_folds = n_folds
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs

@@ -109,6 +109,13 @@ class AdaBoostRS(ClassifierTreeEstimator):
     n_trees : int, default=200
     max_depth : int, default=2
         Of the trees that AdaBoost grows.
+    class_costs : array, DataFrame, mapping of mappings or path, optional
+        What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the
+        number of draws is chosen by what mistakes cost, and the class of the least expected cost is predicted; the
+        trees are boosted and drawn without regard to it.
+    minimise : {"error", "total cost"}, default="error"
+        With "total cost", what is bought and what mistakes cost together are as cheap as can be on validation examples,
+        in the unit of the prices; a budget is then only a limit.
     feature_costs, groups, group_fees, split_cost, budget, validation_fraction, random_state
         See `ipforest.classifier_trees.CSTC`.
 
@@ -131,6 +138,8 @@ class AdaBoostRS(ClassifierTreeEstimator):
         group_fees: Any = None,
         split_cost: Any = 0,
         budget: Any = None,
+        class_costs: Any = None,
+        minimise: str = "error",
         validation_fraction: float | None = 0.25,
         random_state: Any = None,
     ) -> None:
@@ -141,6 +150,8 @@ class AdaBoostRS(ClassifierTreeEstimator):
         self.group_fees = group_fees
         self.split_cost = split_cost
         self.budget = budget
+        self.class_costs = class_costs
+        self.minimise = minimise
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 

@@ -44,6 +44,9 @@ class AndOrCascade(ClassifierTreeEstimator):
     lambdas : int or sequence of numbers, default=8
         See `ipforest.classifier_trees.CSTC`.
     class_weight : dict, "balanced" or None, default="balanced"
+        Class costs take their place.
+    class_costs, minimise
+        See `ipforest.classifier_trees.CSTC`.
     feature_map, feature_costs, groups, group_fees, split_cost, budget, validation_fraction, random_state
         See `ipforest.classifier_trees.CSTC`. Outputs of a feature map belong to a stage if all their features do.
 
@@ -56,6 +59,7 @@ class AndOrCascade(ClassifierTreeEstimator):
     """
 
     loss = "logistic"
+    trains_with_weights = True
 
     def __init__(
         self,
@@ -69,6 +73,8 @@ class AndOrCascade(ClassifierTreeEstimator):
         group_fees: Any = None,
         split_cost: Any = 0,
         budget: Any = None,
+        class_costs: Any = None,
+        minimise: str = "error",
         validation_fraction: float | None = 0.25,
         random_state: Any = None,
     ) -> None:
@@ -81,6 +87,8 @@ class AndOrCascade(ClassifierTreeEstimator):
         self.group_fees = group_fees
         self.split_cost = split_cost
         self.budget = budget
+        self.class_costs = class_costs
+        self.minimise = minimise
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 

@@ -24,10 +24,10 @@ class CSCC(RelaxedTreeEstimator):
     n_nodes : int, default=5
         Classifiers in the chain; those that are not worth their price become empty and let everything pass or leave.
     class_weight : dict, "balanced" or None, default="balanced"
-        The weights w of (19); with squared loss there are none.
+        The weights w of (19), in whose place class costs come; with squared loss there are none.
     lambdas, rho, spread, feature_map, fine_tune, descent, validation_fraction, n_jobs, random_state
         See `CSTC`.
-    feature_costs, groups, group_fees, split_cost, budget
+    feature_costs, groups, group_fees, split_cost, budget, class_costs, minimise
         See `CSTC`.
     """
 
@@ -50,6 +50,8 @@ class CSCC(RelaxedTreeEstimator):
         group_fees: Any = None,
         split_cost: Any = 0,
         budget: Any = None,
+        class_costs: Any = None,
+        minimise: str = "error",
         validation_fraction: float | None = 0.25,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -68,6 +70,8 @@ class CSCC(RelaxedTreeEstimator):
         self.group_fees = group_fees
         self.split_cost = split_cost
         self.budget = budget
+        self.class_costs = class_costs
+        self.minimise = minimise
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.random_state = random_state

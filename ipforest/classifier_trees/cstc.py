@@ -51,6 +51,13 @@ class CSTC(RelaxedTreeEstimator):
         features is what evaluating a tree costs, e_t.
     budget : number, optional
         What an example may cost on average on validation data; by default the best tree is taken, whatever it costs.
+    class_costs : array, DataFrame, mapping of mappings or path, optional
+        What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. For two
+        classes. Then labels are weighted in training by what missing them costs, the probabilities are corrected for
+        it, trees are chosen by what mistakes cost, and the class of the least expected cost is predicted.
+    minimise : {"error", "total cost"}, default="error"
+        With "total cost", what is bought and what mistakes cost together are as cheap as can be on validation examples,
+        in the unit of the prices; a budget is then only a limit.
     validation_fraction : float or None, default=0.25
         Share of the examples (of the queries) held out for the structure, for stopping early, for fine-tuning and for
         the choice by budget; with None all examples are in both parts.
@@ -94,6 +101,8 @@ class CSTC(RelaxedTreeEstimator):
         group_fees: Any = None,
         split_cost: Any = 0,
         budget: Any = None,
+        class_costs: Any = None,
+        minimise: str = "error",
         validation_fraction: float | None = 0.25,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -112,6 +121,8 @@ class CSTC(RelaxedTreeEstimator):
         self.group_fees = group_fees
         self.split_cost = split_cost
         self.budget = budget
+        self.class_costs = class_costs
+        self.minimise = minimise
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -43,6 +43,7 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
     n_jobs: int | None
 
     exits_pay = False
+    trains_with_weights = True
 
     fit_node: NodeFit = staticmethod(fit_leaf)
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import validated
-from ipforest.choice import best_affordable
+from ipforest.class_costs import label_losses
 from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.feature_map import FeatureMap, ScaledFeatures
 from ipforest.classifier_trees.ranking import ndcg_at
@@ -47,21 +47,44 @@ class Examples:
     target : ndarray of float64, shape (n_samples,)
         Labels -1 and 1, or the target scaled to mean 0.
     qid : ndarray of int, shape (n_samples,), or None
+    class_costs : ndarray of float64, shape (2, 2), optional
+        What mistakes cost.
+    offset : float
+        By how much the weights of labels in training move the scores; see `probabilities`.
     """
 
     phi: FloatArray
     target: FloatArray
     qid: IntArray | None
+    class_costs: FloatArray | None = None
+    offset: float = 0.0
 
     def badness(self, tree: ClassifierTree, *, classify: bool) -> float:
-        """Measure what a tree answers: error rate, mean squared error, or, by query, 1 - NDCG@5."""
+        """Measure what a tree answers: error rate, what mistakes cost, mean squared error, or, by query, 1 - NDCG@5."""
         scores = tree.answer(self.phi)
         if self.qid is not None:
             relevance = self.target > 0 if classify else self.target - self.target.min()
             return 1 - ndcg_at(relevance, scores, self.qid, RANKS_COUNTED)
+        if self.class_costs is not None:
+            outputs, labels = probabilities(scores, self.offset), (self.target > 0).astype(np.int64)
+            return float(label_losses(outputs, labels, np.arange(2), self.class_costs).mean())
         if classify:
             return float(np.mean((scores > 0) != (self.target > 0)))
         return float(np.mean((scores - self.target) ** 2))
+
+
+def probabilities(scores: FloatArray, offset: float) -> FloatArray:
+    """Turn scores into class probabilities, shape (n_samples, 2).
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_samples,)
+        Log odds of the second class where labels have weights.
+    offset : float
+        Logarithm of the ratio of these weights, which is taken off.
+    """
+    above = expit(scores - offset)
+    return np.column_stack([1 - above, above])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,6 +125,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
     split_cost: Any
     validation_fraction: float | None
     class_weight: Any = None
+    trains_with_weights = False
 
     @abstractmethod
     def _learn(self, training: Examples, validation: Examples) -> Sequence[tuple[float, ClassifierTree]]:
@@ -115,7 +139,8 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         X : array, shape (n_samples, n_features)
         y : array, shape (n_samples,)
         qid : array, shape (n_samples,), optional
-            Query of each document, for ranking: then whole queries are held out, and trees are judged by NDCG@5.
+            Query of each document, for ranking: then whole queries are held out, and trees are judged by NDCG@5, which
+            takes no class costs.
 
         Returns
         -------
@@ -127,7 +152,10 @@ class ClassifierTreeEstimator(BudgetedEstimator):
             Bad parameters, prices or examples.
         """
         self.check_parameters()
+        if qid is not None and self.class_costs is not None:
+            raise ValueError("class_costs: expected none for ranking by query, got some")
         examples, target, query = self._read_examples(X, y, qid)
+        self._take_class_costs(self.classes_ if is_classifier(self) else None)
         self._note_missing(examples)
         self.weight_of_label_ = self._weigh_labels(target)
         self.costs_ = self._read_costs()
@@ -137,10 +165,16 @@ class ClassifierTreeEstimator(BudgetedEstimator):
             self.costs_, self.feature_map_.feature_of_weight_, float(self.split_cost_)
         )
         parts = [
-            Examples(self.feature_map_.transform(examples[rows]), target[rows], None if query is None else query[rows])
+            Examples(
+                self.feature_map_.transform(examples[rows]),
+                target[rows],
+                None if query is None else query[rows],
+                self.class_costs_,
+                self._offset,
+            )
             for rows in (training, validation)
         ]
-        self.prior_ = self._constant(target[training])
+        self.prior_ = self._constant(target[training]) + self._offset
         free = ClassifierTree.single(np.zeros(parts[0].phi.shape[1]), self.prior_)
         found = [*self._learn(*parts), (np.inf, free)]
         self.candidates_ = [self._judged(lam, tree, parts[1]) for lam, tree in found]
@@ -152,6 +186,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         if self.loss not in LOSSES:
             raise ValueError(f"loss: expected one of {', '.join(LOSSES)}, got {self.loss!r}")
         optional_number(self.budget, "budget")
+        self._check_money()
         check_share(self.validation_fraction, "validation_fraction")
         self.split_cost_ = nonnegative_fraction(self.split_cost, "split_cost")
 
@@ -185,12 +220,26 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         return examples, np.where(code > 0, 1.0, -1.0), query
 
     def _weigh_labels(self, target: FloatArray) -> tuple[float, float]:
-        """Return the weights of the labels -1 and 1 as scikit-learn's ``class_weight`` says."""
+        """Return the weights of the labels -1 and 1: what mistakes cost, or scikit-learn's ``class_weight``."""
+        if self.class_costs_ is not None and self.trains_with_weights:
+            lost = (self.class_costs_ - np.diag(self.class_costs_)[:, None]).max(axis=1)
+            shares = np.array([np.mean(target <= 0), np.mean(target > 0)])
+            if (lost > 0).all():
+                weights = lost / (shares @ lost)
+                return float(weights[0]), float(weights[1])
+            return 1.0, 1.0
         if self.class_weight is None or not is_classifier(self):
             return 1.0, 1.0
         labels = self.classes_[(target > 0).astype(int)]
         weights = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
         return float(weights[0]), float(weights[1])
+
+    @property
+    def _offset(self) -> float:
+        """By how much the weights of class costs move the log odds."""
+        if self.class_costs_ is None or not self.trains_with_weights:
+            return 0.0
+        return float(np.log(self.weight_of_label_[1] / self.weight_of_label_[0]))
 
     def _weights(self, target: FloatArray) -> FloatArray:
         """Give each example the weight of its label."""
@@ -223,7 +272,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
     def _choose(self) -> None:
         """Take the best candidate on validation data that costs no more than the budget there."""
         costs, badness = zip(*((candidate.cost, candidate.badness) for candidate in self.candidates_), strict=True)
-        self.chosen_ = self.candidates_[best_affordable(costs, badness, self.budget)]
+        self.chosen_ = self.candidates_[self._best_within_budget(costs, badness)]
         self.tree_ = self.chosen_.tree
 
     def policy(self) -> Policy:
@@ -234,8 +283,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
     def _outputs(self, scores: FloatArray) -> FloatArray:
         """Turn scores into class probabilities, or into targets in their own unit."""
         if is_classifier(self):
-            above = expit(scores)
-            return np.column_stack([1 - above, above])
+            return probabilities(scores, self._offset)
         return (scores / self.target_scale_ + self.target_mean_)[:, None]
 
     def last_nodes(self, X: npt.ArrayLike) -> IntArray:

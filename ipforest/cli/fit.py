@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
+from argparse import BooleanOptionalAction
 from collections.abc import Iterable
 from dataclasses import asdict
 from fractions import Fraction
@@ -45,16 +46,16 @@ if TYPE_CHECKING:
 
 MODEL_FILE, REPORT_FILE = "model.skops", "report.json"
 
-PRUNED, CHOSEN = "BudgetPrune", "BudgetedClassifier"
+PRUNED, CHOSEN, CHOSEN_NUMBER = "BudgetPrune", "BudgetedClassifier", "BudgetedRegressor"
 """The estimators: a forest that is pruned with proof, and the model of least error on rows held out."""
 
-OF_PRUNED: dict[str, Any] = {"trees": 100, "search": "exact", "time_limit": 10.0, "regression": False}
+OF_PRUNED: dict[str, Any] = {"trees": 100, "search": "exact", "time_limit": 10.0}
 """Options that only the first has, with their defaults."""
 
 TOTAL_COST = "total-cost"
 
 MANY_CLASSES = 20
-"""Numbers that are more classes than these are perhaps none."""
+"""A target of more different numbers than these is a number, unless the options say that they are classes."""
 
 
 def add(commands: Subparsers) -> None:
@@ -64,9 +65,9 @@ def add(commands: Subparsers) -> None:
         "fit",
         run,
         "Train a model within a budget on a table; save it, and say what it buys and its error on rows held out. "
-        f"{PRUNED} is a random forest, pruned optimally. {CHOSEN} grows with prices, prunes, and stops buying when "
-        "sure; its error is usually lower, and it takes longer. --search, --time-limit, --regression and --trees are "
-        f"for {PRUNED} alone.",
+        f"{PRUNED} is a random forest, pruned optimally. {CHOSEN} and {CHOSEN_NUMBER} grow with prices, prune, and "
+        "stop buying when going on is not worth it; their error is usually lower, and they take longer. --search, "
+        f"--time-limit and --trees are for {PRUNED} alone.",
     )
     add_table_options(command, required=True)
     command.add_argument("--budget", metavar="B", help="what an example may cost on average")
@@ -81,15 +82,28 @@ def add(commands: Subparsers) -> None:
         default="error",
         help=f"{TOTAL_COST}: what is bought and what mistakes cost together, instead of the error within a budget",
     )
+    command.add_argument(
+        "--scoring",
+        metavar="NAME",
+        help="what chooses within the budget in place of the error: a scikit-learn scorer, such as roc_auc or "
+        f"neg_log_loss, or sensitivity_at=0.9; for {CHOSEN} and {CHOSEN_NUMBER}",
+    )
     command.add_argument("--out", metavar="DIR", help=f"write {MODEL_FILE} and {REPORT_FILE} there")
     command.add_argument(
         "--dry-run", action="store_true", help="say what is made of each column and its price; train nothing"
     )
     command.add_argument(
-        "--estimator", choices=(PRUNED, CHOSEN), default=PRUNED, help=f"what to train (default: {PRUNED})"
+        "--estimator",
+        choices=(PRUNED, CHOSEN, CHOSEN_NUMBER),
+        default=PRUNED,
+        help=f"what to train (default: {PRUNED})",
     )
     add_search_options(command)
-    command.add_argument("--regression", action="store_true", help="predict a number, not a class")
+    command.add_argument(
+        "--regression",
+        action=BooleanOptionalAction,
+        help=f"predict a number, not a class (default: if the target has more than {MANY_CLASSES} different numbers)",
+    )
     command.add_argument("--trees", type=positive_integer, metavar="T", help="trees of the forest (default: 100)")
     command.set_defaults(**dict.fromkeys(OF_PRUNED))
     command.add_argument(
@@ -170,9 +184,19 @@ def run(options: Arguments) -> int:
 def _check_options(options: Arguments) -> None:
     """Refuse options of the pruned forest for the other estimator, and training without a budget or a folder."""
     given = [name for name in OF_PRUNED if getattr(options, name) is not None]
-    if options.estimator != PRUNED and given:
-        raise ValueError(f"--{given[0].replace('_', '-')}: expected it with --estimator {PRUNED} only, got {CHOSEN}")
+    chosen = options.estimator
+    if chosen != PRUNED and given:
+        raise ValueError(f"--{given[0].replace('_', '-')}: expected it with --estimator {PRUNED} only, got {chosen}")
+    if chosen == PRUNED and options.scoring is not None:
+        raise ValueError(f"--scoring: expected it with --estimator {CHOSEN} or {CHOSEN_NUMBER}, got {PRUNED}")
+    wanted = {CHOSEN: False, CHOSEN_NUMBER: True}.get(chosen, options.regression)
+    if options.regression not in (None, wanted):
+        other = CHOSEN_NUMBER if options.regression else CHOSEN
+        raise ValueError(f"--estimator: expected {PRUNED} or {other} to predict as --regression says, got {chosen}")
+    options.regression = wanted
     least_total = options.minimise == TOTAL_COST
+    if least_total and options.scoring is not None:
+        raise ValueError(f"--scoring: expected none with --minimise {TOTAL_COST}, got {options.scoring}")
     for option in () if options.dry_run else ("out",) if least_total else ("budget", "out"):
         if getattr(options, option) is None:
             raise ValueError(f"--{option}: expected it, except with --dry-run, got none")
@@ -196,6 +220,8 @@ def read_table(options: Arguments) -> tuple[pd.DataFrame, pd.Series, list[Column
     missing = target.isin(MISSING)
     if missing.any():
         raise ValueError(f"{options.csv}, column {name}, line {missing.idxmax()}: expected a target, got none")
+    if options.regression is None:
+        options.regression = options.class_costs is None and _is_number(target, options.csv)
     if options.regression:
         target = numbers_of(cells[[name]], options.csv, form)[name]
     else:
@@ -229,20 +255,33 @@ def _named_columns(options: Arguments, columns: list[str]) -> list[list[str]]:
     return found
 
 
-def _check_classes(target: pd.Series, file: str) -> None:
-    """Refuse a target of one class, and classes that cannot be both trained on and held out."""
+def _is_number(target: pd.Series, file: str) -> bool:
+    """Return whether a target is a number to predict, which is told, or classes."""
+    n_different = target.nunique()
+    if n_different <= MANY_CLASSES or not _holds_numbers(target):
+        return False
+    print_note(
+        f"{file}, column {target.name}: {n_different} different numbers, so a number is predicted; "
+        "with --no-regression they are classes"
+    )
+    return True
+
+
+def _holds_numbers(target: pd.Series) -> bool:
     from ipforest.tabular.number_columns import NumberColumn, notations_of
 
+    return notations_of([NumberColumn.of(target.to_numpy(dtype=object))], None, None)[0] is not None
+
+
+def _check_classes(target: pd.Series, file: str) -> None:
+    """Refuse a target of one class, and classes that cannot be both trained on and held out."""
     where = f"{file}, column {target.name}"
     counts = target.value_counts()
     if len(counts) < 2:
         raise ValueError(f"{where}: expected at least two classes, got {counts.index[0]!r} in all {len(target)} rows")
-    holds_numbers = notations_of([NumberColumn.of(target.to_numpy(dtype=object))], None, None)[0] is not None
     if counts.min() < 2:
-        hint = "; a number is predicted with --regression" if holds_numbers else ""
+        hint = "; a number is predicted with --regression" if _holds_numbers(target) else ""
         raise ValueError(f"{where}: expected at least two rows of each class, got one of {counts.idxmin()!r}{hint}")
-    if holds_numbers and len(counts) > MANY_CLASSES:
-        print_note(f"{where}: {len(counts)} classes, all of them numbers; a number is predicted with --regression")
 
 
 def _check_one_hot_names(table: pd.DataFrame, file: str) -> None:
@@ -307,7 +346,7 @@ def _untrained(options: Arguments, costs: FeatureCosts, budget: Fraction | None)
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     from ipforest.class_costs import read_class_cost_file
-    from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
+    from ipforest.frontiers.budgeted_classifier import BudgetedClassifier, BudgetedRegressor
     from ipforest.learners.budget_prune import BudgetPrune
 
     common = {
@@ -315,20 +354,20 @@ def _untrained(options: Arguments, costs: FeatureCosts, budget: Fraction | None)
         "budget": budget,
         "max_cost": exact_number(options.max_cost, "max-cost"),
         "random_state": options.seed,
-        "class_costs": None if options.class_costs is None else read_class_cost_file(options.class_costs),
     }
+    if options.estimator == CHOSEN_NUMBER:
+        return BudgetedRegressor(n_jobs=-1, verbose=not options.json, scoring=options.scoring, **common)
+    common["class_costs"] = None if options.class_costs is None else read_class_cost_file(options.class_costs)
+    common["minimise"] = options.minimise.replace("-", " ")
     if options.estimator == CHOSEN:
-        return BudgetedClassifier(
-            n_jobs=-1, verbose=not options.json, minimise=options.minimise.replace("-", " "), **common
-        )
+        return BudgetedClassifier(n_jobs=-1, verbose=not options.json, scoring=options.scoring, **common)
     given = {name: getattr(options, name) for name in OF_PRUNED}
     chosen = {name: default if given[name] is None else given[name] for name, default in OF_PRUNED.items()}
-    kind = RandomForestRegressor if chosen["regression"] else RandomForestClassifier
+    kind = RandomForestRegressor if options.regression else RandomForestClassifier
     return BudgetPrune(
         kind(chosen["trees"], random_state=options.seed, n_jobs=-1),
         search=chosen["search"],
         time_limit=chosen["time_limit"],
-        lam=1 if options.minimise == TOTAL_COST else None,
         validation_fraction=None,  # costs need no target, and a quarter of a small table tells them badly
         **common,
     )

@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.refitting import mean_loss, refit_by_newton
@@ -37,124 +38,16 @@ CHUNKS = 3
 """Rounds at one price are grown in so many parts; where the validation loss does not fall, the next price follows."""
 
 
-class BudgetBoost(GrownFrontier):
-    """Classify by boosted trees that pay for features at a falling price, pruned exactly and stopped when sure.
+class GrownBoosting(GrownFrontier):
+    """Base of `BudgetBoost` and `BudgetBoostRegressor`, which differ in what they learn."""
 
-    Trees are boosted on log loss, and a split pays for the units that its examples have not bought in any tree before.
-    The price falls while the ensemble grows: the first trees make the most of the few units that are worth most, later
-    ones buy more, for the examples that they help. So the trees come in the order in which stopping wants them, and
-    every prefix is a model of its own. The whole is pruned along the exact path and its leaves are refitted. On
-    validation examples it is learnt when to stop buying. All of that gives one frontier of cost and error.
-
-    Where the same few units serve every example, another order is better: one more ensemble is grown at a single low
-    price.
-
-    Parameters
-    ----------
-    n_estimators : int, default=400
-        Most rounds per ensemble, shared equally among the prices; each grows one tree, with more than two classes one
-        per class. At each price, growing stops early where the validation loss does not fall.
-    learning_rate : float, default=0.1
-    max_leaf_nodes : int or sequence of int, default=(8, 32)
-        Leaves per tree; of several sizes each gives an ensemble.
-    min_samples_leaf : int, default=5
-    l2 : float, default=1
-        Penalty on squared leaf values, > 0.
-    max_bins : int or None, default=255
-        Thresholds lie between so many bins per feature; with None between any two values.
-    categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
-        Columns of categories, as in scikit-learn's ``HistGradientBoostingClassifier``: none, those of a data frame with
-        dtype "category", a mask, column numbers or names. A test asks whether an example has one of a set of
-        categories; missing and unknown ones, and those that no training example of the node has, go the same way.
-    n_lambdas : int, default=10
-        Values of lambda, falling geometrically.
-    single_price : bool, default=True
-        Whether one more ensemble is grown at a single price, of the smallest trees.
-    n_prunings : int, default=4
-        Prunings of each ensemble that are tried; 0 to prune nothing.
-    refit : {"newton", "alternate", None}, default="newton"
-        How pruned trees are refitted: stage by stage by Newton steps; or by `alternate`, which refits all leaves
-        jointly and grows trees on what is bought; or not.
-    stopping : StoppingRule or sequence of StoppingRule, optional
-        As in `EarlyExit`; an empty sequence to stop no example.
-    feature_costs, groups, group_fees
-        See `BudgetPrune`.
-    budget : number, optional
-        What an example may cost on average; without one, as much as lowers the error.
-    max_cost : number, optional
-        The most that any one example may pay.
-    class_costs : array, DataFrame or mapping of mappings, optional
-        What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
-        of least expected cost is predicted, and validation examples choose by what mistakes cost.
-    minimise : {"error", "total cost"}, default="error"
-        With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
-        the unit of the prices; a budget is then only a limit.
-    validation_fraction : float or None, default=0.25
-        Share of the examples held out where `fit` gets no validation examples; None only with these.
-    random_state : int, RandomState instance or None, default=None
-        Draws the validation part and breaks ties between features.
-
-    Attributes
-    ----------
-    members_, frontier_, choice_, trees_, costs_, n_features_in_, classes_
-        See `JointFrontier`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from ipforest import BudgetBoost
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = BudgetBoost(20, n_lambdas=2, n_prunings=2, budget=3, random_state=0).fit(X, y)
-    >>> bool(model.cost(X).mean() < 4), model.score(X, y) > 0.9
-    (True, True)
-    """
-
-    def __init__(
-        self,
-        n_estimators: int = 400,
-        *,
-        learning_rate: float = 0.1,
-        max_leaf_nodes: int | Sequence[int] = (8, 32),
-        min_samples_leaf: int = 5,
-        l2: float = 1.0,
-        max_bins: int | None = 255,
-        categorical_features: Any = "from_dtype",
-        n_lambdas: int = 10,
-        single_price: bool = True,
-        n_prunings: int = 4,
-        refit: str | None = "newton",
-        stopping: Any = None,
-        feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
-        budget: Any = None,
-        max_cost: Any = None,
-        class_costs: Any = None,
-        minimise: str = "error",
-        validation_fraction: float | None = 0.25,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.l2 = l2
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.n_lambdas = n_lambdas
-        self.single_price = single_price
-        self.n_prunings = n_prunings
-        self.refit = refit
-        self.stopping = stopping
-        self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
-        self.budget = budget
-        self.max_cost = max_cost
-        self.class_costs = class_costs
-        self.minimise = minimise
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
+    n_estimators: int
+    learning_rate: float
+    max_leaf_nodes: int | Sequence[int]
+    min_samples_leaf: int
+    l2: float
+    single_price: bool
+    refit: str | None
 
     def _check_growing(self) -> None:
         for name in ("n_estimators", "min_samples_leaf"):
@@ -233,3 +126,219 @@ class BudgetBoost(GrownFrontier):
                 yield refit_by_newton(grown.prune(pruning), *errors, learning_rate=self.learning_rate, l2=self.l2)
             else:
                 yield grown.prune(pruning)
+
+
+class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scikit-learn is untyped
+    """Classify by boosted trees that pay for features at a falling price, pruned exactly and stopped when sure.
+
+    Trees are boosted on log loss, and a split pays for the units that its examples have not bought in any tree before.
+    The price falls while the ensemble grows: the first trees make the most of the few units that are worth most, later
+    ones buy more, for the examples that they help. So the trees come in the order in which stopping wants them, and
+    every prefix is a model of its own. The whole is pruned along the exact path and its leaves are refitted. On
+    validation examples it is learnt when to stop buying. All of that gives one frontier of cost and error.
+
+    Where the same few units serve every example, another order is better: one more ensemble is grown at a single low
+    price.
+
+    Parameters
+    ----------
+    n_estimators : int, default=400
+        Most rounds per ensemble, shared equally among the prices; each grows one tree, with more than two classes one
+        per class. At each price, growing stops early where the validation loss does not fall.
+    learning_rate : float, default=0.1
+    max_leaf_nodes : int or sequence of int, default=(8, 32)
+        Leaves per tree; of several sizes each gives an ensemble.
+    min_samples_leaf : int, default=5
+    l2 : float, default=1
+        Penalty on squared leaf values, > 0.
+    max_bins : int or None, default=255
+        Thresholds lie between so many bins per feature; with None between any two values.
+    categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
+        Columns of categories, as in scikit-learn's ``HistGradientBoostingClassifier``: none, those of a data frame with
+        dtype "category", a mask, column numbers or names. A test asks whether an example has one of a set of
+        categories; missing and unknown ones, and those that no training example of the node has, go the same way.
+    n_lambdas : int, default=10
+        Values of lambda, falling geometrically.
+    single_price : bool, default=True
+        Whether one more ensemble is grown at a single price, of the smallest trees.
+    n_prunings : int, default=4
+        Prunings of each ensemble that are tried; 0 to prune nothing.
+    refit : {"newton", "alternate", None}, default="newton"
+        How pruned trees are refitted: stage by stage by Newton steps; or by `alternate`, which refits all leaves
+        jointly and grows trees on what is bought; or not.
+    stopping : StoppingRule or sequence of StoppingRule, optional
+        As in `EarlyExit`; an empty sequence to stop no example.
+    feature_costs, groups, group_fees
+        See `BudgetPrune`.
+    budget : number, optional
+        What an example may cost on average; without one, as much as lowers the error.
+    max_cost : number, optional
+        The most that any one example may pay.
+    class_costs : array, DataFrame or mapping of mappings, optional
+        What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
+        of least expected cost is predicted, and validation examples choose by what mistakes cost.
+    minimise : {"error", "total cost"}, default="error"
+        With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
+        the unit of the prices; a budget is then only a limit.
+    scoring : str or callable, optional
+        What chooses within the budget on validation examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
+        the like (see `ipforest.measures`), with the weights of the examples; by default the error.
+    validation_fraction : float or None, default=0.25
+        Share of the examples held out where `fit` gets no validation examples; None only with these.
+    random_state : int, RandomState instance or None, default=None
+        Draws the validation part and breaks ties between features.
+
+    Attributes
+    ----------
+    members_, frontier_, choice_, trees_, costs_, n_features_in_, classes_
+        See `JointFrontier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from ipforest import BudgetBoost
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = BudgetBoost(20, n_lambdas=2, n_prunings=2, budget=3, random_state=0).fit(X, y)
+    >>> bool(model.cost(X).mean() < 4), model.score(X, y) > 0.9
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        n_estimators: int = 400,
+        *,
+        learning_rate: float = 0.1,
+        max_leaf_nodes: int | Sequence[int] = (8, 32),
+        min_samples_leaf: int = 5,
+        l2: float = 1.0,
+        max_bins: int | None = 255,
+        categorical_features: Any = "from_dtype",
+        n_lambdas: int = 10,
+        single_price: bool = True,
+        n_prunings: int = 4,
+        refit: str | None = "newton",
+        stopping: Any = None,
+        feature_costs: Any = None,
+        groups: Any = None,
+        group_fees: Any = None,
+        budget: Any = None,
+        max_cost: Any = None,
+        class_costs: Any = None,
+        minimise: str = "error",
+        scoring: Any = None,
+        validation_fraction: float | None = 0.25,
+        random_state: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.l2 = l2
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.n_lambdas = n_lambdas
+        self.single_price = single_price
+        self.n_prunings = n_prunings
+        self.refit = refit
+        self.stopping = stopping
+        self.feature_costs = feature_costs
+        self.groups = groups
+        self.group_fees = group_fees
+        self.budget = budget
+        self.max_cost = max_cost
+        self.class_costs = class_costs
+        self.minimise = minimise
+        self.scoring = scoring
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+
+
+class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]  # scikit-learn is untyped
+    """Predict a number by boosted trees that pay for features; see `BudgetBoost`.
+
+    All is done as there, with half the squared error in place of the log loss. An example stops where the squared error
+    that more purchases take off is not worth their price, as validation examples tell from how far apart the targets
+    lie that the trees may still come to (`ipforest.stopping.early_exit.sureness`).
+
+    Parameters
+    ----------
+    n_estimators : int, default=400
+        Most rounds per ensemble, shared equally among the prices; each grows one tree.
+    learning_rate, max_leaf_nodes, min_samples_leaf, l2, max_bins, categorical_features
+        See `BudgetBoost`.
+    n_lambdas, single_price, n_prunings, refit
+        See `BudgetBoost`.
+    stopping : StoppingRule or sequence of StoppingRule, optional
+        As in `EarlyExit`; an empty sequence to stop no example. `CertifiedStopping` counts errors, and is for classes.
+    feature_costs, groups, group_fees
+        See `BudgetPrune`.
+    budget : number, optional
+        What an example may cost on average; without one, as much as lowers the squared error.
+    max_cost : number, optional
+        The most that any one example may pay.
+    scoring : str or callable, optional
+        What chooses within the budget; see `BudgetBoost`. By default the squared error.
+    validation_fraction : float or None, default=0.25
+        Share of the examples held out where `fit` gets no validation examples; None only with these.
+    random_state : int, RandomState instance or None, default=None
+        Draws the validation part and breaks ties between features.
+
+    Attributes
+    ----------
+    members_, frontier_, choice_, trees_, costs_, n_features_in_
+        See `JointFrontier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from ipforest import BudgetBoostRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = BudgetBoostRegressor(40, n_lambdas=2, n_prunings=2, budget=3, random_state=0).fit(X, y)
+    >>> bool(model.cost(X).mean() < 4), model.score(X, y) > 0.3
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        n_estimators: int = 400,
+        *,
+        learning_rate: float = 0.1,
+        max_leaf_nodes: int | Sequence[int] = (8, 32),
+        min_samples_leaf: int = 5,
+        l2: float = 1.0,
+        max_bins: int | None = 255,
+        categorical_features: Any = "from_dtype",
+        n_lambdas: int = 10,
+        single_price: bool = True,
+        n_prunings: int = 4,
+        refit: str | None = "newton",
+        stopping: Any = None,
+        feature_costs: Any = None,
+        groups: Any = None,
+        group_fees: Any = None,
+        budget: Any = None,
+        max_cost: Any = None,
+        scoring: Any = None,
+        validation_fraction: float | None = 0.25,
+        random_state: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.l2 = l2
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.n_lambdas = n_lambdas
+        self.single_price = single_price
+        self.n_prunings = n_prunings
+        self.refit = refit
+        self.stopping = stopping
+        self.feature_costs = feature_costs
+        self.groups = groups
+        self.group_fees = group_fees
+        self.budget = budget
+        self.max_cost = max_cost
+        self.scoring = scoring
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state

@@ -8,19 +8,17 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.compose import make_column_transformer
-from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import TargetEncoder
 
-from ipforest._internal.arrays import FloatArray, IntArray, places_in
+from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import check_integer
-from ipforest.frontiers.averaged_trees import LEAF_SIZES, AveragedTrees, last_before_rise
+from ipforest.frontiers.averaged_trees import LEAF_SIZES, MeanOfForests, last_before_rise
 from ipforest.frontiers.context_cascades import ContextCascades, PartsByContext
-from ipforest.frontiers.forests_on_features import ForestsOnFeatures, bagged, shares_out_of_bag
+from ipforest.frontiers.forests_on_features import ForestsOnFeatures, answers_out_of_bag, bagged
 from ipforest.frontiers.joint_frontier import (
     MOST_COST_ROWS,
     GrownFrontier,
@@ -29,16 +27,8 @@ from ipforest.frontiers.joint_frontier import (
     sample_of,
     spread_prunings,
 )
-from ipforest.frontiers.scores import brier_score
-from ipforest.growing import (
-    AcquisitionState,
-    CodedExamples,
-    Gini,
-    Grower,
-    GrownTree,
-    LookaheadGrower,
-    forest_of,
-)
+from ipforest.frontiers.tasks import Classification, Regression, Task
+from ipforest.growing import AcquisitionState, CodedExamples, Grower, GrownTree, LookaheadGrower
 from ipforest.growing.codes import MAX_BINS
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners.forest_pruner import Labelled
@@ -61,7 +51,224 @@ Among few examples some split always seems worth its price.
 UNAFFORDABLE = 1e12
 
 
-class BudgetForest(GrownFrontier):
+class GrownForests(GrownFrontier):
+    """Base of `BudgetForest` and `BudgetForestRegressor`, which differ in what they learn (`Task`)."""
+
+    n_estimators: int
+    max_features: int | None
+    min_samples_leaf: int | None
+    regrow: bool
+    nested: bool
+    n_lookahead: int
+    loss: str = "squared_error"
+    n_jobs: int | None
+
+    def _check_growing(self) -> None:
+        check_integer(self.n_estimators, "n_estimators", 1)
+        check_integer(self.n_lookahead, "n_lookahead", 0)
+        for name in ("max_features", "min_samples_leaf"):
+            if getattr(self, name) is not None:
+                check_integer(getattr(self, name), name, 1)
+        if is_classifier(self) and self.loss not in ("gini", "entropy", "misclassification"):
+            raise ValueError(f"loss: expected 'gini', 'entropy' or 'misclassification', got {self.loss!r}")
+
+    @property
+    def _task(self) -> Task:
+        """What is learnt."""
+        return Regression() if self.classes_ is None else Classification(self.classes_)
+
+    @property
+    def _n_expected(self) -> int:
+        n_grown = self.n_lambdas * (1 + self.n_prunings)
+        n_ahead = 1 + self.n_prunings if self.n_lookahead else 0
+        return 1 + n_grown * (2 if self.regrow else 1) + n_ahead + (2 if self.nested else 0)
+
+    def _made(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
+        members = []
+        for member in super()._made(training, validation, random):
+            members.append(member)
+            yield member
+        seller = self._seller().without_constant(training.X)
+        staged = self.nested and self._stops and bool(seller.paid_units())
+        if staged:
+            forests = [member.policy.trees for member in members if isinstance(member.policy, TreesInOrder)]
+            yield from self._nested_forests([*forests], training, validation, random, seller)
+        if self.n_lookahead:
+            yield from (self._member(trees, validation) for trees in self._looking_ahead(training, random))
+            if staged:
+                yield from self._context_cascades(training, validation, random, seller)
+
+    def _nested_forests(
+        self, forests: Sequence[Any], training: Labelled, validation: Labelled, random: Any, seller: Seller
+    ) -> Iterator[Member]:
+        """Train forests on the first units of two orders: what examples buy, and what lowers the impurity."""
+        sample = sample_of(training, MOST_COST_ROWS, random).X
+        bought = np.mean([(forest.feature_usage(sample) > 0).mean(axis=0) for forest in forests], axis=0)
+        n_units = len(seller.paid_units())
+        cascades = []
+        for worth in (bought, impurity_reductions(forests[1])):
+            units = by_price(seller, worth @ features_of_units(seller), (), n_units)
+            columns = feature_sets([units[:n] for n in stage_sizes(n_units)], seller)
+            cascades.append([np.sort(features) for features in columns])
+        distinct = {features.tobytes(): features for sets in cascades for features in sets}
+        all_rows = np.arange(training.y.size)
+        trained = self._models([(features, all_rows) for features in distinct.values()], training, random)
+        models = dict(zip(distinct, trained, strict=True))
+        for sets in cascades:
+            stages = stages_in_order([models[features.tobytes()] for features in sets], sets)
+            yield self._cascade(stages, validation)
+
+    def _context_cascades(
+        self, training: Labelled, validation: Labelled, random: Any, seller: Seller
+    ) -> Iterator[Member]:
+        """Train cascades that ask for contexts first, where contexts are found."""
+        forest = self._task.forests[0](self.n_estimators, random_state=0)
+        whole = PartsByContext(training, self._lookahead_grower, forest, self._leaf_sizes).part()
+        if whole.sides:
+            plans = ContextCascades(whole, seller)
+            for stages in plans.stages(self._models(plans.wanted, training, random)):
+                yield self._cascade(stages, validation)
+
+    def _cascade(self, stages: Sequence[Stage], validation: Labelled) -> Member:
+        return self._staged_member(
+            StagesInOrder(stages, self.costs_, self.max_cost, class_costs=self.class_costs_), validation, self.stopping
+        )
+
+    def _models(self, wanted: Sequence[tuple[IntArray, IntArray]], training: Labelled, random: Any) -> list[Any]:
+        """Train a model for each pair of features and training examples: on no features a constant, else trees."""
+        task = self._task
+        encoded = _Encoded.of(training, self.categories_.columns, self.max_bins, task)
+        targets = task.encoded(training.y)
+        models: list[Any] = [None] * len(wanted)
+        seeds = [int(random.randint(2**31)) if features.size else 0 for features, _ in wanted]
+        of_part: dict[bytes, list[int]] = {}
+        columns = np.arange(encoded.coded.n_features)
+        for place, (features, rows) in enumerate(wanted):
+            if features.size:
+                of_part.setdefault(rows.tobytes(), []).append(place)
+            else:
+                part = training.rows(rows)
+                models[place] = task.constant().fit(part.X, part.y, part.weight)
+        for places in of_part.values():
+            rows = wanted[places[0]][1]
+            forests = ForestsOnFeatures(
+                encoded.X[rows],
+                encoded.coded.part(columns, rows),
+                encoded.finer.part(columns, rows),
+                targets[rows],
+                training.weight[rows],
+                task,
+                self.n_estimators,
+                self._leaf_sizes,
+            )
+            sets = [encoded.columns(wanted[place][0]) for place in places]
+            trained = forests.trained(sets, [seeds[place] for place in places], self.n_jobs)
+            for place, trees in zip(places, trained, strict=True):
+                models[place] = encoded.before(trees, wanted[place][0])
+        return models
+
+    @property
+    def _lookahead_grower(self) -> LookaheadGrower:
+        return LookaheadGrower(max(self._leaf_sizes[0], PRICED_LEAF))
+
+    @property
+    def _leaf_sizes(self) -> Sequence[int]:
+        return LEAF_SIZES if self.min_samples_leaf is None else (self.min_samples_leaf,)
+
+    def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Forest]:
+        X = np.ascontiguousarray(training.X, dtype=np.float32)
+        coded = CodedExamples.from_examples(X, self.max_bins, self.categories_.mask(X.shape[1]))
+        data = _Training(X, coded, self._task.encoded(training.y), training.weight)
+        paying = sample_of(training, MOST_COST_ROWS, random)
+        largest_price = self._task.spread(data.encoded, data.weight) / price_scale(self.costs_)
+        priced = largest_price * np.geomspace(LARGEST, SMALLEST, self.n_lambdas - 1)
+        leaf, unpriced, errors = self._unpriced(data, random)
+        yield unpriced.prune(Pruning(np.zeros(unpriced.n_internal, dtype=bool)))
+        yield unpriced
+        pruned = self._pruned(unpriced, errors, training, paying)
+        yield from pruned
+        yield from self._regrown(pruned, leaf, data, random)
+        for lam in priced.tolist():
+            forest, errors = self._grow(
+                self._priced(lam, leaf, data.encoded.size), data, self._nothing_bought(data), random
+            )
+            pruned = [forest, *self._pruned(forest, errors, training, paying)]
+            yield from pruned
+            yield from self._regrown(pruned, leaf, data, random)
+
+    def _unpriced(self, data: _Training, random: Any) -> tuple[int, Forest, FloatArray]:
+        """Grow trees blind to prices, with larger and larger leaves until their score out of bag rises.
+
+        Returns
+        -------
+        int
+            Fewest examples per leaf.
+        Forest
+        ndarray of float64, shape (n_samples, n_estimators)
+            See `bagged`.
+        """
+        n_features = self.n_features_in_
+        n_tried = int(np.sqrt(n_features)) if self.max_features is None else min(self.max_features, n_features)
+
+        def grown(size: int) -> tuple[float, tuple[int, Forest, FloatArray]]:
+            grower = Grower(self._task.impurity, min_samples_leaf=size, max_features=n_tried, price_weight=0.0)
+            forest, out_of_bag = self._grow(grower, data, self._nothing_bought(data), random)
+            answers = answers_out_of_bag(forest, out_of_bag, data.X)
+            return self._task.score(answers, data.encoded, data.weight), (size, forest, out_of_bag)
+
+        return last_before_rise(map(grown, self._leaf_sizes))[1]
+
+    def _priced(self, lam: float, leaf: int, n_samples: int) -> Grower:
+        leaf = max(leaf, PRICED_LEAF, int(PRICED_LEAF_SHARE * n_samples))
+        return Grower(self._task.impurity, min_samples_leaf=leaf, price_weight=lam)
+
+    def _nothing_bought(self, data: _Training) -> AcquisitionState:
+        return AcquisitionState.per_example(self.costs_, data.encoded.size)
+
+    def _looking_ahead(self, training: Labelled, random: Any) -> Iterator[Forest]:
+        """Grow a forest with lookahead, and prune it."""
+        task, grower = self._task, self._lookahead_grower
+        encoded = task.encoded(training.y)
+
+        def grow(drawn: FloatArray, seed: int) -> GrownTree:
+            return task.look_ahead(grower, training.X, encoded, drawn, seed)
+
+        trees, out_of_bag = bagged(grow, self.n_lookahead, training.weight, random)
+        forest = task.forest(trees, self.n_features_in_)
+        yield forest
+        yield from self._pruned(forest, out_of_bag, training, sample_of(training, MOST_COST_ROWS, random))
+
+    def _pruned(self, forest: Forest, out_of_bag: FloatArray, training: Labelled, paying: Labelled) -> list[Forest]:
+        """Prune a forest along its path, by the errors of each tree on the examples that it was not grown on."""
+        errors = (training.X, training.y, out_of_bag if out_of_bag.any() else training.weight)
+        instance = PruningInstance.from_forest(forest, paying.X, self.costs_, self.loss, errors, resolution=FITS_PATH)
+        path = prune_path(instance)
+        chosen = spread_prunings(path, self.n_prunings)
+        return [forest.prune(pruning).without_bare_roots() for _, pruning in chosen]
+
+    def _regrown(self, forests: Sequence[Forest], leaf: int, data: _Training, random: Any) -> Iterator[Forest]:
+        """For each forest grow deep trees on what the training examples buy in it."""
+        grower = Grower(self._task.impurity, min_samples_leaf=leaf, price_weight=UNAFFORDABLE)
+        for bought in forests if self.regrow else ():
+            owned = self._nothing_bought(data)
+            owned.record_trees(bought, bought.leaves(data.X))
+            yield self._grow(grower, data, owned, random)[0]
+
+    def _grow(self, grower: Grower, data: _Training, state: AcquisitionState, random: Any) -> tuple[Forest, FloatArray]:
+        """Grow trees one after another; what one tests is bought for all that follow."""
+        task = self._task
+
+        def grow(drawn: FloatArray, seed: int) -> GrownTree:
+            tree = task.grow(grower, data.coded, data.encoded, state, drawn, seed)
+            alone = task.forest([tree], self.n_features_in_)
+            state.record_trees(alone, alone.leaves(data.X))
+            return tree
+
+        trees, out_of_bag = bagged(grow, self.n_estimators, data.weight, random)
+        return task.forest(trees, self.n_features_in_), out_of_bag
+
+
+class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scikit-learn is untyped
     """Classify by averaged trees that pay for features together: pruned exactly, grown anew, stopped when sure.
 
     Forests are grown at several values of lambda, the first 0; an example pays for a unit in the first tree that tests
@@ -111,7 +318,7 @@ class BudgetForest(GrownFrontier):
         contexts.
     loss : {"gini", "entropy", "misclassification"}, default="gini"
         What the nodes of a pruning lose; see `ipforest.losses.node_errors`.
-    stopping, feature_costs, groups, group_fees, budget, max_cost, class_costs, minimise, validation_fraction
+    stopping, feature_costs, groups, group_fees, budget, max_cost, class_costs, minimise, scoring, validation_fraction
         See `BudgetBoost`.
     n_jobs : int, optional
         Nested forests that are trained at once, by joblib; the model does not depend on it.
@@ -155,6 +362,7 @@ class BudgetForest(GrownFrontier):
         max_cost: Any = None,
         class_costs: Any = None,
         minimise: str = "error",
+        scoring: Any = None,
         validation_fraction: float | None = 0.25,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -178,208 +386,94 @@ class BudgetForest(GrownFrontier):
         self.max_cost = max_cost
         self.class_costs = class_costs
         self.minimise = minimise
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _check_growing(self) -> None:
-        check_integer(self.n_estimators, "n_estimators", 1)
-        check_integer(self.n_lookahead, "n_lookahead", 0)
-        for name in ("max_features", "min_samples_leaf"):
-            if getattr(self, name) is not None:
-                check_integer(getattr(self, name), name, 1)
-        if self.loss not in ("gini", "entropy", "misclassification"):
-            raise ValueError(f"loss: expected 'gini', 'entropy' or 'misclassification', got {self.loss!r}")
 
-    @property
-    def _n_expected(self) -> int:
-        n_grown = self.n_lambdas * (1 + self.n_prunings)
-        n_ahead = 1 + self.n_prunings if self.n_lookahead else 0
-        return 1 + n_grown * (2 if self.regrow else 1) + n_ahead + (2 if self.nested else 0)
+class BudgetForestRegressor(RegressorMixin, GrownForests):  # type: ignore[misc]  # scikit-learn is untyped
+    """Predict a number by averaged trees that pay for features together; see `BudgetForest`.
 
-    def _made(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
-        members = []
-        for member in super()._made(training, validation, random):
-            members.append(member)
-            yield member
-        seller = self._seller().without_constant(training.X)
-        staged = self.nested and self._stops and bool(seller.paid_units())
-        if staged:
-            forests = [member.policy.trees for member in members if isinstance(member.policy, TreesInOrder)]
-            yield from self._nested_forests([*forests], training, validation, random, seller)
-        if self.n_lookahead:
-            yield from (self._member(trees, validation) for trees in self._looking_ahead(training, random))
-            if staged:
-                yield from self._context_cascades(training, validation, random, seller)
+    All is done as there, with the squared error in place of the share of mistakes: nodes predict means, splits lower
+    the variance, and forests are pruned along the exact path of the trees' mean squared error. An example stops where
+    the squared error that more purchases take off is not worth their price, as validation examples tell from how far
+    apart the targets lie that the trees may still come to (`ipforest.stopping.early_exit.sureness`).
 
-    def _nested_forests(
-        self, forests: Sequence[Any], training: Labelled, validation: Labelled, random: Any, seller: Seller
-    ) -> Iterator[Member]:
-        """Train forests on the first units of two orders: what examples buy, and what lowers the impurity."""
-        sample = sample_of(training, MOST_COST_ROWS, random).X
-        bought = np.mean([(forest.feature_usage(sample) > 0).mean(axis=0) for forest in forests], axis=0)
-        n_units = len(seller.paid_units())
-        cascades = []
-        for worth in (bought, impurity_reductions(forests[1])):
-            units = by_price(seller, worth @ features_of_units(seller), (), n_units)
-            columns = feature_sets([units[:n] for n in stage_sizes(n_units)], seller)
-            cascades.append([np.sort(features) for features in columns])
-        distinct = {features.tobytes(): features for sets in cascades for features in sets}
-        all_rows = np.arange(training.y.size)
-        trained = self._models([(features, all_rows) for features in distinct.values()], training, random)
-        models = dict(zip(distinct, trained, strict=True))
-        for sets in cascades:
-            stages = stages_in_order([models[features.tobytes()] for features in sets], sets)
-            yield self._cascade(stages, validation)
+    Parameters
+    ----------
+    n_estimators : int, default=50
+        Trees per forest.
+    max_features, min_samples_leaf, max_bins, n_lambdas, n_prunings, regrow, nested, n_lookahead
+        See `BudgetForest`.
+    categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
+        See `BudgetForest`. Nested forests see mean targets in place of categories.
+    stopping, feature_costs, groups, group_fees, budget, max_cost, scoring, validation_fraction
+        See `BudgetBoostRegressor`.
+    n_jobs : int, optional
+        Nested forests that are trained at once, by joblib; the model does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Draws the validation part, bootstrap samples and subsets of features.
 
-    def _context_cascades(
-        self, training: Labelled, validation: Labelled, random: Any, seller: Seller
-    ) -> Iterator[Member]:
-        """Train cascades that ask for contexts first, where contexts are found."""
-        forest = RandomForestClassifier(self.n_estimators, random_state=0)
-        whole = PartsByContext(training, self._lookahead_grower, forest, self._leaf_sizes).part()
-        if whole.sides:
-            plans = ContextCascades(whole, seller)
-            for stages in plans.stages(self._models(plans.wanted, training, random)):
-                yield self._cascade(stages, validation)
+    Attributes
+    ----------
+    members_, frontier_, choice_, trees_, costs_, n_features_in_
+        See `JointFrontier`.
 
-    def _cascade(self, stages: Sequence[Stage], validation: Labelled) -> Member:
-        return self._staged_member(StagesInOrder(stages, self.costs_, self.max_cost), validation, self.stopping)
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from ipforest import BudgetForestRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = BudgetForestRegressor(10, n_lambdas=2, n_prunings=2, nested=False, budget=3, random_state=0).fit(X, y)
+    >>> bool(model.cost(X).mean() < 4), model.score(X, y) > 0.3
+    (True, True)
+    """
 
-    def _models(self, wanted: Sequence[tuple[IntArray, IntArray]], training: Labelled, random: Any) -> list[Any]:
-        """Train a model for each pair of features and training examples: on no features a constant, else trees."""
-        encoded = _Encoded.of(training, self.categories_.columns, self.max_bins)
-        labels = places_in(self.classes_, training.y)
-        models: list[Any] = [None] * len(wanted)
-        seeds = [int(random.randint(2**31)) if features.size else 0 for features, _ in wanted]
-        of_part: dict[bytes, list[int]] = {}
-        columns = np.arange(encoded.coded.n_features)
-        for place, (features, rows) in enumerate(wanted):
-            if features.size:
-                of_part.setdefault(rows.tobytes(), []).append(place)
-            else:
-                part = training.rows(rows)
-                models[place] = DummyClassifier().fit(part.X, part.y, part.weight)
-        for places in of_part.values():
-            rows = wanted[places[0]][1]
-            forests = ForestsOnFeatures(
-                encoded.X[rows],
-                encoded.coded.part(columns, rows),
-                encoded.finer.part(columns, rows),
-                labels[rows],
-                training.weight[rows],
-                self.classes_,
-                self.n_estimators,
-                self._leaf_sizes,
-            )
-            sets = [encoded.columns(wanted[place][0]) for place in places]
-            trained = forests.trained(sets, [seeds[place] for place in places], self.n_jobs)
-            for place, trees in zip(places, trained, strict=True):
-                models[place] = encoded.before(trees, wanted[place][0])
-        return models
-
-    @property
-    def _lookahead_grower(self) -> LookaheadGrower:
-        return LookaheadGrower(max(self._leaf_sizes[0], PRICED_LEAF))
-
-    @property
-    def _leaf_sizes(self) -> Sequence[int]:
-        return LEAF_SIZES if self.min_samples_leaf is None else (self.min_samples_leaf,)
-
-    def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Forest]:
-        X = np.ascontiguousarray(training.X, dtype=np.float32)
-        coded = CodedExamples.from_examples(X, self.max_bins, self.categories_.mask(X.shape[1]))
-        labels = places_in(self.classes_, training.y)
-        data = _Training(X, coded, labels, training.weight)
-        paying = sample_of(training, MOST_COST_ROWS, random)
-        shares = np.bincount(labels, training.weight) / training.weight.sum()
-        largest_price = float(1 - np.square(shares).sum()) / price_scale(self.costs_)
-        priced = largest_price * np.geomspace(LARGEST, SMALLEST, self.n_lambdas - 1)
-        leaf, unpriced, errors = self._unpriced(data, random)
-        yield unpriced.prune(Pruning(np.zeros(unpriced.n_internal, dtype=bool)))
-        yield unpriced
-        pruned = self._pruned(unpriced, errors, training, paying)
-        yield from pruned
-        yield from self._regrown(pruned, leaf, data, random)
-        for lam in priced.tolist():
-            forest, errors = self._grow(self._priced(lam, leaf, labels.size), data, self._nothing_bought(data), random)
-            pruned = [forest, *self._pruned(forest, errors, training, paying)]
-            yield from pruned
-            yield from self._regrown(pruned, leaf, data, random)
-
-    def _unpriced(self, data: _Training, random: Any) -> tuple[int, Forest, FloatArray]:
-        """Grow trees blind to prices, with larger and larger leaves until the Brier score out of bag rises.
-
-        Returns
-        -------
-        int
-            Fewest examples per leaf.
-        Forest
-        ndarray of float64, shape (n_samples, n_estimators)
-            See `bagged`.
-        """
-        n_features = self.n_features_in_
-        n_tried = int(np.sqrt(n_features)) if self.max_features is None else min(self.max_features, n_features)
-
-        def grown(size: int) -> tuple[float, tuple[int, Forest, FloatArray]]:
-            grower = Grower(Gini(), min_samples_leaf=size, max_features=n_tried, price_weight=0.0)
-            forest, out_of_bag = self._grow(grower, data, self._nothing_bought(data), random)
-            shares = shares_out_of_bag(forest, out_of_bag, data.X)
-            return brier_score(shares, data.labels, data.weight), (size, forest, out_of_bag)
-
-        return last_before_rise(map(grown, self._leaf_sizes))[1]
-
-    def _priced(self, lam: float, leaf: int, n_samples: int) -> Grower:
-        leaf = max(leaf, PRICED_LEAF, int(PRICED_LEAF_SHARE * n_samples))
-        return Grower(Gini(), min_samples_leaf=leaf, price_weight=lam)
-
-    def _nothing_bought(self, data: _Training) -> AcquisitionState:
-        return AcquisitionState.per_example(self.costs_, data.labels.size)
-
-    def _looking_ahead(self, training: Labelled, random: Any) -> Iterator[Forest]:
-        """Grow a forest with lookahead, and prune it."""
-        grower = self._lookahead_grower
-        labels = places_in(self.classes_, training.y)
-
-        def grow(drawn: FloatArray, seed: int) -> GrownTree:
-            return grower.grow(training.X, labels, len(self.classes_), drawn, seed)
-
-        trees, out_of_bag = bagged(grow, self.n_lookahead, training.weight, random)
-        forest = self._forest(trees)
-        yield forest
-        yield from self._pruned(forest, out_of_bag, training, sample_of(training, MOST_COST_ROWS, random))
-
-    def _pruned(self, forest: Forest, out_of_bag: FloatArray, training: Labelled, paying: Labelled) -> list[Forest]:
-        """Prune a forest along its path, by the errors of each tree on the examples that it was not grown on."""
-        errors = (training.X, training.y, out_of_bag) if out_of_bag.any() else None
-        instance = PruningInstance.from_forest(forest, paying.X, self.costs_, self.loss, errors, resolution=FITS_PATH)
-        path = prune_path(instance)
-        chosen = spread_prunings(path, self.n_prunings)
-        return [forest.prune(pruning).without_bare_roots() for _, pruning in chosen]
-
-    def _regrown(self, forests: Sequence[Forest], leaf: int, data: _Training, random: Any) -> Iterator[Forest]:
-        """For each forest grow deep trees on what the training examples buy in it."""
-        grower = Grower(Gini(), min_samples_leaf=leaf, price_weight=UNAFFORDABLE)
-        for bought in forests if self.regrow else ():
-            owned = self._nothing_bought(data)
-            owned.record_trees(bought, bought.leaves(data.X))
-            yield self._grow(grower, data, owned, random)[0]
-
-    def _grow(self, grower: Grower, data: _Training, state: AcquisitionState, random: Any) -> tuple[Forest, FloatArray]:
-        """Grow trees one after another; what one tests is bought for all that follow."""
-
-        def grow(drawn: FloatArray, seed: int) -> GrownTree:
-            n_classes = len(self.classes_)
-            tree = grower.grow_classifier(data.coded, data.labels, n_classes, state, weights=drawn, seed=seed)
-            alone = self._forest([tree])
-            state.record_trees(alone, alone.leaves(data.X))
-            return tree
-
-        trees, out_of_bag = bagged(grow, self.n_estimators, data.weight, random)
-        return self._forest(trees), out_of_bag
-
-    def _forest(self, trees: Sequence[GrownTree]) -> Forest:
-        return forest_of(trees, self.n_features_in_, self.classes_, "gini")
+    def __init__(
+        self,
+        n_estimators: int = 50,
+        *,
+        max_features: int | None = None,
+        min_samples_leaf: int | None = None,
+        max_bins: int | None = 64,
+        categorical_features: Any = "from_dtype",
+        n_lambdas: int = 4,
+        n_prunings: int = 5,
+        regrow: bool = True,
+        nested: bool = True,
+        n_lookahead: int = 20,
+        stopping: Any = None,
+        feature_costs: Any = None,
+        groups: Any = None,
+        group_fees: Any = None,
+        budget: Any = None,
+        max_cost: Any = None,
+        scoring: Any = None,
+        validation_fraction: float | None = 0.25,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.max_features = max_features
+        self.min_samples_leaf = min_samples_leaf
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.n_lambdas = n_lambdas
+        self.n_prunings = n_prunings
+        self.regrow = regrow
+        self.nested = nested
+        self.n_lookahead = n_lookahead
+        self.stopping = stopping
+        self.feature_costs = feature_costs
+        self.groups = groups
+        self.group_fees = group_fees
+        self.budget = budget
+        self.max_cost = max_cost
+        self.scoring = scoring
+        self.validation_fraction = validation_fraction
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
 
 def impurity_reductions(forest: Forest) -> FloatArray:
@@ -391,29 +485,30 @@ def impurity_reductions(forest: Forest) -> FloatArray:
 
 
 class _Training(NamedTuple):
-    """What forests are grown on: examples as they are and in bins, class numbers and weights."""
+    """What forests are grown on: examples as they are and in bins, encoded targets and weights."""
 
     X: npt.NDArray[np.float32]
     coded: CodedExamples
-    labels: npt.NDArray[np.int64]
+    encoded: Array
     weight: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Encoded:
-    """Training examples with class shares in place of categories, and in bins.
+    """Training examples with class shares, or mean targets, in place of categories, and in bins.
 
     Parameters
     ----------
     training : Labelled
     X : ndarray of float32, shape (n_samples, n_columns)
-        The shares of each category's classes, then the features that are numbers.
+        What stands for each category, then the features that are numbers.
     coded, finer : CodedExamples
         The same, in bins as for the other trees and in as many as a byte counts.
     of_feature : list of ndarray of int64
         The columns that stand for each feature.
     categories : tuple of int
         The features that are categories.
+    task : Task
     """
 
     training: Labelled
@@ -422,13 +517,15 @@ class _Encoded:
     finer: CodedExamples
     of_feature: list[IntArray]
     categories: tuple[int, ...]
+    task: Task
 
     @classmethod
-    def of(cls, training: Labelled, categories: tuple[int, ...], max_bins: int | None) -> Self:
+    def of(cls, training: Labelled, categories: tuple[int, ...], max_bins: int | None, task: Task) -> Self:
         X = np.ascontiguousarray(training.X, dtype=np.float32)
         of_feature = [np.array([feature]) for feature in range(X.shape[1])]
         if categories:
-            shares = TargetEncoder().fit(X[:, categories], training.y).transform(X[:, categories]).astype(np.float32)
+            encoder = task.encoder().fit(X[:, categories], training.y)
+            shares = encoder.transform(X[:, categories]).astype(np.float32)
             numbers = np.setdiff1d(np.arange(X.shape[1]), categories)
             blocks = np.split(np.arange(shares.shape[1]), len(categories))
             for feature, columns in zip(categories, blocks, strict=True):
@@ -437,7 +534,7 @@ class _Encoded:
                 of_feature[feature] = np.array([shares.shape[1] + place])
             X = np.hstack([shares, X[:, numbers]])
         coded, finer = (CodedExamples.from_examples(X, bins) for bins in (max_bins, MAX_BINS if max_bins else None))
-        return cls(training, X, coded, finer, of_feature, categories)
+        return cls(training, X, coded, finer, of_feature, categories, task)
 
     def columns(self, features: IntArray) -> IntArray:
         """List the columns that stand for features, in the order in which `before` hands them on."""
@@ -445,12 +542,12 @@ class _Encoded:
         ordered = [*features[is_category].tolist(), *features[~is_category].tolist()]
         return np.concatenate([self.of_feature[feature] for feature in ordered])
 
-    def before(self, trees: AveragedTrees, features: IntArray) -> Any:
-        """Put what makes shares of categories before trees, where there are any among the features."""
+    def before(self, trees: MeanOfForests, features: IntArray) -> Any:
+        """Put what stands for categories before trees, where there are any among the features."""
         places = np.flatnonzero(np.isin(features, self.categories))
         if places.size == 0:
             return trees
         X = self.training.X[:, features]
-        shares = FrozenEstimator(TargetEncoder().fit(X[:, places], self.training.y))
+        shares = FrozenEstimator(self.task.encoder().fit(X[:, places], self.training.y))
         encoder = make_column_transformer((shares, places), remainder="passthrough")
         return make_pipeline(encoder.fit(X, self.training.y), trees)

@@ -1,4 +1,4 @@
-"""BudgetedClassifier: several ways to spend a budget, of which validation examples choose one for each budget."""
+"""BudgetedClassifier and BudgetedRegressor: of several ways to spend a budget, validation examples choose one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.base import clone, is_classifier
+from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
@@ -22,8 +22,8 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.libraries import read, require_trained_categories
 from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import BudgetedEstimator
-from ipforest.frontiers.budget_boost import BudgetBoost
-from ipforest.frontiers.budget_forest import BudgetForest
+from ipforest.frontiers.budget_boost import BudgetBoost, BudgetBoostRegressor
+from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor
 from ipforest.frontiers.joint_frontier import JointFrontier, Member
 from ipforest.frontiers.work import Work
 from ipforest.learners.forest_pruner import Labelled
@@ -34,108 +34,13 @@ from ipforest.tabular.categories import FROM_DTYPE, is_from_dtype
 SEEDS = 2**31
 
 
-class BudgetedClassifier(JointFrontier):
-    """Classify within a budget by whatever validation examples say is best for it.
+class ManyFrontiers(JointFrontier):
+    """Base of `BudgetedClassifier` and `BudgetedRegressor`: the frontiers of several estimators as one."""
 
-    All estimators are trained on the same examples. What they can do, stopped when sure at any level, is measured on
-    the same validation examples and makes one frontier of cost and error; a budget takes its place on it.
-
-    Parameters
-    ----------
-    estimators : sequence of estimator, optional
-        By default a `BudgetBoost` and a `BudgetForest`. Each is one of these, a `NestedCascade` or a
-        `BranchingCascade`, whose prices and budget are those given here, or another classifier of trees that
-        `ipforest.ensemble.read` reads, such as LightGBM's with penalties on features; it is stopped when sure.
-    categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
-        See `BudgetBoost`. Estimators other than `BudgetBoost` and `BudgetForest` see the numbers of the categories: in
-        a data frame's columns of names their places in alphabetical order, or in that of the dtype.
-    feature_costs, groups, group_fees
-        See `BudgetPrune`.
-    budget : number, optional
-        What an example may cost on average; without one, as much as lowers the error.
-    max_cost : number, optional
-        The most that any one example may pay.
-    class_costs : array, DataFrame or mapping of mappings, optional
-        What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
-        of least expected cost is predicted, and validation examples choose by what mistakes cost.
-    minimise : {"error", "total cost"}, default="error"
-        With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
-        the unit of the prices; a budget is then only a limit.
-    validation_fraction : float or None, default=0.25
-        Share of the examples held out where `fit` gets no validation examples; None only with these.
-    cv : splitter, int or iterable of splits, optional
-        Its first split parts the examples into those to train on and those held out, as scikit-learn's splitters do; by
-        default they are parted at random, or, where `fit` gets ``groups``, by whole groups.
-    time_limit : float, optional
-        Seconds after which no further model is begun; the best so far are chosen from, and ``left_out_`` and a warning
-        say what was left out. One model at least is made, the training of cascades is not interrupted.
-    verbose : bool, default=False
-        Whether a bar on standard error shows how far training is.
-    n_jobs : int, optional
-        Nested forests and stages that are trained at once, by joblib, in each estimator; without it each has its own
-        ``n_jobs``. The model does not depend on it.
-    random_state : int, RandomState instance or None, default=None
-        Draws the validation part, and seeds the estimators.
-
-    Attributes
-    ----------
-    estimators_ : tuple of estimator
-        Fitted. Those with a frontier keep what it can choose; `compact` drops all.
-    members_ : tuple of Member
-        What some budget chooses.
-    frontier_, choice_, trees_, n_validation_, costs_, n_features_in_, classes_
-        See `JointFrontier`.
-    chosen_ : str
-        What was taken, in words.
-    left_out_ : tuple of str
-        What was not trained for lack of time.
-    feature_importances_ : ndarray of float64, shape (n_features,)
-        See `JointFrontier`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from ipforest import BudgetBoost, BudgetedClassifier, NestedCascade
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = BudgetedClassifier([BudgetBoost(20), NestedCascade()], budget=3, random_state=0).fit(X, y)
-    >>> bool(model.cost(X).mean() < 4), model.score(X, y) > 0.9
-    (True, True)
-    """
-
-    def __init__(
-        self,
-        estimators: Sequence[Any] | None = None,
-        *,
-        categorical_features: Any = "from_dtype",
-        feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
-        budget: Any = None,
-        max_cost: Any = None,
-        class_costs: Any = None,
-        minimise: str = "error",
-        validation_fraction: float | None = 0.25,
-        cv: Any = None,
-        time_limit: float | None = None,
-        verbose: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimators = estimators
-        self.categorical_features = categorical_features
-        self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
-        self.budget = budget
-        self.max_cost = max_cost
-        self.class_costs = class_costs
-        self.minimise = minimise
-        self.validation_fraction = validation_fraction
-        self.cv = cv
-        self.time_limit = time_limit
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    estimators: Sequence[Any] | None
+    time_limit: float | None
+    verbose: bool
+    n_jobs: int | None
 
     def fit(
         self,
@@ -219,24 +124,30 @@ class BudgetedClassifier(JointFrontier):
     @property
     def _chosen_from(self) -> Sequence[Any]:
         if self.estimators is None:
-            return BudgetBoost(), BudgetForest()
+            return (
+                (BudgetBoost(), BudgetForest())
+                if is_classifier(self)
+                else (BudgetBoostRegressor(), BudgetForestRegressor())
+            )
         return self.estimators
 
     def _check_training(self) -> None:
         if not isinstance(self._chosen_from, Sequence) or not self._chosen_from:
             raise ValueError(f"estimators: expected a sequence of estimators, got {self.estimators!r}")
+        classify = is_classifier(self)
         for estimator in self._chosen_from:
             name = type(estimator).__name__
             if isinstance(unfrozen(estimator), Pipeline):
-                cure = in_two_parts("BudgetedClassifier([FrozenEstimator(pipeline[-1])])")
+                cure = in_two_parts(f"{type(self).__name__}([FrozenEstimator(pipeline[-1])])")
                 raise TypeError(f"estimators: expected ensembles of trees, got Pipeline; {cure}")
-            if not is_classifier(estimator):
-                raise TypeError(f"estimators: expected classifiers, got {name}")
+            if not (is_classifier(estimator) if classify else is_regressor(estimator)):
+                raise TypeError(f"estimators: expected {'classifiers' if classify else 'regressors'}, got {name}")
             if isinstance(estimator, JointFrontier | StagedEstimator):
                 if any(getattr(estimator, price) is not None for price in ("feature_costs", "groups", "group_fees")):
                     raise ValueError(f"feature_costs: expected none in {name}, whose prices are given here, got some")
-                if getattr(estimator, "class_costs", None) is not None:
-                    raise ValueError(f"class_costs: expected none in {name}, for which they are given here, got some")
+                for given in ("class_costs", "scoring"):
+                    if getattr(estimator, given, None) is not None:
+                        raise ValueError(f"{given}: expected none in {name}, for which they are given here, got some")
                 categories = getattr(estimator, "categorical_features", FROM_DTYPE)
                 if not is_from_dtype(categories):
                     raise ValueError(
@@ -245,8 +156,10 @@ class BudgetedClassifier(JointFrontier):
                     )
                 estimator.check_parameters()
             elif isinstance(estimator, BudgetedEstimator):
+                kind = "" if classify else "Regressor"
                 raise TypeError(
-                    f"estimators: expected BudgetBoost, BudgetForest, a cascade of stages or trees to read, got {name}"
+                    f"estimators: expected BudgetBoost{kind}, BudgetForest{kind}, a cascade of stages or trees to "
+                    f"read, got {name}"
                 )
 
     def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
@@ -274,13 +187,16 @@ class BudgetedClassifier(JointFrontier):
         model.set_params(random_state=int(random.randint(SEEDS)))
         if self.n_jobs is not None and "n_jobs" in model.get_params(deep=False):
             model.set_params(n_jobs=self.n_jobs)
+        if self.class_costs_ is not None:
+            model.set_params(class_costs=self.class_costs_)
         if isinstance(model, JointFrontier):
-            model.set_params(categorical_features=[*self.categories_.columns] or None, class_costs=self.class_costs_)
-            model._work = work
+            model.set_params(categorical_features=[*self.categories_.columns] or None, scoring=self.scoring)
+            model._work, model._held_out_weight = work, validation.weight
         try:
             model.fit(self._named(training.X), training.y, self._named(validation.X), validation.y, **weight)
         finally:
-            model.__dict__.pop("_work", None)
+            for shared in ("_work", "_held_out_weight"):
+                model.__dict__.pop(shared, None)
 
     def _members_of(self, model: Any, validation: Labelled) -> Iterator[Member]:
         """Give what a fitted estimator brings to the frontier."""
@@ -291,10 +207,188 @@ class BudgetedClassifier(JointFrontier):
                 yield self._staged_member(candidate.policy, validation, model.stopping, model.n_folds)
         else:
             trees = read(model)
-            named = trees.with_classes(self.classes_) if isinstance(trees, BoostedTrees) else trees
+            classes = self.classes_
+            named = trees.with_classes(classes) if isinstance(trees, BoostedTrees) and classes is not None else trees
             yield self._member(named, validation)
 
     def _named(self, X: Array) -> Any:
         """Give columns their names, if those of training have names, by which an estimator's parameters may go."""
         names = getattr(self, "feature_names_in_", None)
         return X if names is None else pd.DataFrame(X, columns=names)
+
+
+class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc]  # scikit-learn is untyped
+    """Classify within a budget by whatever validation examples say is best for it.
+
+    All estimators are trained on the same examples. What they can do, stopped when sure at any level, is measured on
+    the same validation examples and makes one frontier of cost and error; a budget takes its place on it.
+
+    Parameters
+    ----------
+    estimators : sequence of estimator, optional
+        By default a `BudgetBoost` and a `BudgetForest`. Each is one of these, a `NestedCascade` or a
+        `BranchingCascade`, whose prices and budget are those given here, or another classifier of trees that
+        `ipforest.ensemble.read` reads, such as LightGBM's with penalties on features; it is stopped when sure.
+    categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
+        See `BudgetBoost`. Estimators other than `BudgetBoost` and `BudgetForest` see the numbers of the categories: in
+        a data frame's columns of names their places in alphabetical order, or in that of the dtype.
+    feature_costs, groups, group_fees
+        See `BudgetPrune`.
+    budget : number, optional
+        What an example may cost on average; without one, as much as lowers the error.
+    max_cost : number, optional
+        The most that any one example may pay.
+    class_costs : array, DataFrame or mapping of mappings, optional
+        What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
+        of least expected cost is predicted, and validation examples choose by what mistakes cost.
+    minimise : {"error", "total cost"}, default="error"
+        With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
+        the unit of the prices; a budget is then only a limit.
+    scoring : str or callable, optional
+        What chooses within the budget on validation examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
+        the like (see `ipforest.measures`), with the weights of the examples; by default the error.
+    validation_fraction : float or None, default=0.25
+        Share of the examples held out where `fit` gets no validation examples; None only with these.
+    cv : splitter, int or iterable of splits, optional
+        Its first split parts the examples into those to train on and those held out, as scikit-learn's splitters do; by
+        default they are parted at random, or, where `fit` gets ``groups``, by whole groups.
+    time_limit : float, optional
+        Seconds after which no further model is begun; the best so far are chosen from, and ``left_out_`` and a warning
+        say what was left out. One model at least is made, the training of cascades is not interrupted.
+    verbose : bool, default=False
+        Whether a bar on standard error shows how far training is.
+    n_jobs : int, optional
+        Nested forests and stages that are trained at once, by joblib, in each estimator; without it each has its own
+        ``n_jobs``. The model does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Draws the validation part, and seeds the estimators.
+
+    Attributes
+    ----------
+    estimators_ : tuple of estimator
+        Fitted. Those with a frontier keep what it can choose; `compact` drops all.
+    members_ : tuple of Member
+        What some budget chooses.
+    frontier_, choice_, trees_, n_validation_, costs_, n_features_in_, classes_
+        See `JointFrontier`.
+    chosen_ : str
+        What was taken, in words.
+    left_out_ : tuple of str
+        What was not trained for lack of time.
+    feature_importances_ : ndarray of float64, shape (n_features,)
+        See `JointFrontier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from ipforest import BudgetBoost, BudgetedClassifier, NestedCascade
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = BudgetedClassifier([BudgetBoost(20), NestedCascade()], budget=3, random_state=0).fit(X, y)
+    >>> bool(model.cost(X).mean() < 4), model.score(X, y) > 0.9
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        estimators: Sequence[Any] | None = None,
+        *,
+        categorical_features: Any = "from_dtype",
+        feature_costs: Any = None,
+        groups: Any = None,
+        group_fees: Any = None,
+        budget: Any = None,
+        max_cost: Any = None,
+        class_costs: Any = None,
+        minimise: str = "error",
+        scoring: Any = None,
+        validation_fraction: float | None = 0.25,
+        cv: Any = None,
+        time_limit: float | None = None,
+        verbose: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimators = estimators
+        self.categorical_features = categorical_features
+        self.feature_costs = feature_costs
+        self.groups = groups
+        self.group_fees = group_fees
+        self.budget = budget
+        self.max_cost = max_cost
+        self.class_costs = class_costs
+        self.minimise = minimise
+        self.scoring = scoring
+        self.validation_fraction = validation_fraction
+        self.cv = cv
+        self.time_limit = time_limit
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+
+class BudgetedRegressor(RegressorMixin, ManyFrontiers):  # type: ignore[misc]  # scikit-learn is untyped
+    """Predict a number within a budget by whatever validation examples say is best for it; see `BudgetedClassifier`.
+
+    Parameters
+    ----------
+    estimators : sequence of estimator, optional
+        By default a `BudgetBoostRegressor` and a `BudgetForestRegressor`. Each is one of these, a `NestedCascade` or a
+        `BranchingCascade` of regressors, whose prices and budget are those given here, or another regressor of trees
+        that `ipforest.ensemble.read` reads, such as LightGBM's with penalties on features; it is stopped where going
+        on is not worth its price.
+    categorical_features, feature_costs, groups, group_fees
+        See `BudgetedClassifier`.
+    budget : number, optional
+        What an example may cost on average; without one, as much as lowers the squared error.
+    max_cost, scoring, validation_fraction, cv, time_limit, verbose, n_jobs, random_state
+        See `BudgetedClassifier`.
+
+    Attributes
+    ----------
+    estimators_, members_, frontier_, choice_, trees_, n_validation_, costs_, n_features_in_
+        See `BudgetedClassifier`.
+    chosen_, left_out_, feature_importances_
+        See `BudgetedClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from ipforest import BudgetBoostRegressor, BudgetedRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = BudgetedRegressor([BudgetBoostRegressor(40, n_lambdas=2)], budget=3, random_state=0).fit(X, y)
+    >>> bool(model.cost(X).mean() < 4), model.score(X, y) > 0.3
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        estimators: Sequence[Any] | None = None,
+        *,
+        categorical_features: Any = "from_dtype",
+        feature_costs: Any = None,
+        groups: Any = None,
+        group_fees: Any = None,
+        budget: Any = None,
+        max_cost: Any = None,
+        scoring: Any = None,
+        validation_fraction: float | None = 0.25,
+        cv: Any = None,
+        time_limit: float | None = None,
+        verbose: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimators = estimators
+        self.categorical_features = categorical_features
+        self.feature_costs = feature_costs
+        self.groups = groups
+        self.group_fees = group_fees
+        self.budget = budget
+        self.max_cost = max_cost
+        self.scoring = scoring
+        self.validation_fraction = validation_fraction
+        self.cv = cv
+        self.time_limit = time_limit
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.random_state = random_state

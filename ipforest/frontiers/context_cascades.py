@@ -9,11 +9,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import RandomForestClassifier
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.frontiers.averaged_trees import with_best_leaves
-from ipforest.frontiers.scores import soft_error
+from ipforest.frontiers.tasks import task_of
 from ipforest.growing.lookahead import LookaheadGrower, drawn_for_split, is_left
 from ipforest.learners.forest_pruner import Labelled
 from ipforest.session import Seller, Unit
@@ -36,10 +35,10 @@ class Part:
     ----------
     rows : ndarray of int64
         The examples.
-    forest : RandomForestClassifier
+    forest : random forest of scikit-learn
         Trained on them.
     errors : ndarray of float64, shape (rows.size,)
-        Its error on each out of bag; see `soft_error`.
+        Its error on each out of bag; see `Task.losses`.
     context : int
         The feature that tells to which side an example belongs; -1 where nothing does.
     threshold : float
@@ -48,7 +47,7 @@ class Part:
     """
 
     rows: IntArray
-    forest: RandomForestClassifier
+    forest: Any
     errors: FloatArray
     context: int = -1
     threshold: float = np.nan
@@ -56,7 +55,7 @@ class Part:
 
 
 class PartsByContext:
-    """Part examples by features that may tell nothing of the class, and yet tell which other features do.
+    """Part examples by features that may tell nothing of the target, and yet tell which other features do.
 
     The feature and its threshold are those of `LookaheadGrower.best_context`. Examples are parted while forests trained
     on both parts have a clearly lower error out of bag than one trained on all.
@@ -66,19 +65,18 @@ class PartsByContext:
     data : Labelled
         Training examples.
     grower : LookaheadGrower
-    forest : RandomForestClassifier
+    forest : random forest of scikit-learn
         Not fitted.
     leaf_sizes : sequence of int
         See `with_best_leaves`.
     """
 
-    def __init__(
-        self, data: Labelled, grower: LookaheadGrower, forest: RandomForestClassifier, leaf_sizes: Sequence[int]
-    ) -> None:
+    def __init__(self, data: Labelled, grower: LookaheadGrower, forest: Any, leaf_sizes: Sequence[int]) -> None:
         self._data, self._grower, self._forest, self._leaf_sizes = data, grower, forest, leaf_sizes
         self._random = np.random.default_rng(0)
-        self._labels = np.unique(data.y, return_inverse=True)[1]
-        self._counts = np.eye(self._labels.max() + 1)[self._labels] * data.weight[:, None]
+        self._task = task_of(forest, data.y)
+        self._encoded = self._task.encoded(data.y)
+        self._sums = self._task.moments(self._encoded, data.weight)
 
     def part(self) -> Part:
         """Part all examples of positive weight as far as it helps."""
@@ -93,13 +91,14 @@ class PartsByContext:
     def _whole(self, rows: IntArray) -> Part:
         data = self._data.rows(rows)
         forest = with_best_leaves(self._forest, self._leaf_sizes, data.X, data.y, data.weight)
-        errors = soft_error(forest.oob_decision_function_, data.y, forest.classes_, self._data.y.size)
-        return Part(rows, forest, errors)
+        task = task_of(forest, data.y)
+        encoded = task.encoded(data.y)
+        return Part(rows, forest, task.losses(task.out_of_bag(forest, encoded), encoded, self._data.y.size))
 
     def _divide(self, part: Part) -> None:
         rows = part.rows
         sample, tried = drawn_for_split(rows, self._data.X.shape[1], self._random)
-        feature, threshold = self._grower.best_context(self._data.X[sample], self._counts[sample], tried)
+        feature, threshold = self._grower.best_context(self._data.X[sample], self._sums[sample], tried)
         if feature < 0:
             return
         goes_left = is_left(self._data.X[rows, feature], threshold)
@@ -117,8 +116,7 @@ class PartsByContext:
         return bool(gain.sum() > max((1 - BETTER_APART) * float(weight @ together), by_luck))
 
     def _is_enough(self, rows: IntArray) -> bool:
-        present = np.bincount(self._labels[rows], minlength=self._counts.shape[1])
-        return rows.size >= SMALLEST_PART and bool(present.all())
+        return rows.size >= SMALLEST_PART and self._task.has_all(self._encoded[rows])
 
 
 @dataclass(frozen=True, slots=True)

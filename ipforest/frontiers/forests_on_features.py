@@ -13,9 +13,16 @@ from joblib import Parallel, delayed
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
-from ipforest.frontiers.averaged_trees import MANY_FEATURES, AveragedTrees, last_before_rise, more_accurate_kinds
-from ipforest.frontiers.scores import brier_score, soft_error
-from ipforest.growing import AcquisitionState, CodedExamples, Gini, Grower, GrownTree, bootstrap_counts, forest_of
+from ipforest.frontiers.averaged_trees import (
+    MANY_FEATURES,
+    AveragedTrees,
+    AveragedTreesRegressor,
+    MeanOfForests,
+    last_before_rise,
+    more_accurate_kinds,
+)
+from ipforest.frontiers.tasks import Task
+from ipforest.growing import AcquisitionState, CodedExamples, Grower, GrownTree, Impurity, bootstrap_counts
 
 N_CHOOSING = 3
 """On so many sets of features settings are chosen; evenly spread over the sizes of the sets, both ends among them."""
@@ -38,11 +45,11 @@ class TreeSettings:
     min_samples_leaf: int
     max_features: str | float = "sqrt"
 
-    def grower(self, n_features: int) -> Grower:
+    def grower(self, n_features: int, impurity: Impurity) -> Grower:
         """Return what grows such trees on so many features."""
         n_tried = np.sqrt(n_features) if self.max_features == "sqrt" else float(self.max_features) * n_features
         return Grower(
-            Gini(),
+            impurity,
             min_samples_leaf=self.min_samples_leaf,
             max_features=max(1, int(n_tried)),
             one_random_cut=self.one_random_cut,
@@ -51,11 +58,11 @@ class TreeSettings:
 
 
 class _Grown(NamedTuple):
-    """A forest, how it was grown, and its class shares of the examples that each tree was not grown on."""
+    """A forest, how it was grown, and its answers on the examples that each tree was not grown on."""
 
     settings: TreeSettings
     forest: Forest
-    shares: FloatArray
+    answers: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,10 +79,10 @@ class ForestsOnFeatures:
     X : ndarray of float32, shape (n_samples, n_columns)
     coded, finer : CodedExamples
         The same, for random forests and for extremely randomised trees.
-    labels : ndarray of int64, shape (n_samples,)
-        Numbers of classes.
+    encoded : ndarray, shape (n_samples,)
+        Numbers of classes, or targets.
     weight : ndarray of float64, shape (n_samples,)
-    classes : ndarray, shape (n_classes,)
+    task : Task
     n_trees : int
         Of each kind.
     leaf_sizes : sequence of int
@@ -85,13 +92,13 @@ class ForestsOnFeatures:
     X: npt.NDArray[np.float32]
     coded: CodedExamples
     finer: CodedExamples
-    labels: IntArray
+    encoded: Array
     weight: FloatArray
-    classes: Array
+    task: Task
     n_trees: int
     leaf_sizes: Sequence[int]
 
-    def trained(self, sets: Sequence[IntArray], seeds: Sequence[int], n_jobs: int | None = None) -> list[AveragedTrees]:
+    def trained(self, sets: Sequence[IntArray], seeds: Sequence[int], n_jobs: int | None = None) -> list[MeanOfForests]:
         """Train on each set of columns, in threads; their number changes nothing.
 
         Parameters
@@ -121,21 +128,21 @@ class ForestsOnFeatures:
     def _best(self, columns: IntArray, seed: int) -> tuple[tuple[TreeSettings, Forest], ...]:
         """Choose settings on a set of columns; return them with the trees."""
         kinds = [self._best_of_kind(one_random_cut, columns, seed) for one_random_cut in (False, True)]
-        chosen = more_accurate_kinds(kinds, [each.shares for each in kinds], self.labels, self.weight)
+        answers = [each.answers for each in kinds]
+        chosen = more_accurate_kinds(kinds, answers, self.encoded, self.weight, self.task)
         return tuple((each.settings, each.forest) for each in chosen)
 
     def _best_of_kind(self, one_random_cut: bool, columns: IntArray, seed: int) -> _Grown:
         """Try larger and larger leaves, then more features to choose splits from."""
         tried = (self._grown(TreeSettings(one_random_cut, size), columns, seed) for size in self.leaf_sizes)
-        _, few = last_before_rise((brier_score(each.shares, self.labels, self.weight), each) for each in tried)
+        _, few = last_before_rise((self.task.score(each.answers, self.encoded, self.weight), each) for each in tried)
         if int(np.sqrt(columns.size)) == max(1, int(MANY_FEATURES * columns.size)):
             return few
         many = self._grown(TreeSettings(one_random_cut, few.settings.min_samples_leaf, MANY_FEATURES), columns, seed)
 
         def error(grown: _Grown) -> float:
-            names = np.arange(self.classes.size)
-            errors = soft_error(grown.shares, self.labels, names, self.labels.size)
-            return float(np.average(errors, weights=self.weight))
+            losses = self.task.losses(grown.answers, self.encoded, self.encoded.size)
+            return float(np.average(losses, weights=self.weight))
 
         return min(few, many, key=error)
 
@@ -147,22 +154,23 @@ class ForestsOnFeatures:
 
     def _grown(self, settings: TreeSettings, columns: IntArray, seed: int) -> _Grown:
         forest, out_of_bag = self._bagged(settings, columns, seed)
-        return _Grown(settings, forest, shares_out_of_bag(forest, out_of_bag, self.X[:, columns]))
+        return _Grown(settings, forest, answers_out_of_bag(forest, out_of_bag, self.X[:, columns]))
 
     def _bagged(self, settings: TreeSettings, columns: IntArray, seed: int) -> tuple[Forest, FloatArray]:
         coded = (self.finer if settings.one_random_cut else self.coded).part(columns)
-        grower, free = settings.grower(coded.n_features), AcquisitionState.per_tree(free_features(coded.n_features))
-        n_classes = self.classes.size
+        grower = settings.grower(coded.n_features, self.task.impurity)
+        free = AcquisitionState.per_tree(free_features(coded.n_features))
 
         def grow(drawn: FloatArray, seed: int) -> GrownTree:
-            return grower.grow_classifier(coded, self.labels, n_classes, free, weights=drawn, seed=seed)
+            return self.task.grow(grower, coded, self.encoded, free, drawn, seed)
 
         trees, out_of_bag = bagged(grow, self.n_trees, self.weight, np.random.RandomState(seed))
-        return forest_of(trees, coded.n_features, self.classes, "gini"), out_of_bag
+        return self.task.forest(trees, coded.n_features), out_of_bag
 
-    def _averaged(self, grown: tuple[tuple[TreeSettings, Forest], ...], columns: IntArray, seed: int) -> AveragedTrees:
+    def _averaged(self, grown: tuple[tuple[TreeSettings, Forest], ...], columns: IntArray, seed: int) -> MeanOfForests:
         settings, forests = zip(*grown, strict=True)
-        model = AveragedTrees(self.n_trees, min_samples_leaf=self.leaf_sizes, random_state=seed)
+        kind = AveragedTreesRegressor if self.task.classes is None else AveragedTrees
+        model = kind(self.n_trees, min_samples_leaf=self.leaf_sizes, random_state=seed)
         return model._take_trees(
             forests, [each.min_samples_leaf for each in settings], [each.max_features for each in settings]
         )
@@ -194,10 +202,15 @@ def bagged(
     return trees, out_of_bag
 
 
-def shares_out_of_bag(forest: Forest, out_of_bag: FloatArray, X: Array) -> FloatArray:
-    """Average the class shares that the trees give to examples that they were not grown on; 0 where there are none."""
-    shares = np.zeros((X.shape[0], forest.value.shape[1]))
+def answers_out_of_bag(forest: Forest, out_of_bag: FloatArray, X: Array) -> FloatArray:
+    """Average what the trees answer on examples that they were not grown on, shape (n_samples, n_outputs).
+
+    Where there are none, class shares are 0, and a target is the mean of the roots.
+    """
+    answers, n_unseen = np.zeros((X.shape[0], forest.value.shape[1])), (out_of_bag > 0).sum(axis=1)
     for leaves, weight in zip(forest.leaves(X), out_of_bag.T, strict=True):
         unseen = weight > 0
-        shares[unseen] += forest.value[leaves[unseen]]
-    return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1.0))
+        answers[unseen] += forest.value[leaves[unseen]]
+    if not forest.is_classifier:
+        answers[n_unseen == 0] = forest.value[forest.tree_offsets[:-1]].mean(axis=0)
+    return np.asarray(answers / np.maximum(n_unseen, 1)[:, None])

@@ -6,21 +6,23 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from math import inf
+from math import inf, nan
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin
+from sklearn.base import is_classifier
 from sklearn.isotonic import isotonic_regression
+from sklearn.metrics import r2_score
 from sklearn.model_selection import GroupShuffleSplit, check_cv
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import checked_weight, validated
 from ipforest.choice import best_affordable
-from ipforest.class_costs import costs_of, price_of_a_mistake, read_class_costs
+from ipforest.class_costs import MINIMISED, costs_of, price_of_a_mistake
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import (
@@ -28,27 +30,33 @@ from ipforest.estimator import (
     check_integer,
     check_share,
     check_validation_part,
+    checked_labels,
     classes_of,
     optional_number,
     require_held_out,
     split_rows,
     warn_if_nothing_is_bought,
 )
-from ipforest.frontiers.scores import soft_cost, soft_error
+from ipforest.frontiers.scores import relative_error, soft_cost, soft_error
 from ipforest.frontiers.work import Work
 from ipforest.growing.codes import check_max_bins
 from ipforest.learners.forest_pruner import Labelled
+from ipforest.measures import HeldOutScorer, name_of, read_scoring
 from ipforest.path import PruningPath
 from ipforest.policy import Policy, TreesInOrder
 from ipforest.results import Pruning
 from ipforest.session import Seller, Sessions
 from ipforest.stopping.early_exit import EarlyExitPolicy, record_paths
-from ipforest.stopping.rules import FittedRule, LearntStopping, StoppingRule, learn_stopping
+from ipforest.stopping.rules import (
+    FittedRule,
+    LearntStopping,
+    StageOutputs,
+    StoppingRule,
+    learn_stopping,
+)
+from ipforest.stopping.scored import score_of_stops, scorer_on
 from ipforest.stopping.stages import Loss, StagesInOrder
 from ipforest.tabular.categories import Categories
-
-MINIMISED = ("error", "total cost")
-"""What is chosen: the least loss within the budget, or the least sum of cost and loss."""
 
 N_FOLDS = 5
 MOST_COST_ROWS = 2000
@@ -75,7 +83,8 @@ class Member(NamedTuple):
     policy : TreesInOrder or StagesInOrder
         How it buys when no example stops.
     cost, loss : float
-        Averages over the validation examples when no example stops; see `soft_error`.
+        Averages over the validation examples when no example stops; see `Frontier`. Where a scorer chooses, the loss is
+        the negative of its score, here and in what is learnt.
     learnt : tuple of LearntStopping
         Rules that may stop it, measured by cross-fitting on the same examples.
     source : str
@@ -98,11 +107,11 @@ class Member(NamedTuple):
             kind = f"{trees.n_trees} {'boosted' if isinstance(trees, BoostedTrees) else 'averaged'} trees"
         return f"{kind} of {self.source}" if self.source else kind
 
-    def stopped(self, rule: FittedRule, level: float, free: BoolArray) -> Policy:
+    def stopped(self, rule: FittedRule, level: float, free: BoolArray, class_costs: FloatArray | None = None) -> Policy:
         """Say how it buys when a rule stops it; features that are free are no stage of trees."""
         if isinstance(self.policy, StagesInOrder):
             return self.policy.stopped(rule, level)
-        return EarlyExitPolicy(self.policy, rule, level, free)
+        return EarlyExitPolicy(self.policy, rule, level, free, class_costs)
 
 
 class Frontier(NamedTuple):
@@ -120,7 +129,8 @@ class Frontier(NamedTuple):
     ----------
     cost, loss : ndarray of float64, shape (n_choices,)
         Averages over the validation examples; see `soft_error`, or, with class costs, `soft_cost`, of which 1 is the
-        price of a mistake.
+        price of a mistake. For regression, the squared error as a share of the targets' variance, 1 - R^2. Where a
+        scorer chooses, negative scores.
     criterion : ndarray of float64, shape (n_choices,)
         The loss less the allowances; falling.
     member : ndarray of int64, shape (n_choices,)
@@ -139,7 +149,7 @@ class Frontier(NamedTuple):
     level: FloatArray
 
     @classmethod
-    def of(cls, members: Sequence[Member], cheapest: float, n_validation: int) -> Self:
+    def of(cls, members: Sequence[Member], cheapest: float, n_validation: int, *, scored: bool = False) -> Self:
         """Collect what the members come to at every level of every rule, and when no example stops.
 
         Parameters
@@ -149,6 +159,9 @@ class Frontier(NamedTuple):
             The least that a purchase costs; there is no allowance for spending up to it.
         n_validation : int
             Validation examples that losses are averages over.
+        scored : bool, default=False
+            Whether losses are negative scores, of any unit: then an allowance of 1 is what buying gains at most, the
+            difference between the loss of the cheapest choice and the least one.
         """
         parts = []
         for number, member in enumerate(members):
@@ -162,7 +175,8 @@ class Frontier(NamedTuple):
         cost, loss, level = np.concatenate(costs), np.concatenate(losses), np.concatenate(levels)
         lucky = np.array([isinstance(member.policy, TreesInOrder) for member in members])[which]
         allowed = WORTH_OF_DOUBLING * np.log2(np.maximum(cost / cheapest, 1.0)) - LUCK_OF_TREES * lucky
-        criterion = loss - allowed / n_validation
+        unit = loss[np.lexsort((loss, cost))[0]] - loss.min() if scored else 1.0
+        criterion = loss - unit * allowed / n_validation
         order = np.lexsort((criterion, cost))
         ranked = criterion[order]
         kept = order[ranked < np.minimum.accumulate(np.append(inf, ranked[:-1]))]
@@ -217,7 +231,9 @@ class Measurement(NamedTuple):
 
     Parameters
     ----------
-    n_samples, n_wrong : int
+    n_samples : int
+    n_wrong : int or None
+        Of classifiers.
     cost, cost_error : float
         Mean and its standard error.
     bought : ndarray of float64, shape (n_features,)
@@ -226,31 +242,52 @@ class Measurement(NamedTuple):
         How often an example tests each feature, on average.
     mistakes : float or None
         What predictions cost by ``class_costs`` on average.
+    squared_error, squared_error_error, r2 : float or None
+        Of regressors: mean squared error, its standard error, and coefficient of determination.
     """
 
     n_samples: int
-    n_wrong: int
+    n_wrong: int | None
     cost: float
     cost_error: float
     bought: FloatArray
     tests: FloatArray
     mistakes: float | None = None
+    squared_error: float | None = None
+    squared_error_error: float | None = None
+    r2: float | None = None
 
     @classmethod
-    def of(cls, sessions: Sessions, y: Array, classes: Array, class_costs: FloatArray | None) -> Self:
+    def of(cls, sessions: Sessions, y: Array, classes: Array | None, class_costs: FloatArray | None) -> Self:
         """Average over examples whose sessions have ended."""
         guesses, paid = sessions.labels(sessions.outputs), sessions.paid
-        spread = float(paid.std(ddof=1) / np.sqrt(paid.size)) if paid.size > 1 else inf
+        spread = _error_of_mean(paid)
         bought, tests = sessions.bought.mean(axis=0), sessions.tests.mean(axis=0)
+        if classes is None:
+            squares = np.square(guesses - y)
+            lost = float(squares.mean()), _error_of_mean(squares), float(r2_score(y, guesses)) if y.size > 1 else nan
+            return cls(paid.size, None, float(paid.mean()), spread, bought, tests, None, *lost)
         mistakes = None if class_costs is None else float(costs_of(class_costs, classes, y, guesses).mean())
         return cls(paid.size, int((guesses != y).sum()), float(paid.mean()), spread, bought, tests, mistakes)
 
     def error_interval(self) -> tuple[float, float, float]:
-        """Return the share of wrong labels, and the bounds of its Wilson interval of 95 per cent."""
+        """Return the share of wrong labels, or the mean squared error, and the bounds of its interval of 95 per cent.
+
+        That of a share is Wilson's, that of a mean is its normal one.
+        """
+        if self.squared_error is not None and self.squared_error_error is not None:
+            half = NORMAL_95 * self.squared_error_error
+            return self.squared_error, max(self.squared_error - half, 0.0), self.squared_error + half
+        assert self.n_wrong is not None
         share, more = self.n_wrong / self.n_samples, NORMAL_95**2 / self.n_samples
         middle = (share + more / 2) / (1 + more)
         half = np.sqrt(share * (1 - share) * more + more**2 / 4) / (1 + more)
         return share, float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
+
+
+def _error_of_mean(values: FloatArray) -> float:
+    """Return the standard error of a mean, infinite for a single value."""
+    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else inf
 
 
 def _name_of_rule(rule: FittedRule) -> str:
@@ -260,8 +297,8 @@ def _name_of_rule(rule: FittedRule) -> str:
     )
 
 
-class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """Base of the classifiers that make and stop several ensembles and choose among them for a budget.
+class JointFrontier(BudgetedEstimator):
+    """Base of the estimators that make and stop several ensembles and choose among them for a budget.
 
     A subclass trains and measures them in `_train`. Everything is chosen on validation examples.
 
@@ -281,17 +318,18 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
     costs_ : FeatureCosts
     n_features_in_ : int
     classes_ : ndarray, shape (n_classes,)
+        Classifiers only; None for regression.
     """
 
+    classes_: Array | None
     stopping: Any = None
     cv: Any = None
-    class_costs: Any = None
-    minimise: str = "error"
     categorical_features: Any
     validation_fraction: float | None
     _work = Work()
     _validation: tuple[Array, Array] | None = None
     _measured: Measurement | None = None
+    _held_out_weight: FloatArray | None = None
 
     @abstractmethod
     def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
@@ -316,12 +354,16 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
             require_held_out(self.validation_fraction, X_val)
         self.categories_ = Categories.of(X, self.categorical_features)
         numbers = self.categories_.numbers(X)
-        examples, targets = validated(self, numbers, y, dtype=np.float32, ensure_all_finite="allow-nan")
+        classify = is_classifier(self)
+        examples, targets = validated(
+            self, numbers, y, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=not classify
+        )
         self.categories_.check(examples)
         self._note_missing(examples)
-        self.classes_ = classes_of(targets)
+        self.classes_ = classes_of(targets) if classify else None
+        targets = targets if classify else checked_labels(targets, examples, None, "y")
         self.costs_ = self._read_costs()
-        self.class_costs_ = None if self.class_costs is None else read_class_costs(self.class_costs, self.classes_)
+        self._take_class_costs(self.classes_)
         random = check_random_state(self.random_state)
         weight = checked_weight(sample_weight, X, examples)
         data = Labelled(examples, targets, weight)
@@ -330,7 +372,8 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
             parts = data.rows(training), data.rows(held_out)
         else:
             unseen, labels = self._checked_held_out(X_val, y_val, self.classes_, examples)
-            parts = data, Labelled(unseen.astype(np.float32), labels, np.ones(len(unseen)))
+            weights = np.ones(len(unseen)) if self._held_out_weight is None else self._held_out_weight
+            parts = data, Labelled(unseen.astype(np.float32), labels, weights)
         if not (parts[0].weight > 0).any():
             raise ValueError("sample_weight: expected an example of positive weight to train on, got none")
         validation = sample_of(parts[1], MOST_STOPPING_ROWS, random)
@@ -338,7 +381,7 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         self.n_validation_, self._measured = int(validation.y.size), None
         self._validation = validation.X.astype(np.float32), validation.y
         cheapest = min(self.costs_.positive_costs, default=1.0)
-        self.frontier_ = Frontier.of(self.members_, cheapest, validation.y.size)
+        self.frontier_ = Frontier.of(self.members_, cheapest, validation.y.size, scored=self.scoring is not None)
         self._choose()
         return self
 
@@ -403,12 +446,15 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         Returns
         -------
         str
-            Error and cost with intervals of 95 per cent: Wilson's, and a mean's with its standard error.
+            Error, or for regression mean squared error and R^2, and cost, with intervals of 95 per cent: Wilson's, and
+            a mean's with its standard error.
         """
         measured, seller = self.measured(X, y), self._seller()
         budget = "no budget" if self.budget is None else f"budget {self.budget}"
         if self.minimise != MINIMISED[0]:
             budget = f"least {self.minimise}, {budget}"
+        if self.scoring is not None:
+            budget = f"best {name_of(self.scoring)}, {budget}"
         wrong, low, high = measured.error_interval()
         spread = NORMAL_95 * measured.cost_error
         units = [unit for unit in seller.units() if unit.features]
@@ -419,6 +465,8 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         if measured.mistakes is not None:
             total = measured.cost + measured.mistakes
             mistakes = f"    mistakes {measured.mistakes:.4g}, with the cost {total:.4g}\n"
+        error = "error" if measured.r2 is None else "mean squared error"
+        determined = "" if measured.r2 is None else f", R^2 {measured.r2:.3g}"
         on = "validation examples, on which it was chosen" if X is None else "examples"
         return (
             f"{type(self).__name__}, {budget}\n"
@@ -426,7 +474,7 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
             f"  of {self.frontier_.cost.size} choices at costs from {self.frontier_.cost[0]:.4g} to "
             f"{self.frontier_.cost[-1]:.4g}\n"
             f"  on {measured.n_samples} {on}:\n"
-            f"    error {wrong:.3g} ({low:.3g} to {high:.3g})\n"
+            f"    {error} {wrong:.3g} ({low:.3g} to {high:.3g}){determined}\n"
             f"    cost {measured.cost:.4g} ({max(measured.cost - spread, 0):.4g} to {measured.cost + spread:.4g})\n"
             f"{mistakes}  buys most: {named}"
         )
@@ -443,12 +491,12 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
     ) -> tuple[IntArray, IntArray]:
         """Part examples into those to train on and those held out: at random, by groups, or by a splitter."""
         if self.cv is None and groups is None:
-            return split_rows(targets, self.validation_fraction, random, one_of_each_class=True)
+            return split_rows(targets, self.validation_fraction, random, one_of_each_class=is_classifier(self))
         splitter = GroupShuffleSplit(1, test_size=self.validation_fraction, random_state=random)
         splits = check_cv(splitter if self.cv is None else self.cv).split(examples, targets, groups)
         training, held_out = (np.asarray(part, dtype=np.int64) for part in next(iter(splits)))
         lacking = np.setdiff1d(targets, targets[training])
-        if lacking.size:
+        if is_classifier(self) and lacking.size:
             raise ValueError(
                 f"cv: expected examples of each class to train on, got none of {lacking.tolist()[0]!r}; use a splitter "
                 "that stratifies, such as StratifiedGroupKFold"
@@ -471,12 +519,13 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         Returns
         -------
         ndarray, shape (n_samples,)
-            Class labels; with ``return_cost`` a tuple of these and of ``cost(X)``.
+            Class labels, or targets; with ``return_cost`` a tuple of these and of ``cost(X)``.
         """
         sessions = self._seen(X)
         labels = sessions.labels(sessions.outputs)
         return (labels, sessions.paid) if return_cost else labels
 
+    @available_if(is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def predict_log_proba(self, X: npt.ArrayLike) -> FloatArray:
         """Return the logarithm of the probability of each class, -inf where it is 0, shape (n_samples, n_classes)."""
         with np.errstate(divide="ignore"):
@@ -490,10 +539,9 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         for name, value in (("budget", self.budget), ("max_cost", self.max_cost)):
             optional_number(value, name)
         check_share(self.validation_fraction, "validation_fraction")
-        if self.minimise not in MINIMISED:
-            raise ValueError(f"minimise: expected {' or '.join(map(repr, MINIMISED))}, got {self.minimise!r}")
-        if self.minimise == "total cost" and self.class_costs is None:
-            raise ValueError("class_costs: expected what mistakes cost, to minimise the total cost, got None")
+        self._check_money()
+        if self.scoring is not None:
+            read_scoring(self.scoring)
         self._check_training()
 
     @property
@@ -506,13 +554,15 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         policy, seller = TreesInOrder(trees), self._seller()
         sessions = Sessions(policy, seller, validation.y.size, max_cost=self.max_cost)
         sessions.see(validation.X)
-        loss = self._loss_on(validation)
-        lost = float(loss(sessions.outputs, validation.y).mean())
+        loss, scorer = self._loss_on(validation), self._scorer_on(validation)
+        outputs, paid = sessions.outputs, sessions.paid
+        lost = float(loss(outputs, validation.y).mean()) if scorer is None else -scorer(outputs, paid)
         learnt: tuple[LearntStopping, ...] = ()
         if self._stops:
-            paths = record_paths(policy, seller, validation.X, validation.y, self.max_cost, loss)
-            learnt = learn_stopping(self.stopping, paths, N_FOLDS)
-        return Member(policy, float(sessions.paid.mean()), lost, learnt)
+            answers = None if scorer is None else StageOutputs()
+            paths = record_paths(policy, seller, validation.X, validation.y, self.max_cost, loss, answers)
+            learnt = learn_stopping(self.stopping, paths, N_FOLDS, score_of_stops(scorer, answers, paths))
+        return Member(policy, float(paid.mean()), lost, learnt)
 
     def _staged_member(
         self,
@@ -522,11 +572,21 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         n_folds: int = N_FOLDS,
     ) -> Member:
         """Measure stages as ensembles are measured, and learn when to stop them."""
-        paths = policy.paths_of(validation.X.astype(np.float64), validation.y, self._loss_on(validation))
-        cost, loss = float(paths.cost[:, -1].mean()), float(paths.loss[:, -1].mean())
-        return Member(policy, cost, loss, learn_stopping(stopping, paths, n_folds))
+        scorer = self._scorer_on(validation)
+        answers = None if scorer is None else StageOutputs()
+        paths = policy.paths_of(validation.X.astype(np.float64), validation.y, self._loss_on(validation), answers)
+        score = score_of_stops(scorer, answers, paths)
+        cost = float(paths.cost[:, -1].mean())
+        loss = float(paths.loss[:, -1].mean()) if score is None else -score(paths.last)
+        return Member(policy, cost, loss, learn_stopping(stopping, paths, n_folds, score))
+
+    def _scorer_on(self, validation: Labelled) -> HeldOutScorer | None:
+        """Say how choices are scored, unless by their losses."""
+        return scorer_on(self.scoring, validation.X, validation.y, validation.weight, self._seller())
 
     def _loss_on(self, validation: Labelled) -> Loss:
+        if self.classes_ is None:
+            return partial(relative_error, variance=float(validation.y.var()) or 1.0)
         if self.class_costs_ is None:
             return partial(soft_error, classes=self.classes_, n_validation=validation.y.size)
         relative = self.class_costs_ / price_of_a_mistake(self.class_costs_)
@@ -554,7 +614,7 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
         if rule < 0:
             return member.policy
         level = float(self.frontier_.level[self.choice_])
-        return member.stopped(member.learnt[rule].rule, level, self._seller().free_features)
+        return member.stopped(member.learnt[rule].rule, level, self._seller().free_features, self.class_costs_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -563,7 +623,7 @@ class JointFrontier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  
 
 
 class GrownFrontier(JointFrontier):
-    """Base of the classifiers that grow and prune the ensembles themselves, in `_ensembles`."""
+    """Base of the estimators that grow and prune the ensembles themselves, in `_ensembles`."""
 
     n_lambdas: int
     n_prunings: int

@@ -1,10 +1,14 @@
-"""Scores of class probabilities, by which learners choose: the Brier score, and a mean of it and of being wrong."""
+"""Scores by which learners choose: the Brier score, a mean of it and of being wrong, and the relative squared error."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ipforest._internal.arrays import Array, FloatArray, places_in
+from ipforest.class_costs import expected_costs
+
+FACTORS = (1 / 4, 1 / 2, 2, 4)
+"""By how much classes are likelier in labels near by."""
 
 AS_GOOD_AS = 100
 """What the Brier score counts for in choosing, in examples."""
@@ -52,7 +56,12 @@ def soft_error(outputs: FloatArray, y: Array, classes: Array, n_validation: int)
 
 
 def soft_cost(outputs: FloatArray, y: Array, classes: Array, n_validation: int, class_costs: FloatArray) -> FloatArray:
-    """Compute `soft_error` where mistakes have prices: that of the label, and that of one drawn by the probabilities.
+    """Compute `soft_error` where mistakes have prices: that of the label, and that of labels near by.
+
+    These are the labels that would be predicted if one class were likelier or less likely by one of `FACTORS`: so a
+    label counts as surely right or wrong as its probabilities are far from where another one is cheaper. A label drawn
+    by the probabilities, as the Brier score has it, would not do: where one mistake is much more expensive than
+    another, the cheap label is best though it is often wrong, and no model that is unsure would seem good.
 
     Parameters
     ----------
@@ -66,9 +75,31 @@ def soft_cost(outputs: FloatArray, y: Array, classes: Array, n_validation: int, 
     ndarray of float64, shape (n_samples,)
         In the unit of the class costs.
     """
-    prices = class_costs[places_in(classes, y)]
-    paid = prices[np.arange(y.size), np.argmin(outputs @ class_costs, axis=1)]
-    return _softened(paid, (outputs * prices).sum(axis=1), n_validation)
+    prices, rows = class_costs[places_in(classes, y)], np.arange(y.size)
+    expected = expected_costs(outputs, class_costs)
+    paid = prices[rows, np.argmin(expected, axis=1)]
+    near = np.zeros(y.size)
+    for number, row in enumerate(class_costs):
+        for factor in FACTORS:
+            moved = expected + (factor - 1) * outputs[:, [number]] * row
+            near += prices[rows, np.argmin(moved, axis=1)]
+    return _softened(paid, near / (len(class_costs) * len(FACTORS)), n_validation)
+
+
+def relative_error(outputs: FloatArray, y: Array, variance: float) -> FloatArray:
+    """Compute squared errors as shares of the targets' variance: on average 1 where their mean is predicted.
+
+    Parameters
+    ----------
+    outputs : ndarray of float64, shape (n_samples, 1)
+    y : ndarray of float64, shape (n_samples,)
+    variance : float
+
+    Returns
+    -------
+    ndarray of float64, shape (n_samples,)
+    """
+    return np.asarray(np.square(outputs[:, 0] - y) / variance)
 
 
 def _softened(counted: Array, finer: FloatArray, n_validation: int) -> FloatArray:

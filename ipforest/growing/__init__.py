@@ -3,7 +3,7 @@
 from ipforest.growing.acquisition import AcquisitionState
 from ipforest.growing.codes import CodedExamples
 from ipforest.growing.grower import Grower, GrownTree, bootstrap_counts, forest_of
-from ipforest.growing.impurities import Entropy, Gini, Gradient, Impurity, Polynomial, Powers, ThresholdPairs
+from ipforest.growing.impurities import Entropy, Gini, Gradient, Impurity, Polynomial, Powers, ThresholdPairs, Variance
 from ipforest.growing.lookahead import LookaheadGrower
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Polynomial",
     "Powers",
     "ThresholdPairs",
+    "Variance",
     "bootstrap_counts",
     "forest_of",
 ]

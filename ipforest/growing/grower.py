@@ -16,7 +16,7 @@ from ipforest.ensemble.forest import Forest
 from ipforest.growing import loop
 from ipforest.growing.acquisition import AcquisitionState
 from ipforest.growing.codes import CodedExamples
-from ipforest.growing.impurities import Gradient, Impurity
+from ipforest.growing.impurities import Gradient, Impurity, Variance
 from ipforest.growing.splitting import (
     EXPECTED,
     LEFT,
@@ -205,6 +205,46 @@ class Grower:
         data = Examples(rows, no_labels, weight, gradients[rows] * weight, hessians[rows] * weight)
         return self._grow(examples, data, 3, acquisition, seed)
 
+    def grow_means(
+        self,
+        examples: CodedExamples,
+        targets: npt.NDArray[np.float64],
+        acquisition: AcquisitionState,
+        *,
+        weights: npt.NDArray[Any] | None = None,
+        seed: int = 0,
+    ) -> GrownTree:
+        """Grow a regression tree whose nodes predict the mean of their targets.
+
+        Parameters
+        ----------
+        examples : CodedExamples
+        targets : ndarray of float64, shape (n_samples,)
+        acquisition : AcquisitionState
+        weights : ndarray, shape (n_samples,), optional
+            Examples of weight 0 are left out.
+        seed : int
+
+        Returns
+        -------
+        GrownTree
+            Its impurities are variances.
+
+        Raises
+        ------
+        ValueError
+            The criterion is another than `Variance`, or all weights are 0.
+        """
+        if not isinstance(self.impurity, Variance):
+            raise ValueError(f"impurity: expected Variance, got {self.impurity.name}")
+        rows, weight = _weighted_rows(examples.n_samples, weights)
+        centre = float(np.average(targets[rows], weights=weight))
+        no_labels = np.zeros(rows.size, dtype=np.int32)
+        data = Examples(rows, no_labels, weight, weight * (centre - targets[rows]), weight.copy())
+        tree = self._grow(examples, data, 3, acquisition, seed)
+        tree.value[:] += centre
+        return tree
+
     def grow_bagged(
         self,
         examples: CodedExamples,
@@ -243,6 +283,8 @@ class Grower:
             _open_nodes(self._most_open(n), examples.n_features),
             _scratch(int(sizes.max()), n, width, n_categories),
         )
+        if isinstance(self.impurity, Variance):
+            tree.impurity[:n_nodes] = _variances(tree, n_nodes, data)
         return self._finished(tree, n_nodes, examples)
 
     @property
@@ -322,6 +364,15 @@ class Grower:
             category_set=category_set,
             left_categories=_sets_of_categories(goes_left, feature[tests], examples),
         )
+
+
+def _variances(tree: loop.TreeArrays, n_nodes: int, data: Examples) -> npt.NDArray[np.float64]:
+    """Compute the variance of the targets at each node, whose examples stand together once a tree is grown."""
+    squares = np.concatenate([[0.0], np.cumsum(data.gradient**2 / data.weight)])
+    of_node = squares[tree.stop[:n_nodes]] - squares[tree.start[:n_nodes]]
+    weight = tree.weight[:n_nodes]
+    mean = tree.statistics[:n_nodes, 0] / weight
+    return np.asarray(np.maximum(of_node / weight - mean**2, 0.0))
 
 
 def _sets_of_categories(

@@ -197,6 +197,17 @@ class Gradient(Impurity):
         return read_only(np.array([float(self.l2)]))
 
 
+@dataclass(frozen=True, slots=True)
+class Variance(Gradient):
+    """Half the squared error of targets from their mean: what `Grower.grow_means` grows by."""
+
+    name: ClassVar[str] = "variance"
+
+    def __post_init__(self) -> None:
+        if self.l2 != 0:
+            raise ValueError(f"l2: expected 0, as a leaf predicts the mean, got {self.l2!r}")
+
+
 @inner_njit
 def set_weight(code: int, statistics: FloatArray) -> float:
     """Weight of a set: that of its classes, or its Hessians."""

@@ -22,10 +22,11 @@ MOST_FEATURES = 64
 
 @dataclass(frozen=True, slots=True)
 class LookaheadGrower:
-    """Grow classification trees whose splits look one level ahead, blind to prices.
+    """Grow trees whose splits look one level ahead, blind to prices.
 
-    A feature may tell nothing of the class and yet tell which other features do. So a split is worth what it reduces
-    the Gini impurity by, and what the best further split of each side does. Every feature has one cut per node, where
+    A feature may tell nothing of the target and yet tell which other features do. So a split is worth what it reduces
+    the impurity by, and what the best further split of each side does. The impurity is the variance of the target, or
+    that of the indicators of the classes, which is the Gini impurity. Every feature has one cut per node, where
     the values on both sides are most unlike (Otsu's threshold), which asks for no label. Of more than `MOST_FEATURES`
     features that many are drawn at each node, so the work grows with the number of features, not with its square.
 
@@ -55,14 +56,30 @@ class LookaheadGrower:
         seed : int
             Draws the examples that splits are chosen on, and the features.
         """
+        return self._grow(X, moments(np.eye(n_classes)[labels], weights), weights, seed)
+
+    def grow_means(self, X: Array, targets: FloatArray, weights: npt.NDArray[Any], seed: int = 0) -> GrownTree:
+        """Grow a regression tree until no split reduces the squared error.
+
+        Parameters
+        ----------
+        X, weights, seed
+            See `grow`.
+        targets : ndarray of float64, shape (n_samples,)
+        """
+        centre = float(np.average(targets, weights=weights))
+        tree = self._grow(X, moments((targets - centre)[:, None], weights), weights, seed)
+        tree.value[:] += centre
+        return tree
+
+    def _grow(self, X: Array, sums: FloatArray, weights: npt.NDArray[Any], seed: int) -> GrownTree:
         random = np.random.default_rng(seed)
-        counts = np.eye(n_classes)[labels] * np.asarray(weights)[:, None]
         members, tested, children = [np.flatnonzero(weights)], [(-1, np.nan)], [(-1, -1)]
         node = 0
         while node < len(members):
             rows = members[node]
             sample, tried = drawn_for_split(rows, X.shape[1], random)
-            feature, threshold = self.best_split(X[sample], counts[sample], tried)
+            feature, threshold = self.best_split(X[sample], sums[sample], tried)
             if feature >= 0:
                 goes_left = is_left(X[rows, feature], threshold)
                 tested[node], children[node] = (feature, threshold), (len(members), len(members) + 1)
@@ -71,29 +88,30 @@ class LookaheadGrower:
                 children += [(-1, -1)] * 2
             node += 1
         left, right = np.array(children, dtype=np.int32).T
-        sums = np.array([counts[rows].sum(axis=0) for rows in members])
+        of_node = np.array([sums[rows].sum(axis=0) for rows in members])
+        weight = of_node[:, 0]
         return GrownTree(
             left=left,
             right=right,
             feature=np.array([feature for feature, _ in tested], dtype=np.int32),
             threshold=np.array([threshold for _, threshold in tested]),
             missing_left=np.zeros(left.size, dtype=bool),
-            value=sums / sums.sum(axis=1, keepdims=True),
-            weight=sums.sum(axis=1),
+            value=of_node[:, 2:] / weight[:, None],
+            weight=weight,
             n_samples=np.array([rows.size for rows in members]),
-            impurity=_gini(sums),
+            impurity=np.maximum(_impurity(of_node), 0.0) / weight,
             category_set=np.full(left.size, -1, dtype=np.int32),
             left_categories=np.empty((0, 0), dtype=bool),
         )
 
-    def best_split(self, X: Array, counts: FloatArray, tried: IntArray) -> tuple[int, float]:
+    def best_split(self, X: Array, sums: FloatArray, tried: IntArray) -> tuple[int, float]:
         """Find the split of a node's examples that is worth most.
 
         Parameters
         ----------
         X : ndarray of float, shape (n, n_features)
-        counts : ndarray of float64, shape (n, n_classes)
-            Weight of each example in the column of its class.
+        sums : ndarray of float64, shape (n, 2 + n_outputs)
+            See `moments`.
         tried : ndarray of int
             The features among which it is sought; the further splits test any.
 
@@ -103,17 +121,17 @@ class LookaheadGrower:
             -1 where no split reduces the impurity.
         threshold : float
         """
-        own, further, cuts = self._worth(X, counts, tried)
+        own, further, cuts = self._worth(X, sums, tried)
         best = int(np.argmax(own + further))
-        slack = 1e-12 * float(_gini(counts.sum(axis=0, keepdims=True))[0])
+        slack = 1e-12 * float(_impurity(sums.sum(axis=0, keepdims=True))[0])
         return (best, float(cuts[best])) if own[best] + further[best] > slack else (-1, np.nan)
 
-    def best_context(self, X: Array, counts: FloatArray, tried: IntArray) -> tuple[int, float]:
+    def best_context(self, X: Array, sums: FloatArray, tried: IntArray) -> tuple[int, float]:
         """Find the split after which the best further ones are worth most, whatever it is worth by itself.
 
         Parameters
         ----------
-        X, counts, tried
+        X, sums, tried
             See `best_split`.
 
         Returns
@@ -122,15 +140,15 @@ class LookaheadGrower:
             -1 where no further split reduces the impurity.
         threshold : float
         """
-        _, further, cuts = self._worth(X, counts, tried)
+        _, further, cuts = self._worth(X, sums, tried)
         best = int(np.argmax(further))
         return (best, float(cuts[best])) if further[best] > 0 else (-1, np.nan)
 
-    def _worth(self, X: Array, counts: FloatArray, tried: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _worth(self, X: Array, sums: FloatArray, tried: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Compute what splits reduce the impurity by, what the best further splits do, and where they cut."""
         cuts = otsu_thresholds(X)
         goes_left = (cuts >= X).astype(np.float64)
-        amounts = np.column_stack([counts, np.ones(len(X))])
+        amounts = np.column_stack([sums, np.ones(len(X))])
         whole, left = amounts.sum(axis=0), goes_left.T @ amounts
         own, further = np.full(X.shape[1], -np.inf), np.zeros(X.shape[1])
         own[tried] = self._reductions(left[tried], whole)
@@ -144,7 +162,7 @@ class LookaheadGrower:
     def _reductions(self, left: FloatArray, whole: FloatArray) -> FloatArray:
         """Compute what each split reduces the impurity by, -inf where a side has too few examples; counts come last."""
         right = whole - left
-        reduced = _gini(whole[None, :-1]) - _gini(left[:, :-1]) - _gini(right[:, :-1])
+        reduced = _impurity(whole[None, :-1]) - _impurity(left[:, :-1]) - _impurity(right[:, :-1])
         enough = np.minimum(left[:, -1], right[:, -1]) >= self.min_samples_leaf
         return np.where(enough, reduced, -np.inf)
 
@@ -176,10 +194,23 @@ def is_left(values: Array, threshold: float) -> BoolArray:
     return np.asarray(values.astype(np.float64) <= threshold)
 
 
-def _gini(counts: FloatArray) -> FloatArray:
-    """Compute the total Gini impurity of rows of class weights."""
-    total = counts.sum(axis=1)
-    impurity: FloatArray = total - np.square(counts).sum(axis=1) / np.where(total > 0, total, 1.0)
+def moments(targets: FloatArray, weights: npt.NDArray[Any]) -> FloatArray:
+    """Weigh examples, their squared targets and their targets, shape (n_samples, 2 + n_outputs).
+
+    Parameters
+    ----------
+    targets : ndarray of float64, shape (n_samples, n_outputs)
+        Numbers, best with mean 0, or indicators of the classes.
+    weights : ndarray, shape (n_samples,)
+    """
+    weight = np.asarray(weights, dtype=np.float64)[:, None]
+    return np.hstack([weight, weight * np.square(targets).sum(axis=1, keepdims=True), weight * targets])
+
+
+def _impurity(sums: FloatArray) -> FloatArray:
+    """Compute the squared distances of targets from their mean, from sums of `moments`; of indicators, total Gini."""
+    weight = np.where(sums[:, 0] > 0, sums[:, 0], 1.0)
+    impurity: FloatArray = sums[:, 1] - np.square(sums[:, 2:]).sum(axis=1) / weight
     return impurity
 
 

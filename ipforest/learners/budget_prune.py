@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, IntArray
+from ipforest.class_costs import MINIMISED
 from ipforest.costs import FeatureCosts
 from ipforest.estimator import optional_number
 from ipforest.learners.forest_pruner import ForestPruner, Parts
@@ -64,10 +65,14 @@ class BudgetPrune(ForestPruner):
     errors : {"in-bag", "out-of-bag", "held-out"}, default="in-bag"
         Where losses are counted: on what each tree was trained on, on what its bootstrap left out, or on the validation
         part, which then tells costs and losses.
-    class_costs : array, shape (n_classes, n_classes), optional
-        What predicting class j costs where i is true, row i, column j; then the loss is the average cost of a
-        prediction, and the class of least expected cost is predicted. (Weights of classes are the ensemble's own
-        ``class_weight``.)
+    class_costs : array, DataFrame, mapping of mappings or path, optional
+        What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the loss
+        is the average cost of a prediction, and the class of the least expected cost is predicted. (Weights of classes
+        are the ensemble's own ``class_weight``.)
+    minimise : {"error", "total cost"}, default="error"
+        With "total cost" the pruning is taken for which what examples pay and what the mistakes of the trees cost sum
+        up to the least, by ``class_costs`` in the unit of the prices: that of lambda 1, proven optimal. It takes no
+        budget.
     refit : bool, default=False
         Whether the leaves of the pruned trees learn their values anew from all examples, the validation part included.
     split_cost : number, default=0
@@ -136,6 +141,7 @@ class BudgetPrune(ForestPruner):
         loss: str | None = None,
         errors: str = "in-bag",
         class_costs: Any = None,
+        minimise: str = "error",
         refit: bool = False,
         split_cost: Any = 0,
         validation_fraction: float | None = 0.25,
@@ -153,6 +159,7 @@ class BudgetPrune(ForestPruner):
         self.loss = loss
         self.errors = errors
         self.class_costs = class_costs
+        self.minimise = minimise
         self.refit = refit
         self.split_cost = split_cost
         self.validation_fraction = validation_fraction
@@ -163,6 +170,11 @@ class BudgetPrune(ForestPruner):
         if self.budget is not None and self.lam is not None:
             raise ValueError(f"budget: expected a budget or lam, got budget={self.budget!r} and lam={self.lam!r}")
         optional_number(self.lam, "lam")
+        for name in ("budget", "lam"):
+            if self.minimise != MINIMISED[0] and getattr(self, name) is not None:
+                raise ValueError(
+                    f"{name}: expected none where the total cost is minimised, got {getattr(self, name)!r}"
+                )
         if self.search not in SEARCHES:
             raise ValueError(f"search: expected one of {', '.join(map(repr, SEARCHES))}, got {self.search!r}")
         time_limit_seconds(self.time_limit)
@@ -190,6 +202,8 @@ class BudgetPrune(ForestPruner):
         return self.result_.pruning
 
     def _result(self) -> BudgetResult | PruningResult:
+        if self.minimise != MINIMISED[0]:
+            return self.path_.result(1)
         budget = self.budget
         if budget is None:
             if self.lam is not None or self.max_cost is None:
@@ -206,6 +220,8 @@ class BudgetPrune(ForestPruner):
     def at_budget(self, budget: object) -> Self:
         """Return the same model at another budget, without training again or finding the path again.
 
+        It then has the least error within the budget, whatever this one minimises.
+
         Parameters
         ----------
         budget : number
@@ -215,11 +231,11 @@ class BudgetPrune(ForestPruner):
         BudgetPrune
             Fitted; shares the forest and the path with this one, which stays as it is.
         """
-        return self._another(budget=budget, lam=None)
+        return self._another(budget=budget, lam=None, minimise=MINIMISED[0])
 
     def at_lambda(self, lam: object) -> Self:
         """Return the same model at another lambda, without training or solving again; see `at_budget`."""
-        return self._another(budget=None, lam=lam)
+        return self._another(budget=None, lam=lam, minimise=MINIMISED[0])
 
 
 def columns_beyond(costs: FeatureCosts, budget: Fraction) -> IntArray:

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from ipforest._internal.arrays import BoolArray, FloatArray
 from ipforest._internal.examples import validated
 from ipforest.choice import best_affordable, spending_limit
+from ipforest.class_costs import MINIMISED, label_losses
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import (
     BudgetedEstimator,
@@ -56,7 +57,8 @@ class GrownForest:
     impurity : Impurity
     forest : Forest
     costs, errors : ndarray of float64, shape (n_trees + 1,)
-        Average cost and error rate on the validation examples of the first 0, 1, 2, ... trees.
+        Average cost and error rate, or with class costs what mistakes cost on average, on the validation examples of
+        the first 0, 1, 2, ... trees.
     """
 
     impurity: Impurity
@@ -86,6 +88,13 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         What an example may cost on average, measured on the validation examples; without one all trees are taken.
     max_cost : number, optional
         The most that any one example may pay; see `BudgetedEstimator.session`.
+    class_costs : array, DataFrame, mapping of mappings or path, optional
+        What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
+        of the least expected cost is predicted, and alpha is chosen by what mistakes cost; trees grow without regard to
+        it.
+    minimise : {"error", "total cost"}, default="error"
+        With "total cost", alpha and the number of trees are taken for which what is bought and what mistakes cost sum
+        up to the least on the validation examples, in the unit of the prices; a budget is then only a limit.
     impurity : str or Impurity, default="threshold-pairs"
         "threshold-pairs", "powers", "entropy", "gini", or one of `ipforest.growing`.
     alpha : number or sequence of numbers, default=0
@@ -140,6 +149,8 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
+        class_costs: Any = None,
+        minimise: str = "error",
         impurity: str | Impurity = "threshold-pairs",
         alpha: Any = 0,
         reduction: str = "minimax",
@@ -160,6 +171,8 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
+        self.class_costs = class_costs
+        self.minimise = minimise
         self.impurity = impurity
         self.alpha = alpha
         self.reduction = reduction
@@ -205,6 +218,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         check_classification_targets(targets)
         self.costs_ = self._read_costs()
         self.classes_, labels = np.unique(targets, return_inverse=True)
+        self._take_class_costs(self.classes_)
         for grower in growers:
             grower.impurity.check_classes(len(self.classes_))
         random = check_random_state(self.random_state)
@@ -224,6 +238,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         """Check every parameter; give the growers, one per alpha."""
         for name, value in (("budget", self.budget), ("max_cost", self.max_cost)):
             optional_number(value, name)
+        self._check_money()
         check_share(self.validation_fraction, "validation_fraction")
         check_max_bins(self.max_bins)
         for name in ("n_estimators", "min_samples_leaf", "max_features", "max_depth"):
@@ -280,17 +295,19 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         forest = forest_of(trees, self.n_features_in_, self.classes_, grower.impurity.name)
         leaves = forest.leaves(forest.checked_examples(validation))
         votes = np.cumsum(with_votes(forest, self.voting).value[leaves], axis=0)
-        guesses = self.classes_[np.argmax(votes, axis=2)]
-        nothing = self.classes_[np.argmax(first_trees(forest, 0).value[0])]
-        errors = np.concatenate([[np.mean(nothing != truth)], np.mean(guesses != truth, axis=1)])
+        nothing = np.tile(with_votes(first_trees(forest, 0), self.voting).value[0], (truth.size, 1))
+        losses = [label_losses(each, truth, self.classes_, self.class_costs_) for each in (nothing, *votes)]
+        errors = np.mean(losses, axis=1)
         return GrownForest(grower.impurity, forest, staged_costs(forest, leaves, self.costs_), errors)
 
     def _choose(self) -> None:
         sizes = [grown.trees_within(self.budget) for grown in self.grown_]
+        if self.minimise != MINIMISED[0]:
+            sizes = [self._best_within_budget(grown.costs, grown.errors) for grown in self.grown_]
         costs, errors = zip(
             *((grown.costs[n], grown.errors[n]) for grown, n in zip(self.grown_, sizes, strict=True)), strict=True
         )
-        best = best_affordable(costs, errors, None)
+        best = best_affordable(costs, self._to_minimise(costs, errors), None)
         self.chosen_ = self.grown_[best]
         self.forest_ = first_trees(self.chosen_.forest, sizes[best])
 
@@ -319,9 +336,11 @@ class PooledTrees(TreesInOrder):
 
     decides_by = "pooled counts"
 
-    def foresee(self, progress: Progress, rows: Rows) -> tuple[FloatArray, BoolArray]:
+    def foresee(
+        self, progress: Progress, rows: Rows, class_costs: FloatArray | None = None
+    ) -> tuple[FloatArray, BoolArray]:
         """Pool the counts of the nodes that what is known leads to."""
-        counts, settled = super().foresee(progress, rows)
+        counts, settled = super().foresee(progress, rows, class_costs)
         return counts / counts.sum(axis=1, keepdims=True), settled
 
 

@@ -67,7 +67,6 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
     split_cost: Any
     validation_fraction: float | None
     errors: str = "in-bag"
-    class_costs: Any = None
     refit: bool = False
 
     instance_: PruningInstance
@@ -148,6 +147,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         """Check the parameters before any training."""
         optional_number(self.budget, "budget")
         optional_number(self.max_cost, "max_cost")
+        self._check_money()
         check_share(self.validation_fraction, "validation_fraction")
         if self.errors not in ERRORS:
             raise ValueError(f"errors: expected one of {', '.join(map(repr, ERRORS))}, got {self.errors!r}")

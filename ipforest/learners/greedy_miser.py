@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from ipforest._internal.arrays import BoolArray, FloatArray, places_in
 from ipforest._internal.examples import validated
-from ipforest.choice import best_affordable
+from ipforest.class_costs import MINIMISED, label_losses
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import (
     BudgetedEstimator,
@@ -230,6 +230,7 @@ class PricedBoosting(BudgetedEstimator):
         """Check the parameters before any training."""
         for name, value in (("budget", self.budget), ("max_cost", self.max_cost)):
             optional_number(value, name)
+        self._check_money()
         nonnegative_fraction(self.lam, "lam")
         check_share(self.validation_fraction, "validation_fraction")
         check_max_bins(self.max_bins)
@@ -284,7 +285,7 @@ class PricedBoosting(BudgetedEstimator):
         Returns
         -------
         costs, errors : ndarray of float64, shape (n_rounds + 1,)
-            Error rates, or mean squared errors for regression.
+            Error rates, or with class costs what mistakes cost on average, or mean squared errors for regression.
         """
         return self._measured_rounds(*self._checked_part(X, y, getattr(self, "classes_", None), "y"))
 
@@ -301,8 +302,8 @@ class PricedBoosting(BudgetedEstimator):
 
     def _choose(self) -> None:
         self.n_rounds_ = self.n_estimators
-        if self.budget is not None:
-            self.n_rounds_ = best_affordable(self.stage_costs_, self.stage_errors_, self.budget)
+        if self.budget is not None or self.minimise != MINIMISED[0]:
+            self.n_rounds_ = self._best_within_budget(self.stage_costs_, self.stage_errors_)
 
     def policy(self) -> TreesInOrder:
         """Say how the fitted model buys features and what it answers."""
@@ -325,6 +326,12 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
     ----------
     loss : {"logistic", "squared"}, default="logistic"
         The former is softmax for more than two classes; the latter fits class indicators, one ensemble per class.
+    class_costs : array, DataFrame, mapping of mappings or path, optional
+        What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
+        of the least expected cost is predicted, and rounds are chosen by what mistakes cost; trees grow by the loss.
+    minimise : {"error", "total cost"}, default="error"
+        With "total cost", as many rounds are taken as make what is bought and what mistakes cost together least on the
+        validation examples, in the unit of the prices; a budget is then only a limit.
 
     Attributes
     ----------
@@ -350,6 +357,8 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
         group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
+        class_costs: Any = None,
+        minimise: str = "error",
         validation_fraction: float | None = 0.25,
         random_state: Any = None,
     ) -> None:
@@ -368,6 +377,8 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
             validation_fraction=validation_fraction,
             random_state=random_state,
         )
+        self.class_costs = class_costs
+        self.minimise = minimise
         self.loss = loss
 
     def check_parameters(self) -> None:
@@ -381,6 +392,7 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
 
     def _columns(self, targets: Array) -> FloatArray:
         self.classes_ = classes_of(targets)
+        self._take_class_costs(self.classes_)
         indicators = np.eye(len(self.classes_))[places_in(self.classes_, targets)]
         return indicators[:, 1:] if len(self.classes_) == 2 else indicators
 
@@ -388,7 +400,7 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
         return CLASSIFICATION_LOSSES[self.loss]()
 
     def _stage_error(self, outputs: FloatArray, truth: Array) -> float:
-        return float(np.mean(self.classes_[np.argmax(outputs, axis=1)] != truth))
+        return float(label_losses(outputs, truth, self.classes_, self.class_costs_).mean())
 
 
 class GreedyMiserRegressor(RegressorMixin, PricedBoosting):  # type: ignore[misc]  # scikit-learn is untyped
@@ -440,6 +452,8 @@ class SummedTrees(TreesInOrder):
             scores[:, tree % self._base.size] += self.trees.value[nodes[:, tree], 0]
         return self._loss.outputs(scores)
 
-    def foresee(self, progress: Progress, rows: Rows) -> tuple[FloatArray, BoolArray]:
+    def foresee(
+        self, progress: Progress, rows: Rows, class_costs: FloatArray | None = None
+    ) -> tuple[FloatArray, BoolArray]:
         """Return the answer so far; nothing is held to be settled."""
         return self.answer(progress, rows), np.zeros(rows.size, dtype=bool)

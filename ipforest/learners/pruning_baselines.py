@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ipforest._internal.arrays import BoolArray, FloatArray
 from ipforest._internal.kernels import njit
+from ipforest.class_costs import MINIMISED
 from ipforest.estimator import optional_number
 from ipforest.instance import PruningInstance
 from ipforest.learners.forest_pruner import ForestPruner
@@ -54,8 +55,15 @@ class PruningSequence:
         points = [instance.evaluate(pruning) for pruning in chosen]
         return cls(chosen, tuple(parameters), *(tuple(column) for column in zip(*points, strict=True)))
 
-    def at_budget(self, budget: object) -> int:
+    def at_budget(self, budget: object | None, *, with_cost: bool = False) -> int:
         """Find the pruning of least error within a budget, the cheapest of several.
+
+        Parameters
+        ----------
+        budget : number or None
+            None for any cost.
+        with_cost : bool, default=False
+            Whether it is the least sum of error and cost.
 
         Returns
         -------
@@ -67,13 +75,13 @@ class PruningSequence:
         ValueError
             The budget is negative, or even the last pruning costs more.
         """
-        limit = nonnegative_fraction(budget, "budget")
-        within = [place for place, cost in enumerate(self.costs) if cost <= limit]
+        limit = None if budget is None else nonnegative_fraction(budget, "budget")
+        within = [place for place, cost in enumerate(self.costs) if limit is None or cost <= limit]
         if not within:
             raise ValueError(
                 f"budget: expected at least {min(self.costs)}, what the cheapest pruning costs, got {limit}"
             )
-        return min(within, key=lambda place: (self.errors[place], self.costs[place]))
+        return min(within, key=lambda place: (self.errors[place] + with_cost * self.costs[place], self.costs[place]))
 
     def __repr__(self) -> str:
         return f"PruningSequence({len(self.prunings)} prunings)"
@@ -87,6 +95,13 @@ class PruningBaseline(ForestPruner):
     estimator, feature_costs, groups, group_fees, budget, max_cost, loss, split_cost, validation_fraction, random_state
         See `BudgetPrune`. With a budget, the pruning of least error within it on the method's path; without one, the
         whole forest.
+    class_costs : array, DataFrame, mapping of mappings or path, optional
+        What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the loss
+        is the average cost of a prediction, by which the method prunes where it goes by the loss and by which a pruning
+        is taken, and the class of the least expected cost is predicted.
+    minimise : {"error", "total cost"}, default="error"
+        With "total cost", the pruning on the path is taken for which what examples pay and what mistakes cost sum up to
+        the least, in the unit of the prices; a budget is then only a limit.
     n_prunings : int, default=100
         At most so many prunings of the path are evaluated, evenly spread over its parameter's values.
 
@@ -108,6 +123,8 @@ class PruningBaseline(ForestPruner):
         group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
+        class_costs: Any = None,
+        minimise: str = "error",
         loss: str | None = None,
         split_cost: Any = 0,
         validation_fraction: float | None = 0.25,
@@ -120,6 +137,8 @@ class PruningBaseline(ForestPruner):
         self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
+        self.class_costs = class_costs
+        self.minimise = minimise
         self.loss = loss
         self.split_cost = split_cost
         self.validation_fraction = validation_fraction
@@ -149,8 +168,9 @@ class PruningBaseline(ForestPruner):
         return PruningSequence.of(self.instance_, (Pruning(levels > level) for level in thresholds), thresholds)
 
     def _choose_pruning(self) -> Pruning:
-        place = 0 if self.budget is None else self.sequence_.at_budget(self.budget)
-        return self.sequence_.prunings[place]
+        if self.budget is None and self.minimise == MINIMISED[0]:
+            return self.sequence_.prunings[0]
+        return self.sequence_.prunings[self.sequence_.at_budget(self.budget, with_cost=self.minimise != MINIMISED[0])]
 
 
 class CostComplexity(PruningBaseline):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from math import inf
 from typing import Any, NamedTuple, Self
 
@@ -16,6 +17,7 @@ from sklearn.utils import _safe_indexing, get_tags
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import validated
+from ipforest.class_costs import MINIMISED, label_losses
 from ipforest.ensemble.libraries import read
 from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import (
@@ -32,12 +34,14 @@ from ipforest.estimator import (
     split_rows,
 )
 from ipforest.feature_names import require_features_of
+from ipforest.measures import read_scoring
 from ipforest.policy import ANSWERS, InWords, Policy, Progress, Rows, TreesInOrder, compared
 from ipforest.rational import nonnegative_fraction
 from ipforest.session import Seller, Sessions
 from ipforest.stopping.rules import (
     FittedRule,
     LearntStopping,
+    StageOutputs,
     StoppingPaths,
     StoppingRule,
     ThresholdStopping,
@@ -46,6 +50,7 @@ from ipforest.stopping.rules import (
     learn_stopping,
     margin,
 )
+from ipforest.stopping.scored import score_of_stops, scorer_on
 from ipforest.stopping.tree_order import ORDERS, order_trees
 
 GRID_STEP = Fraction(3, 2)
@@ -65,6 +70,8 @@ class EarlyExitPolicy:
         An example goes on while its keenness exceeds this.
     free : ndarray of bool, shape (n_features,)
         Features that cost nothing: there is no stop before them, unless they are delayed.
+    class_costs : ndarray of float64, shape (n_classes, n_classes), optional
+        Where labels are those of the least expected cost.
 
     Notes
     -----
@@ -76,8 +83,18 @@ class EarlyExitPolicy:
     ignores_unwanted = False
     decides_by = "a rule that stops buying"
 
-    def __init__(self, trees: TreesInOrder, rule: FittedRule, level: float, free: BoolArray) -> None:
+    _class_costs: FloatArray | None = None
+
+    def __init__(
+        self,
+        trees: TreesInOrder,
+        rule: FittedRule,
+        level: float,
+        free: BoolArray,
+        class_costs: FloatArray | None = None,
+    ) -> None:
         self._trees, self._rule, self._level, self._free = trees, rule, level, free
+        self._class_costs = class_costs
         self.place_size = trees.place_size + len(_Place._fields)
 
     @property
@@ -99,9 +116,11 @@ class EarlyExitPolicy:
         free = self._free if progress.delayed is None else self._free & ~progress.delayed
         paying = running[(wanted[running] != ANSWERS) & ~free[wanted[running]]]
         deciding = rows[paying]
-        outputs, settled = self._trees.foresee(inner, deciding)
+        outputs, settled = self._trees.foresee(inner, deciding, self._class_costs)
         keen, memory = self._rule.keenness(
-            place.stage[deciding].astype(np.int64), margin(outputs), place.memory[deciding].astype(np.int64)
+            place.stage[deciding].astype(np.int64),
+            sureness(self._trees, inner, deciding, outputs, self._class_costs),
+            place.memory[deciding].astype(np.int64),
         )
         stops = settled | (keen <= self._level)
         place.memory[deciding] = memory
@@ -121,8 +140,15 @@ class EarlyExitPolicy:
     def reason(self, progress: Progress, row: int, in_words: InWords = compared) -> str:
         """Say how sure the answer is so far, and which tree asks."""
         inner = self._split(progress)[0]
-        lead = margin(self._trees.answer(inner, np.array([row])))[0]
-        return f"the two likeliest classes are {lead:.3f} apart; {self._trees.reason(inner, row, in_words)}"
+        rows = np.array([row])
+        outputs = self._trees.answer(inner, rows)
+        sure = sureness(self._trees, inner, rows, outputs, self._class_costs)[0]
+        state = f"the two likeliest classes are {sure:.3f} apart"
+        if outputs.shape[1] == 1:
+            state = f"the targets that the trees may come to are {-sure:.4g} apart"
+        elif self._class_costs is not None:
+            state = f"the two cheapest labels are {sure:.4g} apart in expected cost"
+        return f"{state}; {self._trees.reason(inner, row, in_words)}"
 
     def _split(self, progress: Progress) -> tuple[Progress, _Place]:
         """Split a progress into that of the trees, which wait for one another, and the places of the rule."""
@@ -138,6 +164,30 @@ class _Place(NamedTuple):
     stopped: npt.NDArray[np.int32]
 
 
+def sureness(
+    trees: TreesInOrder, progress: Progress, rows: Rows, outputs: FloatArray, class_costs: FloatArray | None = None
+) -> FloatArray:
+    """Say how sure answers are, for a rule to go by, shape (n_rows,).
+
+    Of classes it is the margin between the two likeliest, or the difference in expected cost between the two cheapest
+    labels. Of a target it is minus the distance between the least and
+    the largest value that the trees may still come to: 0 where nothing that is still unknown changes it.
+
+    Parameters
+    ----------
+    trees : TreesInOrder
+    progress : Progress
+    rows : ndarray of int64
+    outputs : ndarray of float64, shape (n_rows, n_classes) or (n_rows, 1)
+        What the trees answer.
+    class_costs : ndarray of float64, shape (n_classes, n_classes), optional
+    """
+    if outputs.shape[1] > 1:
+        return margin(outputs, class_costs)
+    low, high = trees.bounds(progress, rows)
+    return low - high
+
+
 def record_paths(
     trees: TreesInOrder,
     seller: Seller,
@@ -145,6 +195,7 @@ def record_paths(
     y: Array,
     max_cost: object | None,
     loss: Callable[[FloatArray, Array], FloatArray] | None = None,
+    answers: StageOutputs | None = None,
 ) -> StoppingPaths:
     """Walk examples on until their label is settled; note how sure and right it is at each stage, and what is bought.
 
@@ -154,18 +205,25 @@ def record_paths(
     seller : Seller
     X : ndarray, shape (n_samples, n_features)
     y : ndarray, shape (n_samples,)
-        Class labels.
+        Class labels, or targets.
     max_cost : number, optional
         What each example may pay at most.
     loss : callable (outputs, y) -> ndarray, shape (n_samples,), optional
-        What stopping with such outputs, shape (n_samples, n_classes), loses; by default 1 for a wrong label.
+        What stopping with such outputs, shape (n_samples, n_outputs), loses; by default 1 for a wrong label, or what
+        it costs.
+    answers : StageOutputs, optional
+        Notes what is answered at each stage.
 
     Returns
     -------
     StoppingPaths
     """
+    if loss is None:
+        loss = partial(label_losses, classes=np.asarray(seller.classes), class_costs=seller.class_costs)
+    policy: Policy = trees
     free = seller.free_features
-    policy = EarlyExitPolicy(trees, ThresholdStopping(), -inf, free) if seller.costs.delayed.any() else trees
+    if seller.costs.delayed.any():
+        policy = EarlyExitPolicy(trees, ThresholdStopping(), -inf, free, seller.class_costs)
     sessions = Sessions(policy, seller, X.shape[0], max_cost=max_cost)
     table = sessions.table(X)
     leads: list[FloatArray] = []
@@ -176,9 +234,13 @@ def record_paths(
     while rows.size:
         while (given := np.flatnonzero((sessions.wanted != ANSWERS) & free[sessions.wanted] & ~sessions.waits)).size:
             sessions.buy_from(table, given)
-        outputs, settled = trees.foresee(sessions.progress, rows)
-        leads.append(_scatter(margin(outputs), rows, last.size, 0.0))
-        lost = (sessions.labels(outputs) != y[rows]).astype(np.float64) if loss is None else loss(outputs, y[rows])
+        outputs, settled = trees.foresee(sessions.progress, rows, seller.class_costs)
+        if answers is not None:
+            answers.note(outputs, rows)
+        leads.append(
+            _scatter(sureness(trees, sessions.progress, rows, outputs, seller.class_costs), rows, last.size, 0.0)
+        )
+        lost = loss(outputs, y[rows])
         losses.append(_scatter(lost, rows, last.size, losses[-1] if losses else 0.0))
         rows = rows[(sessions.wanted[rows] != ANSWERS) & ~settled]
         before = sessions.units_paid[rows]
@@ -228,6 +290,16 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         What an example may cost on average; without one, as much as lowers the error.
     max_cost : number, optional
         The most that any one example may pay.
+    scoring : str or callable, optional
+        What chooses within the budget on held-out examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
+        the like (see `ipforest.measures`); by default the error. `curve_` then has negative scores as errors.
+    class_costs : array, DataFrame, mapping of mappings or path, optional
+        What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
+        of the least expected cost is predicted, and stopping is learnt and chosen by what mistakes cost; the ensemble
+        is trained as it is.
+    minimise : {"error", "total cost"}, default="error"
+        With "total cost", what is bought and what mistakes cost together are as cheap as can be on held-out examples,
+        in the unit of the prices; a budget is then only a limit.
     overspend : number, default=5
         An estimator that has budgets itself is tried at budgets up to this multiple of the budget: stopping brings the
         cost down. What a smaller budget tries a larger one tries, too, so on the held-out examples more budget never
@@ -279,6 +351,9 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
+        class_costs: Any = None,
+        minimise: str = "error",
+        scoring: Any = None,
         overspend: Any = 5,
         n_folds: int = 5,
         validation_fraction: float = 0.25,
@@ -292,6 +367,9 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
+        self.class_costs = class_costs
+        self.minimise = minimise
+        self.scoring = scoring
         self.overspend = overspend
         self.n_folds = n_folds
         self.validation_fraction = validation_fraction
@@ -349,6 +427,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
             self.estimator_ = clone(ensemble).fit(_safe_indexing(X, training), labels[training])
             held_out = examples[validation], labels[validation]
         self.costs_ = self.estimator_.costs_ if isinstance(self.estimator_, BudgetedEstimator) else self._read_costs()
+        self._take_class_costs(self.classes_)
         self._held_out = held_out
         self._candidates: dict[str, Candidate] = {}
         self._choose()
@@ -366,18 +445,22 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
             check_inner_estimator(self, ensemble)
         optional_number(self.budget, "budget")
         optional_number(self.max_cost, "max_cost")
+        self._check_money()
         nonnegative_fraction(self.overspend, "overspend")
         check_share(self.validation_fraction, "validation_fraction")
         if self.order not in ORDERS:
             raise ValueError(f"order: expected one of {', '.join(map(repr, ORDERS))}, got {self.order!r}")
         check_integer(self.n_folds, "n_folds", 1)
         check_stopping(self.stopping)
+        if self.scoring is not None:
+            read_scoring(self.scoring)
 
     def _choose(self) -> None:
         """Take, among the ensembles, rules and levels within the budget, those of least error on held-out examples."""
         candidates = [self._candidate(inner_budget) for inner_budget in self._inner_budgets()]
-        chosen = [best_within(candidate.learnt, self.budget) for candidate in candidates]
-        best = int(np.argmin([learnt.curve.error[level] for learnt, level in chosen]))
+        with_cost = self.minimise != MINIMISED[0]
+        chosen = [best_within(candidate.learnt, self.budget, with_cost=with_cost) for candidate in candidates]
+        best = int(np.argmin([learnt.curve.objective(with_cost=with_cost)[level] for learnt, level in chosen]))
         self.trees_, self.paths_, _ = candidates[best]
         (self.rule_, self.curve_), level = chosen[best]
         self.level_ = float(self.curve_.level[level])
@@ -388,10 +471,13 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         They are 0 and a grid, a constant factor apart, from the cheapest unit to all units together, as far as in
         reach: a larger budget tries all that a smaller one does.
         """
-        if self.budget is None or not isinstance(self.estimator_, BudgetedEstimator):
+        has_limit = self.budget is not None
+        if not isinstance(self.estimator_, BudgetedEstimator) or not (has_limit or self.minimise != MINIMISED[0]):
             return [None]
-        most = nonnegative_fraction(self.budget, "budget") * nonnegative_fraction(self.overspend, "overspend")
         whole = sum(self.costs_.unit_costs, Fraction(0))
+        most = whole
+        if has_limit:
+            most = nonnegative_fraction(self.budget, "budget") * nonnegative_fraction(self.overspend, "overspend")
         least = min((cost for cost in self.costs_.unit_costs if cost > 0), default=whole)
         grid = []
         inner = whole / GRID_STEP
@@ -410,8 +496,10 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
             trees = self._trees(inner_budget)
             if self.order != "given":
                 trees = TreesInOrder(order_trees(trees.trees, X, y, self.costs_, exact=self.order == "exact"))
-            paths = record_paths(trees, seller, X, y, self.max_cost)
-            learnt = learn_stopping(self.stopping, paths, self.n_folds)
+            scorer = scorer_on(self.scoring, X, y, np.ones(y.size), seller)
+            answers = None if scorer is None else StageOutputs()
+            paths = record_paths(trees, seller, X, y, self.max_cost, answers=answers)
+            learnt = learn_stopping(self.stopping, paths, self.n_folds, score_of_stops(scorer, answers, paths))
             self._candidates[key] = Candidate(trees, paths, learnt)
         return self._candidates[key]
 
@@ -438,7 +526,8 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
 
     def policy(self) -> Policy:
         """Say how the fitted model buys features and what it answers."""
-        return EarlyExitPolicy(self.trees_, self.rule_, self.level_, self._seller().free_features)
+        free = self._seller().free_features
+        return EarlyExitPolicy(self.trees_, self.rule_, self.level_, free, self.class_costs_)
 
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)

@@ -6,18 +6,19 @@ policy, and a higher level stops everyone sooner or at the same stage; so one so
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil, inf
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 
 from ipforest._internal.arrays import BoolArray, FloatArray, IntArray, read_only
 from ipforest._internal.kernels import inner_njit, njit
 from ipforest.choice import best_affordable
+from ipforest.class_costs import expected_costs
 from ipforest.costs import FeatureCosts
 from ipforest.estimator import check_integer
 from ipforest.instance import PruningInstance
@@ -28,6 +29,12 @@ from ipforest.resolution import joint_resolution
 
 TIE = 1e-9
 """How much less keen a signal larger by 1 is within its bin."""
+
+MOST_SCORED = 32
+"""Levels of a rule that a measure of all examples together is computed at."""
+
+ScoreOfStops: TypeAlias = Callable[[IntArray], float]
+"""How good it is to stop each example at a stage, shape (n_samples,): the larger, the better."""
 
 __all__ = ["CertifiedStopping", "OptimalStopping", "StoppingPaths", "StoppingRule", "ThresholdStopping"]
 
@@ -86,9 +93,39 @@ class StoppingPaths:
         return type(self)(self.signal[rows], self.loss[rows], self.last[rows], self.bought_at[rows], self.costs)
 
 
-def margin(outputs: FloatArray) -> FloatArray:
-    """Compute by how much the likeliest class leads the second, shape (n_samples,)."""
-    ranked = np.sort(outputs, axis=1)
+class StageOutputs:
+    """What is answered about examples at every stage, one that has stopped keeping its last answer."""
+
+    def __init__(self) -> None:
+        self._outputs: list[FloatArray] = []
+
+    def note(self, outputs: FloatArray, rows: IntArray) -> None:
+        """Add a stage: what is answered about these examples, shape (n_rows, n_outputs); at the first stage about all.
+
+        Parameters
+        ----------
+        outputs : ndarray of float64, shape (n_rows, n_outputs)
+        rows : ndarray of int64, shape (n_rows,)
+        """
+        standing = self._outputs[-1].copy() if self._outputs else np.empty(outputs.shape)
+        standing[rows] = outputs
+        self._outputs.append(standing)
+
+    def at(self, stages: IntArray) -> FloatArray:
+        """Return what is answered about each example at a stage, shape (n_samples, n_outputs)."""
+        answered = np.empty(self._outputs[0].shape)
+        for stage in np.unique(stages).tolist():
+            here = stages == stage
+            answered[here] = self._outputs[stage][here]
+        return answered
+
+
+def margin(outputs: FloatArray, class_costs: FloatArray | None = None) -> FloatArray:
+    """Compute by how much the likeliest class leads the second, shape (n_samples,).
+
+    With class costs, by how much more the second cheapest label is expected to cost than the cheapest one.
+    """
+    ranked = np.sort(outputs if class_costs is None else -expected_costs(outputs, class_costs), axis=1)
     lead: FloatArray = ranked[:, -1] - ranked[:, -2]
     return lead
 
@@ -135,15 +172,25 @@ class Curve(NamedTuple):
     cost: FloatArray
     error: FloatArray
 
-    def within(self, budget: object | None) -> int:
+    def objective(self, *, with_cost: bool) -> FloatArray:
+        """Give what levels are chosen by: the error, or the sum of cost and error in money."""
+        return self.error + self.cost if with_cost else self.error
+
+    def within(self, budget: object | None, *, with_cost: bool = False) -> int:
         """Find the level of least error within a budget, the cheapest of these, or None for any cost.
+
+        Parameters
+        ----------
+        budget : number or None
+        with_cost : bool
+            Whether it is the least sum of cost and error.
 
         Raises
         ------
         ValueError
             The budget is negative.
         """
-        return best_affordable(self.cost, self.error, budget)
+        return best_affordable(self.cost, self.objective(with_cost=with_cost), budget)
 
     def at(self, levels: FloatArray) -> Self:
         """Give cost and error of other levels than its own, on the same examples."""
@@ -243,7 +290,10 @@ def check_stopping(stopping: StoppingRule | Sequence[StoppingRule] | None) -> No
 
 
 def learn_stopping(
-    stopping: StoppingRule | Sequence[StoppingRule] | None, paths: StoppingPaths, n_folds: int
+    stopping: StoppingRule | Sequence[StoppingRule] | None,
+    paths: StoppingPaths,
+    n_folds: int,
+    score: ScoreOfStops | None = None,
 ) -> tuple[LearntStopping, ...]:
     """Fit one rule or several; by default `ThresholdStopping` and `OptimalStopping`.
 
@@ -254,29 +304,45 @@ def learn_stopping(
         Of held-out examples.
     n_folds : int
         Folds for the curves; see `cross_fitted_keenness`.
+    score : callable (stages) -> float, optional
+        What the curves have in place of the mean loss: its negative, at `MOST_SCORED` levels at most. The rules learn
+        from the losses all the same.
     """
     if stopping is None:
         rules: Sequence[StoppingRule] = (ThresholdStopping(), OptimalStopping())
     else:
         rules = stopping if isinstance(stopping, Sequence) else (stopping,)
-    return tuple(_learn(rule, paths, n_folds) for rule in rules)
+    return tuple(_learn(rule, paths, n_folds, score) for rule in rules)
 
 
-def _learn(rule: StoppingRule, paths: StoppingPaths, n_folds: int) -> LearntStopping:
+def _learn(rule: StoppingRule, paths: StoppingPaths, n_folds: int, score: ScoreOfStops | None) -> LearntStopping:
     """Fit a rule; a level costs and loses what it does cross-fitted, but no less than by the rule itself.
 
     Where the folds disagree about whether to buy at all, their mean is no policy.
     """
     fitted = rule.fit(paths)
-    unseen = stopping_curve(cross_fitted_keenness(rule, paths, n_folds), paths)
-    own = stopping_curve(keenness_along(fitted, paths), paths).at(unseen.level)
-    return LearntStopping(
-        fitted, unseen._replace(cost=np.maximum(unseen.cost, own.cost), error=np.maximum(unseen.error, own.error))
-    )
+    keenness = cross_fitted_keenness(rule, paths, n_folds), keenness_along(fitted, paths)
+    unseen, own = (stopping_curve(keen, paths) for keen in keenness)
+    own = own.at(unseen.level)
+    curve = unseen._replace(cost=np.maximum(unseen.cost, own.cost), error=np.maximum(unseen.error, own.error))
+    return LearntStopping(fitted, curve if score is None else _scored(curve, keenness, score))
 
 
-def best_within(learnt: Sequence[LearntStopping], budget: object | None) -> tuple[LearntStopping, int]:
-    """Find the rule and the level of least error within a budget.
+def _scored(curve: Curve, keenness: Sequence[FloatArray], score: ScoreOfStops) -> Curve:
+    """Give some levels, spread over cost, with the negative of the smallest score of several keennesses at each."""
+    paid, last = curve.cost[curve.cost > 0], curve.level.size - 1
+    half = (MOST_SCORED - 2) // 2
+    wanted = [np.linspace(0, curve.cost[-1], half), np.geomspace(paid[0], paid[-1], half)] if paid.size else []
+    places = np.searchsorted(curve.cost, np.concatenate([[0.0], *wanted]), side="right") - 1
+    some = np.unique(np.append(np.maximum(places, 0), last))
+    worst = [-min(score(stages_reached(keen, level)) for keen in keenness) for level in curve.level[some].tolist()]
+    return Curve(curve.level[some], curve.cost[some], np.array(worst))
+
+
+def best_within(
+    learnt: Sequence[LearntStopping], budget: object | None, *, with_cost: bool = False
+) -> tuple[LearntStopping, int]:
+    """Find the rule and the level of least error, or cost and error, within a budget.
 
     Returns
     -------
@@ -284,8 +350,9 @@ def best_within(learnt: Sequence[LearntStopping], budget: object | None) -> tupl
     int
         Which level of its curve.
     """
-    levels = [each.curve.within(budget) for each in learnt]
-    best = int(np.argmin([each.curve.error[level] for each, level in zip(learnt, levels, strict=True)]))
+    levels = [each.curve.within(budget, with_cost=with_cost) for each in learnt]
+    found = zip(learnt, levels, strict=True)
+    best = int(np.argmin([each.curve.objective(with_cost=with_cost)[level] for each, level in found]))
     return learnt[best], levels[best]
 
 

@@ -21,6 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import checked_weight, validated
 from ipforest.choice import ROUNDING
+from ipforest.class_costs import MINIMISED, label_losses
 from ipforest.costs import FeatureCosts
 from ipforest.estimator import (
     BudgetedEstimator,
@@ -31,12 +32,14 @@ from ipforest.estimator import (
     require_held_out,
     split_rows,
 )
+from ipforest.measures import read_scoring
 from ipforest.policy import ANSWERS, InWords, Progress, Rows, compared
 from ipforest.rational import nonnegative_fraction
 from ipforest.session import Seller, Unit
 from ipforest.stopping.rules import (
     FittedRule,
     LearntStopping,
+    StageOutputs,
     StoppingPaths,
     StoppingRule,
     ThresholdStopping,
@@ -45,6 +48,7 @@ from ipforest.stopping.rules import (
     learn_stopping,
     margin,
 )
+from ipforest.stopping.scored import score_of_stops, scorer_on
 
 END = -1
 """Where examples go on from a last stage."""
@@ -69,8 +73,8 @@ class Stage:
     Parameters
     ----------
     model : fitted estimator
-        One that has ``class_shares``, as `ipforest.frontiers.AveragedTrees` has, is asked by that instead of by
-        ``predict_proba``, which checks the same examples at every stage anew.
+        One that has ``mean_answers``, as `ipforest.frontiers.AveragedTrees` has, is asked by that instead of by
+        ``predict_proba`` or ``predict``, which checks the same examples at every stage anew.
     features : ndarray of int64
         Columns that it sees, those of the stages before included.
     following : ndarray of int64
@@ -91,8 +95,8 @@ class Stage:
         """Compute class probabilities, classes ascending, or targets as a column, for examples X."""
         own = X[:, self.features]
         inputs = np.hstack([own, before]) if self.sees_before and before is not None else own
-        if hasattr(self.model, "class_shares"):
-            return np.asarray(self.model.class_shares(inputs))
+        if hasattr(self.model, "mean_answers"):
+            return np.asarray(self.model.mean_answers(inputs))
         if is_classifier(self.model):
             return np.asarray(self.model.predict_proba(inputs), dtype=np.float64)[:, np.argsort(self.model.classes_)]
         return np.asarray(self.model.predict(inputs), dtype=np.float64).reshape(-1, 1)
@@ -132,6 +136,8 @@ class StagesInOrder:
     rule : FittedRule
     level : float
         An example goes on while its keenness exceeds this. By default no example stops.
+    class_costs : ndarray of float64, shape (n_classes, n_classes), optional
+        Where labels are those of the least expected cost.
 
     Notes
     -----
@@ -140,6 +146,7 @@ class StagesInOrder:
     round.
     """
 
+    _class_costs: FloatArray | None = None
     dtype = np.float64
     place_size = len(_Place._fields)
     ignores_unwanted = True
@@ -152,7 +159,9 @@ class StagesInOrder:
         max_cost: object | None = None,
         rule: FittedRule = UNSTOPPED,
         level: float = -inf,
+        class_costs: FloatArray | None = None,
     ) -> None:
+        self._class_costs = class_costs
         self.stages, self._costs, self._max_cost = tuple(stages), costs, max_cost
         self._rule, self._level = rule, level
         self._affordable = self._within_cap()
@@ -286,7 +295,8 @@ class StagesInOrder:
     def _signal(self, progress: Progress, rows: Rows) -> FloatArray:
         outputs = self.answer(progress, rows)
         is_target = outputs.shape[1] == 1
-        return _signal(outputs, self._outputs(progress.place[rows, 1], progress.values[rows]) if is_target else None)
+        before = self._outputs(progress.place[rows, 1], progress.values[rows]) if is_target else None
+        return _signal(outputs, before, self._class_costs)
 
     def reason(self, progress: Progress, row: int, in_words: InWords = compared) -> str:
         """Name the stage and say how sure the one before is."""
@@ -296,9 +306,11 @@ class StagesInOrder:
         is_target = self.answer(progress, rows).shape[1] == 1
         moved = f"the last stage moved the answer by {signal:.4g}"
         apart = f"the two likeliest classes are {signal:.3f} apart"
+        if self._class_costs is not None:
+            apart = f"the two cheapest labels are {signal:.4g} apart in expected cost"
         return f"stage {self._depth[stage] + 1} of {self._depth.max()} sees it; {moved if is_target else apart}"
 
-    def paths_of(self, X: Array, y: Array, loss: Loss) -> StoppingPaths:
+    def paths_of(self, X: Array, y: Array, loss: Loss, answers: StageOutputs | None = None) -> StoppingPaths:
         """Note what examples see, and which units they buy, when no example stops.
 
         Parameters
@@ -307,6 +319,8 @@ class StagesInOrder:
         y : ndarray, shape (n_samples,)
         loss : callable (outputs, y) -> ndarray, shape (n_samples,)
             What stopping with such outputs, shape (n_samples, n_outputs), loses.
+        answers : StageOutputs, optional
+            Notes what is answered at each stage.
 
         Returns
         -------
@@ -319,7 +333,9 @@ class StagesInOrder:
         outputs: FloatArray | None = None
         while True:
             before, outputs = outputs, self._outputs(stage, X, outputs)
-            signals.append(_signal(outputs, before))
+            if answers is not None:
+                answers.note(outputs, np.arange(y.size))
+            signals.append(_signal(outputs, before, self._class_costs))
             losses.append(loss(outputs, y))
             goal = self._goals(stage, X)
             going = np.flatnonzero(goal != END)
@@ -345,10 +361,10 @@ class StagesInOrder:
                 bought_at[cells] = np.minimum(bought_at[cells], depth)
 
 
-def _signal(outputs: FloatArray, before: FloatArray | None) -> FloatArray:
+def _signal(outputs: FloatArray, before: FloatArray | None, class_costs: FloatArray | None) -> FloatArray:
     """Say how sure a stage is: the margin of its classes, or, for a target, minus its change from the stage before."""
     if outputs.shape[1] > 1:
-        return margin(outputs)
+        return margin(outputs, class_costs)
     change: FloatArray = -np.abs(outputs[:, 0] - (outputs[:, 0] if before is None else before[:, 0]))
     return change
 
@@ -411,8 +427,8 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         X_val, y_val : arrays, optional
             Held-out examples on which it learns when to stop; by default a part of X.
         sample_weight : array, shape (n_samples,), optional
-            Weights of the examples in training the models of the stages, which take weights then. Units are ordered,
-            and stopping is learnt, with each example counting once.
+            Weights of the examples in training the models of the stages, which take weights then, and for a scorer.
+            Units are ordered, and stopping is learnt, with each example counting once.
 
         Returns
         -------
@@ -433,16 +449,18 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
             check_classification_targets(targets)
         self.costs_ = self._read_costs()
         self.classes_ = np.unique(targets) if classify else None
+        self._take_class_costs(self.classes_)
         share = self.validation_fraction if X_val is None else None
         training, held_out = split_rows(targets, share, self.random_state, one_of_each_class=classify)
         validation = examples[held_out], targets[held_out]
         if X_val is not None:
             validation = self._checked_held_out(X_val, y_val, self.classes_, examples)
-        weight = None
+        weight, counts = None, np.ones(validation[1].size)
         if sample_weight is not None:
-            weight = checked_weight(sample_weight, X, examples)[training]
+            given = checked_weight(sample_weight, X, examples)
+            weight, counts = given[training], given[held_out] if X_val is None else counts
         alternatives = self._train(examples[training], targets[training], weight, validation)
-        self.candidates_ = tuple(self._candidate(stages, *validation) for stages in alternatives)
+        self.candidates_ = tuple(self._candidate(stages, *validation, counts) for stages in alternatives)
         self._choose()
         return self
 
@@ -450,9 +468,12 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         """Check the parameters before any training."""
         optional_number(self.budget, "budget")
         optional_number(self.max_cost, "max_cost")
+        self._check_money()
         check_share(self.validation_fraction, "validation_fraction")
         check_integer(self.n_folds, "n_folds", 1)
         check_stopping(self.stopping)
+        if self.scoring is not None:
+            read_scoring(self.scoring)
 
     @property
     def _base(self) -> Any:
@@ -471,10 +492,13 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
             return self._base
         return DummyClassifier() if is_classifier(self._base) else DummyRegressor()
 
-    def _candidate(self, stages: tuple[Stage, ...], X: Array, y: Array) -> Candidate:
-        policy = StagesInOrder(stages, self.costs_, self.max_cost)
-        paths = policy.paths_of(X, y, self._loss)
-        return Candidate(policy, paths, learn_stopping(self.stopping, paths, self.n_folds))
+    def _candidate(self, stages: tuple[Stage, ...], X: Array, y: Array, weight: FloatArray) -> Candidate:
+        policy = StagesInOrder(stages, self.costs_, self.max_cost, class_costs=self.class_costs_)
+        scorer = scorer_on(self.scoring, X, y, weight, self._seller())
+        answers = None if scorer is None else StageOutputs()
+        paths = policy.paths_of(X, y, self._loss, answers)
+        score = score_of_stops(scorer, answers, paths)
+        return Candidate(policy, paths, learn_stopping(self.stopping, paths, self.n_folds, score))
 
     def paths_of(self, X: npt.ArrayLike, y: npt.ArrayLike, loss: Loss | None = None) -> StoppingPaths:
         """Note what examples see, and which units they buy, when no example stops.
@@ -484,7 +508,7 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         X : array, shape (n_samples, n_features)
         y : array, shape (n_samples,)
         loss : callable (outputs, y) -> ndarray, shape (n_samples,), optional
-            See `StagesInOrder.paths_of`; by default 1 for a wrong label, or the squared error.
+            See `StagesInOrder.paths_of`; by default 1 for a wrong label, or what it costs, or the squared error.
 
         Returns
         -------
@@ -496,13 +520,13 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         if self.classes_ is None:
             squares: FloatArray = np.square(outputs[:, 0] - y)
             return squares
-        wrong: FloatArray = (self.classes_[np.argmax(outputs, axis=1)] != y).astype(np.float64)
-        return wrong
+        return label_losses(outputs, y, self.classes_, self.class_costs_)
 
     def _choose(self) -> None:
         """Take the stages, rule and level of least error on held-out examples within the budget."""
-        chosen = [best_within(candidate.learnt, self.budget) for candidate in self.candidates_]
-        best = int(np.argmin([learnt.curve.error[level] for learnt, level in chosen]))
+        with_cost = self.minimise != MINIMISED[0]
+        chosen = [best_within(candidate.learnt, self.budget, with_cost=with_cost) for candidate in self.candidates_]
+        best = int(np.argmin([learnt.curve.objective(with_cost=with_cost)[level] for learnt, level in chosen]))
         self._chosen = self.candidates_[best]
         self.stages_, self.paths_ = self._chosen.policy.stages, self._chosen.paths
         (self.rule_, self.curve_), index = chosen[best]

@@ -8,7 +8,7 @@ from matplotlib.collections import LineCollection, PathCollection
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import NotFittedError
 
-from ipforest import BudgetPrune, EarlyExit
+from ipforest import BudgetBoost, BudgetBoostRegressor, BudgetPrune, EarlyExit
 from ipforest.experiments.comparison import Comparison, Outcome
 from ipforest.plotting import TradeoffDisplay, draw_tree, plot_comparison, plot_purchases, plot_stopping, plot_stops
 
@@ -243,3 +243,34 @@ def test_purchases_are_shares_of_each_class(stopping) -> None:
     label = np.unique(LABELS_TEST)[0]
     assert axes.containers[0][0].get_width() == pytest.approx(acquired[label == LABELS_TEST, most].mean())
     assert axes.get_yticklabels()[0].get_text() == f"feature {most}"
+
+
+@pytest.mark.parametrize("settings", [{}, {"class_costs": [[0, 3], [1, 0]]}])
+def test_the_frontier_of_a_classifier_is_drawn(settings) -> None:
+    boosted = BudgetBoost(8, max_leaf_nodes=4, n_lambdas=2, n_prunings=0, feature_costs=COSTS, budget=8, random_state=0)
+    labels = np.equal(LABELS_X, LABELS_X[0]).astype(int)
+    model = boosted.set_params(**settings).fit(X, labels)
+    display = TradeoffDisplay.from_estimator(model, X, labels, max_points=5)
+    frontier, tried = display.lines_
+    assert points(frontier) == list(zip(model.frontier_.cost.tolist(), model.frontier_.loss.tolist(), strict=True))
+    assert len(points(tried)) <= 5
+    assert "choice taken" in texts(display.axes_[0])
+    cost, error = points(display.axes_[1].lines[-1])[0]
+    assert cost == model.cost(X).mean()
+    assert error == (model.misclassification_cost(X, labels) if settings else pytest.approx(1 - model.score(X, labels)))
+    assert ("cost of mistakes" in display.axes_[1].get_ylabel()) == bool(settings)
+
+
+def test_the_frontier_of_a_regressor_shows_what_is_left_to_explain() -> None:
+    model = BudgetBoostRegressor(8, max_leaf_nodes=4, n_lambdas=2, n_prunings=0, feature_costs=COSTS, random_state=0)
+    display = TradeoffDisplay.from_estimator(model.fit(X, TARGET), X_TEST, TARGET_TEST)
+    assert [axes.get_ylabel() for axes in display.axes_] == [
+        "1 - R^2 on validation examples",
+        "mean squared test error",
+    ]
+    places = np.arange(model.frontier_.cost.size)
+    assert points(display.lines_[0])[-1] == (model.frontier_.cost[-1], model.frontier_.loss[-1])
+    assert len(points(display.lines_[1])) == places.size
+    (cost, error), *_ = points(display.lines_[1])
+    assert cost == 0
+    assert error == pytest.approx(np.square(TARGET_TEST - model.at_budget(0).predict(X_TEST)).mean())

@@ -150,7 +150,7 @@ def test_a_pruned_forest_buys_on_demand() -> None:
         (
             AdaptLin(FrozenEstimator(BudgetPrune(FOREST, class_costs=[[0, 1], [5, 0]]))),
             ValueError,
-            r"^class_costs: expected none on the estimator in AdaptLin, which counts errors, got some$",
+            r"^class_costs: expected it on AdaptLin, whose labels go by it, got it on the estimator$",
         ),
         (
             AdaptLin(BudgetPrune(FOREST, max_cost=3)),

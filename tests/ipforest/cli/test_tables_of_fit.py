@@ -140,11 +140,28 @@ def test_words_without_a_number_get_no_hint_of_regression(tmp_path, capsys) -> N
     assert "regression" not in capsys.readouterr().err
 
 
-def test_many_classes_of_numbers_are_told(tmp_path, capsys) -> None:
-    rows = "".join(f"{row % 7},{row % 30 / 4}\n" for row in range(90))
+def test_many_different_numbers_are_a_number_to_predict(tmp_path, capsys) -> None:
+    rows = "".join(f"{row % 7},{row % 25 / 4}\n" for row in range(200))
     (tmp_path / "t.csv").write_text("a,y\n" + rows)
-    assert main(["fit", "--csv", str(tmp_path / "t.csv"), "--target", "y", "--dry-run"]) == 0
-    assert "30 classes, all of them numbers; a number is predicted with --regression" in capsys.readouterr().err
+    options = ["fit", "--csv", str(tmp_path / "t.csv"), "--target", "y"]
+    assert main([*options, "--dry-run"]) == 0
+    note = "25 different numbers, so a number is predicted; with --no-regression they are classes"
+    assert note in capsys.readouterr().err
+    options += ["--budget", "1", "--out", str(tmp_path / "out"), "--trees", "2", "--json"]
+    for more, measure in (([], "1 - R2"), (["--no-regression"], "error")):
+        assert main([*options, *more]) == 0
+        assert json.loads(capsys.readouterr().out)["measure"] == measure
+
+
+def test_estimators_that_do_not_predict_what_is_asked_for_are_refused(tmp_path, capsys) -> None:
+    (tmp_path / "t.csv").write_text("a,y\n" + "1,2\n3,4\n" * 5)
+    options = ["fit", "--csv", str(tmp_path / "t.csv"), "--target", "y", "--budget", "1", "--out", str(tmp_path)]
+    for estimator, flag, other in (
+        ("BudgetedClassifier", "--regression", "BudgetedRegressor"),
+        ("BudgetedRegressor", "--no-regression", "BudgetedClassifier"),
+    ):
+        assert main([*options, "--estimator", estimator, flag]) == 2
+        assert f"--estimator: expected BudgetPrune or {other} to predict" in capsys.readouterr().err
 
 
 def test_help_says_that_words_are_fine(capsys) -> None:

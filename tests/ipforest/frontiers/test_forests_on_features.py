@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from ipforest.frontiers.forests_on_features import ForestsOnFeatures, TreeSettings, bagged, shares_out_of_bag
-from ipforest.growing import CodedExamples
+from ipforest.frontiers.forests_on_features import ForestsOnFeatures, TreeSettings, answers_out_of_bag, bagged
+from ipforest.frontiers.tasks import Classification
+from ipforest.growing import CodedExamples, Gini
 
 SETS = [np.arange(n) for n in (1, 2, 3, 5, 8, 12)]
 
@@ -16,7 +17,7 @@ SETS = [np.arange(n) for n in (1, 2, 3, 5, 8, 12)]
 def forests(X: Any, y: Any, n_trees: int = 4, leaf_sizes: Sequence[int] = (1, 20)) -> ForestsOnFeatures:
     X = X.astype(np.float32)
     codes = [CodedExamples.from_examples(X, bins) for bins in (16, 64)]
-    return ForestsOnFeatures(X, *codes, y, np.ones(len(y)), np.unique(y), n_trees, leaf_sizes)
+    return ForestsOnFeatures(X, *codes, y, np.ones(len(y)), Classification(np.unique(y)), n_trees, leaf_sizes)
 
 
 @pytest.fixture(scope="module")
@@ -58,15 +59,15 @@ def test_larger_leaves_are_chosen_where_labels_are_noise() -> None:
 
 
 def test_splits_choose_from_so_many_features() -> None:
-    assert [TreeSettings(False, 1).grower(n).max_features for n in (1, 3, 9)] == [1, 1, 3]
-    assert [TreeSettings(True, 1, 0.5).grower(n).max_features for n in (1, 3, 9)] == [1, 1, 4]
+    assert [TreeSettings(False, 1).grower(n, Gini()).max_features for n in (1, 3, 9)] == [1, 1, 3]
+    assert [TreeSettings(True, 1, 0.5).grower(n, Gini()).max_features for n in (1, 3, 9)] == [1, 1, 4]
 
 
 def test_shares_out_of_bag_are_those_of_trees_that_have_not_seen_the_example() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     grown = forests(X[:100], y[:100], 3)
     forest, out_of_bag = grown._bagged(TreeSettings(False, 1), np.arange(4), 0)
-    shares = shares_out_of_bag(forest, out_of_bag, grown.X[:, :4])
+    shares = answers_out_of_bag(forest, out_of_bag, grown.X[:, :4])
     leaves = forest.leaves(grown.X[:, :4])
     assert 0.2 < (out_of_bag > 0).mean() < 0.5
     for row in range(100):

@@ -15,7 +15,7 @@ from ipforest import BudgetBoost, BudgetForest, BudgetPrune, FeatureCosts, Pruni
 from ipforest.ensemble import BoostedTrees, Forest
 from ipforest.frontiers import AveragedTrees
 from ipforest.frontiers.alternation import alternate, penalised_loss
-from ipforest.frontiers.budget_forest import shares_out_of_bag
+from ipforest.frontiers.forests_on_features import answers_out_of_bag
 from ipforest.frontiers.joint_frontier import Frontier, Member, spread_prunings
 from ipforest.growing import CodedExamples, Gradient, Grower
 from ipforest.growing.boosting import Boosting
@@ -261,9 +261,9 @@ def test_shares_out_of_bag_are_those_of_scikit_learn() -> None:
     X = X.astype(np.float32)
     peer = RandomForestClassifier(30, bootstrap=True, oob_score=True, random_state=0).fit(X, y)
     unseen = np.array([~np.isin(np.arange(len(y)), drawn) for drawn in peer.estimators_samples_]).T.astype(float)
-    shares = shares_out_of_bag(Forest.from_sklearn(peer), unseen, X)
+    shares = answers_out_of_bag(Forest.from_sklearn(peer), unseen, X)
     np.testing.assert_allclose(shares, peer.oob_decision_function_, atol=1e-12)
-    assert not shares_out_of_bag(Forest.from_sklearn(peer), 0 * unseen, X).any()
+    assert not answers_out_of_bag(Forest.from_sklearn(peer), 0 * unseen, X).any()
 
 
 def test_prunings_are_spread_over_costs(fitted: tuple[Any, Any, Any]) -> None:

@@ -228,7 +228,7 @@ def test_recorded_paths(forest: RandomForestClassifier) -> None:
         (
             {"estimator": BudgetPrune(RandomForestClassifier(), class_costs=[[0, 1], [5, 0]])},
             ValueError,
-            r"^class_costs: expected none on the estimator in EarlyExit, which counts errors, got some",
+            r"^class_costs: expected it on EarlyExit, whose labels go by it, got it on the estimator",
         ),
         (
             {"estimator": BudgetPrune(RandomForestClassifier(), max_cost=3)},

@@ -1,0 +1,249 @@
+"""Around a fitted classifier that buys: the base of what changes its answers, and never what it buys."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from copy import copy
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from ipforest._internal.arrays import Array, BoolArray, FloatArray
+from ipforest._internal.examples import checked_weight
+from ipforest.costs import FeatureCosts
+from ipforest.ensemble.scikit_learn import unfrozen
+from ipforest.estimator import (
+    BudgetedEstimator,
+    check_share,
+    check_validation_part,
+    is_fitted,
+    require_held_out,
+    split_rows,
+)
+from ipforest.policy import InWords, Policy, Progress, Rows, compared, ordered_together
+from ipforest.session import Seller
+
+
+class PolicyAround:
+    """A policy that buys as another one does.
+
+    Parameters
+    ----------
+    inner : Policy
+    decides : str
+        What decides in addition.
+    """
+
+    def __init__(self, inner: Policy, decides: str) -> None:
+        self.inner = inner
+        self._decides = decides
+
+    @property
+    def dtype(self) -> npt.DTypeLike:
+        """Floating-point type in which the model compares values."""
+        return self.inner.dtype
+
+    @property
+    def place_size(self) -> int:
+        """How many integers say where it stands with one example."""
+        return self.inner.place_size
+
+    @property
+    def ignores_unwanted(self) -> bool:
+        """Whether it takes no notice of known features that it did not want."""
+        return self.inner.ignores_unwanted
+
+    @property
+    def decides_by(self) -> str:
+        """What decides besides the trees' own predictions."""
+        return " and ".join(filter(None, (self.inner.decides_by, self._decides)))
+
+    @property
+    def features(self) -> npt.NDArray[np.int64]:
+        """The features that it may want of an example."""
+        return self.inner.features
+
+    def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
+        """Move examples on as the other policy does."""
+        return self.inner.advance(progress, rows)
+
+    def may_want(self, progress: Progress, rows: Rows) -> BoolArray:
+        """Mark what is ordered together with a delayed feature, as the other policy does."""
+        return ordered_together(self.inner, progress, rows)
+
+    def answer(self, progress: Progress, rows: Rows) -> FloatArray:
+        """Predict from what is known."""
+        return self.inner.answer(progress, rows)
+
+    def reason(self, progress: Progress, row: int, in_words: InWords = compared) -> str:
+        """Say why one example's next feature is wanted."""
+        return self.inner.reason(progress, row, in_words)
+
+
+class AdaptedClassifier(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """Base of the classifiers that buy as another one does, and answer otherwise by what held-out examples say.
+
+    A subclass learns from answers about held-out examples in `_adapt`, and checks its own parameters in `_check`.
+
+    Attributes
+    ----------
+    model_ : BudgetedEstimator
+        What buys.
+    costs_ : FeatureCosts
+    n_features_in_ : int
+    classes_ : ndarray, shape (n_classes,)
+    """
+
+    estimator: Any
+    validation_fraction: float | None
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Check the parameters before any training."""
+
+    @abstractmethod
+    def _adapt(self) -> None:
+        """Learn from ``self._held_out``: examples, labels and weights."""
+
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        X_val: npt.ArrayLike | None = None,
+        y_val: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Fit the classifier unless it is fitted, and learn from examples that it has not seen.
+
+        Parameters
+        ----------
+        X : array or DataFrame, shape (n_samples, n_features)
+        y : array, shape (n_samples,)
+        X_val, y_val : arrays, optional
+            Held-out examples; by default a part of X, or, for a classifier that is fitted, all of it.
+        sample_weight : array, shape (n_samples,), optional
+            Weights of the examples of X, in training and, where these are held out, in what is learnt from them.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError
+            The estimator is no classifier of this package.
+        ValueError
+            Bad parameters or examples, or too few of a class held out.
+        """
+        check_validation_part(X_val, y_val)
+        inner = unfrozen(self.estimator)
+        if not isinstance(inner, BudgetedEstimator) or not is_classifier(inner):
+            raise TypeError(
+                f"estimator: expected a classifier that buys, such as BudgetBoost, got {type(inner).__name__}; of a "
+                "BudgetedPipeline take its estimator_"
+            )
+        check_share(self.validation_fraction, "validation_fraction")
+        self._check()
+        weight = None if sample_weight is None else checked_weight(sample_weight, X, np.asarray(y))
+        held_out: tuple[Any, Any] = X, y
+        held_out_weight = weight
+        if is_fitted(inner):
+            self.model_ = inner
+        else:
+            training = np.arange(len(np.asarray(y)))
+            require_held_out(self.validation_fraction, X_val)
+            if X_val is None:
+                training, rows = split_rows(
+                    np.asarray(y), self.validation_fraction, self.random_state, one_of_each_class=True
+                )
+                held_out = _safe_indexing(X, rows), np.asarray(y)[rows]
+                held_out_weight = None if weight is None else weight[rows]
+            weighted = {} if weight is None else {"sample_weight": weight[training]}
+            self.model_ = clone(inner).fit(_safe_indexing(X, training), np.asarray(y)[training], **weighted)
+        if X_val is not None:
+            held_out, held_out_weight = (X_val, y_val), None
+        if hasattr(self.model_, "feature_names_in_"):
+            self.feature_names_in_ = self.model_.feature_names_in_
+        examples, labels = self.model_._checked_part(*held_out, self.classes_, "y" if X_val is None else "y_val")
+        counts = np.ones(labels.size) if held_out_weight is None else held_out_weight
+        self._held_out = examples, labels, counts
+        self._adapt()
+        return self
+
+    def _answers(self) -> tuple[FloatArray, FloatArray, Array]:
+        """Return what the classifier answers about the held-out examples, what they paid, and how much they tested."""
+        examples = self._held_out[0]
+        sessions = self.model_.sessions(examples.shape[0])
+        sessions.see(examples)
+        return sessions.outputs, sessions.paid, sessions.progress.tests
+
+    def at_budget(self, budget: object) -> Self:
+        """Return the same model at another budget: what is learnt from held-out examples is learnt anew there."""
+        check_is_fitted(self)
+        other = copy(self)
+        other.model_ = self.model_.at_budget(budget)
+        other._adapt()
+        return other
+
+    def _choose(self) -> None:
+        self._adapt()
+
+    def _seller(self) -> Seller:
+        return self.model_._seller()
+
+    def _checked(self, X: npt.ArrayLike) -> Array:
+        return self.model_._checked(X)
+
+    @property
+    def budget(self) -> Any:
+        """What an example may cost on average: that of the classifier."""
+        return self._inner.budget
+
+    @property
+    def max_cost(self) -> Any:
+        """The most that any one example may pay: that of the classifier."""
+        return self._inner.max_cost
+
+    @property
+    def _inner(self) -> Any:
+        return self.model_ if hasattr(self, "model_") else unfrozen(self.estimator)
+
+    @property
+    def costs_(self) -> FeatureCosts:
+        """Prices of the classifier."""
+        costs: FeatureCosts = self.model_.costs_
+        return costs
+
+    @property
+    def classes_(self) -> Array:
+        """Class labels, shape (n_classes,)."""
+        return np.asarray(self.model_.classes_)
+
+    @property
+    def class_costs_(self) -> Array | None:  # type: ignore[override]  # read from the classifier
+        """What mistakes cost, where the classifier was told."""
+        return self.model_.class_costs_
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features."""
+        return int(self.model_.n_features_in_)
+
+    @property
+    def split_cost_(self) -> Fraction:  # type: ignore[override]  # read from the classifier
+        """What one test of a feature costs."""
+        return self.model_.split_cost_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_held_out" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = get_tags(self._inner).input_tags.allow_nan
+        tags.classifier_tags = get_tags(self._inner).classifier_tags
+        return tags

@@ -1,0 +1,269 @@
+"""Cross-validation of a whole estimator, its own choices included: measures and costs at several budgets."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from pickle import PicklingError
+from typing import Any, NamedTuple
+
+import joblib
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from joblib import Parallel, delayed
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import GroupKFold, GroupShuffleSplit, StratifiedGroupKFold, check_cv
+from sklearn.utils import _safe_indexing
+
+from ipforest._internal.arrays import Array, IntArray, one_line
+from ipforest._internal.examples import checked_weight
+from ipforest._internal.files import write_text
+from ipforest.estimator import BudgetedEstimator
+from ipforest.measures import name_of, read_scoring
+from ipforest.pipeline import BudgetedPipeline
+from ipforest.rational import nonnegative_fraction
+from ipforest.reporting.measured import measures_of
+from ipforest.reporting.pages import answers_about, in_two_parts
+
+__all__ = ["CrossValidation", "cross_validated"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrossValidation:
+    """What an estimator comes to on examples that it has not seen; made by `cross_validated`.
+
+    Parameters
+    ----------
+    folds : DataFrame
+        A row for each outer fold and budget: ``fold``, ``budget`` (NaN for none), ``n_samples``, and a column for each
+        measure, NaN where it is not defined on the fold.
+    """
+
+    folds: pd.DataFrame
+
+    @property
+    def means(self) -> pd.DataFrame:
+        """Means over folds, a row for each budget and measure.
+
+        The columns are ``mean``, ``standard_error``, and ``n_folds``: on how many folds the measure is defined. The
+        training parts of folds overlap, so standard errors are rather too small (Bengio, Grandvalet, "No unbiased
+        estimator of the variance of k-fold cross-validation", JMLR 2004).
+        """
+        names = [name for name in self.folds.columns if name not in ("fold", "budget", "n_samples")]
+        long = self.folds.melt(["fold", "budget"], names, var_name="measure", value_name="value")
+        values = long.groupby(["budget", "measure"], sort=False, dropna=False)["value"]
+        return pd.DataFrame({"mean": values.mean(), "standard_error": values.sem(), "n_folds": values.count()})
+
+    def __str__(self) -> str:
+        return str(self.means.to_string(float_format="{:.4g}".format))
+
+
+class _Data(NamedTuple):
+    """Examples with what belongs to them."""
+
+    X: Any
+    y: Array
+    groups: Array | None
+    weight: Array | None
+
+    def rows(self, rows: IntArray) -> _Data:
+        return _Data(
+            _safe_indexing(self.X, rows),
+            self.y[rows],
+            None if self.groups is None else self.groups[rows],
+            None if self.weight is None else self.weight[rows],
+        )
+
+
+def cross_validated(
+    model: Any,
+    X: Any,
+    y: npt.ArrayLike,
+    *,
+    budgets: Sequence[Any] | None = None,
+    cv: Any = 5,
+    groups: npt.ArrayLike | None = None,
+    scoring: Sequence[Any] | str = (),
+    sample_weight: npt.ArrayLike | None = None,
+    n_jobs: int | None = None,
+    directory: str | Path | None = None,
+) -> CrossValidation:
+    """Train an estimator on each outer training part, and measure it at every budget on the rest.
+
+    What the estimator chooses itself, when to stop, prunings, models, it chooses on the outer training part alone, on
+    its own validation part: this is nested cross-validation. It is fitted once per fold for all budgets.
+
+    Parameters
+    ----------
+    model : BudgetedEstimator or BudgetedPipeline
+        Not fitted; it is cloned.
+    X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
+    budgets : sequence of number, optional
+        By default the model's own.
+    cv : int, splitter or iterable of splits, default=5
+        Outer folds. An integer stands for stratified folds, and with groups for folds that keep these together.
+    groups : array, shape (n_samples,), optional
+        Examples of one group are parted neither between outer folds nor, within, between training and validation.
+    scoring : sequence of str or callable, optional
+        Measures in addition to those of `ipforest.report`; see `ipforest.measures.read_scoring`.
+    sample_weight : array, shape (n_samples,), optional
+        Weights in training, where the estimator takes them, and in the measures.
+    n_jobs : int, optional
+        Folds at once, by joblib.
+    directory : path, optional
+        Where each fold is written as soon as it is measured. A call with the same estimator, data and measures goes on
+        from there: nothing but the fold at work is lost when it is interrupted.
+
+    Returns
+    -------
+    CrossValidation
+        ``print`` it for the means; ``folds`` has every value.
+
+    Raises
+    ------
+    TypeError
+        The model does not buy.
+    ValueError
+        Bad budgets or measures, folds that part groups, or an estimator that cannot keep groups together.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from ipforest import BudgetBoost, cross_validated
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> found = cross_validated(BudgetBoost(10, n_lambdas=2, random_state=0), X, y, budgets=[2, 4], cv=2)
+    >>> bool(found.means.loc[(4, "AUC"), "mean"] > 0.9)
+    True
+    """
+    if not isinstance(model, BudgetedEstimator | BudgetedPipeline):
+        raise TypeError(f"model: expected one that buys, such as BudgetedClassifier, got {type(model).__name__}")
+    measures = [scoring] if isinstance(scoring, str) or callable(scoring) else list(scoring)
+    for each in measures:
+        read_scoring(each)
+    for budget in budgets or ():
+        nonnegative_fraction(budget, "budgets")
+    if budgets is not None and len(budgets) == 0:
+        raise ValueError("budgets: expected some, or None for the model's own, got none")
+    target = np.asarray(y)
+    weight = None if sample_weight is None else checked_weight(sample_weight, X, target)
+    data = _Data(X, target, None if groups is None else np.asarray(groups), weight)
+    splits = _outer_splits(model, data, cv)
+    if directory is not None:
+        Path(directory).mkdir(parents=True, exist_ok=True)
+    named = [(name_of(each), each) for each in measures]
+    rows = Parallel(n_jobs=n_jobs)(
+        delayed(_fold)(model, data, number, training, test, budgets, named, directory)
+        for number, (training, test) in enumerate(splits)
+    )
+    return CrossValidation(pd.DataFrame([row for of_fold in rows for row in of_fold]))
+
+
+def _outer_splits(model: Any, data: _Data, cv: Any) -> list[tuple[IntArray, IntArray]]:
+    classify = is_classifier(_buyer(model))
+    if data.groups is not None and data.groups.shape != data.y.shape:
+        raise ValueError(f"groups: expected one for each of {data.y.size} examples, got shape {data.groups.shape}")
+    splitter = cv
+    if isinstance(cv, int) and data.groups is not None:
+        splitter = StratifiedGroupKFold(cv) if classify else GroupKFold(cv)
+    folds = check_cv(splitter, data.y, classifier=classify)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)  # refused below if so
+        found = [*folds.split(np.zeros(data.y.size), data.y, data.groups)]
+    splits = [(np.asarray(training), np.asarray(test)) for training, test in found]
+    for training, test in splits:
+        parted = np.empty(0) if data.groups is None else np.intersect1d(data.groups[training], data.groups[test])
+        if parted.size:
+            raise ValueError(
+                f"cv: expected folds that keep groups together, such as GroupKFold(5), got {type(cv).__name__}, which "
+                f"parts group {parted.tolist()[0]!r}"
+            )
+    return splits
+
+
+def _buyer(model: Any) -> Any:
+    return model.estimator if isinstance(model, BudgetedPipeline) else model
+
+
+def _fold(
+    model: Any,
+    data: _Data,
+    number: int,
+    training: IntArray,
+    test: IntArray,
+    budgets: Sequence[Any] | None,
+    measures: Sequence[tuple[str, Any]],
+    directory: str | Path | None,
+) -> list[dict[str, Any]]:
+    """Fit and measure one fold, unless it was written before."""
+    if directory is None:
+        return _measured(model, data, number, training, test, budgets, measures)
+    said = None if budgets is None else [str(nonnegative_fraction(budget, "budgets")) for budget in budgets]
+    try:
+        key = joblib.hash((type(model).__name__, model.get_params(), tuple(data), training, test, said, measures))
+    except PicklingError as problem:
+        raise ValueError(
+            f"directory: expected an estimator and measures that pickle takes, so that folds are found again, got "
+            f"{one_line(problem)}"
+        ) from None
+    file = Path(directory) / f"fold-{number}-{key}.json"
+    if not file.exists():
+        write_text(file, json.dumps(_measured(model, data, number, training, test, budgets, measures)))
+    rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
+    return rows
+
+
+def _measured(
+    model: Any,
+    data: _Data,
+    number: int,
+    training: IntArray,
+    test: IntArray,
+    budgets: Sequence[Any] | None,
+    measures: Sequence[tuple[str, Any]],
+) -> list[dict[str, Any]]:
+    scoring = [each for _, each in measures]
+    fitted, unseen, rows = _fitted(clone(model), data.rows(training)), data.rows(test), []
+    own = _buyer(model).budget
+    for budget in [own] if budgets is None else budgets:
+        at = fitted if budgets is None else fitted.at_budget(budget)
+        answered = answers_about(*in_two_parts(at, unseen.X), unseen.y, unseen.weight)
+        values = {measure.name: measure.value for measure in measures_of(answered, scoring, 0, 0)}
+        nominal = float("nan") if budget is None else float(nonnegative_fraction(budget, "budgets"))
+        rows.append({"fold": number, "budget": nominal, "n_samples": int(test.size), **values})
+    return rows
+
+
+def _fitted(model: Any, data: _Data) -> Any:
+    """Fit a model; what it holds out shares no group with what it trains on."""
+    takes = inspect.signature(type(_buyer(model)).fit).parameters
+    weighted = {} if data.weight is None or "sample_weight" not in takes else {"sample_weight": data.weight}
+    if data.groups is None:
+        return model.fit(data.X, data.y, **weighted)
+    if "groups" in takes:
+        return model.fit(data.X, data.y, groups=data.groups, **weighted)
+    share = getattr(_buyer(model), "validation_fraction", None)
+    held_out_as = "X_val" if "X_val" in takes else "X_cost" if "X_cost" in takes else None
+    if held_out_as is None:
+        raise ValueError(
+            f"groups: expected an estimator whose fit takes groups, X_val or X_cost, got {type(_buyer(model)).__name__}"
+        )
+    if share is None:
+        return model.fit(data.X, data.y, **weighted)
+    if np.unique(data.groups).size < 2:
+        raise ValueError(
+            "groups: expected two at least in each outer training part, got one, of which none is held out"
+        )
+    seed = getattr(_buyer(model), "random_state", None)
+    parts = GroupShuffleSplit(1, test_size=float(share), random_state=seed).split(data.X, data.y, data.groups)
+    training, held_out = (data.rows(np.asarray(rows)) for rows in next(parts))
+    lacking = np.setdiff1d(data.y, training.y) if is_classifier(_buyer(model)) else np.empty(0)
+    if lacking.size:
+        raise ValueError(f"groups: expected examples of class {lacking.tolist()[0]!r} in several groups, got too few")
+    weighted = {} if training.weight is None or not weighted else {"sample_weight": training.weight}
+    held_out_parts = {held_out_as: held_out.X} | ({"y_val": held_out.y} if held_out_as == "X_val" else {})
+    return model.fit(training.X, training.y, **held_out_parts, **weighted)

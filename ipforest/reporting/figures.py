@@ -1,0 +1,160 @@
+"""The pictures of a report, as SVG."""
+
+from __future__ import annotations
+
+import io
+from base64 import b64encode
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+from sklearn.metrics import roc_curve
+
+from ipforest._internal.arrays import BoolArray
+from ipforest.plotting import Axes, draw_purchases, draw_reliability, show_budget
+from ipforest.reporting.measured import Answered, Measure, confidence_of
+
+SIZE = (5.2, 3.6)
+MOST_BARS = 30
+
+
+class Picture(NamedTuple):
+    """A picture of the page.
+
+    Parameters
+    ----------
+    title : str
+    description : str
+        What it shows, for those who do not see it.
+    svg : str
+    """
+
+    title: str
+    description: str
+    svg: str
+
+    @property
+    def source(self) -> str:
+        """The picture as the address of an image."""
+        return f"data:image/svg+xml;base64,{b64encode(self.svg.encode()).decode()}"
+
+
+def pictures_of(
+    answered: Answered,
+    bought: BoolArray,
+    names: list[str],
+    budget: float | None,
+    budgets: list[tuple[float, float, float]],
+    lost: Measure,
+) -> tuple[Picture, ...]:
+    """Draw what a report shows.
+
+    Parameters
+    ----------
+    answered : Answered
+    bought : ndarray of bool, shape (n_samples, n_prices)
+    names : list of str, shape (n_prices,)
+        Of what has prices.
+    budget : float, optional
+    budgets : list of (budget, cost, loss)
+        What other budgets come to.
+    lost : Measure
+        What the losses are.
+    """
+    drawn: list[tuple[str, str, Callable[[Axes], Any]]] = []
+    if answered.classes is not None:
+        of = f"{answered.classes[1]}" if answered.classes.size == 2 else "the likeliest class"
+        drawn.append(
+            (
+                "Calibration",
+                f"Share of examples whose class is {of} against its predicted probability, by how many features "
+                "were asked for; a calibrated model lies on the diagonal.",
+                lambda axes: draw_reliability(axes, *confidence_of(answered), answered.asked),
+            )
+        )
+        if answered.classes.size == 2 and np.unique(answered.y).size == 2:
+            drawn.append(
+                (
+                    "ROC curve",
+                    "Sensitivity against 1 - specificity of all thresholds.",
+                    lambda axes: _roc(axes, answered),
+                )
+            )
+    quartiles = np.quantile(answered.cost, [0.25, 0.5, 0.75])
+    drawn.append(
+        (
+            "Cost per example",
+            f"Histogram of costs; the quartiles are {', '.join(f'{value:.4g}' for value in quartiles)}.",
+            lambda axes: _costs(axes, answered, budget),
+        )
+    )
+    if budgets:
+        drawn.append(
+            (
+                "Other budgets",
+                f"How {lost.name} depends on the mean cost, at other budgets; the values are in the table.",
+                lambda axes: _budgets(axes, budgets, lost.name, budget),
+            )
+        )
+    if bought.any():
+        drawn.append(
+            (
+                "What is bought",
+                "Share of examples for which each feature is bought; the values are in the table.",
+                lambda axes: draw_purchases(axes, bought, answered.y if answered.classes is not None else None, names),
+            )
+        )
+    return tuple(Picture(title, text, _svg(draw)) for title, text, draw in drawn)
+
+
+def _svg(draw: Callable[[Axes], Any]) -> str:
+    """Draw on a figure of its own, the same for the same data."""
+    figure = Figure(figsize=SIZE, layout="constrained")
+    draw(figure.subplots())
+    written = io.StringIO()
+    with rc_context({"svg.hashsalt": "ipforest"}):
+        figure.savefig(written, format="svg", metadata={"Date": None})
+    return written.getvalue()
+
+
+def _roc(axes: Axes, answered: Answered) -> None:
+    assert answered.classes is not None
+    positive = answered.y == answered.classes[1]
+    alarms, sensitivity, _ = roc_curve(positive, answered.outputs[:, 1], sample_weight=answered.weight)
+    axes.plot(alarms, sensitivity, color="tab:blue", clip_on=False, label=f"{answered.classes[1]} against the other")
+    called = answered.labels == answered.classes[1]
+    point = [np.average(called[part], weights=answered.weight[part]) for part in (~positive, positive)]
+    axes.plot(*point, "o", color="black", clip_on=False, label="as predicted")
+    axes.plot([0, 1], [0, 1], color="0.7", linestyle="--", linewidth=1)
+    axes.set(xlabel="1 - specificity", ylabel="sensitivity", xlim=(0, 1), ylim=(0, 1))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="lower right", frameon=False)
+
+
+def _costs(axes: Axes, answered: Answered, budget: float | None) -> None:
+    values, counts = np.unique(answered.cost, return_counts=True)
+    if values.size <= MOST_BARS:
+        axes.bar(values, counts, width=max(values[-1], 1.0) / 50, color="tab:blue")
+    else:
+        axes.hist(answered.cost, bins=MOST_BARS, color="tab:blue")
+    axes.axvline(answered.cost.mean(), color="black", linewidth=1.2, label=f"mean {answered.cost.mean():.4g}")
+    show_budget(axes, budget)
+    axes.set(xlabel="cost", ylabel="examples")
+    axes.set_xlim(left=0)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
+
+
+def _budgets(axes: Axes, budgets: list[tuple[float, float, float]], name: str, budget: float | None) -> None:
+    nominal, cost, loss = map(list, zip(*budgets, strict=True))
+    axes.plot(cost, loss, marker="o", color="tab:blue", label="as realised on these examples", clip_on=False)
+    axes.plot(
+        nominal, loss, marker="|", color="0.6", linestyle="none", markersize=10, label="the budget", clip_on=False
+    )
+    show_budget(axes, budget)
+    axes.set(xlabel="mean cost", ylabel=name)
+    axes.set_xlim(left=0)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
