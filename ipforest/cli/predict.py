@@ -61,7 +61,7 @@ def run(options: Arguments) -> int:
     with warnings_as_notes():
         cells = read_cells(options.csv, form=form)
         ids = None if options.id is None else _ids(cells, options)
-        X = _examples(cells, options.csv, model, buyer, form)
+        X = examples_of(cells, options.csv, model, buyer, form)
         del cells
     records, costs = partial(_records, options, model, buyer, X, ids), list[float]()
     if options.out is not None:
@@ -118,7 +118,7 @@ def _ids(cells: pd.DataFrame, options: Arguments) -> pd.Series:
     return cells[found[options.id]]
 
 
-def _examples(cells: pd.DataFrame, path: str, model: Any, buyer: Any, form: CsvFormat) -> pd.DataFrame:
+def examples_of(cells: pd.DataFrame, path: str, model: Any, buyer: Any, form: CsvFormat) -> pd.DataFrame:
     """Take the columns that the model was trained on: text where it saw text, else numbers.
 
     A column that the model never buys may be absent; it is missing then, or 0 where the model takes nothing missing.

@@ -20,7 +20,7 @@ from ipforest.estimator import BudgetedEstimator, check_integer
 from ipforest.pipeline import BudgetedPipeline
 from ipforest.policy import ANSWERS, Policy, TreesInOrder
 from ipforest.rules.conditions import Clause, Condition, holds, joined, tell_apart
-from ipforest.rules.wording import to_markdown, to_text
+from ipforest.rules.wording import to_markdown, to_record, to_text
 from ipforest.session import Seller, Sessions, Unit
 
 FEW = 0.02
@@ -190,6 +190,10 @@ class Rules:
         """Write the rules as a list of Markdown."""
         return to_markdown(self)
 
+    def record(self) -> dict[str, Any]:
+        """Return the rules as what JSON holds."""
+        return to_record(self)
+
     def __str__(self) -> str:
         return self.to_text()
 
@@ -249,14 +253,16 @@ def read_rules(
     """
     buyer, prepare, names = _parts(model)
     check_is_fitted(buyer)
-    examples = prepare(X)
-    limit = buyer.max_cost
+    seller = buyer._seller()
+    if names is not None and not hasattr(buyer, "feature_names_in_"):
+        pipeline = model.as_pipeline() if isinstance(model, BudgetedPipeline) else model
+        seller = replace(seller, feature_names=tuple(map(str, pipeline[:-1].get_feature_names_out())))
     rules = rules_of(
         buyer.policy(),
-        buyer._seller(),
-        examples,
+        seller,
+        prepare(X),
         y,
-        max_cost=limit,
+        max_cost=buyer.max_cost,
         max_questions=max_questions,
         max_clauses=max_clauses,
         names=names,

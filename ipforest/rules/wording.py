@@ -6,7 +6,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from textwrap import fill
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -95,6 +95,36 @@ def to_markdown(rules: Rules) -> str:
         action = f"{_plain(when)}: **{_plain(does)}**" if when else f"**{_plain(does[:1].upper() + does[1:])}**"
         lines.append(f"{'  ' * depth}- {action} ({_plain('; '.join(facts))})")
     return "\n".join(lines) + "\n"
+
+
+def to_record(rules: Rules) -> dict[str, Any]:
+    """Return the rules as what JSON holds: figures, and steps within steps."""
+    root: dict[str, Any] = {}
+    path = [root]
+    for depth, step, sentence in sentences(rules):
+        record = {
+            "when": sentence.when,
+            "orders": [{"name": order.name, "price": order.price} for order in step.orders],
+            "answer": np.asarray(step.answer).item() if step.is_end else None,
+            "probability": None if np.isnan(step.probability) else step.probability,
+            "goes_on": step.goes_on,
+            "examples": step.n_samples,
+            "right": step.n_right,
+            "paid": step.paid,
+            "holds_for": step.n_samples - step.n_missed,
+            "holds_for_others": step.n_strays,
+            "below": [],
+        }
+        path[depth + 1 :] = [record]
+        path[depth].setdefault("below", []).append(record)
+    return {
+        "examples": rules.n_samples,
+        "cost": rules.cost,
+        "error": rules.error,
+        "is_exact": rules.is_exact,
+        "followed": rules.n_followed,
+        "rules": root["below"][0],
+    }
 
 
 def _plain(text: str) -> str:
