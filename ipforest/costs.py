@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from fractions import Fraction
 from math import floor, lcm, log10
+from numbers import Integral
 from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from ipforest._internal.arrays import FloatArray, checked_array, read_only
-from ipforest.feature_names import checked_names, places_by_number, positions_by_name, values_and_names
+from ipforest.feature_names import (
+    checked_names,
+    column_of,
+    places_by_number,
+    positions_by_name,
+    values_and_names,
+)
 from ipforest.rational import INT64_SAFE, nonnegative_fraction
 
 PriceList: TypeAlias = Mapping[str, object] | Sequence[object] | npt.ArrayLike
 GroupList: TypeAlias = Mapping[str, int] | Sequence[int] | npt.ArrayLike
+DelayList: TypeAlias = Mapping[str, bool] | Sequence[int | str] | Set[int | str] | npt.ArrayLike
 
 NO_GROUP = -1
 EXACT_DIGITS = 9
@@ -44,6 +52,10 @@ class FeatureCosts:
     What is bought is called a *unit*: each feature that has a price of its own or no group,
     and each group. A feature needs one or two units.
 
+    The value of a *delayed* feature comes in the next round only, as that of a blood test comes
+    tomorrow: it decides nothing of what is ordered together with it. It is paid when it is ordered,
+    and a group's fee when the first feature of the group is.
+
     Parameters
     ----------
     prices : sequence of int, float, str, Decimal or Fraction, shape (n_features,)
@@ -57,9 +69,13 @@ class FeatureCosts:
         The fee of each group, >= 0.
     feature_names : sequence of str, shape (n_features,), optional
         By these the prices are matched with ensembles that have names, too.
+    delayed : sequence of bool, shape (n_features,), or of int or str, optional
+        Whether each feature is delayed, a dict or a Series by name; or the columns or names of those that are.
 
     Attributes
     ----------
+    delayed : ndarray of bool, shape (n_prices,)
+        See also `delayed_features`.
     sources : ndarray of int64, shape (n_features,)
         Which price each feature needs: its own, unless the features are columns computed from others (`for_columns`).
     in_column_order : bool
@@ -78,8 +94,10 @@ class FeatureCosts:
     ValueError
         A price or fee is negative, NaN or infinite; lengths or names differ; a group has no fee. Or the largest price
         is 2^62 multiples of the resolution, so that no integer of 64 bits counts it and the smallest measured price.
+        Or no feature has a name or number that is in ``delayed``, or some but not all features are delayed that come
+        free with the fee of their group: they are one purchase.
     TypeError
-        A price is no number, a name no string, or groups are not integers.
+        A price is no number, a name no string, groups are not integers, or marks of delayed features are no bools.
 
     Notes
     -----
@@ -97,6 +115,7 @@ class FeatureCosts:
     unit_costs: tuple[Fraction, ...] = field(init=False)
     unit_indptr: npt.NDArray[np.int32] = field(init=False)
     unit_indices: npt.NDArray[np.int32] = field(init=False)
+    delayed: npt.NDArray[np.bool_]
 
     def __init__(
         self,
@@ -104,9 +123,11 @@ class FeatureCosts:
         groups: GroupList | None = None,
         group_fees: Sequence[object] | npt.ArrayLike | None = None,
         feature_names: Sequence[str] | None = None,
+        delayed: DelayList | None = None,
     ) -> None:
         own_prices, names = _in_order(prices, feature_names, "prices")
         group_list, names = _in_order(groups, names, "groups")
+        _, names = _in_order(delayed, names, "delayed")
         exact_prices, measured_prices = _exact_list(own_prices, "prices")
         if not exact_prices:
             raise ValueError("prices: expected at least one price, got none")
@@ -126,7 +147,9 @@ class FeatureCosts:
             )
         known_names = checked_names(names, len(exact_prices))
         in_column_order = feature_names is not None or known_names is None
-        self._set(exact_prices, group_of, fees, known_names, np.arange(len(exact_prices)), resolution, in_column_order)
+        late = delayed_marks(delayed, known_names, len(exact_prices))
+        sources = np.arange(len(exact_prices))
+        self._set(exact_prices, group_of, fees, known_names, sources, resolution, in_column_order, late)
 
     def _set(
         self,
@@ -137,6 +160,7 @@ class FeatureCosts:
         sources: npt.NDArray[np.int64],
         resolution: Fraction | None,
         in_column_order: bool,
+        delayed: npt.NDArray[np.bool_],
     ) -> None:
         object.__setattr__(self, "prices", prices)
         object.__setattr__(self, "groups", groups)
@@ -145,6 +169,7 @@ class FeatureCosts:
         object.__setattr__(self, "sources", sources)
         object.__setattr__(self, "resolution", resolution)
         object.__setattr__(self, "in_column_order", in_column_order)
+        object.__setattr__(self, "delayed", delayed)
         self.__post_init__()
 
     def __post_init__(self) -> None:
@@ -163,7 +188,35 @@ class FeatureCosts:
             object.__setattr__(self, "resolution", nonnegative_fraction(self.resolution, "resolution"))
         if not isinstance(self.in_column_order, bool):
             raise TypeError(f"in_column_order: expected a bool, got {type(self.in_column_order).__name__}")
+        object.__setattr__(self, "delayed", checked_array(self.delayed, "delayed", np.bool_, (len(self.prices),)))
         self._number_units()
+        self._check_delayed_groups()
+
+    def __getstate__(self) -> list[object]:
+        """Give the fields; without delayed features those of files from before there were any."""
+        state = [getattr(self, field.name) for field in fields(self)]
+        return state if self.delayed.any() else state[:-1]
+
+    def __setstate__(self, state: list[Any]) -> None:
+        names = [field.name for field in fields(self)]
+        if len(state) not in (len(names) - 1, len(names)):
+            raise ValueError(f"state: expected {len(names)} fields of FeatureCosts, got {len(state)}")
+        for name, value in zip(names, state, strict=False):
+            object.__setattr__(self, name, value)
+        if len(state) < len(names):
+            object.__setattr__(self, "delayed", read_only(np.zeros(len(self.prices), dtype=bool)))
+
+    def _check_delayed_groups(self) -> None:
+        """Require of the features that a group's fee alone buys that all are delayed, or none."""
+        for group in range(len(self.group_fees)):
+            free = [feature for feature in np.flatnonzero(self.groups == group) if self.prices[feature] == 0]
+            late = int(self.delayed[free].sum())
+            if 0 < late < len(free):
+                raise ValueError(
+                    f"delayed: expected all or none of the {len(free)} features that come free with the fee of group "
+                    f"{group}, as they are one purchase, got {late}; give the delayed ones a group or a price of "
+                    "their own"
+                )
 
     def _number_units(self) -> None:
         """Give numbers to the units: the prices that are paid themselves, then the groups."""
@@ -193,6 +246,7 @@ class FeatureCosts:
         in_group: PriceList,
         groups: GroupList,
         feature_names: Sequence[str] | None = None,
+        delayed: DelayList | None = None,
     ) -> Self:
         """Read a price list in Turney's form: full price, and price once the group's fee is paid.
 
@@ -204,6 +258,8 @@ class FeatureCosts:
             The group of each feature, -1 for none.
         feature_names : sequence of str, shape (n_features,), optional
             Names may come with a dict or a Series instead, as in `FeatureCosts`.
+        delayed : optional
+            As in `FeatureCosts`.
 
         Raises
         ------
@@ -234,7 +290,7 @@ class FeatureCosts:
         decimals = [_as_decimal(fees.get(group, Fraction(0))) for group in range(n_groups)]
         by_name = names is not None and feature_names is None
         prices = dict(zip(names, later_prices, strict=True)) if by_name and names is not None else later_prices
-        return cls(prices, group_of, decimals, feature_names)
+        return cls(prices, group_of, decimals, feature_names, delayed)
 
     @property
     def n_features(self) -> int:
@@ -250,6 +306,30 @@ class FeatureCosts:
     def positive_costs(self) -> list[float]:
         """What the units cost that are not free, as floats."""
         return [float(cost) for cost in self.unit_costs if cost > 0]
+
+    @property
+    def delayed_features(self) -> npt.NDArray[np.bool_]:
+        """Whether the value of each feature comes in the next round only, shape (n_features,)."""
+        return self.delayed[self.sources]
+
+    def with_delayed(self, delayed: DelayList | None) -> FeatureCosts:
+        """Return the same prices with other features delayed, or none.
+
+        Parameters
+        ----------
+        delayed : optional
+            As in `FeatureCosts`; a feature that is a column computed from another (`for_columns`) delays that one.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As in `FeatureCosts`.
+        """
+        late = np.zeros(len(self.prices), dtype=bool)
+        late[self.sources[delayed_marks(delayed, self.feature_names, self.n_features)]] = True
+        other = self._copy(self.prices, self.groups, self.feature_names, self.sources, late)
+        object.__setattr__(other, "in_column_order", self.in_column_order)
+        return other
 
     @property
     def denominator(self) -> int:
@@ -287,9 +367,9 @@ class FeatureCosts:
 
     def _reordered(self, order: list[int], feature_names: tuple[str, ...] | None) -> FeatureCosts:
         if len(self.prices) != self.n_features:
-            return self._copy(self.prices, self.groups, feature_names, self.sources[order])
+            return self._copy(self.prices, self.groups, feature_names, self.sources[order], self.delayed)
         prices = tuple(self.prices[position] for position in order)
-        return self._copy(prices, self.groups[order], feature_names, self.sources)
+        return self._copy(prices, self.groups[order], feature_names, self.sources, self.delayed[order])
 
     def for_columns(self, sources: npt.ArrayLike, feature_names: Sequence[str] | None = None) -> FeatureCosts:
         """Price columns computed from these features: all columns of one feature are one purchase.
@@ -309,7 +389,8 @@ class FeatureCosts:
         columns = np.asarray(sources, dtype=np.int64)
         if columns.size == 0 or columns.min() < 0 or columns.max() >= self.n_features:
             raise ValueError(f"sources: expected features 0..{self.n_features - 1}, got {columns.tolist()[:5]}")
-        return self._copy(self.prices, self.groups, checked_names(feature_names, columns.size), self.sources[columns])
+        names = checked_names(feature_names, columns.size)
+        return self._copy(self.prices, self.groups, names, self.sources[columns], self.delayed)
 
     def _copy(
         self,
@@ -317,10 +398,16 @@ class FeatureCosts:
         groups: npt.NDArray[np.int32],
         feature_names: tuple[str, ...] | None,
         sources: npt.NDArray[np.int64],
+        delayed: npt.NDArray[np.bool_],
     ) -> FeatureCosts:
         other = object.__new__(FeatureCosts)
-        other._set(prices, groups, self.group_fees, feature_names, sources, self.resolution, in_column_order=True)
+        other._set(prices, groups, self.group_fees, feature_names, sources, self.resolution, True, delayed)
         return other
+
+    @property
+    def first_unit(self) -> npt.NDArray[np.int32]:
+        """The unit that brings each feature, shape (n_features,): its own, or its group."""
+        return self.unit_indices[self.unit_indptr[:-1]]
 
     def units_of(self, feature: int) -> npt.NDArray[np.int32]:
         """Return the one or two units that a feature needs: its own, its group, or both."""
@@ -380,14 +467,18 @@ class FeatureCosts:
             and np.array_equal(self.groups, other.groups)
             and self.feature_names == other.feature_names
             and np.array_equal(self.sources, other.sources)
+            and np.array_equal(self.delayed, other.delayed)
         )
 
     def __hash__(self) -> int:
-        return hash((self.prices, self.group_fees, self.groups.tobytes(), self.sources.tobytes(), self.feature_names))
+        arrays = (self.groups.tobytes(), self.sources.tobytes(), self.delayed.tobytes())
+        return hash((self.prices, self.group_fees, self.feature_names, *arrays))
 
     def __repr__(self) -> str:
         rounded = "" if self.resolution is None else f", rounded to multiples of {self.resolution}"
-        return f"FeatureCosts({self.n_features} features, {len(self.group_fees)} groups, {self.n_units} units{rounded})"
+        late = f", {self.delayed_features.sum()} delayed" if self.delayed.any() else ""
+        counts = f"{self.n_features} features{late}, {len(self.group_fees)} groups, {self.n_units} units"
+        return f"FeatureCosts({counts}{rounded})"
 
 
 def _in_order(values: Any, names: Sequence[str] | None, what: str) -> tuple[Any, Sequence[str] | None]:
@@ -461,6 +552,68 @@ def _group_array(groups: Sequence[int] | npt.ArrayLike | None, n_features: int) 
     if raw.size and raw.min() < NO_GROUP:
         raise ValueError(f"groups: expected -1 or a group index >= 0, got {raw.min()}")
     return checked_array(raw, "groups", np.int32, (n_features,))
+
+
+def delayed_marks(delayed: Any, names: Sequence[str] | None, n_features: int) -> npt.NDArray[np.bool_]:
+    """Read which features are delayed: marks, one per feature, or names and columns of those that are.
+
+    Parameters
+    ----------
+    delayed : optional
+        As in `FeatureCosts`.
+    names : sequence of str, shape (n_features,), or None
+    n_features : int
+
+    Returns
+    -------
+    ndarray of bool, shape (n_features,)
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `FeatureCosts`.
+    """
+    late = np.zeros(n_features, dtype=bool)
+    if delayed is None:
+        return read_only(late)
+    if isinstance(delayed, str) or not hasattr(delayed, "__iter__"):
+        raise TypeError(f"delayed: expected a bool for each feature, or names of the delayed ones, got {delayed!r}")
+    in_order, own_names = _in_order(delayed, names, "delayed")
+    if names is None and own_names is not None:
+        raise ValueError(f"delayed: expected columns, as the features have no names, got {', '.join(own_names)}")
+    items = list(in_order)
+    is_mark = [isinstance(item, bool | np.bool_) for item in items]
+    if any(is_mark) or (items and in_order is not delayed):
+        if not all(is_mark):
+            raise TypeError(f"delayed: expected True or False for each feature, got {items[is_mark.index(False)]!r}")
+        if len(items) != n_features:
+            raise ValueError(f"delayed: expected {n_features} bools, one per feature, got {len(items)}")
+        return read_only(np.array(items, dtype=bool))
+    for item in items:
+        if not isinstance(item, str | Integral):
+            raise TypeError(
+                f"delayed: expected a bool for each feature, or names or columns of the delayed ones, got {item!r}"
+            )
+        column = column_of(item, names or (), n_features)
+        if column is None:
+            known = f"0..{n_features - 1}" + (f" or among {', '.join(names)}" if names else "")
+            raise ValueError(f"delayed: expected features {known}, got {item!r}")
+        if late[column]:
+            raise ValueError(f"delayed: expected each delayed feature once, got {item!r} again; marks are bools")
+        late[column] = True
+    return read_only(late)
+
+
+def require_no_split_cost(costs: FeatureCosts, split_cost: object) -> None:
+    """Require that tests have no price where features are delayed.
+
+    Raises
+    ------
+    ValueError
+        They have one.
+    """
+    if costs.delayed.any() and nonnegative_fraction(split_cost, "split_cost"):
+        raise ValueError(f"split_cost: expected none with delayed features, got {split_cost!r}")
 
 
 def _check_fees(groups: npt.NDArray[np.int32], n_fees: int) -> None:

@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from ipforest._internal.arrays import Array, one_line
 from ipforest._internal.examples import require_rows_in_order, validated
 from ipforest.class_costs import costs_of
-from ipforest.costs import FeatureCosts
+from ipforest.costs import FeatureCosts, require_no_split_cost
 from ipforest.feature_names import column_numbers
 from ipforest.policy import Policy
 from ipforest.rational import nonnegative_fraction
@@ -101,6 +101,8 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     def cost(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Compute what each example pays: its features, each bought once, and its tests if there is a split cost.
 
+        With delayed features it is what is ordered in the rounds of a session, in vain or not.
+
         Returns
         -------
         ndarray of float64, shape (n_samples,)
@@ -111,11 +113,13 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     def acquired(self, X: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """Return which features predicting each example buys.
 
+        With delayed features those that it orders but does not look at are among them.
+
         Returns
         -------
         ndarray of bool, shape (n_samples, n_features)
         """
-        return self.feature_usage(X) > 0
+        return self._seen(X).bought
 
     def feature_usage(self, X: npt.ArrayLike) -> npt.NDArray[np.int32]:
         """Count how often predicting each example tests each feature.
@@ -177,7 +181,9 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         return float(np.average(sessions.paid, weights=weights)), float(np.average(mistakes, weights=weights))
 
-    def session(self, known: Known | None = None, max_cost: object | None = None) -> Session:
+    def session(
+        self, known: Known | None = None, max_cost: object | None = None, max_rounds: int | None = None
+    ) -> Session:
         """Start buying the features of one example.
 
         Parameters
@@ -186,6 +192,8 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
             Values that are free, by the feature's name or column; None or NaN for one that cannot be had.
         max_cost : number, optional
             What to pay at most; by default the estimator's ``max_cost``, if it has one.
+        max_rounds : int, optional
+            How often to wait for delayed values at most; afterwards they cannot be had.
 
         Returns
         -------
@@ -194,7 +202,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
             one is missing. None is for a value that could not be had, which is not paid.
         """
         check_is_fitted(self)
-        return Session(self.policy(), self._seller(), known, self._limit(max_cost))
+        return Session(self.policy(), self._seller(), known, self._limit(max_cost), max_rounds)
 
     def resume(self, saved: str) -> Session:
         """Go on with a session that `ipforest.session.Session.to_json` wrote.
@@ -207,7 +215,9 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         check_is_fitted(self)
         return Session.resume(self.policy(), self._seller(), saved)
 
-    def sessions(self, n: int, known: Known | None = None, max_cost: object | None = None) -> Sessions:
+    def sessions(
+        self, n: int, known: Known | None = None, max_cost: object | None = None, max_rounds: int | None = None
+    ) -> Sessions:
         """Start buying the features of many examples at once.
 
         Parameters
@@ -216,7 +226,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
             Number of examples.
         known : mapping, optional
             Values that are free, shape (n,) or one for all, by the feature's name or column.
-        max_cost : number, optional
+        max_cost, max_rounds : number and int, optional
             As in `session`.
 
         Returns
@@ -224,19 +234,24 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         Sessions
         """
         check_is_fitted(self)
-        return Sessions(self.policy(), self._seller(), n, known, self._limit(max_cost))
+        return Sessions(self.policy(), self._seller(), n, known, self._limit(max_cost), max_rounds)
 
     def predict_on_demand(
-        self, fetch: Fetch, n: int, known: Known | None = None, max_cost: object | None = None
+        self,
+        fetch: Fetch,
+        n: int,
+        known: Known | None = None,
+        max_cost: object | None = None,
+        max_rounds: int | None = None,
     ) -> Demand:
-        """Predict examples whose features are fetched only when they are wanted.
+        """Predict examples whose features are fetched only when they are wanted, those of a round together.
 
         Parameters
         ----------
         fetch : callable (unit, rows) -> array, shape (n_rows,) or (n_rows, n_features_of_the_unit)
             Gives the values of ``unit.features`` of the examples ``rows``; None, or a masked entry, for a value that
             could not be had and is not paid, NaN for one that was bought but is missing, as in a table.
-        n, known, max_cost
+        n, known, max_cost, max_rounds
             As in `sessions`.
 
         Returns
@@ -249,13 +264,18 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         ValueError
             ``fetch`` gives None, one number for several examples, or another shape.
         """
-        return buy_on_demand(self.sessions(n, known, max_cost), fetch)
+        return buy_on_demand(self.sessions(n, known, max_cost, max_rounds), fetch)
 
     async def predict_on_demand_async(
-        self, fetch: AsyncFetch, n: int, known: Known | None = None, max_cost: object | None = None
+        self,
+        fetch: AsyncFetch,
+        n: int,
+        known: Known | None = None,
+        max_cost: object | None = None,
+        max_rounds: int | None = None,
     ) -> Demand:
         """Predict as `predict_on_demand` does, with a coroutine function whose waits overlap."""
-        return await buy_on_demand_async(self.sessions(n, known, max_cost), fetch)
+        return await buy_on_demand_async(self.sessions(n, known, max_cost, max_rounds), fetch)
 
     @property
     def decides_by(self) -> str:
@@ -391,7 +411,9 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     def _read_costs(self) -> FeatureCosts:
         """Read the price list for the features seen in `fit`."""
         names = getattr(self, "feature_names_in_", None)
-        return read_costs(self.feature_costs, self.groups, self.group_fees, self.n_features_in_, names)
+        costs = read_costs(self.feature_costs, self.groups, self.group_fees, self.n_features_in_, names)
+        require_no_split_cost(costs, getattr(self, "split_cost", 0))
+        return costs
 
 
 def optional_number(value: object, name: str) -> Fraction | None:

@@ -25,7 +25,7 @@ from ipforest._internal.arrays import (
     read_only,
     save_arrays,
 )
-from ipforest.costs import FeatureCosts
+from ipforest.costs import DelayList, FeatureCosts, delayed_marks, require_no_split_cost
 from ipforest.ensemble import routing
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
@@ -266,7 +266,7 @@ class PruningInstance:
         split_cost: object = 0,
         resolution: object | None = None,
         class_costs: npt.ArrayLike | None = None,
-        delayed: Sequence[int | str] = (),
+        delayed: DelayList | None = None,
     ) -> PruningInstance:
         """Build the instance: errors from in-bag counts (or `error_data`), costs from routed examples.
 
@@ -289,9 +289,9 @@ class PruningInstance:
             ``cost_unit * n_examples``.
         class_costs : array, shape (n_classes, n_classes), optional
             What predicting class j costs where i is true; the error is then the average cost of a prediction.
-        delayed : sequence of int or str, optional
-            Columns or names of features whose values come in the next round only (P. Turney 1995, section 4). With one,
-            what may be wanted below it is ordered at once: a kept test below a delayed one is bought by all
+        delayed : optional
+            In place of the features that ``costs`` says are delayed, as in `FeatureCosts`. With one, what may be wanted
+            below it is ordered at once (P. Turney 1995, section 4): a kept test below a delayed one is bought by all
             examples that pass the highest delayed test above it. The instance has no ``example_leaf`` then.
 
         Returns
@@ -305,7 +305,10 @@ class PruningInstance:
         """
         step = None if resolution == FITS_PATH else resolution
         errors = node_errors(forest, loss, error_data, step, class_costs)
-        return cls._from_trees(forest, X_cost, costs, errors, split_cost, resolution == FITS_PATH, delayed)
+        if delayed is not None:
+            marks = delayed_marks(delayed, forest.feature_names, forest.n_features)
+            costs = forest.matched_costs(costs).with_delayed(marks)
+        return cls._from_trees(forest, X_cost, costs, errors, split_cost, resolution == FITS_PATH)
 
     @classmethod
     def from_boosted(
@@ -356,15 +359,13 @@ class PruningInstance:
         errors: NodeErrors,
         split_cost: object,
         fits_path: bool,
-        delayed: Sequence[int | str] = (),
     ) -> PruningInstance:
         costs = trees.matched_costs(costs)
         examples = trees.checked_examples(X_cost, "X_cost")
         price_of_split = nonnegative_fraction(split_cost, "split_cost")
         leaves = trees.leaves(examples)
-        if len(delayed) and price_of_split:
-            raise ValueError(f"split_cost: expected none with delayed features, got {split_cost!r}")
-        uses = trees.uses_in_rounds(leaves, costs, delayed) if len(delayed) else trees.first_uses(leaves, costs)
+        require_no_split_cost(costs, split_cost)
+        uses = trees.first_uses(leaves, costs)
         step, prices = Fraction(1, lcm(costs.denominator, price_of_split.denominator)), costs.unit_costs
         if fits_path:
             numbers = np.bincount(uses.unit, minlength=costs.n_units).tolist()
@@ -388,7 +389,7 @@ class PruningInstance:
             cost_unit=step / examples.shape[0],
             n_units=costs.n_units,
             n_examples=examples.shape[0],
-            example_leaf=None if len(delayed) else leaves,
+            example_leaf=None if costs.delayed.any() else leaves,
         )
 
     @property

@@ -41,6 +41,10 @@ class Progress:
         and the policy has moved on.
     place : ndarray of int32, shape (n_samples, place_size)
         What the policy keeps for each example, zeros at the start.
+    delayed : ndarray of bool, shape (n_features,), optional
+        Features whose values come in the next round only; None where all come at once.
+    given : ndarray of bool, shape (n_samples, n_features), optional
+        Features that were known before anything was asked; only with delayed features.
     """
 
     values: Array
@@ -48,9 +52,11 @@ class Progress:
     barred: npt.NDArray[np.bool_]
     tests: npt.NDArray[np.int32]
     place: npt.NDArray[np.int32]
+    delayed: npt.NDArray[np.bool_] | None = None
+    given: npt.NDArray[np.bool_] | None = None
 
     @classmethod
-    def start(cls, policy: Policy, n_samples: int, n_features: int) -> Self:
+    def start(cls, policy: Policy, n_samples: int, n_features: int, delayed: BoolArray | None = None) -> Self:
         """Return the progress of examples about which nothing is known."""
         shape = (n_samples, n_features)
         return cls(
@@ -59,6 +65,8 @@ class Progress:
             barred=np.zeros(shape, dtype=bool),
             tests=np.zeros(shape, dtype=np.int32),
             place=np.zeros((n_samples, policy.place_size), dtype=np.int32),
+            delayed=delayed,
+            given=None if delayed is None else np.zeros(shape, dtype=bool),
         )
 
 
@@ -138,6 +146,18 @@ class Policy(Protocol):
             The feature wanted next of each, or -1 where the model answers.
         """
 
+    def may_want(self, progress: Progress, rows: Rows) -> BoolArray:
+        """Say what may be wanted of examples before the policy next decides with new results.
+
+        It is asked for examples that want a delayed feature, and all that it names is ordered together with that one.
+        A policy without this method may want all its `features`; see `ordered_together`.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_rows, n_features)
+            Known features may be among them.
+        """
+
     def answer(self, progress: Progress, rows: Rows) -> npt.NDArray[np.float64]:
         """Predict from what is known, wherever the examples stand.
 
@@ -159,6 +179,19 @@ class Policy(Protocol):
         """
 
 
+def ordered_together(policy: Policy, progress: Progress, rows: Rows) -> BoolArray:
+    """Return what examples that want a delayed feature order with it, shape (n_rows, n_features).
+
+    It is what the policy says in `Policy.may_want`, or else all features that it may want of any example.
+    """
+    own = getattr(policy, "may_want", None)
+    if own is not None:
+        return np.asarray(own(progress, rows), dtype=bool)
+    together = np.zeros((rows.size, progress.known.shape[1]), dtype=bool)
+    together[:, policy.features] = True
+    return together
+
+
 class TreesInOrder:
     """The trees of an ensemble, one after another: each test on the path wants its feature.
 
@@ -171,6 +204,10 @@ class TreesInOrder:
     Before the end it answers from the trees that what is known leads to a leaf. Of averaged trees, those past their
     root count too, with the node at which they stand; where none counts, all do. A tree that asks for a feature that
     cannot be had stays at that node.
+
+    With delayed features trees do not wait for one another: each walks on to its first delayed test, and one round has
+    all of them. With a delayed test all tests below it in that tree are ordered (Turney 1995), whatever was bought
+    before; only values that were given at the start narrow them down.
     """
 
     place_size = 2
@@ -202,19 +239,32 @@ class TreesInOrder:
         return np.unique(self.trees.feature[self.trees.internal_nodes]).astype(np.int64)
 
     def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
-        """Walk on; the place is the tree and, counted from its root, the node."""
+        """Walk on; the place is the tree and, counted from its root, the node.
+
+        A delayed feature is wanted when no tree wants any other.
+        """
         wanted = np.empty(rows.size, dtype=np.int32)
-        routing.walk_on(
-            self._splits(progress),
-            rows,
-            progress.values,
-            progress.known,
-            progress.barred,
-            progress.place,
-            progress.tests,
-            wanted,
-        )
+        seen = self._splits(progress), rows, progress.values, progress.known, progress.barred
+        if progress.delayed is None:
+            routing.walk_on(*seen, progress.place, progress.tests, wanted)
+        else:
+            routing.walk_all(*seen, progress.delayed, progress.place, progress.tests, wanted)
         return wanted
+
+    def may_want(self, progress: Progress, rows: Rows) -> BoolArray:
+        """Mark the tests below the node at which each tree stands."""
+        return self._below(progress, rows, current_only=False)
+
+    def may_want_of_tree(self, progress: Progress, rows: Rows) -> BoolArray:
+        """Mark the tests below the place of each example, in its tree alone."""
+        return self._below(progress, rows, current_only=True)
+
+    def _below(self, progress: Progress, rows: Rows, *, current_only: bool) -> BoolArray:
+        together = np.zeros((rows.size, progress.known.shape[1]), dtype=bool)
+        given = np.zeros_like(progress.known) if progress.given is None else progress.given
+        seen = self._splits(progress), rows, progress.values, progress.known, progress.barred
+        routing.mark_below(*seen, given, progress.place, current_only, together)
+        return together
 
     def answer(self, progress: Progress, rows: Rows) -> FloatArray:
         """Add up the nodes that what is known leads to."""

@@ -1,4 +1,9 @@
-"""Features bought one at a time: sessions for one example or many, in which a model says what it wants to know next."""
+"""Features bought one at a time, or round by round where their values are delayed: sessions for one example or many.
+
+A model says what it wants to know next. A feature that is not delayed is wanted by itself, as its value can decide what
+is wanted then. With a delayed one all is ordered that may be wanted before the model can decide with new results: that
+is a round, and it ends when its results are in.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +26,9 @@ from ipforest._internal.arrays import Array, FloatArray
 from ipforest._internal.records import json_object
 from ipforest._internal.words import any_of, number_of, some_of
 from ipforest.choice import ROUNDING
-from ipforest.costs import FeatureCosts
+from ipforest.costs import FeatureCosts, require_no_split_cost
 from ipforest.feature_names import column_of
-from ipforest.policy import ANSWERS, Policy, Progress, Rows, Test
+from ipforest.policy import ANSWERS, Policy, Progress, Rows, Test, ordered_together
 from ipforest.rational import nonnegative_fraction
 
 LARGEST_FLOAT = sys.float_info.max
@@ -84,6 +89,10 @@ class Purchase:
         Why the model wanted it.
     charged : bool
         Whether it had to be paid; not where it could not be had.
+    round : int
+        The number of the round in which it was ordered, 1 before the first results are waited for.
+    in_vain : bool
+        Whether it was paid, but nothing of it was looked at; known when the session has ended.
     """
 
     unit: str
@@ -91,6 +100,8 @@ class Purchase:
     values: tuple[tuple[str, float | None], ...]
     reason: str
     charged: bool = True
+    round: int = 1
+    in_vain: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -255,7 +266,7 @@ class Seller:
     @property
     def first_unit(self) -> npt.NDArray[np.int32]:
         """The unit that brings each feature, shape (n_features,): its own, or its group."""
-        return self.costs.unit_indices[self.costs.unit_indptr[:-1]]
+        return self.costs.first_unit
 
     @property
     def free_features(self) -> npt.NDArray[np.bool_]:
@@ -311,6 +322,8 @@ class Sessions:
         Values that are free, shape (n_samples,) or one for all, by the feature's name or column.
     max_cost : number, optional
         What each example may pay at most. What would pass it counts as a value that cannot be had.
+    max_rounds : int, optional
+        How often to wait for delayed values at most; afterwards they count as values that cannot be had.
 
     Notes
     -----
@@ -320,9 +333,16 @@ class Sessions:
     """
 
     def __init__(
-        self, policy: Policy, seller: Seller, n_samples: int, known: Known | None = None, max_cost: object | None = None
+        self,
+        policy: Policy,
+        seller: Seller,
+        n_samples: int,
+        known: Known | None = None,
+        max_cost: object | None = None,
+        max_rounds: int | None = None,
     ) -> None:
         costs = seller.costs
+        require_no_split_cost(costs, seller.split_cost)
         self._policy, self._seller, self._units = policy, seller, seller.units()
         self._first_unit = seller.first_unit
         limit = np.inf if max_cost is None else float(nonnegative_fraction(max_cost, "max_cost"))
@@ -333,7 +353,10 @@ class Sessions:
         self._paid_units[:, -1] = True
         self._unit_cost = np.array([*map(float, costs.unit_costs), 0.0])
         self._units_of = _two_units(costs)
-        self._progress = Progress.start(policy, n_samples, costs.n_features)
+        delayed = costs.delayed_features
+        most = _checked_rounds(max_rounds)
+        self._rounds = _Rounds.start(delayed, n_samples, most) if delayed.any() else None
+        self._progress = Progress.start(policy, n_samples, costs.n_features, delayed if delayed.any() else None)
         self._wanted = np.full(n_samples, ANSWERS, dtype=np.int32)
         self._unpaid, self._lost = np.zeros((2, n_samples, costs.n_features), dtype=bool)
         no_column = np.zeros(costs.n_features, dtype=bool)
@@ -341,6 +364,8 @@ class Sessions:
         for feature, values in _told(known):
             column = seller.column(feature)
             self._take_known(column, values)
+        if self._progress.given is not None:
+            self._progress.given[:] = self._progress.known
         self._advance(np.arange(n_samples))
 
     def _take_known(self, column: int, values: Any) -> None:
@@ -378,7 +403,22 @@ class Sessions:
     @property
     def bought(self) -> npt.NDArray[np.bool_]:
         """The features that each example has paid for, shape (n_samples, n_features)."""
-        return ((self._progress.tests > 0) & ~self._unpaid) | self._lost
+        had = self._progress.tests > 0
+        if self._rounds is not None:
+            had |= self._rounds.ordered
+        return (had & ~self._unpaid) | self._lost
+
+    @property
+    def rounds(self) -> npt.NDArray[np.int32]:
+        """How often each example has ordered delayed values so far, shape (n_samples,)."""
+        return np.zeros(self.n_samples, dtype=np.int32) if self._rounds is None else self._rounds.number.copy()
+
+    @property
+    def waits(self) -> npt.NDArray[np.bool_]:
+        """Whether each example is in a round, whose results come before the next one only, shape (n_samples,)."""
+        if self._rounds is None:
+            return np.zeros(self.n_samples, dtype=bool)
+        return np.asarray(self._waiting(np.arange(self.n_samples)).any(axis=1))
 
     @property
     def outputs(self) -> FloatArray:
@@ -407,6 +447,8 @@ class Sessions:
     def requests(self, among: npt.NDArray[np.bool_] | None = None) -> list[Request]:
         """Say what to buy now: each unit that is wanted, with the examples that want it.
 
+        An example that waits for delayed values is in as many requests as its round has units.
+
         Parameters
         ----------
         among : ndarray of bool, shape (n_samples,), optional
@@ -418,10 +460,33 @@ class Sessions:
             Empty when the model answers for all.
         """
         rows = np.flatnonzero(self._wanted != ANSWERS if among is None else among & (self._wanted != ANSWERS))
+        if self._rounds is not None:
+            return self._requests_in_rounds(rows)
         units = self._first_unit[self._wanted[rows]]
         order = np.argsort(units, kind="stable")
         starts = np.flatnonzero(np.diff(units[order], prepend=-1))
         return [Request(self._units[units[part[0]]], rows[part]) for part in np.split(order, starts[1:]) if part.size]
+
+    def _requests_in_rounds(self, rows: Rows) -> list[Request]:
+        place, feature = np.nonzero(self._asked(rows))
+        asked = np.zeros((len(self._units), rows.size), dtype=bool)
+        asked[self._first_unit[feature], place] = True
+        return [Request(self._units[unit], rows[asked[unit]]) for unit in np.flatnonzero(asked.any(axis=1)).tolist()]
+
+    def _asked(self, rows: Rows) -> npt.NDArray[np.bool_]:
+        """Mark what examples want now: the features of their round that are not told, or the wanted one."""
+        asked = self._waiting(rows)
+        alone = np.flatnonzero(~asked.any(axis=1) & (self._wanted[rows] != ANSWERS))
+        asked[alone, self._wanted[rows[alone]]] = True
+        return asked
+
+    def _waiting(self, rows: Rows) -> npt.NDArray[np.bool_]:
+        """Mark the features of the rounds of examples whose values are not told."""
+        if self._rounds is None:
+            return np.zeros((rows.size, self._first_unit.size), dtype=bool)
+        settled = self._progress.known[rows] | self._progress.barred[rows]
+        waiting: npt.NDArray[np.bool_] = self._rounds.together[rows] & ~settled
+        return waiting
 
     def price(self, rows: Rows) -> FloatArray:
         """Compute what each of these examples pays for what it wants next: a unit of its own, its group's fee, or both.
@@ -435,6 +500,21 @@ class Sessions:
             (self._wanted[rows] == ANSWERS)[:, None], self._unit_cost.size - 1, self._units_of[self._wanted[rows]]
         )
         price: FloatArray = np.where(self._paid_units[rows[:, None], units], 0.0, self._unit_cost[units]).sum(axis=1)
+        return price
+
+    def price_of(self, unit: Unit, row: int) -> float:
+        """Compute what an example pays for a unit that it wants, a group's fee included if it is the first."""
+        units = self._units_of[unit.features[0]]
+        return float(np.where(self._paid_units[row, units], 0.0, self._unit_cost[units]).sum())
+
+    def price_together(self, rows: Rows) -> FloatArray:
+        """Compute what examples pay for all that they want now, shape (n_rows,)."""
+        if self._rounds is None:
+            return self.price(rows)
+        place, feature = np.nonzero(self._asked(rows))
+        needed = np.zeros((rows.size, self._unit_cost.size), dtype=bool)
+        needed[place[:, None], self._units_of[feature]] = True
+        price: FloatArray = (needed & ~self._paid_units[rows]) @ self._unit_cost
         return price
 
     def fee(self, row: int) -> float:
@@ -515,12 +595,13 @@ class Sessions:
         charged : ndarray of bool, shape (n_rows,)
         """
         told = np.asarray(rows, dtype=np.int64)
-        wants = self._wanted[told]
-        stray = (wants == ANSWERS) | (self._first_unit[wants] != unit.index)
+        stray = ~self._want(unit, told)
         if stray.any():
             raise ValueError(f"rows: expected examples that want {unit}, got {told[stray][0]}, which does not")
         block = self._checked(values, absent.shape, unit.name, absent=absent)
         features = np.array(unit.features)
+        if self._rounds is not None:
+            self._rounds.ordered[np.ix_(told, features)] |= self._asked(told)[:, features]
         self._unpaid[np.ix_(told[~charged], features)] = True
         self._lost[np.ix_(told, features)] = absent & charged[:, None]
         place, feature = np.nonzero(~absent)
@@ -528,16 +609,105 @@ class Sessions:
         self._progress.known[told[place], features[feature]] = True
         place, feature = np.nonzero(absent & ~self._progress.known[np.ix_(told, features)])
         self._withhold(told[place], features[feature])
-        self._pay(told[charged])
-        self._advance(told)
+        self._pay(told[charged], features[0])
+        self._advance(told if self._rounds is None else self._without_waiting(told))
 
-    def _pay(self, rows: Rows) -> None:
-        self._paid_units[rows[:, None], self._units_of[self._wanted[rows]]] = True
+    def _want(self, unit: Unit, rows: Rows) -> npt.NDArray[np.bool_]:
+        """Return whether examples want a unit now."""
+        if self._rounds is not None:
+            return np.asarray(self._asked(rows)[:, list(unit.features)].any(axis=1))
+        wants = self._wanted[rows]
+        return np.asarray((wants != ANSWERS) & (self._first_unit[wants] == unit.index))
+
+    def check(self, unit: Unit, numbers: Sequence[float], cells: Sequence[Any]) -> None:
+        """Check the values of a unit of one example without telling them.
+
+        Raises
+        ------
+        ValueError
+            As in `tell`.
+        """
+        absent = np.array([[cell is None for cell in cells]])
+        self._checked([numbers], absent.shape, unit.name, absent=absent)
+
+    def _pay(self, rows: Rows, features: npt.NDArray[Any] | np.integer[Any]) -> None:
+        self._paid_units[rows[:, None], self._units_of[features]] = True
+
+    def _without_waiting(self, rows: Rows) -> Rows:
+        """Let examples want the next unit of their round; return those whose round has ended."""
+        waiting = self._waiting(rows)
+        in_round = waiting.any(axis=1)
+        self._wanted[rows[in_round]] = self._first_of(waiting[in_round])
+        return rows[~in_round]
+
+    def _first_of(self, marked: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        """Return, of the marked features of each row, the one whose unit has the smallest number."""
+        by_unit = np.argsort(self._first_unit, kind="stable")
+        first: npt.NDArray[np.int64] = by_unit[np.argmax(marked[:, by_unit], axis=1)]
+        return first
 
     def _advance(self, rows: Rows) -> None:
-        """Let the policy move on, without what an example may no longer pay."""
+        """Let the policy move on, without what an example may no longer pay or wait for, and begin its next round."""
         if np.isfinite(self._limit):
             self._give_up(rows)
+        if self._rounds is None:
+            self._move_on(rows)
+            return
+        late = self._rounds.late(rows) & ~self._progress.known[rows] & ~self._progress.barred[rows]
+        self._bar(rows, late)
+        self._rounds.together[rows] = False
+        self._move_on(rows)
+        self._begin_rounds(rows[(self._wanted[rows] != ANSWERS) & self._rounds.delayed[self._wanted[rows]]])
+
+    def _begin_rounds(self, rows: Rows) -> None:
+        """Order what may be wanted together with the delayed features that examples want."""
+        rounds = self._rounds
+        if rounds is None or rows.size == 0:
+            return
+        rounds.number[rows] += 1
+        rounds.decisive[rows] = self._wanted[rows]
+        open_rows = rows
+        while open_rows.size:
+            rounds.together[open_rows] = ordered_together(self._policy, self._progress, open_rows)
+            rounds.together[open_rows, rounds.decisive[open_rows]] = True
+            open_rows = self._without_what_does_not_fit(open_rows)
+        self._wanted[rows] = self._first_of(self._waiting(rows))
+
+    def _without_what_does_not_fit(self, rows: Rows) -> Rows:
+        """Withhold the first feature by which the round of an example passes its cap; return such examples.
+
+        The wanted feature comes first; that it fits was seen to by `_give_up`.
+        """
+        if self._rounds is None or np.isinf(self._limit):
+            return rows[:0]
+        waiting, spent = self._waiting(rows), self._spent(rows)
+        has = self._paid_units[rows]
+        open_places, beyond = np.arange(rows.size), np.full(rows.size, -1)
+        decisive = self._rounds.decisive[rows]
+        for feature in [ANSWERS, *np.argsort(self._first_unit, kind="stable").tolist()]:
+            column = decisive[open_places] if feature == ANSWERS else np.full(open_places.size, feature)
+            asks = waiting[open_places, column] & ((feature == ANSWERS) | (decisive[open_places] != feature))
+            places, column = open_places[asks], column[asks]
+            units = self._units_of[column]
+            spent[places] += np.where(has[places[:, None], units], 0.0, self._unit_cost[units]).sum(axis=1)
+            has[places[:, None], units] = True
+            too_much = spent[places] > self._limit
+            beyond[places[too_much]] = column[too_much]
+            open_places = np.setdiff1d(open_places, places[too_much])
+        marked = np.zeros_like(waiting)
+        found = np.flatnonzero(beyond >= 0)
+        marked[found, beyond[found]] = True
+        self._bar(rows, marked)
+        return rows[found]
+
+    def _bar(self, rows: Rows, marked: npt.NDArray[np.bool_]) -> None:
+        """Withhold marked features, which are not paid then, shape (n_rows, n_features)."""
+        place, feature = np.nonzero(marked)
+        self._unpaid[rows[place], feature] = True
+        self._withhold(rows[place], feature)
+
+    def _move_on(self, rows: Rows) -> None:
+        """Let the policy move on; what it wants but cannot have it takes as missing, or it answers."""
         while rows.size:
             self._wanted[rows] = self._policy.advance(self._progress, rows)
             rows = rows[(self._wanted[rows] != ANSWERS) & self._progress.barred[rows, self._wanted[rows]]]
@@ -567,9 +737,7 @@ class Sessions:
         left = np.where(self._paid_units[rows], 0.0, self._unit_cost)
         price = left[:, self._units_of[:, 0]] + left[:, self._units_of[:, 1]]
         beyond = (spent[:, None] + price > self._limit) & ~self._progress.known[rows] & ~self._progress.barred[rows]
-        example, feature = np.nonzero(beyond)
-        self._unpaid[rows[example], feature] = True
-        self._withhold(rows[example], feature)
+        self._bar(rows, beyond)
 
     def _checked(
         self,
@@ -608,15 +776,15 @@ class Sessions:
         """End all sessions with the values of X, shape (n_samples, n_features)."""
         table = self.table(X)
         if self._policy.ignores_unwanted and np.isinf(self._limit):
-            np.copyto(self._progress.values, table, where=~self._unpaid)
-            self._progress.known[~self._progress.barred] = True
+            at_once = np.ones(table.shape[1], dtype=bool) if self._rounds is None else ~self._rounds.delayed
+            np.copyto(self._progress.values, table, where=~self._unpaid & at_once)
+            self._progress.known[~self._progress.barred & at_once] = True
             self._advance(np.arange(self.n_samples))
-            return
         while (rows := np.flatnonzero(self._wanted != ANSWERS)).size:
             self.buy_from(table, rows)
 
     def buy_from(self, table: Array, rows: Rows) -> None:
-        """Buy from a table what each of these examples wants now.
+        """Buy from a table what each of these examples wants now, its whole round if it waits for one.
 
         Parameters
         ----------
@@ -625,6 +793,9 @@ class Sessions:
         rows : ndarray of int64
             Examples that want something.
         """
+        if self._rounds is not None:
+            self._buy_rounds_from(table, rows)
+            return
         values, known, wants = self._progress.values, self._progress.known, self._wanted[rows]
         values[rows, wants] = table[rows, wants]
         known[rows, wants] = True
@@ -633,12 +804,80 @@ class Sessions:
             if len(self._units[unit].features) > 1:
                 cells = np.ix_(rows[wanted_units == unit], self._units[unit].features)
                 values[cells], known[cells] = table[cells], True
-        self._pay(rows)
+        self._pay(rows, wants)
         self._advance(rows)
 
-    def reason(self, row: int) -> str:
-        """Say why an example's next feature is wanted."""
+    def _buy_rounds_from(self, table: Array, rows: Rows) -> None:
+        rounds = self._rounds
+        if rounds is None:
+            return
+        bought = rounds.together[rows] & ~self._unpaid[rows] & ~self._progress.barred[rows]
+        bought[np.arange(rows.size), self._wanted[rows]] = True
+        rounds.ordered[rows] |= bought
+        place, feature = np.nonzero(bought)
+        self._pay(rows[place], feature)
+        for unit in self._units:
+            if len(unit.features) > 1:
+                bought[:, unit.features] |= bought[:, unit.features].any(axis=1, keepdims=True)
+        place, feature = np.nonzero(bought & ~self._unpaid[rows])
+        self._progress.values[rows[place], feature] = table[rows[place], feature]
+        self._progress.known[rows[place], feature] = True
+        self._advance(rows)
+
+    def reason(self, row: int, unit: Unit | None = None) -> str:
+        """Say why an example's next feature is wanted, or another unit of its round."""
+        if unit is not None and self._rounds is not None and self.waits[row]:
+            decisive = int(self._rounds.decisive[row])
+            if decisive not in unit.features:
+                return f"it may be wanted when the results of {self._units[self._first_unit[decisive]]} are in"
         return self._policy.reason(self._progress, row, self._seller.in_words)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rounds:
+    """Where examples stand in rounds, each of which orders what may be wanted before its results are in.
+
+    Parameters
+    ----------
+    delayed : ndarray of bool, shape (n_features,)
+    most : int or None
+        How many rounds an example may have.
+    number : ndarray of int32, shape (n_samples,)
+        How many it has had, the one it is in included.
+    together : ndarray of bool, shape (n_samples, n_features)
+        The features of the round that it is in.
+    ordered : ndarray of bool, shape (n_samples, n_features)
+        What it has ordered in rounds or one at a time.
+    decisive : ndarray of int32, shape (n_samples,)
+        The delayed feature for which the policy began the round.
+    """
+
+    delayed: npt.NDArray[np.bool_]
+    most: int | None
+    number: npt.NDArray[np.int32]
+    together: npt.NDArray[np.bool_]
+    ordered: npt.NDArray[np.bool_]
+    decisive: npt.NDArray[np.int32]
+
+    @classmethod
+    def start(cls, delayed: npt.NDArray[np.bool_], n_samples: int, most: int | None) -> Self:
+        together, ordered = np.zeros((2, n_samples, delayed.size), dtype=bool)
+        number, decisive = np.zeros((2, n_samples), dtype=np.int32)
+        return cls(delayed, most, number, together, ordered, decisive)
+
+    def late(self, rows: Rows) -> npt.NDArray[np.bool_]:
+        """Mark the features for which examples may wait no more, shape (n_rows, n_features)."""
+        if self.most is None:
+            return np.zeros((rows.size, self.delayed.size), dtype=bool)
+        return np.asarray((self.number[rows] >= self.most)[:, None] & self.delayed)
+
+
+def _checked_rounds(max_rounds: object) -> int | None:
+    if max_rounds is not None and (
+        isinstance(max_rounds, bool | np.bool_) or not isinstance(max_rounds, int | np.integer) or max_rounds < 0
+    ):
+        raise ValueError(f"max_rounds: expected None or an integer >= 0, got {max_rounds!r}")
+    return None if max_rounds is None else int(max_rounds)
 
 
 class Session:
@@ -652,19 +891,29 @@ class Session:
     seller : Seller
     known : mapping, optional
         Values that are free, by the feature's name or column; None or NaN for one that cannot be had.
-    max_cost : number, optional
-        What to pay at most; see `Sessions`.
+    max_cost, max_rounds : number and int, optional
+        What to pay, and how often to wait for delayed values, at most; see `Sessions`.
+
+    Notes
+    -----
+    Where values are delayed, `round` lists what to order now, and `tell` takes results of several units at once. Told
+    one at a time, the units of a round are `next_unit` one after another.
     """
 
     def __init__(
-        self, policy: Policy, seller: Seller, known: Known | None = None, max_cost: object | None = None
+        self,
+        policy: Policy,
+        seller: Seller,
+        known: Known | None = None,
+        max_cost: object | None = None,
+        max_rounds: int | None = None,
     ) -> None:
-        self._seller, self._max_cost = seller, max_cost
+        self._seller, self._max_cost, self._max_rounds = seller, max_cost, _checked_rounds(max_rounds)
         told = {seller.column(feature): value for feature, value in _told(known)}
         self._known = {
             column: None if value is None else seller.listed_number(column, value) for column, value in told.items()
         }
-        self._sessions = Sessions(policy, seller, 1, told, max_cost)
+        self._sessions = Sessions(policy, seller, 1, told, max_cost, max_rounds)
         self._told: list[tuple[float | None, ...]] = []
         self._purchases: list[Purchase] = []
 
@@ -673,6 +922,32 @@ class Session:
         """What the model wants to know next; None when it answers."""
         requests = self._sessions.requests()
         return requests[0].unit if requests else None
+
+    def round(self) -> tuple[Unit, ...]:
+        """List what to order now: all that may be wanted before the next decision, as far as it was not told yet.
+
+        Returns
+        -------
+        tuple of Unit
+            One, if its value comes at once; none, when the model answers.
+        """
+        return tuple(request.unit for request in self._sessions.requests())
+
+    @property
+    def waits(self) -> bool:
+        """Whether the values of this round come in the next one only."""
+        return bool(self._sessions.waits[0])
+
+    @property
+    def round_number(self) -> int:
+        """The number of the round: 1 until the first delayed values are in."""
+        return int(self._sessions.rounds[0]) + (not self.waits)
+
+    @property
+    def round_price(self) -> float:
+        """What the units of this round cost together."""
+        rows = np.zeros(1, dtype=np.int64)
+        return float(self._sessions.price_together(rows)[0])
 
     @property
     def price(self) -> float:
@@ -697,7 +972,7 @@ class Session:
         return self._sessions.reason(0)
 
     def tell(self, value: Any, charged: bool | None = None) -> None:
-        """Give what the next unit brought.
+        """Give what the next unit brought, or, as a mapping, several units of this round.
 
         Parameters
         ----------
@@ -713,18 +988,41 @@ class Session:
             Nothing is wanted, the values are for other features, words that training has not seen, no numbers,
             infinite, or missing where the model takes none.
         """
-        unit = self._wanted_unit()
-        cells = self._cells(unit, value)
-        numbers = [
-            self._seller.listed_number(feature, cell) for feature, cell in zip(unit.features, cells, strict=True)
-        ]
+        asked = self._wanted_unit(), *self.round()[1:]
+        told = {unit: self._cells(unit, cells) for unit, cells in self._by_unit(asked, value).items()}
+        numbers = {
+            unit: [self._seller.listed_number(*pair) for pair in zip(unit.features, cells, strict=True)]
+            for unit, cells in told.items()
+        }
+        for unit, cells in told.items():
+            self._sessions.check(unit, numbers[unit], cells)
+        for unit, cells in told.items():
+            self._tell_unit(unit, cells, numbers[unit], charged)
+
+    def _by_unit(self, asked: Sequence[Unit], value: Any) -> dict[Unit, Any]:
+        """Part what is told of several units; anything else is told of the next one."""
+        if not isinstance(value, Mapping) or len(asked) == 1:
+            return {asked[0]: value}
+        unit_of = {feature: unit for unit in asked for feature in unit.features}
+        parts: dict[Unit, dict[Any, Any]] = {}
+        for feature, one in value.items():
+            unit = unit_of.get(self._seller.column(feature))
+            if unit is None:
+                raise ValueError(f"tell: expected values of {', '.join(map(str, asked))}, got {feature!r}")
+            parts.setdefault(unit, {})[feature] = one
+        if not parts:
+            raise ValueError(f"tell: expected values of {', '.join(map(str, asked))}, got none")
+        return parts
+
+    def _tell_unit(self, unit: Unit, cells: list[Any], numbers: list[float], charged: bool | None) -> None:
         absent = np.array([[cell is None for cell in cells]])
         is_charged = not absent.all() if charged is None else charged
         names = tuple(self._seller.feature_names[feature] for feature in unit.features)
-        price, reason = self.price if is_charged else 0.0, self._sessions.reason(0)
+        price = self._sessions.price_of(unit, 0) if is_charged else 0.0
+        reason, number = self._sessions.reason(0, unit), self.round_number
         self._sessions.tell_numbers(unit, [0], [numbers], absent, np.array([is_charged]))
         bought = tuple((name, _plain(number)) for name, number in zip(names, numbers, strict=True))
-        self._purchases.append(Purchase(unit.name, price, bought, reason, is_charged))
+        self._purchases.append(Purchase(unit.name, price, bought, reason, is_charged, number))
         self._told.append(tuple(None if cell is None else number for cell, number in zip(cells, numbers, strict=True)))
 
     def _wanted_unit(self) -> Unit:
@@ -793,11 +1091,20 @@ class Session:
 
     @property
     def ledger(self) -> tuple[Purchase, ...]:
-        """What was bought so far, in order, and why."""
-        return tuple(self._purchases)
+        """What was bought so far, in order, and why; once the model answers, also what was bought in vain."""
+        if self.next_unit is not None:
+            return tuple(self._purchases)
+        tested = self._sessions.tests[0] > 0
+        return tuple(
+            replace(
+                line, in_vain=line.charged and not any(tested[self._seller.column(name)] for name, _ in line.values)
+            )
+            for line in self._purchases
+        )
 
     def to_json(self) -> str:
         """Write what is known and what was bought, so that `Session.resume` can go on another day."""
+        cap = {} if self._max_rounds is None else {"max_rounds": self._max_rounds}
         return json.dumps(
             {
                 "known": [[self._seller.feature_names[column], _saved(value)] for column, value in self._known.items()],
@@ -807,6 +1114,7 @@ class Session:
                     for line, told in zip(self._purchases, self._told, strict=True)
                 ],
                 "not_charged": [place for place, line in enumerate(self._purchases) if not line.charged],
+                **cap,
             },
             indent=2,
         )
@@ -825,27 +1133,30 @@ class Session:
             record = _SavedSession.read(saved)
             told = {seller.column(feature): number for feature, number in record.known}
             known = {column: seller.named(column, number) for column, number in told.items()}
-            session = cls(policy, seller, known, record.max_cost)
+            session = cls(policy, seller, known, record.max_cost, record.max_rounds)
         except (OverflowError, TypeError, ValueError) as problem:
             raise ValueError(f"saved: expected what Session.to_json wrote, got: {problem}") from None
         for place, (unit, values) in enumerate(record.bought):
-            wanted = session.next_unit
-            if wanted is None or wanted.name != unit:
-                raise ValueError(f"saved: expected a session of this model, which wants {wanted} now, got {unit}")
+            asked = session.round()
+            wanted = next((each for each in asked if each.name == unit), None)
+            if wanted is None:
+                wants = ", ".join(map(str, asked)) or None
+                raise ValueError(f"saved: expected a session of this model, which wants {wants} now, got {unit}")
             if len(values) != len(wanted.features):
                 raise ValueError(f"saved: expected {len(wanted.features)} values of {wanted}, got {len(values)}")
-            cells = [seller.named(*cell) for cell in zip(wanted.features, values, strict=True)]
+            cells = {cell[0]: seller.named(*cell) for cell in zip(wanted.features, values, strict=True)}
             session.tell(cells, charged=place not in record.not_charged)
         return session
 
 
 class _SavedSession(NamedTuple):
-    """What `Session.to_json` wrote: what was known, the limit, units with their values, and which were not paid."""
+    """What `Session.to_json` wrote: what was known, the caps, units with their values, and which were not paid."""
 
     known: list[tuple[Any, Any]]
     max_cost: Any
     bought: list[tuple[Any, list[Any]]]
     not_charged: list[int]
+    max_rounds: Any
 
     @classmethod
     def read(cls, saved: str) -> Self:
@@ -876,6 +1187,7 @@ class _SavedSession(NamedTuple):
             record["max_cost"],
             [(unit, [read(value) for value in values]) for unit, values in bought],
             not_charged,
+            record.get("max_rounds"),
         )
 
 
@@ -962,23 +1274,23 @@ async def buy_on_demand_async(sessions: Sessions, fetch: AsyncFetch) -> Demand:
     Demand
     """
     waiting: dict[asyncio.Task[npt.ArrayLike], Request] = {}
-    idle = np.ones(sessions.n_samples, dtype=bool)
+    n_open = np.zeros(sessions.n_samples, dtype=np.int64)
 
     async def ask(request: Request) -> npt.ArrayLike:
         return await fetch(request.unit, request.rows)
 
     try:
         while True:
-            for request in sessions.requests(idle):
+            for request in sessions.requests(n_open == 0):
                 waiting[asyncio.create_task(ask(request))] = request
-                idle[request.rows] = False
+                n_open[request.rows] += 1
             if not waiting:
                 return Demand.of(sessions)
             arrived, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             for task in arrived:
                 request = waiting.pop(task)
                 sessions.tell(request.unit, request.rows, task.result())
-                idle[request.rows] = True
+                n_open[request.rows] -= 1
     finally:
         for task in waiting:
             task.cancel()

@@ -261,12 +261,17 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         return [pair, *(replace(pair, threshold=float(cut)) for cut in cuts)]
 
     def _judged(self, pairs: Sequence[GatedPair], X: Array, codes: IntArray) -> list[Candidate]:
-        full = self._walk(full_policy(self.estimator_), X)
+        model = full_policy(self.estimator_)
+        full, waits = self._walk(model, X), bool(self.costs_.delayed.any())
         judged: list[Candidate] = []
         for pair in pairs:
             if not judged or pair.gate is not judged[-1].pair.gate:
                 gate, cheap = self._walk(pair.gate, X), self._walk(pair.cheap, X)
-            judged.append(Candidate(pair, *self._measured(gate, cheap, full, pair, codes)))
+            error, cost, share = self._measured(gate, cheap, full, pair, codes)
+            if waits:  # what the gate was told narrows the rounds of the models
+                used = self._walk(GatedPolicy(pair.gate, pair.cheap, model, pair.threshold), X).used
+                cost = float(self.costs_.cost_of(used).mean())
+            judged.append(Candidate(pair, error, cost, share))
         return judged
 
     def measure(self, X: npt.ArrayLike, y: npt.ArrayLike, candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -291,7 +296,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         """Let a policy alone answer examples."""
         sessions = Sessions(policy, self._seller(), len(X))
         sessions.see(X)
-        return Walk(sessions.outputs, sessions.tests > 0)
+        return Walk(sessions.outputs, sessions.bought)
 
     def _measured(
         self, gate: Walk, cheap: Walk, full: Walk, pair: GatedPair, codes: IntArray

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ipforest._internal.arrays import FloatArray, IntArray
+from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
 from ipforest.classifier_trees.feature_map import FeatureMap
 from ipforest.learners.greedy_miser import Squared
-from ipforest.policy import ANSWERS, InWords, Policy, Progress, Rows, compared
+from ipforest.policy import ANSWERS, InWords, Policy, Progress, Rows, compared, ordered_together
 
 GATE, CHEAP, FULL = range(3)
 ENDED = 2
@@ -34,6 +34,9 @@ class GatedPolicy:
     Notes
     -----
     An example that is stopped before the full model has all that it wants is answered by the cheap one.
+
+    The gate decides when it has all that it wants: with delayed features it has rounds of its own, and so has the model
+    to which it sends an example.
     """
 
     dtype = np.float64
@@ -59,6 +62,15 @@ class GatedPolicy:
         for part in (CHEAP, FULL):
             state[self._advance_part(part, progress, rows, wanted)] += ENDED
         return wanted
+
+    def may_want(self, progress: Progress, rows: Rows) -> BoolArray:
+        """Ask the part in which each example stands."""
+        together = np.zeros((rows.size, progress.known.shape[1]), dtype=bool)
+        for part, policy in enumerate(self._parts):
+            here = np.flatnonzero(progress.place[rows, 0] == part)
+            if here.size:
+                together[here] = ordered_together(policy, self._progress_of(part, progress), rows[here])
+        return together
 
     def _advance_part(self, part: int, progress: Progress, rows: Rows, wanted: npt.NDArray[np.int32]) -> Rows:
         """Move on the examples that stand in one part; return those that have come to its end."""
@@ -111,6 +123,12 @@ class _FixedFeatures:
     def features(self) -> IntArray:
         """The features that it wants."""
         return self._wants
+
+    def may_want(self, progress: Progress, rows: Rows) -> BoolArray:
+        """Mark all that it wants."""
+        together = np.zeros((rows.size, progress.known.shape[1]), dtype=bool)
+        together[:, self._wants] = True
+        return together
 
     def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
         """Count what is known; give the first feature that is not."""

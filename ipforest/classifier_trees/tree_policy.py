@@ -31,6 +31,9 @@ class TreeOfClassifiers:
     -----
     An example that is stopped before a node has all that it needs gets the answer of the node above.
 
+    A node scores when it has all that it needs, and the next one is decided then. So delayed features change no cost:
+    what a node needs is ordered together with its first delayed feature, what the next one needs in another round.
+
     Scores are summed row by row: a matrix product may round the same row differently in a larger batch, and the label
     of a session would not be that of `predict` where votes tie.
     """
@@ -80,6 +83,13 @@ class TreeOfClassifiers:
             wanted[here[~complete]] = wants[np.argmin(known[~complete], axis=1)] if not complete.all() else ANSWERS
             self._route(progress, rows[here[complete]], node)
         return wanted
+
+    def may_want(self, progress: Progress, rows: Rows) -> BoolArray:
+        """Mark what the node needs at which each example stands."""
+        together = np.zeros((rows.size, progress.known.shape[1]), dtype=bool)
+        for node in np.unique(progress.place[rows, 0]).tolist():
+            together[np.ix_(progress.place[rows, 0] == node, self._wants[node])] = True
+        return together
 
     def _count_tests(self, progress: Progress, rows: Rows, node: int, known: BoolArray) -> None:
         cells = np.ix_(rows, self._wants[node])

@@ -151,6 +151,101 @@ def walk_on(
 
 
 @njit
+def walk_all(
+    splits: Splits,
+    rows: Array,
+    examples: Array,
+    known: Array,
+    barred: Array,
+    delayed: Array,
+    place: Array,
+    tests: Array,
+    wanted: Array,
+) -> None:
+    """Walk examples through all trees, each up to its first test of a feature that is not known.
+
+    ``wanted`` gets the first of these features that is neither ``barred`` nor ``delayed`` (n_features,), else the first
+    that is not barred, and ``place`` where it is tested. Tests are counted once nothing is wanted any more; the rest is
+    as in `walk_on`.
+    """
+    for position in range(rows.size):
+        i = rows[position]
+        asked, waits, asked_tree, asked_node = -1, False, splits.root.size, 0
+        if place[i, 0] < splits.root.size:
+            for tree in range(splits.root.size):
+                node = _last_known(splits, splits.root[tree], i, examples, known)
+                feature = splits.feature[node]
+                if splits.left[node] < 0 or barred[i, feature] or (asked >= 0 and delayed[feature]):
+                    continue
+                asked, waits = feature, delayed[feature]
+                asked_tree, asked_node = tree, node - splits.root[tree]
+                if not waits:
+                    break
+            if asked < 0:
+                _count_known_tests(splits, i, examples, known, tests)
+        place[i, 0], place[i, 1], wanted[position] = asked_tree, asked_node, asked
+
+
+@inner_njit
+def _last_known(splits: Splits, node: int, i: int, examples: Array, known: Array) -> int:
+    """Walk one example on from a node as far as what is known leads."""
+    while splits.left[node] >= 0 and known[i, splits.feature[node]]:
+        node = _child(splits, node, examples[i, splits.feature[node]])
+    return node
+
+
+@inner_njit
+def _count_known_tests(splits: Splits, i: int, examples: Array, known: Array, tests: Array) -> None:
+    for tree in range(splits.root.size):
+        node = splits.root[tree]
+        while splits.left[node] >= 0 and known[i, splits.feature[node]]:
+            tests[i, splits.feature[node]] += 1
+            node = _child(splits, node, examples[i, splits.feature[node]])
+
+
+@njit
+def mark_below(
+    splits: Splits,
+    rows: Array,
+    examples: Array,
+    known: Array,
+    barred: Array,
+    given: Array,
+    place: Array,
+    current_only: bool,
+    together: Array,
+) -> None:
+    """Mark in ``together`` (n_rows, n_features) what is tested at and below the nodes at which examples stand.
+
+    These are the last nodes that what is known leads to in all trees, or with ``current_only`` in the tree of the
+    ``place`` of each example. Below them a test of a value that is ``given`` (n_samples, n_features), or known to be
+    missing, has one branch; one that cannot be had, none; all others both.
+    """
+    open_nodes = np.empty(splits.left.size + 1, np.int32)
+    for position in range(rows.size):
+        i = rows[position]
+        first, last = 0, splits.root.size
+        if current_only:
+            first, last = place[i, 0], min(place[i, 0] + 1, last)
+        for tree in range(first, last):
+            open_nodes[0] = _last_known(splits, splits.root[tree], i, examples, known)
+            n_open = 1
+            while n_open > 0:
+                n_open -= 1
+                node = open_nodes[n_open]
+                feature = splits.feature[node]
+                if splits.left[node] < 0 or (barred[i, feature] and not known[i, feature]):
+                    continue
+                together[position, feature] = True
+                if given[i, feature] or barred[i, feature]:
+                    open_nodes[n_open] = _child(splits, node, examples[i, feature])
+                    n_open += 1
+                else:
+                    open_nodes[n_open], open_nodes[n_open + 1] = splits.left[node], splits.right[node]
+                    n_open += 2
+
+
+@njit
 def reached_nodes(splits: Splits, rows: Array, examples: Array, known: Array, nodes: Array) -> None:
     """Write into ``nodes`` (n_rows, n_trees) how far each example gets in each tree by what is known."""
     for position in range(rows.size):

@@ -22,10 +22,10 @@ from ipforest._internal.arrays import (
     read_only,
 )
 from ipforest._internal.examples import other_than_numbers, refuse_other_tables
-from ipforest.costs import FeatureCosts
+from ipforest.costs import FeatureCosts, require_no_split_cost
 from ipforest.ensemble import routing
 from ipforest.ensemble.category_sets import CategorySets
-from ipforest.feature_names import checked_names, column_of, require_columns_of_training, require_same_columns
+from ipforest.feature_names import checked_names, require_columns_of_training, require_same_columns
 
 LEAF = -1
 
@@ -274,6 +274,8 @@ class Trees:
     def cost(self, X: npt.ArrayLike, costs: FeatureCosts, split_cost: object = 0) -> FloatArray:
         """Compute what each example pays: the features that it uses in any tree, each bought once, and its tests.
 
+        With delayed features it pays for what is ordered with them as well; see `uses_in_rounds`.
+
         Parameters
         ----------
         X : array, shape (n_samples, n_features)
@@ -285,8 +287,20 @@ class Trees:
         -------
         ndarray of float64, shape (n_samples,)
             In the currency of the prices.
+
+        Raises
+        ------
+        ValueError
+            Prices of other features, or a split cost with delayed features.
         """
-        return self.matched_costs(costs).cost_of(self.feature_usage(X), split_cost)
+        prices = self.matched_costs(costs)
+        if not prices.delayed.any():
+            return prices.cost_of(self.feature_usage(X), split_cost)
+        require_no_split_cost(prices, split_cost)
+        examples = self.checked_examples(X)
+        uses = self.first_uses(self.leaves(examples), prices)
+        prices_paid = np.array([float(price) for price in prices.unit_costs])[uses.unit]
+        return np.asarray(np.bincount(uses.example, prices_paid, examples.shape[0]), dtype=np.float64)
 
     def checked_examples(self, X: npt.ArrayLike, name: str = "X") -> Array:
         """Take examples as the matrix that the trees compare; NaN is a missing value.
@@ -419,7 +433,7 @@ class Trees:
         return sums
 
     def first_uses(self, leaves: npt.NDArray[np.int32], costs: FeatureCosts) -> FirstUses:
-        """Find where examples first need each unit: u_{t,k,i} of the papers.
+        """Find where examples first need each unit: u_{t,k,i} of the papers; see `uses_in_rounds` for delayed features.
 
         Parameters
         ----------
@@ -427,6 +441,8 @@ class Trees:
             From `leaves`.
         costs : FeatureCosts
         """
+        if costs.delayed.any():
+            return self.uses_in_rounds(leaves, costs)
         alike_together = np.lexsort(leaves[:TREES_THAT_SORT][::-1])
         leaves = leaves[:, alike_together]
         needs = routing.first_needs(self.parent, self.feature, costs.unit_indptr, costs.unit_indices)
@@ -444,9 +460,7 @@ class Trees:
         indptr = np.concatenate([[0], ends[self.internal_nodes]])
         return FirstUses(indptr, indices, example, unit, passing[self.internal_nodes])
 
-    def uses_in_rounds(
-        self, leaves: npt.NDArray[np.int32], costs: FeatureCosts, delayed: Sequence[int | str]
-    ) -> FirstUses:
+    def uses_in_rounds(self, leaves: npt.NDArray[np.int32], costs: FeatureCosts) -> FirstUses:
         """Find what each node needs where the values of some features come in the next round only.
 
         What a node below a delayed test first needs, all examples need that pass the highest delayed test above it.
@@ -456,19 +470,13 @@ class Trees:
         leaves : ndarray of int32, shape (n_trees, n_samples)
             From `leaves`.
         costs : FeatureCosts
-        delayed : sequence of int or str
-            Columns or names.
-
-        Raises
-        ------
-        ValueError
-            No feature has such a number or name.
+            They say which features are delayed.
         """
         order = np.lexsort(leaves[:TREES_THAT_SORT][::-1])
         places = leaves[:, order]
         needs = routing.first_needs(self.parent, self.feature, costs.unit_indptr, costs.unit_indices)
         begin, end = routing.depth_first_ranges(self.parent)
-        decided_at = self._decided_at([self._column(feature) for feature in delayed])
+        decided_at = self._decided_at(costs)
         n_samples, keys = places.shape[1], []
         starts = np.searchsorted(self.internal_nodes, self.tree_offsets)
         for tree, internal in enumerate(np.split(self.internal_nodes, starts[1:-1])):
@@ -486,23 +494,14 @@ class Trees:
         passing = self.reach_counts(leaves, np.zeros(n_samples, dtype=np.int64), 1)[self.internal_nodes, 0]
         return FirstUses(indptr, indices.astype(np.int32), order[pairs % n_samples], pairs // n_samples, passing)
 
-    def _column(self, feature: int | str) -> int:
-        """Return the column of a feature, given by that or by its name."""
-        names = self.feature_names or ()
-        column = column_of(feature, names, self.n_features)
-        if column is not None:
-            return column
-        known = f"0..{self.n_features - 1}" + (f" or among {', '.join(map(str, names))}" if names else "")
-        raise ValueError(f"delayed: expected features {known}, got {feature!r}")
-
-    def _decided_at(self, delayed: Sequence[int]) -> IntArray:
+    def _decided_at(self, costs: FeatureCosts) -> IntArray:
         """Return for each node the highest delayed test above it, at which it is decided to buy; else the node itself.
 
-        A feature is delayed at its first test on a path; below that its value is known.
+        A feature is delayed at the first test on a path that needs its unit; below that its value is known.
         """
         numbers = np.arange(self.n_features + 1, dtype=np.int32)
-        first_test = np.diff(routing.first_needs(self.parent, self.feature, numbers, numbers[:-1]).indptr) > 0
-        waits = first_test & np.isin(self.feature, delayed)
+        first_test = np.diff(routing.first_needs(self.parent, self.feature, numbers, costs.first_unit).indptr) > 0
+        waits = first_test & ~self.is_leaf & costs.delayed_features[self.feature]
         highest = np.full(self.n_nodes, -1)
         for node, above in enumerate(self.parent.tolist()):
             if above >= 0:

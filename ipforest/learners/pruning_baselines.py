@@ -244,7 +244,11 @@ def _rate(point: tuple[Fraction, Fraction], error: Fraction, cost: Fraction) -> 
 
 def without_sharing(instance: PruningInstance) -> PruningInstance:
     """Give every tree units of its own; where their path would pass 64 bits, in coarser units of error and cost."""
-    pairs = instance.indices
+    own = instance.triple_tree * np.int64(instance.n_acquisitions) + instance.indices
+    places, indices = np.arange(own.size), np.arange(own.size)
+    if instance.in_rounds:
+        _, places, indices = np.unique(own, return_index=True, return_inverse=True)
+    pairs = instance.indices[places]
     prices = instance.acquisition_cost[pairs]
     values, numbers = np.unique(np.concatenate([prices, instance.split_cost]), return_counts=True)
     amounts = zip(map(Fraction, values.tolist()), numbers.tolist(), strict=True)
@@ -256,8 +260,8 @@ def without_sharing(instance: PruningInstance) -> PruningInstance:
         error_unit=losses.error_unit,
         cost_unit=instance.cost_unit * step,
         n_units=instance.n_units * instance.n_trees,
-        indices=np.arange(pairs.size, dtype=np.int32),
-        acquisition_unit=instance.acquisition_unit[pairs] + instance.n_units * instance.triple_tree,
+        indices=indices.astype(np.int32),
+        acquisition_unit=instance.acquisition_unit[pairs] + instance.n_units * instance.triple_tree[places],
         acquisition_example=instance.acquisition_example[pairs],
         acquisition_cost=-(-prices // int(step)),
         split_cost=-(-instance.split_cost // int(step)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import inf
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -39,6 +40,7 @@ from ipforest.stopping.rules import (
     LearntStopping,
     StoppingPaths,
     StoppingRule,
+    ThresholdStopping,
     best_within,
     check_stopping,
     learn_stopping,
@@ -62,7 +64,13 @@ class EarlyExitPolicy:
     level : float
         An example goes on while its keenness exceeds this.
     free : ndarray of bool, shape (n_features,)
-        Features that cost nothing: there is no stop before them.
+        Features that cost nothing: there is no stop before them, unless they are delayed.
+
+    Notes
+    -----
+    With delayed features a purchase is a round: a delayed test and all tests below it in the same tree (Turney 1995).
+    Whether to go on to another tree is decided when the results are in, so that the next tree has another round: all
+    trees in one round would be bought before there is anything to decide by.
     """
 
     ignores_unwanted = False
@@ -88,7 +96,8 @@ class EarlyExitPolicy:
         wanted = np.full(rows.size, ANSWERS, dtype=np.int32)
         running = np.flatnonzero(place.stopped[rows] == 0)
         wanted[running] = self._trees.advance(inner, rows[running])
-        paying = running[(wanted[running] != ANSWERS) & ~self._free[wanted[running]]]
+        free = self._free if progress.delayed is None else self._free & ~progress.delayed
+        paying = running[(wanted[running] != ANSWERS) & ~free[wanted[running]]]
         deciding = rows[paying]
         outputs, settled = self._trees.foresee(inner, deciding)
         keen, memory = self._rule.keenness(
@@ -101,6 +110,10 @@ class EarlyExitPolicy:
         wanted[paying[stops]] = ANSWERS
         return wanted
 
+    def may_want(self, progress: Progress, rows: Rows) -> BoolArray:
+        """Mark the tests below the place of each example, in its tree."""
+        return self._trees.may_want_of_tree(self._split(progress)[0], rows)
+
     def answer(self, progress: Progress, rows: Rows) -> FloatArray:
         """Predict from the trees that what is known answers."""
         return self._trees.answer(self._split(progress)[0], rows)
@@ -112,9 +125,9 @@ class EarlyExitPolicy:
         return f"the two likeliest classes are {lead:.3f} apart; {self._trees.reason(inner, row, in_words)}"
 
     def _split(self, progress: Progress) -> tuple[Progress, _Place]:
-        """Split a progress into that of the trees and the places of the rule."""
+        """Split a progress into that of the trees, which wait for one another, and the places of the rule."""
         size = self._trees.place_size
-        return replace(progress, place=progress.place[:, :size]), _Place(*progress.place[:, size:].T)
+        return replace(progress, place=progress.place[:, :size], delayed=None), _Place(*progress.place[:, size:].T)
 
 
 class _Place(NamedTuple):
@@ -151,15 +164,17 @@ def record_paths(
     -------
     StoppingPaths
     """
-    sessions = Sessions(trees, seller, X.shape[0], max_cost=max_cost)
-    table, free = sessions.table(X), seller.free_features
+    free = seller.free_features
+    policy = EarlyExitPolicy(trees, ThresholdStopping(), -inf, free) if seller.costs.delayed.any() else trees
+    sessions = Sessions(policy, seller, X.shape[0], max_cost=max_cost)
+    table = sessions.table(X)
     leads: list[FloatArray] = []
     losses: list[FloatArray] = []
     last = np.zeros(X.shape[0], dtype=np.int64)
     bought_at = np.full((X.shape[0], seller.costs.n_units), -1)
     rows = np.arange(X.shape[0])
     while rows.size:
-        while (given := np.flatnonzero((sessions.wanted != ANSWERS) & free[sessions.wanted])).size:
+        while (given := np.flatnonzero((sessions.wanted != ANSWERS) & free[sessions.wanted] & ~sessions.waits)).size:
             sessions.buy_from(table, given)
         outputs, settled = trees.foresee(sessions.progress, rows)
         leads.append(_scatter(margin(outputs), rows, last.size, 0.0))

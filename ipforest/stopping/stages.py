@@ -132,6 +132,12 @@ class StagesInOrder:
     rule : FittedRule
     level : float
         An example goes on while its keenness exceeds this. By default no example stops.
+
+    Notes
+    -----
+    A stage is looked at when all its features are known, and what follows it is decided then. So delayed features
+    change no cost: the rest of a stage is ordered together with its first delayed feature, the next stage in another
+    round.
     """
 
     dtype = np.float64
@@ -237,6 +243,13 @@ class StagesInOrder:
             place.bought[rows[at[has]]] += 1
             wanted[at[~has]] = feature
         return wanted
+
+    def may_want(self, progress: Progress, rows: Rows) -> BoolArray:
+        """Mark what the next stage sees in addition."""
+        place, together = _Place(*progress.place.T), np.zeros((rows.size, progress.known.shape[1]), dtype=bool)
+        for pair, here in self._moves(place.stage[rows], place.goal[rows]):
+            together[np.ix_(here, self._new(*pair))] = True
+        return together
 
     def _moves(self, stage: Array, goal: Array) -> Iterator[tuple[tuple[int, int], IntArray]]:
         """Give each pair of a stage and one that follows it, with the places at which it stands."""

@@ -68,9 +68,11 @@ class _Prefixes:
         self._price = np.array([float(price) for price in costs.unit_costs])
         leaves = trees.leaves(examples)
         self.parts = self._contributions(leaves)
+        uses = trees.first_uses(leaves, costs)
+        tree_of_node = np.searchsorted(trees.tree_offsets, trees.internal_nodes, side="right") - 1
         self.needs = np.zeros((trees.n_trees, self.n_samples, costs.n_units), dtype=bool)
-        for tree in range(trees.n_trees):
-            self._mark_needs(leaves[tree], costs, self.needs[tree])
+        first = np.repeat(tree_of_node, np.diff(uses.indptr)), uses.example[uses.indices], uses.unit[uses.indices]
+        self.needs[first] = True
 
     def _contributions(self, leaves: Array) -> FloatArray:
         """Return what each tree adds, shape (n_trees, n_samples, n_outputs)."""
@@ -81,16 +83,6 @@ class _Prefixes:
         for tree, first in enumerate(trees.first_output.tolist()):
             parts[tree, :, first : first + trees.value.shape[1]] = trees.value[leaves[tree]]
         return parts
-
-    def _mark_needs(self, leaves: Array, costs: FeatureCosts, needed: BoolArray) -> None:
-        node = self._trees.parent[leaves]
-        while (below := np.flatnonzero(node >= 0)).size:
-            feature = self._trees.feature[node[below]]
-            for position in range(2):
-                has = below[costs.unit_indptr[feature] + position < costs.unit_indptr[feature + 1]]
-                tested = self._trees.feature[node[has]]
-                needed[has, costs.unit_indices[costs.unit_indptr[tested] + position]] = True
-            node[below] = self._trees.parent[node[below]]
 
     def loss(self, total: FloatArray, n_added: int) -> float:
         """Compute the squared error of the class probabilities that so many trees add up to."""

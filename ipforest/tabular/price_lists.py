@@ -1,7 +1,8 @@
 """Price lists by feature name: read from files, tables and dictionaries, and matched to the features of a model.
 
 A list may give one price per feature, or Turney's form: the price of a feature alone, its group, and its price once
-another feature of the group is bought (``feature, cost, group, cost_in_group``).
+another feature of the group is bought (``feature, cost, group, cost_in_group``). A column ``delayed`` marks features
+whose values come in the next round only.
 
 >>> prices = read_prices({"age": 1, "chol": 7.27, "thal": 102.9})
 >>> prices.costs_for(["thal", "age", "chol"])
@@ -35,7 +36,10 @@ from ipforest.tabular.numerals import is_written_number, notations
 
 __all__ = ["PriceList", "Row", "read_prices", "write_prices"]
 
-COLUMNS = ("feature", "cost", "group", "cost_in_group")
+COLUMNS = ("feature", "cost", "group", "cost_in_group", "delayed")
+MARKS = {"delayed": True, "yes": True, "true": True, "1": True}
+MARKS |= {"immediate": False, "no": False, "false": False, "0": False}
+"""How a price list says whether a feature is delayed."""
 NO_CURRENCIES = ("%", "‰")
 RECOGNISED = CsvFormat()
 
@@ -54,6 +58,8 @@ class Row:
     group : str or None
     cost_in_group : Fraction
         Once another feature of the group is bought; the same as ``cost`` without a group.
+    delayed : bool
+        Whether the value comes in the next round only.
     """
 
     where: str
@@ -61,6 +67,7 @@ class Row:
     cost: Fraction
     group: str | None
     cost_in_group: Fraction
+    delayed: bool = False
 
     @property
     def discount(self) -> Fraction:
@@ -151,7 +158,8 @@ class PriceList:
         groups = [NO_GROUP if row.group is None else labels.index(row.group) for row in rows]
         names = None if isinstance(features, int) else features
         fees = [_as_decimal(fee_of[label]) for label in labels]
-        return FeatureCosts([_as_decimal(row.cost_in_group) for row in rows], groups, fees, feature_names=names)
+        prices, delayed = [_as_decimal(row.cost_in_group) for row in rows], [row.delayed for row in rows]
+        return FeatureCosts(prices, groups, fees, names, delayed)
 
     def _matched(self, features: Sequence[str] | int) -> list[Row]:
         expected = features if isinstance(features, int) else len(features)
@@ -216,9 +224,9 @@ def read_prices(source: Any, form: CsvFormat = RECOGNISED) -> PriceList:
     Parameters
     ----------
     source : path, mapping, Series, DataFrame or sequence
-        - a ``.csv`` file with a header: ``cost``, and optionally ``feature``, ``group`` and ``cost_in_group``; further
-          columns are passed over where the features have names; separator, decimal mark and currency sign are
-          recognised;
+        - a ``.csv`` file with a header: ``cost``, and optionally ``feature``, ``group``, ``cost_in_group`` and
+          ``delayed`` (yes or no, true or false, 1 or 0, delayed or immediate); further columns are passed over where
+          the features have names; separator, decimal mark and currency sign are recognised;
         - a ``.json`` file: ``{name: price}``, or a list of records with the keys of the columns above;
         - a dict or Series ``{name: price}``, or a dict whose values are records; integer keys are column numbers;
         - a DataFrame (pandas or polars) with those columns; without a column ``feature``, the index of a pandas one
@@ -236,7 +244,8 @@ def read_prices(source: Any, form: CsvFormat = RECOGNISED) -> PriceList:
     OSError
         The file cannot be opened.
     ValueError
-        An unknown form, a missing column, a price that is no number >= 0, a group without ``cost_in_group``.
+        An unknown form, a missing column, a price that is no number >= 0, a group without ``cost_in_group``, a mark in
+        ``delayed`` that is none of the words.
     TypeError
         The object is no price list.
     """
@@ -294,6 +303,8 @@ def write_prices(costs: FeatureCosts, path: str | Path) -> Path:
         else:
             fee = costs.group_fees[group]
             record |= {"cost": str(price + fee), "group": f"{group:0{digits}}", "cost_in_group": str(price)}
+        if costs.delayed.any():
+            record["delayed"] = "yes" if costs.delayed[feature] else "no"
         records.append(record)
     return write_text(path, records_to_csv(records))
 
@@ -402,17 +413,25 @@ def _row(where: str, record: Mapping[str, Any]) -> Row:
         raise ValueError(f"{where}: expected a cost, got none")
     cost = _price(where, "cost", cells["cost"])
     feature, group = (str(cells[key]).strip() if key in cells else None for key in ("feature", "group"))
+    delayed = _mark(where, record["delayed"]) if "delayed" in record else False
     if group is None:
         later = _price(where, "cost_in_group", cells.get("cost_in_group", cost))
         if later != cost:
             raise ValueError(f"{where}: expected a group with cost_in_group {later} and cost {cost}, got none")
-        return Row(where, feature, cost, None, cost)
+        return Row(where, feature, cost, None, cost, delayed)
     if "cost_in_group" not in cells:
         raise ValueError(f"{where}: expected cost_in_group with group {group!r:.80}, got none")
     later = _price(where, "cost_in_group", cells["cost_in_group"])
     if later > cost:
         raise ValueError(f"{where}: expected cost_in_group of at most the cost {cost}, got {later}")
-    return Row(where, feature, cost, group, later)
+    return Row(where, feature, cost, group, later, delayed)
+
+
+def _mark(where: str, cell: Any) -> bool:
+    word = str(int(cell)) if isinstance(cell, (float, np.floating)) and cell in (0, 1) else str(cell).strip().lower()
+    if word not in MARKS:
+        raise ValueError(f"{where}, delayed: expected one of {', '.join(MARKS)}, got {cell!r}")
+    return MARKS[word]
 
 
 def _is_empty(cell: Any) -> bool:
