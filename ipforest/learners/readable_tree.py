@@ -12,8 +12,9 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import get_tags
 
-from ipforest._internal.arrays import Array, BoolArray
+from ipforest._internal.arrays import Array
 from ipforest._internal.examples import require_rows_in_order
+from ipforest.choice import ROUNDING
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, check_integer, checked_labels, is_fitted, optional_number
@@ -76,7 +77,7 @@ class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
     max_depth : int, default=4
         Most tests on a way through the tree.
     max_questions : int, optional
-        Most units that one example may buy; free ones count, too.
+        Most units that one example may buy; free ones count, too, and what is ordered together with delayed ones.
     budget : number, optional
         What an example may cost on average; by default what it costs with the model.
     min_samples_leaf : int, default=5
@@ -204,24 +205,33 @@ class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         return Forest.from_sklearn(classifier)
 
     def _within_limits(self, tree: Forest) -> Forest:
-        """Cut off what asks one question too many, or costs an example more than it may pay."""
+        """Cut off what asks one question too many, or costs an example more than it may pay.
+
+        With a delayed feature all tests below it are ordered, so below it whole levels stay or go.
+        """
         seller = self._seller()
-        units, first_unit = seller.units(), seller.first_unit
-        limit = np.inf if self.max_cost is None else float(optional_number(self.max_cost, "max_cost") or 0)
-        asked: dict[int, BoolArray] = {0: np.zeros(len(units), dtype=bool)}
+        first_unit, delayed = seller.first_unit, seller.costs.delayed_features
+        most = np.inf if self.max_questions is None else self.max_questions
+        limit = optional_number(self.max_cost, "max_cost")
+
+        def fits(used: frozenset[int]) -> bool:
+            tested = np.zeros((1, self.n_features_in_), dtype=bool)
+            tested[0, list(used)] = True
+            within = limit is None or seller.costs.cost_of(tested)[0] <= float(limit) * (1 + ROUNDING)
+            return len({*first_unit[list(used)].tolist()}) <= most and bool(within)
+
         kept = np.zeros(tree.n_nodes, dtype=bool)
-        for node in range(tree.n_nodes):
-            above = int(tree.parent[node])
-            if tree.is_leaf[node] or (above >= 0 and not kept[above]):
+        waiting: list[tuple[list[int], frozenset[int]]] = [([0], frozenset())]
+        while waiting:
+            level, used = waiting.pop()
+            tests = [node for node in level if not tree.is_leaf[node]]
+            used = used | {*tree.feature[tests].tolist()}
+            if not tests or not fits(used):
                 continue
-            now = asked[node].copy()
-            now[first_unit[tree.feature[node]]] = True
-            used = np.zeros((1, self.n_features_in_), dtype=bool)
-            used[0, [feature for unit in np.flatnonzero(now) for feature in units[unit].features]] = True
-            few = self.max_questions is None or now.sum() <= self.max_questions
-            if few and seller.costs.cost_of(used)[0] <= limit:
-                kept[node] = True
-                asked[int(tree.left[node])] = asked[int(tree.right[node])] = now
+            kept[tests] = True
+            below = [child for node in tests for child in (int(tree.left[node]), int(tree.right[node]))]
+            ordered_at_once = len(level) > 1 or delayed[tree.feature[tests]].any()
+            waiting += [(below, used)] if ordered_at_once else [([child], used) for child in below]
         return tree.prune(Pruning(kept[tree.internal_nodes]))
 
     def _choose(self) -> None:

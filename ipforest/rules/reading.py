@@ -37,10 +37,13 @@ class Order:
         The columns of the table that it brings.
     price : float
         What it costs here, the fee of its group included where it is the first of it.
+    round : int
+        When it is ordered: 1 until the first delayed values are in.
     """
 
     name: str
     price: float
+    round: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -305,7 +308,7 @@ def rules_of(
     if labels is not None and labels.shape != (X.shape[0],):
         raise ValueError(f"y: expected {X.shape[0]} values, one per example, got shape {labels.shape}")
     end = _End.of(policy, seller, X, labels, max_cost)
-    tree = _single_tree(policy, max_cost)
+    tree = None if seller.costs.delayed.any() else _single_tree(policy, max_cost)
     orders, most = _OrderNames(seller, names), inf if max_questions is None else max_questions
     reader: _TreeReader | _Reader
     if tree is not None:
@@ -393,6 +396,11 @@ class _End:
         if self.classes is None:
             return float(np.mean((self.answers - self.labels) ** 2))
         return float(np.mean(self.answers != self.labels))
+
+    @property
+    def n_answers(self) -> int:
+        """Number of different answers; 1 for regression."""
+        return 1 if self.classes is None else self.classes.size
 
     def actions(self, rows: IntArray) -> IntArray:
         """Give each answer its number; for regression all are 0."""
@@ -526,7 +534,7 @@ class _Reader:
     ) -> None:
         self._seller, self._end, self._names, self._most = seller, end, names, max_questions
         self._sessions = Sessions(policy, seller, end.values.shape[0], max_cost=max_cost)
-        self._units, self._first_unit = seller.units(), seller.first_unit
+        self._units = seller.units()
         self._max_clauses = max_clauses
         self.followed: BoolArray = np.ones(end.values.shape[0], dtype=bool)
 
@@ -534,45 +542,53 @@ class _Reader:
         rows = np.arange(self._end.values.shape[0])
         actions = self._actions(rows)
         if (actions == actions[0]).all():
-            return replace(self._step(rows, (), 0), clauses=((),))
-        return Step(((),), rows.size, 0.0, below=self._below(rows, (), 0))
+            return replace(self._step(rows, ()), clauses=((),))
+        return Step(((),), rows.size, 0.0, below=self._below(rows, actions, ()))
 
-    def _actions(self, rows: IntArray) -> IntArray:
-        """Give what happens next its number: the units, and then the answers."""
-        wanted = self._sessions.wanted[rows]
-        return np.where(wanted == ANSWERS, len(self._units) + self._end.actions(rows), self._first_unit[wanted])
+    def _actions(self, rows: IntArray) -> BoolArray:
+        """Mark what happens next, shape (n_rows, n_units + n_answers): the units that are ordered, or an answer."""
+        among = np.zeros(self.followed.size, dtype=bool)
+        among[rows] = True
+        actions = np.zeros((among.size, len(self._units) + self._end.n_answers), dtype=bool)
+        for request in self._sessions.requests(among):
+            actions[request.rows, request.unit.index] = True
+        stops = rows[self._sessions.wanted[rows] == ANSWERS]
+        actions[stops, len(self._units) + self._end.actions(stops)] = True
+        return actions[rows]
 
-    def _step(self, rows: IntArray, known: tuple[int, ...], n_asked: int) -> Step:
+    def _step(self, rows: IntArray, bought: tuple[Unit, ...]) -> Step:
         """Follow examples of which the same happens next."""
         orders: list[Order] = []
         paid = float(self._sessions.paid[rows].mean())
         while True:
-            action = int(self._actions(rows[:1])[0])
-            if action >= len(self._units):
+            asked = [self._units[unit] for unit in np.flatnonzero(self._actions(rows[:1])[0, : len(self._units)])]
+            if not asked:
                 return replace(self._end.step(rows), orders=tuple(orders))
-            if n_asked + len(orders) >= self._most or rows.size < FEW * self.followed.size:
+            if len(bought) + len(asked) > self._most or rows.size < FEW * self.followed.size:
                 self.followed[rows] = False
                 return replace(self._end.step(rows, goes_on=True), orders=tuple(orders))
-            unit = self._units[action]
-            orders.append(Order(self._names(unit), float(self._sessions.price(rows[:1])[0])))
+            number = int(self._sessions.rounds[rows[0]]) + (not self._sessions.waits[rows[0]])
+            for unit in asked:
+                orders.append(Order(self._names(unit), self._seller.price_after(unit, bought), number))
+                bought += (unit,)
             self._sessions.buy_from(self._end.values, rows)
-            known += unit.features
             actions = self._actions(rows)
             if not (actions == actions[0]).all():
-                return Step((), rows.size, paid, tuple(orders), below=self._below(rows, known, n_asked + len(orders)))
+                return Step((), rows.size, paid, tuple(orders), below=self._below(rows, actions, bought))
 
-    def _below(self, rows: IntArray, known: tuple[int, ...], n_asked: int) -> tuple[Step, ...]:
+    def _below(self, rows: IntArray, actions: BoolArray, bought: tuple[Unit, ...]) -> tuple[Step, ...]:
         """Part examples by what happens next, and find conditions that tell the parts apart."""
-        actions, values = self._actions(rows), self._end.values[rows]
-        clauses = tell_apart(values, known, actions, self._seller.categories, self._max_clauses)
+        known, values = [feature for unit in bought for feature in unit.features], self._end.values[rows]
+        numbers = np.unique(actions, axis=0, return_inverse=True)[1].ravel()
+        clauses = tell_apart(values, known, numbers, self._seller.categories, self._max_clauses)
         steps = []
-        for action in np.unique(actions).tolist():
-            here, told = actions == action, clauses.get(action, ())
+        for number in range(int(numbers.max()) + 1):
+            here, told = numbers == number, clauses.get(number, ())
             meets = holds(told, values)
             self.followed[rows[here & ~meets]] = False
             steps.append(
                 replace(
-                    self._step(rows[here], known, n_asked),
+                    self._step(rows[here], bought),
                     clauses=told,
                     n_missed=int((here & ~meets).sum()),
                     n_strays=int((meets & ~here).sum()),

@@ -141,9 +141,9 @@ def _conditions(rules: Rules, steps: tuple[Step, ...]) -> list[str]:
 
 
 def _does(step: Step) -> str:
-    parts = []
-    if step.orders:
-        parts.append(f"order {_listed([f'{order.name} ({_price(order.price)})' for order in step.orders])}")
+    rounds = dict.fromkeys(order.round for order in step.orders)
+    told = [[f"{order.name} ({_price(order.price)})" for order in step.orders if order.round == one] for one in rounds]
+    parts = ["; when these results are in, ".join(f"order {_listed(orders)}" for orders in told)] if told else []
     if step.goes_on:
         parts.append(f"go on with other tests, to {_answer(step)} most often")
     elif step.is_end:

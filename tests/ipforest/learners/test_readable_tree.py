@@ -59,6 +59,15 @@ def test_the_cap_of_the_model_holds_on_every_example() -> None:
     assert session.paid <= 9
 
 
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_what_is_ordered_together_with_delayed_features_counts(most: int) -> None:
+    late = BudgetPrune(FOREST, feature_costs=COSTS.with_delayed([0, 3]), random_state=0).fit(X, Y)
+    tree = ReadableTree(late, max_depth=6, max_questions=most, random_state=0).fit(X, Y)
+    ordered = tree.sessions(300)
+    ordered.see(X)
+    assert 0 < ordered.bought.sum(axis=1).max() <= most
+
+
 def test_what_it_loses_is_what_is_measured(model: Any) -> None:
     tree = ReadableTree(model, max_questions=2, random_state=0).fit(X[HALF[0]], Y[HALF[0]])
     told = tree.fidelity(X[HALF[1]], Y[HALF[1]])

@@ -167,6 +167,29 @@ def test_regression() -> None:
     assert sum(end.n_samples for end in read_rules(forest, X).ends) == 240
 
 
+LATE = COSTS.with_delayed([0, 2])
+
+
+@pytest.mark.parametrize("trees", [1, 3])
+def test_rounds_are_told_and_cost_what_the_model_costs(trees: int) -> None:
+    forest = RandomForestClassifier(trees, max_depth=4, random_state=0)
+    model = BudgetPrune(forest, feature_costs=LATE, random_state=0).fit(X[SEEN], Y[SEEN])
+    rules = read_rules(model, X[NEW], Y[NEW])
+    assert not rules.is_exact
+    assert sum(end.n_samples * end.paid for end in rules.ends) / 120 == pytest.approx(model.cost(X[NEW]).mean())
+    assert rules.agreement(model, X[NEW]) * 120 >= rules.n_followed
+    orders = [step.orders for step in steps(rules) if step.orders]
+    assert any(len({order.round for order in some}) < len(some) for some in orders)
+    for end, orders_of_end in ends_with_orders(rules.first, ()):
+        if not end.goes_on:
+            assert sum(order.price for order in orders_of_end) == pytest.approx(end.paid)
+
+
+def ends_with_orders(step: Step, before: tuple[Any, ...]) -> list[tuple[Step, tuple[Any, ...]]]:
+    orders = (*before, *step.orders)
+    return [pair for below in step.below for pair in ends_with_orders(below, orders)] or [(step, orders)]
+
+
 class AsksTwo:
     """A policy of a user: the first two features add up."""
 
