@@ -971,6 +971,14 @@ class Session:
         self._wanted_unit()
         return self._sessions.reason(0)
 
+    def price_of(self, unit: Unit) -> float:
+        """Return what a unit of this round costs, the fee of its group included if it is the first."""
+        return self._sessions.price_of(unit, 0)
+
+    def reason_of(self, unit: Unit) -> str:
+        """Say why a unit of this round is wanted."""
+        return self._sessions.reason(0, unit)
+
     def tell(self, value: Any, charged: bool | None = None) -> None:
         """Give what the next unit brought, or, as a mapping, several units of this round.
 
