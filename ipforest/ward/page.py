@@ -157,7 +157,7 @@ class _Pages:
             ("POST", f"{root}/patients", self._admit),
             ("POST", f"{root}/resume", self._readmit),
             ("GET", one, self._show),
-            ("POST", f"{one}/results", self._tell),
+            ("POST", one, self._tell),
             ("POST", f"{one}/undo", self._undo),
             ("POST", f"{one}/discharge", self._discharge),
             ("GET", f"{one}/{SAVED_AS}", self._save),
@@ -268,7 +268,7 @@ class _Pages:
         """Put a line of the ledger into words."""
         values = self._ward.columns.told(line)
         nothing = "no result" if line.charged else "could not be had"
-        shown = [nothing if value is None else f"{value}" for value in values.values()]
+        shown = [nothing if value is None else _shown(value) for value in values.values()]
         return {
             "name": self._ward.columns.bought(line),
             "value": ", ".join(shown) if any(value is not None for value in values.values()) else nothing,
@@ -276,13 +276,20 @@ class _Pages:
             "reason": line.reason + (" (in the end it was not needed)" if line.in_vain else ""),
         }
 
+    def price(self, amount: float) -> str:
+        """Say what a unit costs."""
+        return f"costs {amount:.2f}" if amount else "free"
+
     def verdict(self, patient: Patient) -> str:
         """Say the answer, or the one so far."""
-        guess = np.asarray(patient.session.guess).item()
-        return f"{guess:.6g}" if isinstance(guess, float) else f"{guess}"
+        return _shown(np.asarray(patient.session.guess).item())
 
     def state(self, patient: Patient) -> str:
         """Say in a word where a patient stands."""
         if patient.orders:
             return f"order {', '.join(map(self.name, patient.orders))}"
         return f"answer: {self.verdict(patient)}"
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else f"{value}"
