@@ -157,7 +157,9 @@ class _Table:
 
     def fields(self, unit: Unit) -> list[tuple[str, list[str] | None]]:
         """List the columns of the table that a unit comes from, with the words that each knows; None for numbers."""
-        names = [self._names[column] for column in self._columns(unit)] if self._names else [unit.name]
+        columns = self._columns(unit)
+        alone = [unit.name] if len(columns) == 1 else [f"column {column}" for column in columns]
+        names = [self._names[column] for column in columns] if self._names else alone
         return [(name, [*filter(None, self._words[name])] if name in self._words else None) for name in names]
 
     def answer(self, unit: Unit, text: str) -> tuple[list[Any], bool]:

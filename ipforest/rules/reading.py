@@ -115,8 +115,10 @@ class Rules:
         Whether the model is a single tree and this is it, so that the rules hold for all examples.
     n_samples : int
         The examples that were followed.
+    n_told : int
+        Those of them of which all conditions tell what the model does, as far as is told.
     n_followed : int
-        Those of them with which the conditions do what the model does: the same orders, the same answer.
+        Those of them that end there: the conditions make the same orders and give the same answer.
     cost : float
         What an example pays on average.
     error : float or None
@@ -129,6 +131,7 @@ class Rules:
     seller: Seller
     is_exact: bool
     n_samples: int
+    n_told: int
     n_followed: int
     cost: float
     error: float | None
@@ -321,7 +324,8 @@ def rules_of(
         seller,
         tree is not None and not any(step.goes_on for step in first.ends),
         X.shape[0],
-        int(reader.followed.sum()),
+        int(reader.told.sum()),
+        int((reader.told & ~reader.goes_on).sum()),
         float(end.paid.mean()),
         end.error,
         lambda examples: np.asarray(examples, dtype=policy.dtype),
@@ -439,7 +443,8 @@ class _TreeReader:
         self, tree: Forest | BoostedTrees, seller: Seller, end: _End, names: _OrderNames, max_questions: float
     ) -> None:
         self._tree, self._seller, self._end, self._names, self._most = tree, seller, end, names, max_questions
-        self.followed: BoolArray = np.ones(end.values.shape[0], dtype=bool)
+        self.told: BoolArray = np.ones(end.values.shape[0], dtype=bool)
+        self.goes_on: BoolArray = np.zeros(end.values.shape[0], dtype=bool)
         self._units, self._first_unit = seller.units(), seller.first_unit
         self._missing = np.zeros(tree.n_features, dtype=bool) if seller.missing_seen is None else seller.missing_seen
         self._leaf = tree.leaves(end.values)[0]
@@ -461,7 +466,7 @@ class _TreeReader:
         orders: tuple[Order, ...] = ()
         if unit not in bought:
             if len(bought) >= self._most:
-                self.followed[rows] = False
+                self.goes_on[rows] = True
                 return replace(self._answer(node, clauses, rows, paid), goes_on=True)
             orders = (Order(self._names(unit), self._seller.price_after(unit, bought)),)
             bought = (*bought, unit)
@@ -536,7 +541,8 @@ class _Reader:
         self._sessions = Sessions(policy, seller, end.values.shape[0], max_cost=max_cost)
         self._units = seller.units()
         self._max_clauses = max_clauses
-        self.followed: BoolArray = np.ones(end.values.shape[0], dtype=bool)
+        self.told: BoolArray = np.ones(end.values.shape[0], dtype=bool)
+        self.goes_on: BoolArray = np.zeros(end.values.shape[0], dtype=bool)
 
     def read(self) -> Step:
         rows = np.arange(self._end.values.shape[0])
@@ -547,7 +553,7 @@ class _Reader:
 
     def _actions(self, rows: IntArray) -> BoolArray:
         """Mark what happens next, shape (n_rows, n_units + n_answers): the units that are ordered, or an answer."""
-        among = np.zeros(self.followed.size, dtype=bool)
+        among = np.zeros(self.told.size, dtype=bool)
         among[rows] = True
         actions = np.zeros((among.size, len(self._units) + self._end.n_answers), dtype=bool)
         for request in self._sessions.requests(among):
@@ -564,8 +570,8 @@ class _Reader:
             asked = [self._units[unit] for unit in np.flatnonzero(self._actions(rows[:1])[0, : len(self._units)])]
             if not asked:
                 return replace(self._end.step(rows), orders=tuple(orders))
-            if len(bought) + len(asked) > self._most or rows.size < FEW * self.followed.size:
-                self.followed[rows] = False
+            if len(bought) + len(asked) > self._most or rows.size < FEW * self.told.size:
+                self.goes_on[rows] = True
                 return replace(self._end.step(rows, goes_on=True), orders=tuple(orders))
             number = int(self._sessions.rounds[rows[0]]) + (not self._sessions.waits[rows[0]])
             for unit in asked:
@@ -585,7 +591,7 @@ class _Reader:
         for number in range(int(numbers.max()) + 1):
             here, told = numbers == number, clauses.get(number, ())
             meets = holds(told, values)
-            self.followed[rows[here & ~meets]] = False
+            self.told[rows[here & ~meets]] = False
             steps.append(
                 replace(
                     self._step(rows[here], bought),

@@ -63,10 +63,17 @@ def summary(rules: Rules) -> list[str]:
         quality = f"{of_all}; {rules.error:.1%} of the answers are wrong."
     if rules.is_exact:
         return [quality, "The model is this tree: the rules hold for every example."]
+    beyond = sum(end.n_samples for end in rules.ends if end.goes_on)
+    if not beyond:
+        return [
+            quality,
+            "To follow the rules is to do what the model does, the same orders with the same answer, for "
+            f"{rules.n_followed} of these {rules.n_samples} examples.",
+        ]
     return [
         quality,
-        f"To follow the rules is to do what the model does, the same orders with the same answer, for "
-        f"{rules.n_followed} of these {rules.n_samples} examples.",
+        f"What is told is what the model does with {rules.n_told} of these {rules.n_samples} examples. For {beyond} "
+        f"of the {rules.n_samples} it orders more than is told.",
     ]
 
 
@@ -122,6 +129,7 @@ def to_record(rules: Rules) -> dict[str, Any]:
         "cost": rules.cost,
         "error": rules.error,
         "is_exact": rules.is_exact,
+        "told": rules.n_told,
         "followed": rules.n_followed,
         "rules": root["below"][0],
     }
@@ -145,7 +153,7 @@ def _does(step: Step) -> str:
     told = [[f"{order.name} ({_price(order.price)})" for order in step.orders if order.round == one] for one in rounds]
     parts = ["; when these results are in, ".join(f"order {_listed(orders)}" for orders in told)] if told else []
     if step.goes_on:
-        parts.append(f"go on with other tests, to {_answer(step)} most often")
+        parts.append(f"go on; the answer is {_answer(step)} most often")
     elif step.is_end:
         parts.append(f"answer {_answer(step)}")
     return ", then ".join(parts) or "look at what is known"
@@ -165,7 +173,7 @@ def _facts(rules: Rules, step: Step) -> Iterator[str]:
         yield f"right for {step.n_right}"
     if step.n_missed or step.n_strays:
         holds = f"the condition holds for {step.n_samples - step.n_missed} of these"
-        yield holds + (f" and for {step.n_strays} others" if step.n_strays else "")
+        yield holds + (f" and for {step.n_strays} other{'s'[: step.n_strays - 1]}" if step.n_strays else "")
 
 
 def _listed(words: list[str]) -> str:

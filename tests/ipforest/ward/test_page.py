@@ -79,7 +79,7 @@ def test_it_asks_until_it_answers_as_a_session_does(page: Page, model: Pipeline)
     html = page.get(f"patients/{number}").text
     assert session.next_unit is None
     assert f"Answer: {session.answer}" in html
-    assert f"Paid so far: {session.paid:.2f}" in html
+    assert f"Paid: {session.paid:.2f}" in html
     assert f"{100 * session.probabilities[session.answer]:.0f}%" in html
     assert "Nothing more is needed." in html
     assert [re.sub("&#39;", "'", row) for row in re.findall(r'<tr><th scope="row">([^<]+)</th><td>', html)][
@@ -193,7 +193,8 @@ def test_a_round_is_ordered_together_and_its_results_come_one_by_one(late: Pipel
     first, second = [*page.asked(number)]
     html = page.get(f"patients/{number}").text
     assert "Round 1: order these together" in html
-    assert f"Together {session.round_price:.2f}." in html
+    assert session.round_price == pytest.approx(sum(map(session.price_of, session.round())) - 2.1)
+    assert f"Together {session.round_price:.2f}, as what they share is paid once." in html
     assert "Enter results" in html
     page.enter(number, {first: VALUES[first]})
     assert [*page.asked(number)] == [second]
