@@ -417,7 +417,7 @@ def _boxes(rules: Rules) -> list[_Box]:
         parts = (
             (sentence.when, {"style": "italic"}),
             (sentence.does, {"weight": "bold"}),
-            ("; ".join(sentence.facts), {"color": "0.35"}),
+            *((fact, {"color": "0.35"}) for fact in sentence.facts),
         )
         lines = [(line, style) for text, style in parts for line in wrap(text, COLUMN_OF_WORDS)]
         boxes.append(_Box(tuple(lines), step.answer if step.is_end else None, path[depth - 1] if depth else None))
