@@ -39,11 +39,14 @@ class Order:
         What it costs here, the fee of its group included where it is the first of it.
     round : int
         When it is ordered: 1 until the first delayed values are in.
+    unit : int
+        Its number among the units of the prices.
     """
 
     name: str
     price: float
-    round: int = 1
+    round: int
+    unit: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +121,7 @@ class Rules:
     n_told : int
         Those of them of which all conditions tell what the model does, as far as is told.
     n_followed : int
-        Those of them that end there: the conditions make the same orders and give the same answer.
+        Those of them that end there: the conditions make the same orders and, for a classifier, give the same answer.
     cost : float
         What an example pays on average.
     error : float or None
@@ -160,27 +163,48 @@ class Rules:
         ndarray of object, shape (n_samples,)
             None for an example that no clause tells where to go.
         """
-        return self._followed(X)[0]
+        values = self.prepare(X)
+        answers = np.full(values.shape[0], None, dtype=object)
+        for end, _, rows in self._followed(values):
+            answers[rows] = end.answer
+        return answers
 
     def cost_of(self, X: Any) -> FloatArray:
-        """Compute what examples pay by the conditions alone, shape (n_samples,); NaN where no clause holds."""
-        return self._followed(X)[1]
+        """Compute what examples pay on average where the conditions lead, shape (n_samples,); NaN where none holds."""
+        values = self.prepare(X)
+        paid = np.full(values.shape[0], np.nan)
+        for end, _, rows in self._followed(values):
+            paid[rows] = end.paid
+        return paid
 
     def agreement(self, model: Any, X: Any) -> float:
-        """Compute the share of examples of which the conditions order what the model orders and answer what it says.
+        """Compute the share of examples with which following the conditions is doing what the model does.
 
-        On other examples than those of which the rules were read, it says how far they can be relied on.
+        They make the same orders and give the same answer; for regression the answer counts where the rules are exact,
+        as elsewhere it is a mean. On other examples than those of which the rules were read, it says how far they can
+        be relied on.
 
         Parameters
         ----------
         model : estimator
-            That the rules are of, or another.
+            That the rules are of, or another for the same table.
         X : array or DataFrame, shape (n_samples, n_features)
         """
-        answers, paid = self._followed(X)
-        said = np.asarray(model.predict(X))
-        same = answers == said if self.seller.classes is not None else np.isclose(answers.astype(float), said)
-        return float((same & np.isclose(paid, model.cost(X))).mean())
+        buyer, prepare, _ = _parts(model)
+        values, first_unit = prepare(X), self.seller.first_unit
+        sessions = buyer.sessions(values.shape[0])
+        sessions.see(values)
+        example, feature = np.nonzero(sessions.bought)
+        bought = np.zeros((values.shape[0], self.seller.costs.n_units), dtype=bool)
+        bought[example, first_unit[feature]] = True
+        said, same = sessions.labels(sessions.outputs), np.zeros(values.shape[0], dtype=bool)
+        for end, orders, rows in self._followed(values):
+            ordered = np.zeros(bought.shape[1], dtype=bool)
+            ordered[[order.unit for order in orders]] = True
+            same[rows] = (bought[rows] == ordered).all(axis=1) & (not end.goes_on)
+            if self.is_exact or self.seller.classes is not None:
+                same[rows] &= said[rows] == end.answer
+        return float(same.mean())
 
     def to_text(self, width: int | None = None) -> str:
         """Write the rules as a list within a list.
@@ -203,16 +227,16 @@ class Rules:
     def __str__(self) -> str:
         return self.to_text()
 
-    def _followed(self, X: Any) -> tuple[Array, FloatArray]:
-        values = self.prepare(X)
-        answers, paid = np.full(values.shape[0], None, dtype=object), np.full(values.shape[0], np.nan)
-        waiting = [(self.first, np.arange(values.shape[0]))]
+    def _followed(self, values: Array) -> Iterator[tuple[Step, tuple[Order, ...], IntArray]]:
+        """Give each end with what is ordered on the way, and the examples that the conditions lead to it."""
+        waiting: list[tuple[Step, tuple[Order, ...], IntArray]] = [(self.first, (), np.arange(values.shape[0]))]
         while waiting:
-            step, rows = waiting.pop()
+            step, before, rows = waiting.pop()
+            orders = (*before, *step.orders)
             if step.is_end:
-                answers[rows], paid[rows] = step.answer, step.paid
-            waiting += [(below, rows[holds(below.clauses, values[rows])]) for below in step.below]
-        return answers, paid
+                yield step, orders, rows
+            for below in step.below:
+                waiting.append((below, orders, rows[holds(below.clauses, values[rows])]))
 
 
 def read_rules(
@@ -468,7 +492,7 @@ class _TreeReader:
             if len(bought) >= self._most:
                 self.goes_on[rows] = True
                 return replace(self._answer(node, clauses, rows, paid), goes_on=True)
-            orders = (Order(self._names(unit), self._seller.price_after(unit, bought)),)
+            orders = (Order(self._names(unit), self._seller.price_after(unit, bought), 1, unit.index),)
             bought = (*bought, unit)
         below: list[Step] = []
         for child, condition in zip(
@@ -575,7 +599,7 @@ class _Reader:
                 return replace(self._end.step(rows, goes_on=True), orders=tuple(orders))
             number = int(self._sessions.rounds[rows[0]]) + (not self._sessions.waits[rows[0]])
             for unit in asked:
-                orders.append(Order(self._names(unit), self._seller.price_after(unit, bought), number))
+                orders.append(Order(self._names(unit), self._seller.price_after(unit, bought), number, unit.index))
                 bought += (unit,)
             self._sessions.buy_from(self._end.values, rows)
             actions = self._actions(rows)

@@ -65,9 +65,10 @@ def summary(rules: Rules) -> list[str]:
         return [quality, "The model is this tree: the rules hold for every example."]
     beyond = sum(end.n_samples for end in rules.ends if end.goes_on)
     if not beyond:
+        answer = "the same answer" if rules.seller.classes is not None else "a mean of its answers"
         return [
             quality,
-            "To follow the rules is to do what the model does, the same orders with the same answer, for "
+            f"To follow the rules is to do what the model does, the same orders with {answer}, for "
             f"{rules.n_followed} of these {rules.n_samples} examples.",
         ]
     return [
