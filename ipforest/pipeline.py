@@ -22,7 +22,7 @@ from ipforest._internal.examples import require_rows_in_order
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, is_fitted, read_costs
 from ipforest.feature_names import column_names, column_of, positions_by_name
-from ipforest.session import Known, Purchase, Session, Unit
+from ipforest.session import Known, Purchase, Session, Unit, told_by_unit
 from ipforest.tabular.name_matching import closest
 from ipforest.tabular.preprocessing import source_columns
 
@@ -220,7 +220,9 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Class labels, shape (n_classes,); classifiers only."""
         return np.asarray(self.estimator_.classes_)
 
-    def session(self, known: Known | None = None, max_cost: object | None = None) -> TableSession:
+    def session(
+        self, known: Known | None = None, max_cost: object | None = None, max_rounds: int | None = None
+    ) -> TableSession:
         """Start buying the columns of one example.
 
         Parameters
@@ -229,12 +231,14 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             Values that are free, by name or number of a column of the table; None for one that cannot be had.
         max_cost : number, optional
             What to pay at most.
+        max_rounds : int, optional
+            How often to wait for delayed values at most.
         """
         check_is_fitted(self)
         cells: dict[int, Any] = {}
         for column, value in (known or {}).items():
             cells.update(self._computed({self._column(column): value}))
-        return TableSession(self, self.estimator_.session(cells, max_cost))
+        return TableSession(self, self.estimator_.session(cells, max_cost, max_rounds))
 
     def resume(self, saved: str) -> TableSession:
         """Go on with a session that `TableSession.to_json` wrote."""
@@ -299,12 +303,17 @@ class TableSession:
     def next_unit(self) -> Unit | None:
         """What the model wants to know next, with columns of the table as its features; None when it answers."""
         unit = self._session.next_unit
-        if unit is None:
-            return None
+        return None if unit is None else self._of_table(unit)
+
+    def round(self) -> tuple[Unit, ...]:
+        """List what to order now, with columns of the table as features; see `ipforest.session.Session.round`."""
+        return tuple(map(self._of_table, self._session.round()))
+
+    def _of_table(self, unit: Unit) -> Unit:
         return Unit(unit.index, self._named(unit.features), self._columns(unit.features))
 
     def tell(self, value: Any, charged: bool | None = None) -> None:
-        """Give what the next unit brought, as it would stand in the table.
+        """Give what the next unit brought, or, as a mapping, several units of this round, as it stands in the table.
 
         Parameters
         ----------
@@ -318,13 +327,17 @@ class TableSession:
         ValueError
             Nothing is wanted, the cells are for other columns, or the preprocessing does not take them.
         """
-        unit, inner = self.next_unit, self._session.next_unit
-        if unit is None or inner is None:
+        inner = self._session.round()
+        if not inner:
             raise ValueError("session: expected a unit that is still wanted, got none; the model answers")
-        cells = self._cells(unit, value)
-        computed = self._model._computed(cells)
-        absent = all(cell is None for cell in cells.values())
-        self._session.tell([computed[f] for f in inner.features], not absent if charged is None else charged)
+        features = {self._of_table(unit): unit.features for unit in inner}
+        told = told_by_unit(tuple(features), value, self._model._column)
+        cells = {unit: self._cells(unit, one) for unit, one in told.items()}
+        computed = self._model._computed({column: cell for each in cells.values() for column, cell in each.items()})
+        for unit, each in cells.items():
+            is_had = any(cell is not None for cell in each.values())
+            brought = {feature: computed[feature] for feature in features[unit]}
+            self._session.tell(brought, is_had if charged is None else charged)
 
     def _cells(self, unit: Unit, value: Any) -> dict[int, Any]:
         if isinstance(value, Mapping):
@@ -355,6 +368,21 @@ class TableSession:
 
     def _named(self, features: tuple[int, ...]) -> str:
         return ", ".join(map(self._model._name, self._columns(features)))
+
+    @property
+    def waits(self) -> bool:
+        """Whether the values of this round come in the next one only."""
+        return self._session.waits
+
+    @property
+    def round_number(self) -> int:
+        """The number of the round: 1 until the first delayed values are in."""
+        return self._session.round_number
+
+    @property
+    def round_price(self) -> float:
+        """What the units of this round cost together."""
+        return self._session.round_price
 
     @property
     def price(self) -> float:

@@ -934,6 +934,11 @@ class Session:
         return tuple(request.unit for request in self._sessions.requests())
 
     @property
+    def has_rounds(self) -> bool:
+        """Whether values of some features are delayed."""
+        return bool(self._seller.costs.delayed.any())
+
+    @property
     def waits(self) -> bool:
         """Whether the values of this round come in the next one only."""
         return bool(self._sessions.waits[0])
@@ -997,7 +1002,8 @@ class Session:
             infinite, or missing where the model takes none.
         """
         asked = self._wanted_unit(), *self.round()[1:]
-        told = {unit: self._cells(unit, cells) for unit, cells in self._by_unit(asked, value).items()}
+        parts = told_by_unit(asked, value, self._seller.column)
+        told = {unit: self._cells(unit, cells) for unit, cells in parts.items()}
         numbers = {
             unit: [self._seller.listed_number(*pair) for pair in zip(unit.features, cells, strict=True)]
             for unit, cells in told.items()
@@ -1006,21 +1012,6 @@ class Session:
             self._sessions.check(unit, numbers[unit], cells)
         for unit, cells in told.items():
             self._tell_unit(unit, cells, numbers[unit], charged)
-
-    def _by_unit(self, asked: Sequence[Unit], value: Any) -> dict[Unit, Any]:
-        """Part what is told of several units; anything else is told of the next one."""
-        if not isinstance(value, Mapping) or len(asked) == 1:
-            return {asked[0]: value}
-        unit_of = {feature: unit for unit in asked for feature in unit.features}
-        parts: dict[Unit, dict[Any, Any]] = {}
-        for feature, one in value.items():
-            unit = unit_of.get(self._seller.column(feature))
-            if unit is None:
-                raise ValueError(f"tell: expected values of {', '.join(map(str, asked))}, got {feature!r}")
-            parts.setdefault(unit, {})[feature] = one
-        if not parts:
-            raise ValueError(f"tell: expected values of {', '.join(map(str, asked))}, got none")
-        return parts
 
     def _tell_unit(self, unit: Unit, cells: list[Any], numbers: list[float], charged: bool | None) -> None:
         absent = np.array([[cell is None for cell in cells]])
@@ -1099,8 +1090,8 @@ class Session:
 
     @property
     def ledger(self) -> tuple[Purchase, ...]:
-        """What was bought so far, in order, and why; once the model answers, also what was bought in vain."""
-        if self.next_unit is not None:
+        """What was bought so far, in order, and why; once the model answers, also what was ordered in vain."""
+        if self.next_unit is not None or not self.has_rounds:
             return tuple(self._purchases)
         tested = self._sessions.tests[0] > 0
         return tuple(
@@ -1155,6 +1146,35 @@ class Session:
             cells = {cell[0]: seller.named(*cell) for cell in zip(wanted.features, values, strict=True)}
             session.tell(cells, charged=place not in record.not_charged)
         return session
+
+
+def told_by_unit(asked: Sequence[Unit], value: Any, column: Callable[[Any], int]) -> dict[Unit, Any]:
+    """Part what is told of the units of a round; what is no mapping is told of the first one.
+
+    Parameters
+    ----------
+    asked : sequence of Unit
+    value : mapping from features to values, or anything else
+    column : callable
+        Finds the column of a feature.
+
+    Raises
+    ------
+    ValueError
+        A feature is of none of the units, or the mapping is empty.
+    """
+    if not isinstance(value, Mapping) or len(asked) == 1:
+        return {asked[0]: value}
+    unit_of = {feature: unit for unit in asked for feature in unit.features}
+    parts: dict[Unit, dict[Any, Any]] = {}
+    for feature, one in value.items():
+        unit = unit_of.get(column(feature))
+        if unit is None:
+            raise ValueError(f"round: expected values of {', '.join(map(str, asked))}, got {feature!r}")
+        parts.setdefault(unit, {})[feature] = one
+    if not parts:
+        raise ValueError(f"round: expected values of {', '.join(map(str, asked))}, got none")
+    return parts
 
 
 class _SavedSession(NamedTuple):

@@ -33,7 +33,8 @@ def add(commands: Subparsers) -> None:
         "Ask for the features of one example, one after another, until the model answers; say what each costs and why. "
         "An empty line, or ?, is a value that could not be had, and is not paid; NA is one that was paid for but is "
         f"missing; {LEAVE} ends the session, which --save keeps. With --max-cost, what would pass it counts as a value "
-        "that cannot be had, and the others are still asked for.",
+        "that cannot be had, and the others are still asked for. Where values are delayed, all that may be wanted "
+        "before more is known is listed, to be ordered at once; --max-rounds says how often to wait.",
     )
     command.add_argument("--model", required=True, metavar="DIR", help="folder of `ipforest fit`, or a model file")
     add_pickle_option(command)
@@ -41,6 +42,7 @@ def add(commands: Subparsers) -> None:
         "--known", nargs="+", action="extend", default=[], metavar="NAME=VALUE", help="values that are free"
     )
     command.add_argument("--max-cost", metavar="COST", help="the most to pay in all")
+    command.add_argument("--max-rounds", type=int, metavar="N", help="how often to wait for delayed values at most")
     command.add_argument("--save", metavar="FILE", help="write the session there at the end, to go on another day")
     command.add_argument("--resume", metavar="FILE", help="go on with a session that --save wrote")
     page = command.add_argument_group("a page in place of the terminal")
@@ -56,8 +58,11 @@ def run(options: Arguments) -> int:
     """Hold the session; its ledger is printed at the end."""
     from ipforest._internal.files import write_text
 
-    if options.resume is not None and (options.known or options.max_cost is not None):
-        raise ValueError("--resume: expected no --known and no --max-cost with it: the session has its own")
+    caps = {"max_cost": options.max_cost, "max_rounds": options.max_rounds}
+    if options.resume is not None and (options.known or any(cap is not None for cap in caps.values())):
+        raise ValueError(
+            "--resume: expected no --known and no --max-cost with it, nor --max-rounds: the session has its own"
+        )
     if options.save is not None and not Path(options.save).absolute().parent.is_dir():
         raise ValueError(f"--save: expected a file in a folder that exists, got {options.save}")
     _check_page(options)
@@ -69,7 +74,7 @@ def run(options: Arguments) -> int:
         if options.resume is not None:
             session = buyer.resume(Path(options.resume).read_text(encoding="utf-8"))
         else:
-            session = buyer.session(known=table.known(options.known), max_cost=options.max_cost)
+            session = buyer.session(known=table.known(options.known), **caps)
         try:
             _hold(session, table, quiet=options.json)
         finally:
@@ -229,8 +234,12 @@ class _Table:
 
 def _hold(session: Session, table: _Table, *, quiet: bool) -> None:
     """Ask until the model answers or the user leaves."""
+    told_of = 0
     while (unit := session.next_unit) is not None:
         screen = sys.stderr if quiet else sys.stdout
+        if session.waits and session.round_number > told_of:
+            told_of = session.round_number
+            print(_order(session, table), file=screen)
         if not quiet:
             fee = f", {session.fee:.2f} of it the fee of its group" if 0 < session.fee < session.price else ""
             print(f"{table.name(unit)} costs {session.price:.2f}{fee}: {session.reason}")
@@ -247,6 +256,13 @@ def _hold(session: Session, table: _Table, *, quiet: bool) -> None:
             print(f"ipforest: {problem}", file=sys.stderr)
 
 
+def _order(session: Session, table: _Table) -> str:
+    """Say what to order in this round, and where to go on once the results are in."""
+    names = ", ".join(map(table.name, session.round()))
+    price = f"{session.round_price:.2f} in all"
+    return f"Round {session.round_number}: order now {names}; {price}. Type the results when they are in, or {LEAVE}."
+
+
 def _record(session: Session, table: _Table) -> dict[str, Any]:
     """Return what was told and bought, what it costs, and the answer, None while something is wanted.
 
@@ -258,8 +274,10 @@ def _record(session: Session, table: _Table) -> dict[str, Any]:
     answers = {"guess": guess, "answer": guess if session.next_unit is None else None}
     chances = {"probabilities": session.probabilities} if session.is_classifier else {}
     told: dict[str, Any] = json.loads(session.to_json())
+    in_rounds = session.has_rounds
     ledger = [
         {"values": table.told(line), "price": line.price, "reason": line.reason, "charged": line.charged}
+        | ({"round": line.round, "in_vain": line.in_vain} if in_rounds else {})
         for line in session.ledger
     ]
     return {**told, "ledger": ledger, **answers, **chances, "paid": session.paid}
@@ -269,10 +287,16 @@ def _plain(value: float | None) -> float | None:
     return None if value is None or np.isnan(value) else value
 
 
+def _remarks(line: Purchase, *, in_rounds: bool) -> str:
+    told = {f"round {line.round}": in_rounds, "in vain": line.in_vain, "could not be had": not line.charged}
+    remarks = [remark for remark, holds in told.items() if holds]
+    return f" ({', '.join(remarks)})" if remarks else ""
+
+
 def _summary(session: Session, table: _Table) -> str:
     """Say what was answered, how surely, and what was paid for what."""
     lines = [
-        f"  {line.price:8.2f}  {table.bought(line)}: {line.reason}{'' if line.charged else ' (could not be had)'}"
+        f"  {line.price:8.2f}  {table.bought(line)}: {line.reason}{_remarks(line, in_rounds=session.has_rounds)}"
         for line in session.ledger
     ]
     verdict = f"{'Answer' if session.next_unit is None else 'So far'}: {session.guess}"
