@@ -14,6 +14,7 @@ from ipforest.class_costs import MINIMISED
 from ipforest.costs import FeatureCosts
 from ipforest.estimator import optional_number
 from ipforest.learners.forest_pruner import ForestPruner, Parts
+from ipforest.learners.vote_descent import VoteProblem, descend, descend_within
 from ipforest.path import PruningPath
 from ipforest.path_search import prune_path
 from ipforest.rational import nonnegative_fraction, time_limit_seconds
@@ -65,6 +66,12 @@ class BudgetPrune(ForestPruner):
     errors : {"in-bag", "out-of-bag", "held-out"}, default="in-bag"
         Where losses are counted: on what each tree was trained on, on what its bootstrap left out, or on the validation
         part, which then tells costs and losses.
+    objective : {"trees", "forest"}, default="trees"
+        What the loss is of. "trees" is the mean loss of the trees, for which the pruning is proven optimal. "forest" is
+        the squared loss of their vote (the Brier score), on examples that trees were not trained on: those left out of
+        their bootstrap, and the validation part, or X for a fitted estimator. From the proven pruning each tree is
+        pruned anew, exactly, with the others fixed, until none improves; its error is usually lower at the same
+        budget, but only locally optimal. See `ipforest.learners.vote_descent`.
     class_costs : array, DataFrame, mapping of mappings or path, optional
         What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the loss
         is the average cost of a prediction, and the class of the least expected cost is predicted. (Weights of classes
@@ -106,6 +113,9 @@ class BudgetPrune(ForestPruner):
         ``error + lam * cost`` could be, which is 0.
     pruning_ : Pruning
         The one that was taken.
+    vote_loss_ : float
+        Squared loss of the vote, if that is the objective; ``result_`` and ``gap_`` are those of the pruning from which
+        the descent began.
     pruned_ : Forest
         The forest that predicts; trees that are pruned to their root do not vote.
     n_features_in_ : int
@@ -140,6 +150,7 @@ class BudgetPrune(ForestPruner):
         max_cost: Any = None,
         loss: str | None = None,
         errors: str = "in-bag",
+        objective: str = "trees",
         class_costs: Any = None,
         minimise: str = "error",
         refit: bool = False,
@@ -158,6 +169,7 @@ class BudgetPrune(ForestPruner):
         self.max_cost = max_cost
         self.loss = loss
         self.errors = errors
+        self.objective = objective
         self.class_costs = class_costs
         self.minimise = minimise
         self.refit = refit
@@ -199,7 +211,18 @@ class BudgetPrune(ForestPruner):
 
     def _choose_pruning(self) -> Pruning:
         self.result_ = self._result()
-        return self.result_.pruning
+        return self.result_.pruning if self._vote is None else self._descended(self._vote)
+
+    def _descended(self, vote: VoteProblem) -> Pruning:
+        """Improve the vote of the pruning that was found for the mean loss of the trees."""
+        kept, internal = np.zeros(self.forest_.n_nodes, dtype=bool), self.forest_.internal_nodes
+        kept[internal] = self.result_.pruning.kept
+        if isinstance(self.result_, BudgetResult):
+            found = descend_within(vote, kept, float(self.result_.budget))
+        else:
+            found = descend(vote, kept, float(self.result_.lam))
+        self.vote_loss_ = found.loss
+        return Pruning(found.kept[internal])
 
     def _result(self) -> BudgetResult | PruningResult:
         if self.minimise != MINIMISED[0]:

@@ -26,12 +26,14 @@ from ipforest.estimator import (
     warn_if_nothing_is_bought,
 )
 from ipforest.instance import FITS_PATH, PruningInstance
+from ipforest.learners.vote_descent import VoteProblem
 from ipforest.losses import ErrorData, checked_class_costs, loss_for
 from ipforest.policy import TreesInOrder
 from ipforest.rational import as_fraction, nonnegative_fraction
 from ipforest.results import Pruning
 
 ERRORS = ("in-bag", "out-of-bag", "held-out")
+OBJECTIVES = ("trees", "forest")
 
 
 class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -43,7 +45,8 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
     Parameters
     ----------
     estimator, feature_costs, groups, group_fees, budget, max_cost, loss, split_cost, validation_fraction, random_state
-        See `BudgetPrune`; so are ``errors``, ``class_costs`` and ``refit``, which a subclass need not offer.
+        See `BudgetPrune`; so are ``errors``, ``objective``, ``class_costs`` and ``refit``, which a subclass need not
+        offer.
 
     Attributes
     ----------
@@ -67,10 +70,12 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
     split_cost: Any
     validation_fraction: float | None
     errors: str = "in-bag"
+    objective: str = "trees"
     refit: bool = False
 
     instance_: PruningInstance
     pruning_: Pruning
+    _vote: VoteProblem | None = None
 
     @abstractmethod
     def _find_prunings(self) -> None:
@@ -128,8 +133,12 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
             advice = "train the ensemble on the columns that cost less, or with a smaller max_features"
         warn_if_nothing_is_bought(self.budget, float(self.instance_.evaluate(self.pruning_)[1]), advice)
 
-    def _prune(self, paying: Array, error_data: ErrorData | None) -> None:
-        """Find the prunings of the forest and take one."""
+    def _prune(self, paying: Array, error_data: ErrorData | None, unseen: Labelled | None) -> None:
+        """Find the prunings of the forest and take one.
+
+        ``unseen`` are examples with weights (n_samples, n_trees), 0 for trees that were trained on an example; None
+        where the vote does not count.
+        """
         self.instance_ = PruningInstance.from_forest(
             self.forest_,
             paying,
@@ -140,8 +149,23 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
             resolution=FITS_PATH,
             class_costs=self.class_costs_,
         )
+        self._vote = None if unseen is None else self._vote_problem(unseen, paying)
         self._find_prunings()
         self._choose()
+
+    def _vote_problem(self, unseen: Labelled, paying: Array) -> VoteProblem:
+        classes = self.forest_.classes
+        target = unseen.y.astype(np.float64)[:, None] if classes is None else (unseen.y[:, None] == classes) * 1.0
+        return VoteProblem.of(
+            self.forest_,
+            unseen.X,
+            target,
+            unseen.weight,
+            paying,
+            self.costs_,
+            float(self.split_cost_),
+            self.class_costs_,
+        )
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
@@ -149,6 +173,8 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         optional_number(self.max_cost, "max_cost")
         self._check_money()
         check_share(self.validation_fraction, "validation_fraction")
+        if self.objective not in OBJECTIVES:
+            raise ValueError(f"objective: expected {' or '.join(map(repr, OBJECTIVES))}, got {self.objective!r}")
         if self.errors not in ERRORS:
             raise ValueError(f"errors: expected one of {', '.join(map(repr, ERRORS))}, got {self.errors!r}")
         ensemble = averaging_trees(self.estimator)
@@ -170,12 +196,14 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         y: npt.ArrayLike | None,
         X_cost: npt.ArrayLike | None,
         sample_weight: npt.ArrayLike | None,
-    ) -> tuple[Array, ErrorData | None]:
-        """Take the ensemble as it is; return the examples for costs, and those for errors if they are not in-bag."""
+    ) -> tuple[Array, ErrorData | None, Labelled | None]:
+        """Take the ensemble as it is; return the examples for costs, those for errors if not in-bag, and for votes."""
         if self.errors == "out-of-bag":
             raise ValueError("errors: expected 'in-bag' or 'held-out' for a fitted estimator, got 'out-of-bag'")
-        if y is None and (self.errors == "held-out" or self.refit):
-            raise ValueError("y: expected the targets of X for held-out errors and to refit, got None")
+        if y is None and (self.errors == "held-out" or self.refit or self.objective == "forest"):
+            raise ValueError(
+                "y: expected the targets of X for held-out errors, to refit, and for the objective 'forest', got None"
+            )
         self.estimator_ = ensemble
         self.n_features_in_, self._column_labels = ensemble.n_features_in_, None
         if hasattr(ensemble, "feature_names_in_"):
@@ -189,12 +217,13 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         self._note_missing(examples)
         self._refit_data = None
         if y is None:
-            return (examples if X_cost is None else self._checked_cost_examples(X_cost, examples)), None
+            return (examples if X_cost is None else self._checked_cost_examples(X_cost, examples)), None, None
         require_rows_in_order(X, y)
         data = Labelled(examples, np.asarray(y), checked_weight(sample_weight, X, examples))
         self._refit_data = data if self.refit else None
         paying = examples if X_cost is None else self._checked_cost_examples(X_cost, examples)
-        return paying, data if self.errors == "held-out" else None
+        unseen = _seen_by_none(data, self.forest_.n_trees) if self.objective == "forest" else None
+        return paying, data if self.errors == "held-out" else None, unseen
 
     def _parts(
         self,
@@ -222,7 +251,13 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         parts = split_rows(targets, held_out, self.random_state, one_of_each_class=classify)
         training, validation = (data.rows(part) for part in parts)
         self._refit_data = data if self.refit else None
-        return Parts(training, validation, validation.X if paying is None else paying, sample_weight is not None)
+        return Parts(
+            training,
+            validation,
+            validation.X if paying is None else paying,
+            sample_weight is not None,
+            held_out is not None,
+        )
 
     def _train_and_prune(self, parts: Parts) -> None:
         """Fit a clone of the ensemble, and prune it."""
@@ -236,7 +271,25 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
             error_data = training._replace(
                 weight=training.weight[:, None] * out_of_bag(self.estimator_, training.y.size)
             )
-        self._prune(parts.paying, error_data)
+        self._prune(parts.paying, error_data, self._unseen(parts) if self.objective == "forest" else None)
+
+    def _unseen(self, parts: Parts) -> Labelled:
+        """Put together the examples that trees were not trained on: those left out of their bootstrap, and held out."""
+        training, n_trees = parts.training, self.forest_.n_trees
+        held_out = _seen_by_none(parts.validation, n_trees) if parts.is_held_out else None
+        if not getattr(self.estimator_, "bootstrap", False):
+            if held_out is None:
+                raise ValueError(
+                    "objective: expected a validation part or trees with bootstrap for 'forest', whose votes are "
+                    "counted on examples that trees were not trained on, got neither"
+                )
+            return held_out
+        check_own_samples(self.estimator_, "objective: expected 'trees'", "'forest'")
+        weight = training.weight[:, None] * out_of_bag(self.estimator_, training.y.size)
+        left_out = training._replace(weight=weight).rows(np.flatnonzero(weight.any(axis=1)))
+        if held_out is None:
+            return left_out
+        return Labelled(*(np.concatenate(both) for both in zip(left_out, held_out, strict=True)))
 
     def _choose(self) -> None:
         self.pruning_ = self._choose_pruning()
@@ -286,16 +339,27 @@ class Labelled(NamedTuple):
         return Labelled(self.X[chosen], self.y[chosen], self.weight[chosen])
 
 
+def _seen_by_none(data: Labelled, n_trees: int) -> Labelled:
+    """Give examples that no tree was trained on the same weight for each tree."""
+    return data._replace(weight=np.repeat(data.weight[:, None], n_trees, axis=1))
+
+
 class Parts(NamedTuple):
-    """What a forest is trained on, what is held out, the examples whose costs count, and whether weights were given."""
+    """What a forest is trained on, what is held out, the examples whose costs count, and whether weights were given.
+
+    ``is_held_out`` says whether the second part is another than the first.
+    """
 
     training: Labelled
     validation: Labelled
     paying: Array
     is_weighted: bool
+    is_held_out: bool
 
 
-def check_own_samples(ensemble: Any) -> None:
+def check_own_samples(
+    ensemble: Any, expected: str = "errors: expected 'in-bag' or 'held-out'", got: str = "'out-of-bag'"
+) -> None:
     """Require an ensemble that draws the examples of its trees as scikit-learn does, which is how they are known later.
 
     Raises
@@ -306,8 +370,7 @@ def check_own_samples(ensemble: Any) -> None:
     method = overridden(ensemble, "sklearn", ("fit", "_fit", "estimators_samples_", "_get_estimators_indices"))
     if isinstance(ensemble, AVERAGING) and method is not None:
         raise ValueError(
-            f"errors: expected 'in-bag' or 'held-out' for {type(ensemble).__name__}, whose {method} draws examples in "
-            "its own way, got 'out-of-bag'"
+            f"{expected} for {type(ensemble).__name__}, whose {method} draws examples in its own way, got {got}"
         )
 
 
