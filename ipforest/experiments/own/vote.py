@@ -1,0 +1,130 @@
+"""What pruning for the vote brings: test errors of one forest, pruned for its trees' mean loss or for its vote."""
+
+from __future__ import annotations
+
+import warnings
+from time import process_time
+
+import numpy as np
+from matplotlib.figure import Figure
+from sklearn.ensemble import RandomForestClassifier
+
+from ipforest import datasets
+from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.metrics import standard_error
+from ipforest.experiments.own.early_exit import split_parts
+from ipforest.learners.budget_prune import BudgetPrune
+
+DATASETS = ("breast_cancer", "heart_cleveland", "pima", "digits", "miniboone_5k", "letter")
+N_SEEDS, FIRST_SEED, N_TREES = 5, 100, 40
+SHARES = (0.1, 0.16, 0.24, 0.37, 0.58, 0.9)
+"""Budgets, in what an example pays for the unpruned forest."""
+METHODS = ("trees", "forest", "trees, refitted", "forest, refitted")
+MEAN = "mean"
+"""Stands for the data set in rows of means over data sets."""
+
+
+def cells(quick: bool, seed: int) -> list[Cell]:
+    """One cell per data set and seed; the seeds are others than those that the method was tried on."""
+    sets, n_seeds = (("wine",), 2) if quick else (DATASETS, N_SEEDS)
+    return [{"data": name, "seed": FIRST_SEED + seed + number} for number in range(n_seeds) for name in sets]
+
+
+def run(cell: Cell) -> list[Record]:
+    """Train on three quarters, a third of which says what features cost; measure each budget on the last quarter."""
+    data = datasets.load(cell["data"])
+    shares = [int(share * min(data.y.size, 8000)) for share in (0.5, 0.25, 0.25)]
+    parts = split_parts(data.X.astype(np.float64), data.y, (shares[0], shares[1], shares[2]), cell["seed"])
+    X = np.concatenate([parts.X_train, parts.X_validation])
+    y = np.concatenate([parts.y_train, parts.y_validation])
+    forest = RandomForestClassifier(N_TREES, random_state=cell["seed"])
+    records = []
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="budget: nothing is bought")
+        for method in METHODS:
+            objective, _, refitted = method.partition(", ")
+            begun = process_time()
+            model = BudgetPrune(
+                forest,
+                feature_costs=data.costs,
+                budget=0,
+                objective=objective,
+                refit=bool(refitted),
+                validation_fraction=1 / 3,
+                random_state=cell["seed"],
+            ).fit(X, y)
+            whole = float(model.instance_.evaluate(model.instance_.unpruned)[1])
+            for share in SHARES:
+                chosen = model.at_budget(share * whole)
+                error = float(np.mean(chosen.predict(parts.X_test) != parts.y_test))
+                cost = float(chosen.cost(parts.X_test).mean()) / whole
+                records.append({"method": method, "share": share, "error": 100 * error, "cost": cost})
+            records[-1]["seconds"] = process_time() - begun
+    return records
+
+
+def summarise(records: list[Record]) -> list[Record]:
+    """Average over seeds: errors in per cent, and how far below those of the forest pruned for its trees they are."""
+    sets = list(dict.fromkeys(record["data"] for record in records))
+    return [
+        _row([r for r in records if data in (MEAN, r["data"])], data, share, method)
+        for data in (*sets, *([MEAN] if len(sets) > 1 else []))
+        for share in SHARES
+        for method in METHODS
+    ]
+
+
+def _row(records: list[Record], data: str, share: float, method: str) -> Record:
+    errors = {
+        name: np.array([r["error"] for r in records if (r["share"], r["method"]) == (share, name)])
+        for name in (method, METHODS[0])
+    }
+    below = errors[METHODS[0]] - errors[method]
+    return {
+        "data": data,
+        "share": share,
+        "method": method,
+        "error": float(errors[method].mean()),
+        "below_trees": float(below.mean()),
+        "below_trees_se": standard_error(below),
+        "runs": below.size,
+    }
+
+
+def draw(records: list[Record], rows: list[Record]) -> Figure:
+    """Draw test error against budget, a panel per data set."""
+    sets = list(dict.fromkeys(row["data"] for row in rows if row["data"] != MEAN))
+    n_lines = -(-len(sets) // 3)
+    figure = Figure(figsize=(4 * min(3, len(sets)), 3.2 * n_lines), layout="constrained")
+    for place, data in enumerate(sets, start=1):
+        axes = figure.add_subplot(n_lines, min(3, len(sets)), place)
+        for method in METHODS:
+            line = [row for row in rows if (row["data"], row["method"]) == (data, method)]
+            axes.plot([row["share"] for row in line], [row["error"] for row in line], "o-", label=method, markersize=3)
+        axes.set_title(data, fontsize=10)
+        axes.set_xlabel("budget, share of the unpruned cost")
+        axes.set_ylabel("test error, %")
+    axes.legend(fontsize=8)
+    return figure
+
+
+def differences(quick: bool) -> list[str]:
+    """Name what the figures depend on."""
+    named = [
+        "Half of the examples train the forest, a quarter says what features cost, a quarter tests (of 8,000 at most); "
+        "votes are counted on out-of-bag examples and on the second part; nothing is chosen on the last",
+        f"Forests of {N_TREES} trees; budgets found by greedy search",
+    ]
+    return [*named, "quick: wine only, 2 seeds"] if quick else named
+
+
+EXPERIMENT = Experiment(
+    name="own/vote",
+    title="What pruning for the vote brings",
+    source="this package",
+    cells=cells,
+    run=run,
+    summarise=summarise,
+    draw=draw,
+    differences=differences,
+)
