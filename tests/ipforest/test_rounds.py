@@ -556,6 +556,19 @@ def test_a_split_cost_with_delayed_features_is_refused(make: Callable[..., Any])
         Forest.from_sklearn(small().fit(X, y)).cost(X, costs, split_cost=1)
 
 
+def test_a_pruning_with_a_cap_and_delayed_features_is_refused_before_training() -> None:
+    X, y = table()
+    costs = LISTED.with_delayed([1])
+    with pytest.raises(
+        ValueError, match=r"^max_cost: expected none with delayed features, .* got 9; session\(max_cost="
+    ):
+        BudgetPrune(small(), feature_costs=costs, max_cost=9).fit(X, y)
+    model = BudgetPrune(small(), feature_costs=costs, random_state=0).fit(X, y)
+    session = model.session(max_cost=4)
+    finish(session, X[0])
+    assert session.paid <= 4
+
+
 def test_walks_past_delayed_tests_and_marks_below_them() -> None:
     forest, X = forest_of(TREES), np.array([[7, 1, 0, 1, 0], [2, 1, 0, 1, 0]], dtype=np.float32)
     known = np.array([[True, False, False, False, False], [True, False, False, False, True]])
