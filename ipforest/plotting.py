@@ -17,12 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.trees import LEAF
-from ipforest.measures import name_of
+from ipforest.measures import name_of, read_scoring
 from ipforest.rational import as_fraction, nonnegative_fraction
 
 if TYPE_CHECKING:
     from ipforest.estimator import BudgetedEstimator
     from ipforest.experiments.comparison import Comparison
+    from ipforest.frontiers.joint_frontier import JointFrontier
     from ipforest.learners.budget_prune import BudgetPrune
     from ipforest.path import PruningPath
     from ipforest.stopping.early_exit import EarlyExit
@@ -50,6 +51,8 @@ class Curve:
         The kind of error, for the axis.
     chosen : tuple (cost, error), optional
         The pruning that was taken.
+    chosen_as : str
+        What it is called.
     """
 
     costs: FloatArray
@@ -57,6 +60,7 @@ class Curve:
     label: str
     error_name: str
     chosen: Point | None = None
+    chosen_as: str = "pruning taken"
 
 
 class TradeoffDisplay:
@@ -146,6 +150,56 @@ class TradeoffDisplay:
         tried = _evaluated_curve(estimator, X, y, _spread(optimised.costs, max_points))
         return cls([optimised, tried], _budget(estimator.budget)).plot(axes)
 
+    @classmethod
+    def from_frontier(
+        cls,
+        estimator: JointFrontier,
+        X: npt.ArrayLike | None = None,
+        y: npt.ArrayLike | None = None,
+        *,
+        max_points: int = 30,
+        axes: Sequence[Axes] | None = None,
+    ) -> Self:
+        """Draw what a fitted `BudgetedClassifier`, `BudgetBoost` or the like chose from, by the measure that chose.
+
+        On the validation examples that is the score, or else the loss of the frontier, smoothed as it is there.
+
+        Parameters
+        ----------
+        estimator : JointFrontier
+        X, y : arrays, shapes (n_samples, n_features) and (n_samples,), optional
+            Other data, on which a second panel shows the same choices.
+        max_points : int, default=30
+            At most so many choices are tried on other data, evenly spread over cost.
+        axes : sequence of matplotlib Axes, optional
+            Where to draw, one, or two with other data; by default on a new figure.
+
+        Returns
+        -------
+        TradeoffDisplay
+
+        Raises
+        ------
+        ValueError
+            X without y, or y without X.
+        """
+        check_is_fitted(estimator)
+        if (X is None) != (y is None):
+            raise ValueError("X, y: expected both or none, got one")
+        frontier, place, by = estimator.frontier_, estimator.choice_, estimator.scoring
+        values = frontier.loss if by is None else -frontier.loss
+        name = "loss" if by is None else name_of(by)
+        chosen = (float(frontier.cost[place]), float(values[place]))
+        curves = [Curve(frontier.cost, values, "choices", f"{name} on validation examples", chosen, "choice taken")]
+        if X is not None and y is not None:
+            costs = frontier.cost[_spread(frontier.cost, max_points)].tolist()
+            points = np.array([_measured_on(estimator.at_budget(cost), X, y) for cost in costs])
+            if by is None:
+                name = "error" if is_classifier(estimator) else "1 - R2"
+            own = _measured_on(estimator, X, y)
+            curves.append(Curve(points[:, 0], points[:, 1], "the same choices", f"{name} on other data", own, "taken"))
+        return cls(curves, _budget(estimator.budget)).plot(axes)
+
     def plot(self, axes: Sequence[Axes] | None = None) -> Self:
         """Draw the curves, the budget line and the prunings taken.
 
@@ -172,7 +226,7 @@ class TradeoffDisplay:
             if self.budget is not None:
                 self.budget_lines_.append(_budget_line(panel, self.budget))
             if curve.chosen is not None:
-                _ring(panel, curve.chosen, "pruning taken")
+                _ring(panel, curve.chosen, curve.chosen_as)
             _finish(panel, "cost per example", curve.error_name)
         self.figure_ = self.axes_[0].figure
         return self
@@ -234,6 +288,12 @@ def plot_stopping(model: EarlyExit | StagedEstimator, *, ax: Axes | None = None)
         _budget_line(axes, float(as_fraction(model.budget, "budget")))
     _finish(axes, "cost per example", f"{_badness_of(model)} on held-out examples")
     return axes
+
+
+def _measured_on(model: Any, X: npt.ArrayLike, y: npt.ArrayLike) -> Point:
+    """Return the mean cost of a model on data, and there the measure that chose it, or 1 - its own score."""
+    value = 1 - model.score(X, y) if model.scoring is None else float(read_scoring(model.scoring)(model, X, y))
+    return float(model.cost(X).mean()), value
 
 
 def _badness_of(model: Any) -> str:
@@ -660,7 +720,8 @@ def _ring(axes: Axes, point: Point, label: str) -> None:
 
 def _finish(axes: Axes, xlabel: str, ylabel: str) -> None:
     axes.set(xlabel=xlabel, ylabel=ylabel)
-    axes.set_ylim(bottom=0)
+    if axes.dataLim.ymin >= 0:
+        axes.set_ylim(bottom=0)
     axes.set_xlim(left=0)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(facecolor="white", edgecolor="none", framealpha=1)

@@ -7,8 +7,9 @@ from fitted_forests import N_FEATURES, examples
 from matplotlib.collections import LineCollection, PathCollection
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import get_scorer
 
-from ipforest import BudgetPrune, EarlyExit
+from ipforest import BudgetBoost, BudgetPrune, EarlyExit
 from ipforest.experiments.comparison import Comparison, Outcome
 from ipforest.plotting import TradeoffDisplay, draw_tree, plot_comparison, plot_purchases, plot_stopping, plot_stops
 
@@ -243,3 +244,25 @@ def test_purchases_are_shares_of_each_class(stopping) -> None:
     label = np.unique(LABELS_TEST)[0]
     assert axes.containers[0][0].get_width() == pytest.approx(acquired[label == LABELS_TEST, most].mean())
     assert axes.get_yticklabels()[0].get_text() == f"feature {most}"
+
+
+@pytest.mark.parametrize("scoring", [None, "neg_log_loss"])
+def test_a_frontier_is_drawn_by_the_measure_that_chose(scoring) -> None:
+    model = BudgetBoost(
+        6, max_leaf_nodes=4, n_lambdas=2, n_prunings=0, single_price=False, budget=2, scoring=scoring, random_state=0
+    ).fit(X, LABELS_X)
+    display = TradeoffDisplay.from_frontier(model, X_TEST, LABELS_TEST, max_points=3)
+    frontier, sign = model.frontier_, -1 if scoring else 1
+    assert points(display.lines_[0]) == list(zip(frontier.cost.tolist(), (sign * frontier.loss).tolist(), strict=True))
+    measured = lambda at: get_scorer(scoring or "accuracy")(at, X_TEST, LABELS_TEST)  # noqa: E731
+    for cost, value in points(display.lines_[1]):
+        at = min(
+            (model.at_budget(budget) for budget in frontier.cost), key=lambda at: abs(at.cost(X_TEST).mean() - cost)
+        )
+        assert value == pytest.approx(measured(at) if scoring else 1 - measured(at))
+    names = [axes.get_ylabel() for axes in display.axes_]
+    shown = ("neg log loss", "neg log loss") if scoring else ("loss", "error")
+    assert names == [f"{shown[0]} on validation examples", f"{shown[1]} on other data"]
+    assert display.budget_lines_[0].get_xdata() == [2, 2]
+    with pytest.raises(ValueError, match="X, y: expected both or none, got one"):
+        TradeoffDisplay.from_frontier(model, X_TEST)
