@@ -29,7 +29,7 @@ SUREST = 1e-4
 """Of more extreme probabilities than this and 1 - this, the sigmoid sees the logarithm of these odds."""
 
 
-class _AsGiven(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class AsGiven(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """A classifier whose examples are class probabilities, and which answers these: what calibrators are put on.
 
     Parameters
@@ -104,7 +104,7 @@ class Calibration:
         for number in range(first.size):
             here = np.flatnonzero(place == number)
             whole = [(np.arange(here.size), np.arange(here.size))]
-            calibrator = CalibratedClassifierCV(_AsGiven(classes), method=method, cv=whole, ensemble=False)
+            calibrator = CalibratedClassifierCV(AsGiven(classes), method=method, cv=whole, ensemble=False)
             fitted.append(calibrator.fit(outputs[here], labels[here], sample_weight=weight[here]))
         return cls(first, tuple(fitted))
 

@@ -28,6 +28,7 @@ _OWN = {
     "adaptive.gated_policy": ("Constant", "LinearScores"),
     "adaptive.l1_baseline": ("L1Baseline",),
     "adaptive.linear_pair": ("AlternationSettings",),
+    "calibration": ("AsGiven", "CalibratedClassifier", "Calibration"),
     "classifier_trees.adaboost_rs": ("AdaBoostRS", "AdaBoostVotes"),
     "classifier_trees.and_or": ("AndOrCascade",),
     "classifier_trees.astc": ("ASTC",),
@@ -71,15 +72,18 @@ _OWN = {
         *("CostComplexity", "EarlyStopping", "GreedyPrune", "IndividualPruning", "PruningSequence"),
     ),
     "maxflow.path_flow": ("PathFlow",),
+    "measures": ("SensitivityAt", "SpecificityAt"),
     "path": ("PruningPath", "SkippedInterval"),
     "policy": ("TreesInOrder",),
     "results": ("BudgetResult", "DualFlow", "Pruning", "PruningResult"),
     "session": ("Unit",),
     "solvers.dantzig_wolfe": ("DantzigWolfeResult",),
     "solvers.primal_dual": ("PrimalDualResult",),
+    "thresholds": ("Decision", "ThresholdClassifier"),
 }
 
 _SCIKIT_LEARN = {
+    "calibration": ("CalibratedClassifierCV",),
     "compose": ("ColumnTransformer",),
     "discriminant_analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
     "dummy": ("DummyClassifier", "DummyRegressor"),
@@ -91,6 +95,7 @@ _SCIKIT_LEARN = {
     ),
     "feature_selection": ("VarianceThreshold",),
     "frozen": ("FrozenEstimator",),
+    "isotonic": ("IsotonicRegression",),
     "impute": ("MissingIndicator", "SimpleImputer"),
     "linear_model": (
         *("ElasticNet", "ElasticNetCV", "Lasso", "LassoCV", "LinearRegression", "LogisticRegression"),
@@ -143,6 +148,8 @@ OBJECTS = frozenset(
         *(name for module, names in _SCIKIT_LEARN.items() for name in _defined_in(module, names)),
         *(f"sklearn._loss.loss.{name}" for name in _LOSSES),
         *(f"sklearn._loss.link.{name}" for name in _LINKS),
+        "sklearn.calibration._CalibratedClassifier",
+        "sklearn.calibration._SigmoidCalibration",
         "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     )

@@ -17,6 +17,7 @@ from ipforest import BudgetBoost, BudgetedPipeline, BudgetPrune, NestedCascade
 from ipforest.calibration import CalibratedClassifier, calibrated, pooled_places
 from ipforest.ensemble import write
 from ipforest.measures import log_odds
+from ipforest.tabular.model_files import load_model, save_model
 from ipforest.thresholds import ThresholdClassifier
 
 X, y = make_classification(900, 6, n_informative=4, n_redundant=0, flip_y=0.2, random_state=1)
@@ -205,6 +206,16 @@ def test_exports_refuse_what_they_would_drop(boosted):
         for kind in ("sklearn", "c"):
             with pytest.raises(ValueError, match=r"calibration|decision thresholds"):
                 write(adapted, kind)
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+def test_adapted_models_go_into_model_files(boosted, tmp_path, method):
+    calibrator = calibrated(boosted, X[HELD_OUT], y[HELD_OUT], method=method)
+    both = ThresholdClassifier(FrozenEstimator(calibrator), threshold=0.3).fit(X[HELD_OUT], y[HELD_OUT])
+    save_model(both, tmp_path / "model.skops")
+    kept = load_model(tmp_path / "model.skops")
+    np.testing.assert_array_equal(kept.predict_proba(X), both.predict_proba(X))
+    np.testing.assert_array_equal(kept.at_budget(6).predict(X), both.at_budget(6).predict(X))
 
 
 @pytest.mark.parametrize(
