@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,7 @@ from ipforest.ensemble import routing
 from ipforest.learners.budget_rf import BudgetRF
 from ipforest.learners.greedy_miser import GreedyMiser, GreedyMiserRegressor
 from ipforest.learners.pruning_baselines import CostComplexity, EarlyStopping, GreedyPrune, IndividualPruning
+from ipforest.model_files import load_model, save_model
 from ipforest.policy import TreesInOrder
 from ipforest.session import Seller, Session, Sessions, buy_on_demand, buy_on_demand_async
 from proofs.crosschecks.brute_force import brute_force, prunings
@@ -556,6 +558,19 @@ def test_a_split_cost_with_delayed_features_is_refused(make: Callable[..., Any])
         Forest.from_sklearn(small().fit(X, y)).cost(X, costs, split_cost=1)
 
 
+def test_a_pruning_with_a_cap_and_delayed_features_is_refused_before_training() -> None:
+    X, y = table()
+    costs = LISTED.with_delayed([1])
+    with pytest.raises(
+        ValueError, match=r"^max_cost: expected none with delayed features, .* got 9; session\(max_cost="
+    ):
+        BudgetPrune(small(), feature_costs=costs, max_cost=9).fit(X, y)
+    model = BudgetPrune(small(), feature_costs=costs, random_state=0).fit(X, y)
+    session = model.session(max_cost=4)
+    finish(session, X[0])
+    assert session.paid <= 4
+
+
 def test_walks_past_delayed_tests_and_marks_below_them() -> None:
     forest, X = forest_of(TREES), np.array([[7, 1, 0, 1, 0], [2, 1, 0, 1, 0]], dtype=np.float32)
     known = np.array([[True, False, False, False, False], [True, False, False, False, True]])
@@ -586,3 +601,13 @@ def test_every_kept_node_is_charged_once() -> None:
     assert float(instance.evaluate(Pruning(np.zeros(3, dtype=bool)))[1]) == 0
     assert forest.cost(X, costs).tolist() == [10, 10]
     assert forest.cost(X, costs.with_delayed(None)).tolist() == [10, 9]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_saved_model_keeps_its_delays(tmp_path: Path) -> None:
+    X, y = table()
+    model = BudgetPrune(small(), feature_costs=LISTED.with_delayed([0, 1]), random_state=0).fit(X, y)
+    again = load_model(save_model(model, tmp_path / "model.skops"))
+    assert again.costs_ == model.costs_
+    assert again.cost(X).tolist() == model.cost(X).tolist()
+    assert again.cost(X).mean() > model.forest_.prune(model.pruning_).cost(X, LISTED).mean()
