@@ -105,8 +105,9 @@ def _serve(options: Arguments, buyer: Any, table: _Table) -> int:
             flush=True,
         )
 
-    buyer.session(max_cost=options.max_cost)  # refuses a bad limit, and compiles what is slow the first time
-    serve(Ward(buyer, table, options.max_cost), options.port or 0, announce)
+    ward = Ward(buyer, table, options.max_cost, options.max_rounds)
+    buyer.session(None, ward.max_cost, ward.max_rounds)  # refuses bad limits, and compiles what is slow the first time
+    serve(ward, options.port or 0, announce)
     return DONE
 
 

@@ -66,10 +66,14 @@ class Condition:
         return None
 
     def in_words(self, seller: Seller) -> str:
-        """Say the condition with the names of the feature and of its categories."""
+        """Say the condition with the names of the feature and of its categories.
+
+        Missing values are told of where training had some in this column.
+        """
         if self.among is None and (self.above == inf or (isinf(self.above) and isinf(self.at_most))):
             return f"{seller.feature_names[self.feature]} is {'' if self.above == inf else 'not '}missing"
-        return self._value_in_words(seller) + (" or missing" if self.missing else "")
+        known = seller.missing_seen is not None and seller.missing_seen[self.feature]
+        return self._value_in_words(seller) + (" or missing" if self.missing and known else "")
 
     def _value_in_words(self, seller: Seller) -> str:
         name = seller.feature_names[self.feature]

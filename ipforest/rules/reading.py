@@ -279,7 +279,8 @@ def read_rules(
     >>> from ipforest.rules import read_rules
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> model = BudgetPrune(DecisionTreeClassifier(max_depth=2, random_state=0), random_state=0).fit(X, y)
-    >>> print(read_rules(model, X, y).to_text(width=90))
+    >>> read_rules(model, X, y).is_exact
+    True
     """
     buyer, prepare, names = _parts(model)
     check_is_fitted(buyer)
@@ -470,18 +471,18 @@ class _TreeReader:
         self.told: BoolArray = np.ones(end.values.shape[0], dtype=bool)
         self.goes_on: BoolArray = np.zeros(end.values.shape[0], dtype=bool)
         self._units, self._first_unit = seller.units(), seller.first_unit
-        self._missing = np.zeros(tree.n_features, dtype=bool) if seller.missing_seen is None else seller.missing_seen
-        self._leaf = tree.leaves(end.values)[0]
-        self._passing = np.zeros((tree.n_nodes, end.values.shape[0]), dtype=bool)
-        self._passing[self._leaf, np.arange(self._leaf.size)] = True
-        for node in range(tree.n_nodes - 1, 0, -1):
-            self._passing[tree.parent[node]] |= self._passing[node]
 
     def read(self) -> Step:
-        return self._step(0, ((),), (), ())
+        return self._step(0, np.arange(self.told.size), ((),), (), ())
 
-    def _step(self, node: int, clauses: tuple[Clause, ...], bought: tuple[Unit, ...], tests: tuple[int, ...]) -> Step:
-        rows = np.flatnonzero(self._passing[node])
+    def _step(
+        self,
+        node: int,
+        rows: IntArray,
+        clauses: tuple[Clause, ...],
+        bought: tuple[Unit, ...],
+        tests: tuple[int, ...],
+    ) -> Step:
         paid = self._paid(bought, tests)
         if self._tree.left[node] == LEAF:
             return self._answer(node, clauses, rows, paid)
@@ -498,7 +499,8 @@ class _TreeReader:
         for child, condition in zip(
             (self._tree.left[node], self._tree.right[node]), self._conditions(node), strict=True
         ):
-            step = self._step(int(child), ((condition,),), bought, (*tests, feature))
+            here = rows[condition.holds(self._end.values[rows])]
+            step = self._step(int(child), here, ((condition,),), bought, (*tests, feature))
             below += [step] if step.is_end or step.orders else _with_condition(step.below, condition)
         return Step(clauses, rows.size, paid, orders, below=tuple(below))
 
@@ -521,14 +523,15 @@ class _TreeReader:
     def _conditions(self, node: int) -> tuple[Condition, Condition]:
         """Say when examples go left and when right."""
         tree, feature = self._tree, int(self._tree.feature[node])
-        missing_left = bool(self._missing[feature] and tree.missing_left[node])
-        missing_right = bool(self._missing[feature] and not tree.missing_left[node])
+        missing_left = self._seller.allow_missing and bool(tree.missing_left[node])
+        missing_right = self._seller.allow_missing and not missing_left
         chosen = int(tree.category_set[node])
         if chosen >= 0:
             among = tuple(tree.left_categories.members(chosen).tolist())
+            others_left = bool(tree.left_categories.others[chosen])
             return (
-                Condition(feature, among=among, missing=missing_left),
-                Condition(feature, among=among, excluded=True, missing=missing_right),
+                Condition(feature, among=among, excluded=others_left, missing=missing_left),
+                Condition(feature, among=among, excluded=not others_left, missing=missing_right),
             )
         threshold = _as_compared(float(tree.splits.threshold[node]), tree.dtype)
         return (

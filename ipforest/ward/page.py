@@ -271,6 +271,7 @@ class _Pages:
         shown = [nothing if value is None else _shown(value) for value in values.values()]
         return {
             "name": self._ward.columns.bought(line),
+            "round": f"round {line.round}",
             "value": ", ".join(shown) if any(value is not None for value in values.values()) else nothing,
             "price": f"{line.price:.2f}",
             "reason": line.reason + (" (in the end it was not needed)" if line.in_vain else ""),

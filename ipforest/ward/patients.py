@@ -86,11 +86,14 @@ class Ward:
     columns : Columns
     max_cost : number or text, optional
         What a patient may pay at most.
+    max_rounds : int, optional
+        How often to wait for delayed results at most.
     """
 
     buyer: Any
     columns: Columns
     max_cost: Any = None
+    max_rounds: int | None = None
     patients: dict[int, Patient] = field(default_factory=dict)
     _admitted: int = 0
 
@@ -111,7 +114,7 @@ class Ward:
             A line that is no such pair, or a limit that is no number.
         """
         pairs = [line.strip() for line in known.splitlines() if line.strip()]
-        session = self.buyer.session(self.columns.known(pairs), max_cost.strip() or self.max_cost)
+        session = self.buyer.session(self.columns.known(pairs), max_cost.strip() or self.max_cost, self.max_rounds)
         return self._admitted_with(name, session, "The session has begun.")
 
     def readmit(self, name: str, saved: str) -> Patient:

@@ -159,6 +159,16 @@ def test_missing_values_are_told_where_training_knew_them() -> None:
     assert rules.agreement(forest, some) * 240 >= rules.n_followed > 120
 
 
+def test_values_that_were_never_missing_in_training_may_be_missing() -> None:
+    model = BudgetPrune(DecisionTreeClassifier(max_depth=4, random_state=0), random_state=0).fit(X, Y)
+    some = np.where(np.arange(240)[:, None] % 5 == np.arange(5), np.nan, X)
+    rules = read_rules(model, some)
+    assert rules.agreement(model, some) == 1
+    np.testing.assert_array_equal(rules.predict(some), model.predict(some))
+    np.testing.assert_allclose(rules.cost_of(some), model.cost(some))
+    assert "missing" not in rules.to_text()
+
+
 def test_regression() -> None:
     target = X[:, 0] + X[:, 1]
     tree = BudgetPrune(DecisionTreeRegressor(max_depth=3, random_state=0), random_state=0).fit(X, target)

@@ -5,11 +5,15 @@ import re
 from io import BytesIO
 from typing import Any
 
+import numpy as np
 import pytest
 from flask.testing import FlaskClient
 from sklearn.pipeline import Pipeline
+from sklearn.tree import DecisionTreeRegressor
 from wards import clinic_model, ward_of
 
+from ipforest import BudgetPrune, FeatureCosts
+from ipforest.cli.session import _Table
 from ipforest.ward.page import HEADERS, create_app
 from ipforest.ward.patients import Ward
 
@@ -198,12 +202,21 @@ def test_a_round_is_ordered_together_and_its_results_come_one_by_one(late: Pipel
     assert "Enter results" in html
     page.enter(number, {first: VALUES[first]})
     assert [*page.asked(number)] == [second]
+    assert f'{first} <span class="round">round 1</span>' in page.get(f"patients/{number}").text
     bad = page.enter(number, {second: "x"})
     assert bad.status_code == 422
     page.post(f"patients/{number}/undo")
     assert [*page.asked(number)] == [first, second]
     page.enter(number, VALUES)
     assert page.ward.patients[number].session.round() == ()
+
+
+def test_after_the_last_round_that_is_allowed_it_answers(late: Pipeline) -> None:
+    page = Page(ward_of(late, max_rounds=0))
+    number = page.admit()
+    while page.asked(number):
+        page.enter(number, VALUES)
+    assert not {"crp", "ldl"} & {name for line in page.ward.patients[number].session.ledger for name, _ in line.values}
 
 
 def test_nothing_of_a_round_is_taken_where_one_value_is_bad(late: Pipeline) -> None:
@@ -337,3 +350,22 @@ def test_what_changes_something_is_no_link(page: Page) -> None:
 
 def test_a_body_that_is_too_large_is_refused(page: Page) -> None:
     assert page.post("patients", {"known": "x" * (2 << 20)}).status_code == 413
+
+
+def test_columns_without_names_that_come_together_have_a_field_each() -> None:
+    X = np.random.default_rng(0).integers(0, 9, (120, 3)).astype(float)
+    sensor = FeatureCosts([0, 0, 2], groups=[0, 0, -1], group_fees=[10])
+    tree = DecisionTreeRegressor(max_depth=3, random_state=0)
+    model = BudgetPrune(tree, feature_costs=sensor, random_state=0).fit(X, X[:, 0] * X[:, 1])
+    page = Page(Ward(model, _Table(model, model)))
+    number = page.admit()
+    assert [*page.asked(number)] == ["column 0", "column 1"]
+    assert page.enter(number, {"column 0": "3", "column 1": "many"}).status_code == 422
+    assert page.enter(number, {"column 0": "3", "column 1": "4"}).status_code == 303
+    session = page.ward.patients[number].session
+    assert session.paid == 10
+    while page.asked(number):
+        page.enter(number, {"feature 2": "5"})
+    html = page.get(f"patients/{number}").text
+    assert f"Answer: {session.answer:.6g}" in html
+    assert "Probability" not in html
