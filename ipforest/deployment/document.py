@@ -56,7 +56,7 @@ def document_of(model: BudgetedEstimator) -> dict[str, Any]:
         A stage has a model that is no ensemble of trees.
     ValueError
         It is no classifier, or something decides that the document does not hold: class costs, a cap, categories of a
-        table with names, a stage that sees what the one before answers.
+        table with names, delayed features, a stage that sees what the one before answers.
     """
     check_is_fitted(model)
     _check_exportable(model)
@@ -95,6 +95,7 @@ def _check_exportable(model: BudgetedEstimator) -> None:
         "class_costs": model.class_costs_ is not None,
         f"max_cost={model.max_cost}": model.max_cost is not None,
         "categories that have names": bool(model._seller().categories),
+        "delayed features": bool(model.costs_.delayed.any()),
     }
     decides = [part for part, is_there in parts.items() if is_there]
     if decides:

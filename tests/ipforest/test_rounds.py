@@ -41,6 +41,7 @@ from ipforest.classifier_trees.and_or import AndOrCascade
 from ipforest.classifier_trees.astc import ASTC
 from ipforest.classifier_trees.cscc import CSCC
 from ipforest.classifier_trees.cstc import CSTC
+from ipforest.deployment.document import document_of
 from ipforest.ensemble import routing
 from ipforest.learners.budget_rf import BudgetRF
 from ipforest.learners.greedy_miser import GreedyMiser, GreedyMiserRegressor
@@ -611,3 +612,7 @@ def test_a_saved_model_keeps_its_delays(tmp_path: Path) -> None:
     assert again.costs_ == model.costs_
     assert again.cost(X).tolist() == model.cost(X).tolist()
     assert again.cost(X).mean() > model.forest_.prune(model.pruning_).cost(X, LISTED).mean()
+    with pytest.raises(
+        ValueError, match=r"^BudgetPrune: expected a model that an export holds whole, .* delayed features$"
+    ):
+        document_of(again)
