@@ -945,7 +945,7 @@ class Session:
     @property
     def round_number(self) -> int:
         """The number of the round: 1 until the first delayed values are in."""
-        return int(self._sessions.rounds[0]) + (not self.waits)
+        return int(self._sessions.rounds[0]) + (not self.waits) if self.has_rounds else 1
 
     @property
     def round_price(self) -> float:
@@ -992,14 +992,14 @@ class Session:
             Nothing is wanted, the values are for other features, words that training has not seen, no numbers,
             infinite, or missing where the model takes none.
         """
-        asked = self._wanted_unit(), *self.round()[1:]
+        asked = self.round() or (self._wanted_unit(),)
         parts = told_by_unit(asked, value, self._seller.column)
         told = {unit: self._cells(unit, cells) for unit, cells in parts.items()}
         numbers = {
             unit: [self._seller.listed_number(*pair) for pair in zip(unit.features, cells, strict=True)]
             for unit, cells in told.items()
         }
-        for unit, cells in told.items():
+        for unit, cells in told.items() if len(told) > 1 else ():
             self._sessions.check(unit, numbers[unit], cells)
         for unit, cells in told.items():
             self._tell_unit(unit, cells, numbers[unit], charged)

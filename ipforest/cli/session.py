@@ -33,8 +33,8 @@ def add(commands: Subparsers) -> None:
         "Ask for the features of one example, one after another, until the model answers; say what each costs and why. "
         "An empty line, or ?, is a value that could not be had, and is not paid; NA is one that was paid for but is "
         f"missing; {LEAVE} ends the session, which --save keeps. With --max-cost, what would pass it counts as a value "
-        "that cannot be had, and the others are still asked for. Where values are delayed, all that may be wanted before "
-        "the next results is listed, to be ordered at once; --max-rounds says how often to wait.",
+        "that cannot be had, and the others are still asked for. Where values are delayed, all that may be wanted "
+        "before more is known is listed, to be ordered at once; --max-rounds says how often to wait.",
     )
     command.add_argument("--model", required=True, metavar="DIR", help="folder of `ipforest fit`, or a model file")
     add_pickle_option(command)
@@ -53,7 +53,9 @@ def run(options: Arguments) -> int:
 
     caps = {"max_cost": options.max_cost, "max_rounds": options.max_rounds}
     if options.resume is not None and (options.known or any(cap is not None for cap in caps.values())):
-        raise ValueError("--resume: expected no --known, --max-cost or --max-rounds with it: the session has its own")
+        raise ValueError(
+            "--resume: expected no --known and no --max-cost with it, nor --max-rounds: the session has its own"
+        )
     if options.save is not None and not Path(options.save).absolute().parent.is_dir():
         raise ValueError(f"--save: expected a file in a folder that exists, got {options.save}")
     model, buyer = read_model(options.model, allow_pickle=options.allow_pickle)

@@ -477,7 +477,7 @@ class Trees:
         needs = routing.first_needs(self.parent, self.feature, costs.unit_indptr, costs.unit_indices)
         begin, end = routing.depth_first_ranges(self.parent)
         decided_at = self._decided_at(costs)
-        n_samples, keys = places.shape[1], []
+        n_samples, keys = places.shape[1], [np.empty(0, dtype=np.int64)]
         starts = np.searchsorted(self.internal_nodes, self.tree_offsets)
         for tree, internal in enumerate(np.split(self.internal_nodes, starts[1:-1])):
             reached = begin[places[tree]]
@@ -490,7 +490,7 @@ class Trees:
                 units = needs.units[needs.indptr[node] : needs.indptr[node + 1]].astype(np.int64)
                 keys.append((units[:, None] * n_samples + examples).ravel())
         pairs, indices = np.unique(np.concatenate(keys), return_inverse=True)
-        indptr = np.concatenate([[0], np.cumsum([key.size for key in keys])])
+        indptr = np.concatenate([[0], np.cumsum([key.size for key in keys[1:]], dtype=np.int64)])
         passing = self.reach_counts(leaves, np.zeros(n_samples, dtype=np.int64), 1)[self.internal_nodes, 0]
         return FirstUses(indptr, indices.astype(np.int32), order[pairs % n_samples], pairs // n_samples, passing)
 

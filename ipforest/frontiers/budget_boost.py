@@ -169,7 +169,8 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
     stopping : StoppingRule or sequence of StoppingRule, optional
         As in `EarlyExit`; an empty sequence to stop no example.
     feature_costs, groups, group_fees
-        See `BudgetPrune`.
+        See `BudgetPrune`. Trees are grown as if no feature were delayed; pruning, stopping and the choice on validation
+        examples go by what is ordered in rounds.
     budget : number, optional
         What an example may cost on average; without one, as much as lowers the error.
     max_cost : number, optional

@@ -38,7 +38,8 @@ class BudgetPrune(ForestPruner):
         as it is; wrap it in `sklearn.frozen.FrozenEstimator` to keep it so in clones (grid search, pipelines).
     feature_costs : FeatureCosts, sequence of numbers, dict, Series, DataFrame or path, optional
         What each feature costs; by default 1 each. Prices by name are matched to the columns of X; see
-        `ipforest.tabular.price_lists.read_prices`.
+        `ipforest.tabular.price_lists.read_prices`. They may say that features are delayed: the pruning is then optimal
+        for what is ordered in rounds (`ipforest.policy.TreesInOrder`); the ensemble is trained without prices.
     groups : sequence of int, shape (n_features,), optional
         Group of each feature, -1 for none; see `FeatureCosts`.
     group_fees : sequence of numbers, shape (n_groups,), optional
@@ -179,6 +180,15 @@ class BudgetPrune(ForestPruner):
             raise ValueError(f"search: expected one of {', '.join(map(repr, SEARCHES))}, got {self.search!r}")
         time_limit_seconds(self.time_limit)
         super().check_parameters()
+
+    def _read_costs(self) -> FeatureCosts:
+        costs = super()._read_costs()
+        if self.max_cost is not None and costs.delayed.any():
+            raise ValueError(
+                f"max_cost: expected none with delayed features, for which no pruning with a cap is found, got "
+                f"{self.max_cost!r}; session(max_cost=...) caps what an example pays"
+            )
+        return costs
 
     def _train_and_prune(self, parts: Parts) -> None:
         """Train and prune; where nothing is bought, also an ensemble that never sees what exceeds the budget."""

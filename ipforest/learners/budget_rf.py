@@ -138,6 +138,8 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
     Notes
     -----
     Nan, Wang, Saligrama, "Feature-Budgeted Random Forest", ICML 2015, Algorithm 1 and section 3.
+
+    Trees are grown as if no feature were delayed; how many are taken goes by what is ordered in rounds.
     """
 
     def __init__(

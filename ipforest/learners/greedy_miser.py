@@ -122,7 +122,8 @@ class PricedBoosting(BudgetedEstimator):
     max_bins : int or None, default=255
         Thresholds lie between so many bins per feature; with None between any two values.
     feature_costs, groups, group_fees : optional
-        Prices; see `BudgetPrune`.
+        Prices; see `BudgetPrune`. Trees are grown as if no feature were delayed; how many rounds of boosting are taken
+        goes by what is ordered in the rounds of sessions.
     budget : number, optional
         What an example may cost on average: the number of rounds of least validation error within it. Without one,
         all rounds.

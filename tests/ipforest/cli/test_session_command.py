@@ -116,6 +116,30 @@ def test_features_of_one_purchase_are_asked_for_by_name(
     assert "Answer: " in capsys.readouterr().out
 
 
+def test_it_says_what_to_order_in_a_round(
+    ward: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "prices.csv").write_text("feature,cost,delayed\nage,1,no\nblood,5,yes\npain,2,yes\n")
+    files = ["--csv", str(ward / "table.csv"), "--prices", str(tmp_path / "prices.csv"), "--out", str(tmp_path)]
+    assert main(["fit", *files, "--target", "outcome", "--budget", "9", "--trees", "5"]) == 0
+    capsys.readouterr()
+    saved, model = str(tmp_path / "session.json"), ["--model", str(tmp_path)]
+    assert hold(monkeypatch, "strong\nquit\n", *model, "--known", "age=50", "--save", saved) == 0
+    out = capsys.readouterr().out
+    assert out.count("Round 1: order now pain, blood; 7.00 in all. Type the results when they are in, or quit.") == 1
+    assert "  2.00  pain: " in out
+    assert hold(monkeypatch, "0.9\n", *model, "--resume", saved) == 0
+    out = capsys.readouterr().out
+    assert "Round 1: order now blood; 5.00 in all." in out
+    assert "Answer: sick" in out
+    assert out.count("(round 1)") == 2
+    assert hold(monkeypatch, "0.9\n", *model, "--resume", saved, "--json") == 0
+    ledger = json.loads(capsys.readouterr().out)["ledger"]
+    assert [(line["round"], line["in_vain"]) for line in ledger] == [(1, False)] * 2
+    assert hold(monkeypatch, "", *model, "--known", "age=50", "--max-rounds", "0") == 0
+    assert "Paid 0.00:" in capsys.readouterr().out
+
+
 def test_what_was_bought_is_saved_when_interrupted(ward: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     class Interrupted(io.StringIO):
         def readline(self, size: int = -1, /) -> str:
