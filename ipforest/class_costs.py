@@ -17,6 +17,7 @@ __all__ = [
     "MINIMISED",
     "cheapest_is_certain",
     "costs_of",
+    "expected_costs",
     "label_losses",
     "label_places",
     "price_of_a_mistake",
@@ -164,6 +165,24 @@ def costs_of(class_costs: FloatArray, classes: Array, y: npt.ArrayLike, predicte
     return class_costs[places_in(classes, y), places_in(classes, predicted)]
 
 
+def expected_costs(outputs: FloatArray, class_costs: FloatArray) -> FloatArray:
+    """Compute what each label is expected to cost, shape (n_samples, n_classes).
+
+    They are summed up class by class, in the same order for one example as for many: a matrix product may round
+    otherwise, and a session would then stop where a table does not.
+
+    Parameters
+    ----------
+    outputs : ndarray of float64, shape (n_samples, n_classes)
+        Class probabilities, or multiples of them.
+    class_costs : ndarray of float64, shape (n_classes, n_classes)
+    """
+    total = np.zeros(outputs.shape)
+    for probability, row in zip(outputs.T, class_costs, strict=True):
+        total += probability[:, None] * row
+    return total
+
+
 def label_places(outputs: FloatArray, class_costs: FloatArray | None) -> IntArray:
     """Choose labels: the likeliest class, or that of the least expected cost.
 
@@ -180,7 +199,7 @@ def label_places(outputs: FloatArray, class_costs: FloatArray | None) -> IntArra
     """
     if class_costs is None:
         return np.asarray(np.argmax(outputs, axis=1))
-    return np.asarray(np.argmin(outputs @ class_costs, axis=1))
+    return np.asarray(np.argmin(expected_costs(outputs, class_costs), axis=1))
 
 
 def label_losses(outputs: FloatArray, y: npt.ArrayLike, classes: Array, class_costs: FloatArray | None) -> FloatArray:

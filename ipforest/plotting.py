@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from textwrap import fill
@@ -50,8 +51,8 @@ class Curve:
     error_name : str
         The kind of error, for the axis.
     chosen : tuple (cost, error), optional
-        The pruning that was taken.
-    chosen_as : str
+        What was taken.
+    chosen_name : str
         What it is called.
     """
 
@@ -60,11 +61,11 @@ class Curve:
     label: str
     error_name: str
     chosen: Point | None = None
-    chosen_as: str = "pruning taken"
+    chosen_name: str = "pruning taken"
 
 
 class TradeoffDisplay:
-    """Error against cost along the path of optimal prunings, one panel per kind of error.
+    """Error against cost along the path of optimal prunings, or along a frontier, one panel per kind of error.
 
     Make it by `from_estimator` or `from_path`.
 
@@ -115,25 +116,29 @@ class TradeoffDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: BudgetPrune,
+        estimator: BudgetPrune | JointFrontier,
         X: npt.ArrayLike,
         y: npt.ArrayLike,
         *,
         max_points: int = 200,
         axes: Sequence[Axes] | None = None,
     ) -> Self:
-        """Draw the path of a fitted `BudgetPrune` as it was optimised, and with it its prunings on other data.
+        """Draw what a fitted estimator can choose from as it was optimised, and with it the same on other data.
 
-        The first panel shows the mean error of the trees, what the path minimises, the second the error of their vote
-        on the other data: two kinds of error, which have an axis each.
+        Of a `BudgetPrune` the first panel shows the mean error of the trees, what the path minimises, the second the
+        error of their vote on the other data: two kinds of error, which have an axis each. Of an estimator that has a
+        frontier, such as `BudgetedClassifier` or `BudgetedRegressor`, the first shows what its choices lose on the
+        validation examples: for regression 1 - R^2, with the mean squared error in the second. With class costs the
+        second shows what mistakes cost.
 
         Parameters
         ----------
-        estimator : BudgetPrune
+        estimator : BudgetPrune, or one with a ``frontier_``
         X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
             Test data.
         max_points : int, default=200
-            At most so many prunings of the path are tried on the test data, evenly spread over cost.
+            At most so many prunings of the path, or choices of the frontier, are tried on the test data, evenly spread
+            over cost.
         axes : sequence of two matplotlib Axes, optional
             Where to draw; by default on a new figure.
 
@@ -142,6 +147,9 @@ class TradeoffDisplay:
         TradeoffDisplay
         """
         check_is_fitted(estimator)
+        if hasattr(estimator, "frontier_"):
+            curves = _frontier_curves(estimator, X, y, max_points)
+            return cls(curves, _budget(estimator.budget)).plot(axes)
         instance, path = estimator.instance_, estimator.path_
         error, cost = instance.evaluate(estimator.pruning_)
         optimised = _path_curve(
@@ -149,56 +157,6 @@ class TradeoffDisplay:
         )
         tried = _evaluated_curve(estimator, X, y, _spread(optimised.costs, max_points))
         return cls([optimised, tried], _budget(estimator.budget)).plot(axes)
-
-    @classmethod
-    def from_frontier(
-        cls,
-        estimator: JointFrontier,
-        X: npt.ArrayLike | None = None,
-        y: npt.ArrayLike | None = None,
-        *,
-        max_points: int = 30,
-        axes: Sequence[Axes] | None = None,
-    ) -> Self:
-        """Draw what a fitted `BudgetedClassifier`, `BudgetBoost` or the like chose from, by the measure that chose.
-
-        On the validation examples that is the score, or else the loss of the frontier, smoothed as it is there.
-
-        Parameters
-        ----------
-        estimator : JointFrontier
-        X, y : arrays, shapes (n_samples, n_features) and (n_samples,), optional
-            Other data, on which a second panel shows the same choices.
-        max_points : int, default=30
-            At most so many choices are tried on other data, evenly spread over cost.
-        axes : sequence of matplotlib Axes, optional
-            Where to draw, one, or two with other data; by default on a new figure.
-
-        Returns
-        -------
-        TradeoffDisplay
-
-        Raises
-        ------
-        ValueError
-            X without y, or y without X.
-        """
-        check_is_fitted(estimator)
-        if (X is None) != (y is None):
-            raise ValueError("X, y: expected both or none, got one")
-        frontier, place, by = estimator.frontier_, estimator.choice_, estimator.scoring
-        values = frontier.loss if by is None else -frontier.loss
-        name = "loss" if by is None else name_of(by)
-        chosen = (float(frontier.cost[place]), float(values[place]))
-        curves = [Curve(frontier.cost, values, "choices", f"{name} on validation examples", chosen, "choice taken")]
-        if X is not None and y is not None:
-            costs = frontier.cost[_spread(frontier.cost, max_points)].tolist()
-            points = np.array([_measured_on(estimator.at_budget(cost), X, y) for cost in costs])
-            if by is None:
-                name = "error" if is_classifier(estimator) else "1 - R2"
-            own = _measured_on(estimator, X, y)
-            curves.append(Curve(points[:, 0], points[:, 1], "the same choices", f"{name} on other data", own, "taken"))
-        return cls(curves, _budget(estimator.budget)).plot(axes)
 
     def plot(self, axes: Sequence[Axes] | None = None) -> Self:
         """Draw the curves, the budget line and the prunings taken.
@@ -226,7 +184,7 @@ class TradeoffDisplay:
             if self.budget is not None:
                 self.budget_lines_.append(_budget_line(panel, self.budget))
             if curve.chosen is not None:
-                _ring(panel, curve.chosen, curve.chosen_as)
+                _ring(panel, curve.chosen, curve.chosen_name)
             _finish(panel, "cost per example", curve.error_name)
         self.figure_ = self.axes_[0].figure
         return self
@@ -288,12 +246,6 @@ def plot_stopping(model: EarlyExit | StagedEstimator, *, ax: Axes | None = None)
         _budget_line(axes, float(as_fraction(model.budget, "budget")))
     _finish(axes, "cost per example", f"{_badness_of(model)} on held-out examples")
     return axes
-
-
-def _measured_on(model: Any, X: npt.ArrayLike, y: npt.ArrayLike) -> Point:
-    """Return the mean cost of a model on data, and there the measure that chose it, or 1 - its own score."""
-    value = 1 - model.score(X, y) if model.scoring is None else float(read_scoring(model.scoring)(model, X, y))
-    return float(model.cost(X).mean()), value
 
 
 def _badness_of(model: Any) -> str:
@@ -667,11 +619,47 @@ def _evaluated_curve(estimator: BudgetPrune, X: npt.ArrayLike, y: npt.ArrayLike,
     """Try prunings of the path, by their place in it, on data."""
     starts = [Fraction(0), *estimator.path_.breakpoints]
     points = np.array([_on_data(estimator.at_lambda(starts[index]), X, y) for index in indices])
-    error_name = "test error rate of the vote" if is_classifier(estimator) else "mean squared test error of the average"
+    of = "vote" if is_classifier(estimator) else "average"
+    error_name = f"{_test_error_of(estimator)} of the {of}"
     return Curve(points[:, 0], points[:, 1], "the same on test data", error_name, _on_data(estimator, X, y))
 
 
-def _on_data(estimator: BudgetPrune, X: npt.ArrayLike, y: npt.ArrayLike) -> Point:
+def _frontier_curves(model: JointFrontier, X: npt.ArrayLike, y: npt.ArrayLike, max_points: int) -> list[Curve]:
+    """Give the choices of a frontier by what they lose on validation examples, and on data."""
+    frontier, points = model.frontier_, []
+    for place in _spread(frontier.cost, max_points):
+        chosen = copy(model)
+        chosen.choice_ = place
+        points.append(_on_data(chosen, X, y))
+    values = frontier.loss if model.scoring is None else -frontier.loss
+    taken = float(frontier.cost[model.choice_]), float(values[model.choice_])
+    kind = "softened error" if is_classifier(model) else "1 - R^2"
+    if model.class_costs_ is not None:
+        kind = "softened cost of mistakes, as a share of one"
+    name = f"{kind if model.scoring is None else name_of(model.scoring)} on validation examples"
+    tried, on_data = np.array(points), _on_data(model, X, y)
+    return [
+        Curve(frontier.cost, values, "choices of the frontier", name, taken, "choice taken"),
+        Curve(tried[:, 0], tried[:, 1], "the same on test data", _test_error_of(model), on_data, "choice taken"),
+    ]
+
+
+def _test_error_of(model: BudgetedEstimator) -> str:
+    """Name what `_on_data` measures."""
+    scoring = getattr(model, "scoring", None)
+    if scoring is not None:
+        return f"test {name_of(scoring)}"
+    if model.class_costs_ is not None:
+        return "test cost of mistakes"
+    return "test error rate" if is_classifier(model) else "mean squared test error"
+
+
+def _on_data(estimator: BudgetedEstimator, X: npt.ArrayLike, y: npt.ArrayLike) -> Point:
+    scoring = getattr(estimator, "scoring", None)
+    if scoring is not None:
+        return float(estimator.cost(X).mean()), float(read_scoring(scoring)(estimator, X, y))
+    if estimator.class_costs_ is not None:
+        return float(estimator.cost(X).mean()), estimator.misclassification_cost(X, y)
     predicted, target = estimator.predict(X), np.asarray(y)
     error = np.mean(predicted != target) if is_classifier(estimator) else np.mean((predicted - target) ** 2)
     return float(estimator.cost(X).mean()), float(error)

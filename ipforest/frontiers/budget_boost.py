@@ -272,7 +272,8 @@ class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]
     stopping : StoppingRule or sequence of StoppingRule, optional
         As in `EarlyExit`; an empty sequence to stop no example. `CertifiedStopping` counts errors, and is for classes.
     feature_costs, groups, group_fees
-        See `BudgetPrune`.
+        See `BudgetPrune`. Trees are grown as if no feature were delayed; pruning, stopping and the choice on validation
+        examples go by what is ordered in rounds.
     budget : number, optional
         What an example may cost on average; without one, as much as lowers the squared error.
     max_cost : number, optional

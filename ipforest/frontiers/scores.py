@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ipforest._internal.arrays import Array, FloatArray, places_in
+from ipforest.class_costs import expected_costs
 
 FACTORS = (1 / 4, 1 / 2, 2, 4)
 """By how much classes are likelier in labels near by."""
@@ -75,7 +76,7 @@ def soft_cost(outputs: FloatArray, y: Array, classes: Array, n_validation: int, 
         In the unit of the class costs.
     """
     prices, rows = class_costs[places_in(classes, y)], np.arange(y.size)
-    expected = outputs @ class_costs
+    expected = expected_costs(outputs, class_costs)
     paid = prices[rows, np.argmin(expected, axis=1)]
     near = np.zeros(y.size)
     for number, row in enumerate(class_costs):

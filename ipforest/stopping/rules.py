@@ -18,6 +18,7 @@ import numpy as np
 from ipforest._internal.arrays import BoolArray, FloatArray, IntArray, read_only
 from ipforest._internal.kernels import inner_njit, njit
 from ipforest.choice import best_affordable
+from ipforest.class_costs import expected_costs
 from ipforest.costs import FeatureCosts
 from ipforest.estimator import check_integer
 from ipforest.instance import PruningInstance
@@ -124,7 +125,7 @@ def margin(outputs: FloatArray, class_costs: FloatArray | None = None) -> FloatA
 
     With class costs, by how much more the second cheapest label is expected to cost than the cheapest one.
     """
-    ranked = np.sort(outputs if class_costs is None else -outputs @ class_costs, axis=1)
+    ranked = np.sort(outputs if class_costs is None else -expected_costs(outputs, class_costs), axis=1)
     lead: FloatArray = ranked[:, -1] - ranked[:, -2]
     return lead
 

@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 
-from ipforest import BudgetBoost, BudgetForest, BudgetPrune, EarlyExit, NestedCascade
+from ipforest import BudgetBoost, BudgetForest, BudgetForestRegressor, BudgetPrune, EarlyExit, NestedCascade
 from ipforest.ensemble import write
 from ipforest.learners import BudgetRF, GreedyMiser
 from ipforest.stopping.rules import ThresholdStopping
@@ -50,6 +50,33 @@ def test_decisions_that_trees_do_not_hold_are_not_dropped(name: str) -> None:
     else:
         with pytest.raises(ValueError, match=rf"expected .*, got one (with|that decides by) {part}"):
             write(model, "c")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        EarlyExit(FOREST, class_costs=[[0, 1], [10, 0]], random_state=0),
+        NestedCascade(FOREST, class_costs=[[0, 1], [10, 0]], random_state=0),
+        boosted(class_costs=[[0, 1], [10, 0]], stopping=()),
+        BudgetRF(3, class_costs=[[0, 1], [10, 0]], random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_no_export_drops_class_costs(model: Any) -> None:
+    model.fit(X[::2], Y[::2])
+    for form in ("onnx", "sklearn", "c", "json"):
+        with pytest.raises(ValueError, match=r"expected a model .*, got one with .*class_costs"):
+            write(model, form)
+
+
+def test_regressors_that_stop_are_not_exported_and_their_trees_alone_are() -> None:
+    forest = BudgetForestRegressor(4, n_lambdas=1, n_prunings=1, n_lookahead=0, nested=False, random_state=0)
+    target = X[:, 0] - X[:, 1]
+    for form in ("c", "json"):
+        with pytest.raises(ValueError, match="expected a classifier, got BudgetForestRegressor"):
+            write(forest.set_params(stopping=None).fit(X[::2], target[::2]), form)
+    alone = forest.set_params(stopping=()).fit(X[::2], target[::2])
+    np.testing.assert_allclose(write(alone, "sklearn").predict(X), alone.predict(X))
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from fitted_forests import N_FEATURES, examples
 from matplotlib.collections import LineCollection, PathCollection
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import get_scorer
+from sklearn.metrics import log_loss
 
-from ipforest import BudgetBoost, BudgetPrune, EarlyExit
+from ipforest import BudgetBoost, BudgetBoostRegressor, BudgetPrune, EarlyExit
 from ipforest.experiments.comparison import Comparison, Outcome
 from ipforest.plotting import TradeoffDisplay, draw_tree, plot_comparison, plot_purchases, plot_stopping, plot_stops
 
@@ -246,23 +246,46 @@ def test_purchases_are_shares_of_each_class(stopping) -> None:
     assert axes.get_yticklabels()[0].get_text() == f"feature {most}"
 
 
-@pytest.mark.parametrize("scoring", [None, "neg_log_loss"])
-def test_a_frontier_is_drawn_by_the_measure_that_chose(scoring) -> None:
+@pytest.mark.parametrize("settings", [{}, {"class_costs": [[0, 3], [1, 0]]}])
+def test_the_frontier_of_a_classifier_is_drawn(settings) -> None:
+    boosted = BudgetBoost(8, max_leaf_nodes=4, n_lambdas=2, n_prunings=0, feature_costs=COSTS, budget=8, random_state=0)
+    labels = np.equal(LABELS_X, LABELS_X[0]).astype(int)
+    model = boosted.set_params(**settings).fit(X, labels)
+    display = TradeoffDisplay.from_estimator(model, X, labels, max_points=5)
+    frontier, tried = display.lines_
+    assert points(frontier) == list(zip(model.frontier_.cost.tolist(), model.frontier_.loss.tolist(), strict=True))
+    assert len(points(tried)) <= 5
+    assert "choice taken" in texts(display.axes_[0])
+    cost, error = points(display.axes_[1].lines[-1])[0]
+    assert cost == model.cost(X).mean()
+    assert error == (model.misclassification_cost(X, labels) if settings else pytest.approx(1 - model.score(X, labels)))
+    assert ("cost of mistakes" in display.axes_[1].get_ylabel()) == bool(settings)
+
+
+def test_the_frontier_of_a_regressor_shows_what_is_left_to_explain() -> None:
+    model = BudgetBoostRegressor(8, max_leaf_nodes=4, n_lambdas=2, n_prunings=0, feature_costs=COSTS, random_state=0)
+    display = TradeoffDisplay.from_estimator(model.fit(X, TARGET), X_TEST, TARGET_TEST)
+    assert [axes.get_ylabel() for axes in display.axes_] == [
+        "1 - R^2 on validation examples",
+        "mean squared test error",
+    ]
+    places = np.arange(model.frontier_.cost.size)
+    assert points(display.lines_[0])[-1] == (model.frontier_.cost[-1], model.frontier_.loss[-1])
+    assert len(points(display.lines_[1])) == places.size
+    (cost, error), *_ = points(display.lines_[1])
+    assert cost == 0
+    assert error == pytest.approx(np.square(TARGET_TEST - model.at_budget(0).predict(X_TEST)).mean())
+
+
+def test_a_frontier_is_drawn_by_the_measure_that_chose() -> None:
     model = BudgetBoost(
-        6, max_leaf_nodes=4, n_lambdas=2, n_prunings=0, single_price=False, budget=2, scoring=scoring, random_state=0
+        6, max_leaf_nodes=4, n_lambdas=2, n_prunings=0, budget=2, scoring="neg_log_loss", random_state=0
     ).fit(X, LABELS_X)
-    display = TradeoffDisplay.from_frontier(model, X_TEST, LABELS_TEST, max_points=3)
-    frontier, sign = model.frontier_, -1 if scoring else 1
-    assert points(display.lines_[0]) == list(zip(frontier.cost.tolist(), (sign * frontier.loss).tolist(), strict=True))
-    measured = lambda at: get_scorer(scoring or "accuracy")(at, X_TEST, LABELS_TEST)  # noqa: E731
-    for cost, value in points(display.lines_[1]):
-        at = min(
-            (model.at_budget(budget) for budget in frontier.cost), key=lambda at: abs(at.cost(X_TEST).mean() - cost)
-        )
-        assert value == pytest.approx(measured(at) if scoring else 1 - measured(at))
+    display = TradeoffDisplay.from_estimator(model, X_TEST, LABELS_TEST, max_points=3)
+    frontier = model.frontier_
+    assert points(display.lines_[0]) == list(zip(frontier.cost.tolist(), (-frontier.loss).tolist(), strict=True))
+    (cost, score), *_ = points(display.lines_[1])
+    assert cost == 0
+    assert score == pytest.approx(-log_loss(LABELS_TEST, model.at_budget(0).predict_proba(X_TEST)))
     names = [axes.get_ylabel() for axes in display.axes_]
-    shown = ("neg log loss", "neg log loss") if scoring else ("loss", "error")
-    assert names == [f"{shown[0]} on validation examples", f"{shown[1]} on other data"]
-    assert display.budget_lines_[0].get_xdata() == [2, 2]
-    with pytest.raises(ValueError, match="X, y: expected both or none, got one"):
-        TradeoffDisplay.from_frontier(model, X_TEST)
+    assert names == ["neg log loss on validation examples", "test neg log loss"]

@@ -33,7 +33,7 @@ from ipforest.policy import Progress, TreesInOrder
 from ipforest.stopping.early_exit import sureness
 from ipforest.stopping.rules import CertifiedStopping
 
-BOOST = BudgetBoostRegressor(30, max_leaf_nodes=6, n_lambdas=2, n_prunings=1, random_state=0)
+BOOST = BudgetBoostRegressor(20, learning_rate=0.2, max_leaf_nodes=6, n_lambdas=2, n_prunings=1, random_state=0)
 FOREST = BudgetForestRegressor(
     5, n_lambdas=2, n_prunings=1, min_samples_leaf=5, nested=False, n_lookahead=0, random_state=0
 )
@@ -102,6 +102,7 @@ def test_what_is_measured(fitted: Any) -> None:
         assert not hasattr(fitted, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [BOOST, FOREST], ids=["boost", "forest"])
 def test_a_target_may_be_in_any_unit(estimator: Any) -> None:
     X, y = contexts(200)
@@ -162,6 +163,7 @@ def test_gains_of_a_grower_add_up_to_the_spread() -> None:
     assert Regression().spread(target, weight) == pytest.approx(variance / 2)
 
 
+@pytest.mark.slow
 def test_the_front_end_takes_cascades_and_trees_of_others() -> None:
     X, y = contexts(300)
     costs = FeatureCosts([2, 1, 1, 0, 3], [-1, 0, 0, -1, -1], [1])
@@ -176,6 +178,7 @@ def test_the_front_end_takes_cascades_and_trees_of_others() -> None:
     assert compacted.cost(X).mean() <= 4.4
 
 
+@pytest.mark.slow
 def test_weights_groups_and_gaps() -> None:
     X, y = contexts(300)
     X[::7, 3] = np.nan
@@ -203,7 +206,7 @@ def test_behind_a_pipeline() -> None:
     frame = pd.DataFrame({"side": np.where(X[:, 0] < 0.5, "left", "right"), "b": X[:, 1], "c": X[:, 2]})
     encoder = make_column_transformer((OneHotEncoder(sparse_output=False), ["side"]), remainder="passthrough")
     model = BudgetedPipeline(encoder, clone(BOOST), feature_costs={"side": 1, "b": 1, "c": 1}).fit(frame, y)
-    assert model.score(frame, y) > 0.98
+    assert model.score(frame, y) > 0.95
     assert model.cost(frame).max() <= 3
 
 
@@ -259,9 +262,11 @@ def test_a_forest_with_everything() -> None:
 @pytest.mark.slow
 @parametrize_with_checks(
     [
-        BudgetBoostRegressor(20, max_leaf_nodes=4, n_lambdas=1, n_prunings=1, random_state=0),
-        BudgetForestRegressor(2, n_lambdas=1, n_prunings=1, nested=False, n_lookahead=2, random_state=0),
-        BudgetedRegressor([BudgetBoostRegressor(20, max_leaf_nodes=4, n_lambdas=1, n_prunings=0)], random_state=0),
+        BudgetBoostRegressor(4, learning_rate=0.5, max_leaf_nodes=4, n_lambdas=1, n_prunings=1, random_state=0),
+        BudgetForestRegressor(2, n_lambdas=1, n_prunings=1, nested=False, n_lookahead=0, random_state=0),
+        BudgetedRegressor(
+            [BudgetBoostRegressor(4, learning_rate=0.5, max_leaf_nodes=4, n_lambdas=1, n_prunings=0)], random_state=0
+        ),
         AveragedTreesRegressor(3, random_state=0),
     ],
     expected_failed_checks=random_parts,
