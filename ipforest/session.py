@@ -185,10 +185,15 @@ class Seller:
         """
         if test.categories is not None:
             return self._category_in_words(test.feature, test.categories)
-        column, equals, word = self.feature_names[test.feature].partition("=")
-        if equals and column and 0 < test.threshold < 1:
-            return f"asks whether {column} is {word or 'missing'}"
+        one_hot = self.one_hot(test.feature)
+        if one_hot is not None and 0 < test.threshold < 1:
+            return f"asks whether {one_hot[0]} is {one_hot[1] or 'missing'}"
         return f"compares it with {test.threshold:.6g}"
+
+    def one_hot(self, feature: int) -> tuple[str, str] | None:
+        """Read the name of a one-hot column, ``column=word``; None for another name."""
+        column, equals, word = self.feature_names[feature].partition("=")
+        return (column, word) if equals and column else None
 
     def _category_in_words(self, feature: int, chosen: Sequence[int]) -> str:
         """Name the categories that go left, or the others where these are fewer."""
@@ -974,6 +979,14 @@ class Session:
         """
         self._wanted_unit()
         return self._sessions.reason(0)
+
+    def price_of(self, unit: Unit) -> float:
+        """Return what a unit of this round costs, the fee of its group included if it is the first."""
+        return self._sessions.price_of(unit, 0)
+
+    def reason_of(self, unit: Unit) -> str:
+        """Say why a unit of this round is wanted."""
+        return self._sessions.reason(0, unit)
 
     def tell(self, value: Any, charged: bool | None = None) -> None:
         """Give what the next unit brought, or, as a mapping, several units of this round.

@@ -25,7 +25,7 @@ from ipforest.adaptive import AdaptGbrt, AdaptLin, AdaptLstsq, L1Baseline
 from ipforest.adaptive.linear_pair import AlternationSettings
 from ipforest.classifier_trees import ASTC, CSCC, CSTC, AdaBoostRS, AndOrCascade, BoostingTrick
 from ipforest.classifier_trees.block_descent import DescentSettings
-from ipforest.learners import BudgetRF, CostComplexity, GreedyMiser, GreedyMiserRegressor
+from ipforest.learners import BudgetRF, CostComplexity, GreedyMiser, GreedyMiserRegressor, ReadableTree
 from ipforest.stopping.rules import CertifiedStopping, ThresholdStopping
 
 Make = Callable[[FeatureCosts], Any]
@@ -61,6 +61,9 @@ CLASSIFIERS: dict[str, Make] = {
     "GreedyMiser": lambda costs: GreedyMiser(12, lam="1/50", feature_costs=costs, random_state=0),
     "CostComplexity": lambda costs: CostComplexity(
         RandomForestClassifier(6, max_depth=5, random_state=0), feature_costs=costs, random_state=0
+    ),
+    "ReadableTree of BudgetPrune": lambda costs: ReadableTree(
+        CLASSIFIERS["BudgetPrune"](costs), max_questions=4, random_state=0
     ),
     "EarlyExit of BudgetRF": lambda costs: EarlyExit(
         BudgetRF(6, max_depth=5, voting="pooled", feature_costs=costs, random_state=0), random_state=0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ipforest._internal.words import number_of, some_of
-from ipforest.cli.options import DONE, Arguments, Subparsers, add_command, add_pickle_option
+from ipforest.cli.options import DONE, Arguments, Subparsers, add_command, add_pickle_option, seed_number
 from ipforest.cli.saved_models import known_words, read_model, using
 from ipforest.tabular.tables import MISSING
 
@@ -45,6 +45,13 @@ def add(commands: Subparsers) -> None:
     command.add_argument("--max-rounds", type=int, metavar="N", help="how often to wait for delayed values at most")
     command.add_argument("--save", metavar="FILE", help="write the session there at the end, to go on another day")
     command.add_argument("--resume", metavar="FILE", help="go on with a session that --save wrote")
+    page = command.add_argument_group("a page in place of the terminal")
+    page.add_argument(
+        "--serve", action="store_true", help="serve a page for several patients, to this machine alone, until Ctrl+C"
+    )
+    page.add_argument(
+        "--port", type=seed_number, metavar="N", help="where to serve it (default: any port that is free)"
+    )
 
 
 def run(options: Arguments) -> int:
@@ -58,9 +65,12 @@ def run(options: Arguments) -> int:
         )
     if options.save is not None and not Path(options.save).absolute().parent.is_dir():
         raise ValueError(f"--save: expected a file in a folder that exists, got {options.save}")
+    _check_page(options)
     model, buyer = read_model(options.model, allow_pickle=options.allow_pickle)
     with using(options.model):
         table = _Table(model, buyer)
+        if options.serve:
+            return _serve(options, buyer, table)
         if options.resume is not None:
             session = buyer.resume(Path(options.resume).read_text(encoding="utf-8"))
         else:
@@ -72,6 +82,32 @@ def run(options: Arguments) -> int:
                 write_text(options.save, session.to_json())
         told = json.dumps(_record(session, table), indent=2) if options.json else _summary(session, table)
     print(told)
+    return DONE
+
+
+def _check_page(options: Arguments) -> None:
+    """Refuse options of the terminal for the page, which asks for what they say, and the other way round."""
+    if options.port is not None and not options.serve:
+        raise ValueError("--port: expected it with --serve only, got it without")
+    for name in ("resume", "save", "known", "json"):
+        if options.serve and getattr(options, name):
+            raise ValueError(f"--{name}: expected none with --serve, got some; the page has it")
+
+
+def _serve(options: Arguments, buyer: Any, table: _Table) -> int:
+    """Serve the page until the program is interrupted."""
+    from ipforest.ward.page import serve
+    from ipforest.ward.patients import Ward
+
+    def announce(address: str) -> None:
+        print(
+            f"The page is at {address}\nOnly this machine can open it, and only at this address. Ctrl+C ends it.",
+            flush=True,
+        )
+
+    ward = Ward(buyer, table, options.max_cost, options.max_rounds)
+    buyer.session(None, ward.max_cost, ward.max_rounds)  # refuses bad limits, and compiles what is slow the first time
+    serve(ward, options.port or 0, announce)
     return DONE
 
 
@@ -124,6 +160,13 @@ class _Table:
             for name in names
             if name in self._words
         ]
+
+    def fields(self, unit: Unit) -> list[tuple[str, list[str] | None]]:
+        """List the columns of the table that a unit comes from, with the words that each knows; None for numbers."""
+        columns = self._columns(unit)
+        alone = [unit.name] if len(columns) == 1 else [f"column {column}" for column in columns]
+        names = [self._names[column] for column in columns] if self._names else alone
+        return [(name, [*filter(None, self._words[name])] if name in self._words else None) for name in names]
 
     def answer(self, unit: Unit, text: str) -> tuple[list[Any], bool]:
         """Read what was typed for a unit: one value per column of the table, with blanks between; perhaps quoted.

@@ -1,9 +1,10 @@
-"""Learners of one model for a budget: pruned forests, BudgetRF, GreedyMiser and the pruning baselines."""
+"""Learners of one model for a budget: pruned forests, BudgetRF, GreedyMiser, trees to read, and the baselines."""
 
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.budget_rf import BudgetRF
 from ipforest.learners.greedy_miser import GreedyMiser, GreedyMiserRegressor
 from ipforest.learners.pruning_baselines import CostComplexity, EarlyStopping, GreedyPrune, IndividualPruning
+from ipforest.learners.readable_tree import ReadableTree
 
 __all__ = [
     "BudgetPrune",
@@ -14,4 +15,5 @@ __all__ = [
     "GreedyMiserRegressor",
     "GreedyPrune",
     "IndividualPruning",
+    "ReadableTree",
 ]

@@ -1,0 +1,162 @@
+"""The command ``rules``: what a saved model orders of which example, when it stops and with which answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ipforest.cli.options import (
+    DONE,
+    Arguments,
+    Subparsers,
+    add_command,
+    add_format_options,
+    add_pickle_option,
+    positive_integer,
+    table_format,
+    warnings_as_notes,
+)
+from ipforest.cli.predict import examples_of
+from ipforest.cli.saved_models import read_model, using
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ipforest.learners.readable_tree import Fidelity
+    from ipforest.rules import Rules
+
+TEXTS, PICTURES = (".txt", ".md"), (".png", ".pdf", ".svg")
+
+
+def add(commands: Subparsers) -> None:
+    """Describe the command."""
+    command = add_command(
+        commands,
+        "rules",
+        run,
+        "Say what a saved model orders of the rows of a table, under which conditions, and what it answers. "
+        "With --tree, put a tree that asks few questions in its place, and say what that loses.",
+    )
+    command.add_argument("--model", required=True, metavar="DIR", help="folder of `ipforest fit`, or a model file")
+    add_pickle_option(command)
+    command.add_argument(
+        "--csv", "--data", required=True, metavar="FILE", help="table with the columns of training, by name"
+    )
+    command.add_argument("--target", metavar="COLUMN", help="column of the right answers, to count how many are right")
+    command.add_argument(
+        "--max-questions", type=positive_integer, metavar="N", help="orders to tell of, or that the tree may make"
+    )
+    command.add_argument(
+        "--tree",
+        action="store_true",
+        help="a tree in place of the model: it learns from the first half of the rows, and is compared on the other; "
+        "needs --target",
+    )
+    command.add_argument("--max-depth", type=positive_integer, metavar="N", help="depth of the tree (default: 4)")
+    command.add_argument("--out", metavar="FILE", help="write them there: .txt, .md, .png, .pdf or .svg")
+    add_format_options(command)
+
+
+def run(options: Arguments) -> int:
+    """Read the rules, and print them or write them to a file."""
+    from ipforest.tabular.tables import read_cells
+
+    _check_options(options)
+    model, buyer = read_model(options.model, allow_pickle=options.allow_pickle)
+    form = table_format(options)
+    with warnings_as_notes():
+        cells = read_cells(options.csv, form=form)
+        target = None if options.target is None else _target(cells, options, buyer)
+        X = examples_of(cells, options.csv, model, buyer, form)
+        del cells
+    with using(options.model):
+        rules, fidelity = _rules(options, model, buyer, X, target)
+    if options.out is not None:
+        _write(rules, fidelity, Path(options.out))
+    if options.json:
+        print(json.dumps(_record(rules, fidelity)))
+    elif options.out is None:
+        print("\n".join([*([fidelity.summary(), ""] if fidelity else []), rules.to_text()]))
+    else:
+        print(f"Wrote the rules to {options.out}.")
+    return DONE
+
+
+def _check_options(options: Arguments) -> None:
+    if options.tree and options.target is None:
+        raise ValueError("--target: expected the column of the right answers with --tree, got none")
+    if options.max_depth is not None and not options.tree:
+        raise ValueError("--max-depth: expected it with --tree only, got it without")
+    known = [*TEXTS, *PICTURES]
+    if options.out is not None and Path(options.out).suffix not in known:
+        raise ValueError(f"--out: expected a file of one of {', '.join(known)}, got {options.out}")
+    if options.out is not None and not Path(options.out).absolute().parent.is_dir():
+        raise ValueError(f"--out: expected a file in a folder that exists, got {options.out}")
+
+
+def _target(cells: pd.DataFrame, options: Arguments, buyer: Any) -> Any:
+    """Take the column of the right answers: classes of the model, or numbers."""
+    import numpy as np
+    from sklearn.base import is_classifier
+
+    from ipforest._internal.words import some_of
+    from ipforest.tabular.name_matching import closest, matched_names
+    from ipforest.tabular.tables import numbers_of
+
+    found = matched_names([options.target], cells.columns)
+    if options.target not in found:
+        advice = closest(options.target, cells.columns)
+        raise ValueError(f"--target: expected a column of {options.csv}, got {options.target!r}{advice}")
+    name = found[options.target]
+    if not is_classifier(buyer):
+        return numbers_of(cells[[name]], options.csv, table_format(options))[name].to_numpy()
+    classes = {str(label): label for label in buyer.classes_.tolist()}
+    unknown = cells[name][~cells[name].isin(list(classes))]
+    if unknown.size:
+        raise ValueError(
+            f"{options.csv}, column {name}, line {unknown.index[0]}: expected one of {some_of(classes)}, the classes "
+            f"of the model, got {unknown.iloc[0]!r}"
+        )
+    return np.array([classes[text] for text in cells[name]])
+
+
+def _rules(options: Arguments, model: Any, buyer: Any, X: pd.DataFrame, target: Any) -> tuple[Rules, Fidelity | None]:
+    from sklearn.pipeline import Pipeline
+
+    from ipforest.learners.readable_tree import ReadableTree
+    from ipforest.rules import read_rules
+
+    if not options.tree:
+        return read_rules(model, X, target, max_questions=options.max_questions), None
+    half = len(X) // 2
+    if half == 0:
+        raise ValueError(f"{options.csv}: expected two rows at least to learn a tree and to compare it, got {len(X)}")
+    seen = X if model is buyer else model[:-1].transform(X)
+    depth = {} if options.max_depth is None else {"max_depth": options.max_depth}
+    tree = ReadableTree(buyer, max_questions=options.max_questions, random_state=0, **depth)
+    tree.fit(seen[:half], target[:half])
+    whole = tree if model is buyer else Pipeline([*model.steps[:-1], ("tree", tree)])
+    return read_rules(whole, X[half:], target[half:]), tree.fidelity(seen[half:], target[half:])
+
+
+def _write(rules: Rules, fidelity: Fidelity | None, file: Path) -> None:
+    from ipforest._internal.files import write_file, write_text
+
+    if file.suffix in TEXTS:
+        text = rules.to_markdown() if file.suffix == ".md" else rules.to_text() + "\n"
+        write_text(file, f"{fidelity.summary()}\n\n{text}" if fidelity else text)
+        return
+    import matplotlib.pyplot as plt
+
+    from ipforest.plotting import draw_rules
+
+    figure = draw_rules(rules).figure
+    write_file(file, lambda path: figure.savefig(path, dpi=150, format=file.suffix[1:]))
+    plt.close(figure)
+
+
+def _record(rules: Rules, fidelity: Fidelity | None) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return rules.record() | ({} if fidelity is None else {"fidelity": asdict(fidelity)})

@@ -1,0 +1,291 @@
+"""ReadableTree: in place of a model that no person can follow, one tree that asks few questions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import MetaEstimatorMixin, clone, is_classifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils import get_tags
+
+from ipforest._internal.arrays import Array
+from ipforest._internal.examples import require_rows_in_order
+from ipforest.choice import ROUNDING
+from ipforest.ensemble.forest import Forest
+from ipforest.ensemble.scikit_learn import unfrozen
+from ipforest.estimator import BudgetedEstimator, check_integer, checked_labels, is_fitted, optional_number
+from ipforest.learners.budget_prune import BudgetPrune
+from ipforest.policy import TreesInOrder
+from ipforest.results import Pruning
+from ipforest.session import Seller
+
+__all__ = ["Fidelity", "ReadableTree"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fidelity:
+    """What a readable tree loses against the model that it stands for, on some examples.
+
+    Parameters
+    ----------
+    n_samples : int
+    agreement : float
+        Share of examples that both answer alike; for regression the share of the variance of the model's predictions
+        that the tree's explain.
+    error, error_of_model : float
+        Share of wrong answers, or the mean squared error.
+    cost, cost_of_model : float
+        What an example pays on average.
+    """
+
+    n_samples: int
+    agreement: float
+    error: float
+    error_of_model: float
+    cost: float
+    cost_of_model: float
+
+    def summary(self) -> str:
+        """Say it in a sentence."""
+        return (
+            f"On {self.n_samples} examples the tree agrees with the model by {self.agreement:.1%}; its error is "
+            f"{self.error:.4g}, the model's {self.error_of_model:.4g}; an example pays {self.cost:.4g}, with the model "
+            f"{self.cost_of_model:.4g}."
+        )
+
+    def __str__(self) -> str:
+        return self.summary()
+
+
+class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """Stand for a model by one tree of limited depth that asks few questions, pruned optimally to a budget.
+
+    The tree is grown on what the model answers, with the features that the model may buy. What would be one question
+    too many, or would pass the model's ``max_cost``, is cut off, which leaves every pruning within these limits. The
+    targets tell what is answered at each node; then `BudgetPrune` finds the pruning of least error within the budget,
+    by branch and bound. It is a classifier or a regressor as the model is.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The model: one of this package, with its prices. One that is fitted already is used as it is; wrap it in
+        `sklearn.frozen.FrozenEstimator` to keep it so in clones.
+    max_depth : int, default=4
+        Most tests on a way through the tree.
+    max_questions : int, optional
+        Most units that one example may buy; free ones count, too, and what is ordered together with delayed ones.
+    budget : number, optional
+        What an example may cost on average; by default what it costs with the model.
+    min_samples_leaf : int, default=5
+        Fewest examples at a leaf.
+    random_state : int, RandomState instance or None, default=None
+        Orders features of equal merit.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted model.
+    tree_ : Forest
+        The tree that predicts.
+    pruned_ : BudgetPrune
+        How it was pruned: the path, the result and its bound.
+    costs_ : FeatureCosts
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Where X has column names.
+    classes_ : ndarray, shape (n_classes,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from ipforest import BudgetPrune
+    >>> from ipforest.learners import ReadableTree
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = BudgetPrune(RandomForestClassifier(20, random_state=0), budget=6, random_state=0)
+    >>> tree = ReadableTree(model, max_questions=2, random_state=0).fit(X[::2], y[::2])
+    >>> tree.acquired(X).sum(axis=1).max()
+    np.int64(2)
+    >>> tree.fidelity(X[1::2], y[1::2]).agreement > 0.9
+    True
+    """
+
+    feature_costs = None
+    groups = None
+    group_fees = None
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        max_depth: int = 4,
+        max_questions: int | None = None,
+        budget: Any = None,
+        min_samples_leaf: int = 5,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.max_depth = max_depth
+        self.max_questions = max_questions
+        self.budget = budget
+        self.min_samples_leaf = min_samples_leaf
+        self.random_state = random_state
+
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
+        """Train the model unless it is fitted, and the tree that stands for it.
+
+        Parameters
+        ----------
+        X : array or DataFrame, shape (n_samples, n_features)
+        y : array, shape (n_samples,)
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            A model that does not buy, bad parameters or examples.
+        """
+        self.check_parameters()
+        require_rows_in_order(X, y)
+        model = unfrozen(self.estimator)
+        self.estimator_ = model if is_fitted(model) else clone(model).fit(X, y)
+        self.costs_, self.split_cost_ = self.estimator_.costs_, self.estimator_.split_cost_
+        self.class_costs_ = self.estimator_.class_costs_
+        self.n_features_in_ = self.estimator_.n_features_in_
+        self.__dict__.pop("feature_names_in_", None)
+        if hasattr(self.estimator_, "feature_names_in_"):
+            self.feature_names_in_ = self.estimator_.feature_names_in_
+        classes = self.classes_ if is_classifier(self) else None
+        examples = self._checked(X)
+        targets = checked_labels(y, examples, classes, "y")
+        self._cost_of_model = float(self.estimator_.cost(X).mean())
+        answers = np.asarray(self.estimator_.predict(X))
+        tree = self._within_limits(self._grown(examples, answers)).refit(examples, targets)
+        self._unbudgeted = BudgetPrune(
+            FrozenEstimator(tree.to_sklearn()),
+            feature_costs=self.costs_,
+            search="exact",
+            class_costs=self.class_costs_,
+            split_cost=self.split_cost_,
+        ).fit(examples)
+        self._choose()
+        return self
+
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
+        model = unfrozen(self.estimator)
+        if not isinstance(model, BudgetedEstimator):
+            raise TypeError(f"estimator: expected one of this package, which buys, got {type(model).__name__}")
+        check_integer(self.max_depth, "max_depth", 1)
+        check_integer(self.min_samples_leaf, "min_samples_leaf", 1)
+        if self.max_questions is not None:
+            check_integer(self.max_questions, "max_questions", 1)
+        optional_number(self.budget, "budget")
+
+    def _grown(self, X: Array, answers: Array) -> Forest:
+        """Grow a tree on what the model answers, with the features that it may buy; it knows all classes."""
+        shown = np.zeros_like(X)
+        bought = self.estimator_.policy().features
+        shown[:, bought] = X[:, bought]
+        limits = {"max_depth": self.max_depth, "min_samples_leaf": self.min_samples_leaf}
+        if not is_classifier(self):
+            regressor = DecisionTreeRegressor(**limits, random_state=self.random_state)
+            return Forest.from_sklearn(regressor.fit(shown, answers))
+        classes = self.classes_
+        weight = np.repeat([1.0, 0.0], [len(X), classes.size])  # what has no weight only tells the classes
+        classifier = DecisionTreeClassifier(**limits, random_state=self.random_state)
+        classifier.fit(shown[[*range(len(X)), *[0] * classes.size]], [*answers, *classes], sample_weight=weight)
+        return Forest.from_sklearn(classifier)
+
+    def _within_limits(self, tree: Forest) -> Forest:
+        """Cut off what asks one question too many, or costs an example more than it may pay.
+
+        With a delayed feature all tests below it are ordered, so below it whole levels stay or go.
+        """
+        seller = self._seller()
+        first_unit, delayed = seller.first_unit, seller.costs.delayed_features
+        most = np.inf if self.max_questions is None else self.max_questions
+        limit = optional_number(self.max_cost, "max_cost")
+
+        def fits(used: frozenset[int]) -> bool:
+            tested = np.zeros((1, self.n_features_in_), dtype=bool)
+            tested[0, list(used)] = True
+            within = limit is None or seller.costs.cost_of(tested)[0] <= float(limit) * (1 + ROUNDING)
+            return len({*first_unit[list(used)].tolist()}) <= most and bool(within)
+
+        kept = np.zeros(tree.n_nodes, dtype=bool)
+        waiting: list[tuple[list[int], frozenset[int]]] = [([0], frozenset())]
+        while waiting:
+            level, used = waiting.pop()
+            tests = [node for node in level if not tree.is_leaf[node]]
+            used = used | {*tree.feature[tests].tolist()}
+            if not tests or not fits(used):
+                continue
+            kept[tests] = True
+            below = [child for node in tests for child in (int(tree.left[node]), int(tree.right[node]))]
+            ordered_at_once = len(level) > 1 or delayed[tree.feature[tests]].any()
+            waiting += [(below, used)] if ordered_at_once else [([child], used) for child in below]
+        return tree.prune(Pruning(kept[tree.internal_nodes]))
+
+    def _choose(self) -> None:
+        self.pruned_ = self._unbudgeted.at_budget(self._cost_of_model if self.budget is None else self.budget)
+        self.tree_ = self.pruned_.pruned_
+
+    @property
+    def max_cost(self) -> Any:
+        """The most that one example may pay: that of the model."""
+        return unfrozen(self.estimator).max_cost
+
+    @property
+    def classes_(self) -> Array:
+        """Class labels, shape (n_classes,); classifiers only."""
+        return np.asarray(self.estimator_.classes_)
+
+    def policy(self) -> TreesInOrder:
+        """Say how the tree buys features and what it answers."""
+        return TreesInOrder(self.tree_)
+
+    def fidelity(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Fidelity:
+        """Compare the tree with the model on examples, best those that were not trained on.
+
+        Parameters
+        ----------
+        X : array or DataFrame, shape (n_samples, n_features)
+        y : array, shape (n_samples,)
+
+        Returns
+        -------
+        Fidelity
+        """
+        said, said_by_model, target = self.predict(X), self.estimator_.predict(X), np.asarray(y)
+        if is_classifier(self):
+            agreement = float(np.mean(said == said_by_model))
+            error, error_of_model = float(np.mean(said != target)), float(np.mean(said_by_model != target))
+        else:
+            spread = float(np.var(said_by_model))
+            unexplained = float(np.mean((said - said_by_model) ** 2))
+            agreement = 1 - unexplained / spread if spread else float(unexplained == 0)
+            error, error_of_model = (float(np.mean((each - target) ** 2)) for each in (said, said_by_model))
+        cost, cost_of_model = float(self.cost(X).mean()), float(self.estimator_.cost(X).mean())
+        return Fidelity(target.size, agreement, error, error_of_model, cost, cost_of_model)
+
+    def _checked(self, X: npt.ArrayLike) -> Array:
+        return np.asarray(self.estimator_._checked(X))
+
+    def _seller(self) -> Seller:
+        seller: Seller = self.estimator_._seller()
+        return seller
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(unfrozen(self.estimator))
+        tags.estimator_type, tags.regressor_tags = inner.estimator_type, inner.regressor_tags
+        tags.classifier_tags, tags.target_tags = inner.classifier_tags, inner.target_tags
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        return tags

@@ -1,0 +1,318 @@
+"""Rules are what the model does: orders, answers and costs, example by example, and never more is claimed."""
+
+from dataclasses import replace
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from ipforest import BudgetedPipeline, BudgetPrune, EarlyExit, FeatureCosts, NestedCascade
+from ipforest.plotting import draw_rules
+from ipforest.policy import ANSWERS, Progress, Rows
+from ipforest.rules import Condition, Rules, Step, read_rules, rules_of
+from ipforest.rules.conditions import in_words, roundest, tell_apart
+from ipforest.session import Seller
+
+RNG = np.random.default_rng(0)
+X = RNG.integers(0, 9, (240, 5)).astype(float)
+Y = np.where((X[:, 0] > 4) & (X[:, 1] > 3) | (X[:, 2] > 7), "ill", "well")
+COSTS = FeatureCosts([2, 3, 5, 0, 1], groups=[0, 0, -1, -1, -1], group_fees=[4])
+SEEN, NEW = slice(None, 120), slice(120, None)
+
+TREES: dict[str, Any] = {
+    "a tree": BudgetPrune(DecisionTreeClassifier(max_depth=5, random_state=0), feature_costs=COSTS, random_state=0),
+    "a tree that pays by test": BudgetPrune(
+        DecisionTreeClassifier(max_depth=4, random_state=0), feature_costs=COSTS, split_cost="1/4", random_state=0
+    ),
+    "a tree of a budget": BudgetPrune(
+        DecisionTreeClassifier(max_depth=5, random_state=1), feature_costs=COSTS, budget=6, random_state=0
+    ),
+    "a tree with class costs": BudgetPrune(
+        DecisionTreeClassifier(max_depth=4, random_state=1),
+        feature_costs=COSTS,
+        class_costs=[[0, 9], [1, 0]],
+        random_state=0,
+    ),
+}
+OTHERS: dict[str, Any] = {
+    "a forest": BudgetPrune(
+        RandomForestClassifier(4, max_depth=3, random_state=0), feature_costs=COSTS, random_state=0
+    ),
+    "a tree with a cap": BudgetPrune(
+        DecisionTreeClassifier(max_depth=4, random_state=0), feature_costs=COSTS, max_cost=8, random_state=0
+    ),
+    "early exit": EarlyExit(
+        RandomForestClassifier(6, max_depth=3, random_state=0), feature_costs=COSTS, budget=7, random_state=0
+    ),
+    "a cascade": NestedCascade(
+        RandomForestClassifier(5, max_depth=3, random_state=0), feature_costs=COSTS, budget=8, random_state=0
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def fitted() -> dict[str, Any]:
+    return {name: model.fit(X[SEEN], Y[SEEN]) for name, model in (TREES | OTHERS).items()}
+
+
+@pytest.mark.parametrize("name", list(TREES))
+def test_rules_of_a_tree_are_the_tree_on_every_example(name: str, fitted: dict[str, Any]) -> None:
+    model, few = fitted[name], X[:7]
+    rules = read_rules(model, few)
+    assert rules.is_exact
+    assert rules.n_followed == len(few)
+    every = np.random.default_rng(1).uniform(-2, 11, (3000, 5))
+    np.testing.assert_array_equal(rules.predict(every), model.predict(every))
+    np.testing.assert_allclose(rules.cost_of(every), model.cost(every))
+    assert rules.agreement(model, every) == 1
+    assert "The model is this tree" in rules.to_text()
+
+
+@pytest.mark.parametrize("name", list(TREES | OTHERS))
+def test_examples_and_costs_add_up(name: str, fitted: dict[str, Any]) -> None:
+    model = fitted[name]
+    rules = read_rules(model, X[NEW], Y[NEW])
+    counts, paid = np.array([(end.n_samples, end.paid) for end in rules.ends]).T
+    assert counts.sum() == 120
+    assert (counts * paid).sum() / 120 == pytest.approx(model.cost(X[NEW]).mean()) == pytest.approx(rules.cost)
+    right = sum(end.n_right for end in rules.ends if end.n_right is not None)
+    assert right == (model.predict(X[NEW]) == Y[NEW]).sum()
+    assert rules.error == pytest.approx(1 - right / 120)
+    assert all(step.n_samples == sum(below.n_samples for below in step.below) for step in steps(rules) if step.below)
+
+
+@pytest.mark.parametrize("name", list(OTHERS))
+def test_as_many_examples_are_followed_as_are_claimed(name: str, fitted: dict[str, Any]) -> None:
+    model = fitted[name]
+    rules = read_rules(model, X[NEW], Y[NEW])
+    assert not rules.is_exact
+    assert round(rules.agreement(model, X[NEW]) * 120) >= rules.n_followed > 60
+    beyond = sum(end.n_samples for end in rules.ends if end.goes_on)
+    claimed = f"does with {rules.n_told} of these" if beyond else f"for {rules.n_followed} of these"
+    assert f"{claimed} 120 examples" in rules.to_text(width=1000)
+    assert rules.n_told - beyond <= rules.n_followed <= rules.n_told
+    for end in rules.ends:
+        assert not end.goes_on or end.n_samples < 3
+
+
+@pytest.mark.parametrize("name", ["a forest", "a tree"])
+def test_no_more_questions_are_told_than_asked_for(name: str, fitted: dict[str, Any]) -> None:
+    rules = read_rules(fitted[name], X[NEW], Y[NEW], max_questions=2)
+    assert rules.n_questions == 2
+    assert not rules.is_exact
+    beyond = [end for end in rules.ends if end.goes_on]
+    assert beyond
+    assert rules.n_followed <= 120 - sum(end.n_samples for end in beyond)
+    assert "go on; the answer is" in rules.to_text(width=1000)
+    assert sum(end.n_samples * end.paid for end in rules.ends) / 120 == pytest.approx(rules.cost)
+
+
+def test_a_tree_in_words() -> None:
+    ages, levels = np.meshgrid([30.0, 40, 50, 70], [1.0, 2, 3])
+    table = pd.DataFrame({"age": ages.ravel(), "hdl": levels.ravel()}).loc[lambda rows: rows.index.repeat(5)]
+    model = BudgetPrune(DecisionTreeClassifier(random_state=0), feature_costs={"age": 0, "hdl": "7.27"}, random_state=0)
+    model.fit(table, (table.age > 45) & (table.hdl < 2.5), X_cost=table)
+    assert read_rules(model, table, model.predict(table)).to_text(width=200).splitlines() == [
+        "60 examples pay 3.64 on average; 0.0% of the answers are wrong.",
+        "The model is this tree: the rules hold for every example.",
+        "",
+        "Order age (free) [60 examples]",
+        "- if age at most 45: answer False (100%) [30 examples, paid 0.00; right for 30]",
+        "- if age above 45: order hdl (7.27) [30 examples]",
+        "  - if hdl at most 2.5: answer True (100%) [20 examples, paid 7.27; right for 20]",
+        "  - if hdl above 2.5: answer False (100%) [10 examples, paid 7.27; right for 10]",
+    ]
+
+
+def test_one_hot_columns_are_told_as_words_of_their_column() -> None:
+    table = pd.DataFrame({"ecg": ["st", "af", "normal", "st"] * 30, "age": np.arange(120.0) % 70})
+    encoder = make_column_transformer(
+        (OneHotEncoder(feature_name_combiner=lambda column, word: f"{column}={word}"), ["ecg"]),
+        remainder="passthrough",
+        verbose_feature_names_out=False,
+    )
+    tree = BudgetPrune(DecisionTreeClassifier(max_depth=3, random_state=0))
+    model = BudgetedPipeline(encoder, tree, feature_costs={"ecg": 12, "age": 1})
+    model.fit(table, (table.ecg == "st") & (table.age > 20))
+    for whole in (model, model.as_pipeline()):
+        text = read_rules(whole, table).to_text(width=200)
+        assert "if ecg is not st: answer False" in text
+        assert "order ecg (12.00)" in text.lower()
+    assert read_rules(model, table).agreement(model, table) == 1
+
+
+def test_missing_values_are_told_where_training_knew_them() -> None:
+    some = np.where(np.arange(240)[:, None] % 5 == np.arange(5), np.nan, X)
+    model = BudgetPrune(DecisionTreeClassifier(max_depth=4, random_state=0), random_state=0).fit(some, Y)
+    rules = read_rules(model, some)
+    assert "or missing" in rules.to_text()
+    np.testing.assert_array_equal(rules.predict(some), model.predict(some))
+    forest = BudgetPrune(RandomForestClassifier(3, max_depth=3, random_state=0), random_state=0).fit(some, Y)
+    rules = read_rules(forest, some)
+    assert rules.agreement(forest, some) * 240 >= rules.n_followed > 120
+
+
+def test_values_that_were_never_missing_in_training_may_be_missing() -> None:
+    model = BudgetPrune(DecisionTreeClassifier(max_depth=4, random_state=0), random_state=0).fit(X, Y)
+    some = np.where(np.arange(240)[:, None] % 5 == np.arange(5), np.nan, X)
+    rules = read_rules(model, some)
+    assert rules.agreement(model, some) == 1
+    np.testing.assert_array_equal(rules.predict(some), model.predict(some))
+    np.testing.assert_allclose(rules.cost_of(some), model.cost(some))
+    assert "missing" not in rules.to_text()
+
+
+def test_regression() -> None:
+    target = X[:, 0] + X[:, 1]
+    tree = BudgetPrune(DecisionTreeRegressor(max_depth=3, random_state=0), random_state=0).fit(X, target)
+    rules = read_rules(tree, X, target)
+    np.testing.assert_allclose(rules.predict(X).astype(float), tree.predict(X))
+    assert rules.error == pytest.approx(np.mean((tree.predict(X) - target) ** 2))
+    assert "the mean squared error is" in rules.to_text()
+    forest = BudgetPrune(RandomForestRegressor(2, max_depth=2, random_state=0), random_state=0).fit(X, target)
+    assert sum(end.n_samples for end in read_rules(forest, X).ends) == 240
+
+
+LATE = COSTS.with_delayed([0, 2])
+
+
+@pytest.mark.parametrize("trees", [1, 3])
+def test_rounds_are_told_and_cost_what_the_model_costs(trees: int) -> None:
+    forest = RandomForestClassifier(trees, max_depth=4, random_state=0)
+    model = BudgetPrune(forest, feature_costs=LATE, random_state=0).fit(X[SEEN], Y[SEEN])
+    rules = read_rules(model, X[NEW], Y[NEW])
+    assert not rules.is_exact
+    assert sum(end.n_samples * end.paid for end in rules.ends) / 120 == pytest.approx(model.cost(X[NEW]).mean())
+    assert rules.agreement(model, X[NEW]) * 120 >= rules.n_followed
+    orders = [step.orders for step in steps(rules) if step.orders]
+    assert any(len({order.round for order in some}) < len(some) for some in orders)
+    for end, orders_of_end in ends_with_orders(rules.first, ()):
+        if not end.goes_on:
+            assert sum(order.price for order in orders_of_end) == pytest.approx(end.paid)
+
+
+def ends_with_orders(step: Step, before: tuple[Any, ...]) -> list[tuple[Step, tuple[Any, ...]]]:
+    orders = (*before, *step.orders)
+    return [pair for below in step.below for pair in ends_with_orders(below, orders)] or [(step, orders)]
+
+
+class AsksTwo:
+    """A policy of a user: the first two features add up."""
+
+    dtype = np.float64
+    place_size = 0
+    ignores_unwanted = False
+    decides_by = "a sum"
+    features = np.array([0, 1])
+
+    def advance(self, progress: Progress, rows: Rows) -> Any:
+        known = progress.known[rows]
+        wanted = np.where(~known[:, 0], 0, np.where(~known[:, 1] & (progress.values[rows, 0] > 4), 1, ANSWERS))
+        progress.tests[rows] = known[:, : progress.tests.shape[1]] & np.isin(np.arange(known.shape[1]), [0, 1])
+        return wanted.astype(np.int32)
+
+    def answer(self, progress: Progress, rows: Rows) -> Any:
+        known = np.where(progress.known[rows, :2], progress.values[rows, :2], 0)
+        ill = (known.sum(axis=1) > 9).astype(float)
+        return np.column_stack([ill, 1 - ill])
+
+    def reason(self, progress: Progress, row: int, in_words: Any = None) -> str:
+        return "adds it"
+
+
+SELLER = Seller(COSTS, 0.0, np.array(["ill", "well"]), tuple("abcde"), allow_missing=False)
+
+
+def test_any_policy_has_rules() -> None:
+    rules = rules_of(AsksTwo(), SELLER, X, max_clauses=40)
+    assert [(order.name, order.price) for order in rules.first.orders] == [("a", 6)]
+    orders = {step.orders for step in rules.first.below}
+    assert ("b", 3) in {(order.name, order.price) for some in orders for order in some}
+    assert rules.n_followed == 240
+    assert "if a at most 4: answer well" in rules.to_text()
+
+
+def test_conditions_are_the_fewest_that_tell_apart() -> None:
+    actions = np.where(X[:, 0] <= 4, 3, 7)
+    assert tell_apart(X, [0, 1], actions, (), 6) == {3: ((Condition(0, at_most=4),),), 7: ((Condition(0, above=4),),)}
+    assert tell_apart(X, [], actions, (), 6) == {int(np.bincount(actions).argmax()): ((),)}
+
+
+def test_a_category_is_told_by_its_name() -> None:
+    seller = replace(SELLER, categories={1: ("single", "married", "widowed")})
+    clauses = tell_apart(X[:, :2] % 3, [1], (X[:, 1] % 3 == 1).astype(np.int64), {1}, 6)
+    assert in_words(clauses[1], seller) == "b is married"
+    assert in_words(clauses[0], seller) == "b is not married"
+    among = [Condition(1, among=(0, 2)), Condition(1, among=(0,), excluded=True), Condition(1, at_most=0.5)]
+    assert [one.in_words(seller) for one in among] == ["b is not married", "b is not single", "b is single"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "number"),
+    [(41, 47, 45), (0, 1, 0), (121.3, 121.4, 121.3), (-3, 5, 0), (0.0012, 0.0018, 0.0015), (1e-300, 2e-300, 1e-300)],
+)
+def test_thresholds_are_round(low: float, high: float, number: float) -> None:
+    assert roundest(low, high) == pytest.approx(number)
+
+
+def test_a_threshold_parts_what_it_should() -> None:
+    random = np.random.default_rng(0)
+    for low, gap in random.lognormal(0, 9, (300, 2)) * random.choice([-1, 1], (300, 1)):
+        high = low + abs(gap)
+        assert high == low or low <= roundest(low, high) < high
+
+
+def test_lines_keep_to_the_width(fitted: dict[str, Any]) -> None:
+    rules = read_rules(fitted["a forest"], X[NEW], Y[NEW])
+    assert max(map(len, rules.to_text(width=60).splitlines())) <= 60
+    assert rules.to_markdown().count("\n") == 3 + len([*steps(rules)])
+    record = rules.record()
+    assert record["rules"]["examples"] == record["examples"] == 120
+    assert sum(leaf["examples"] for leaf in leaves(record["rules"])) == 120
+
+
+@pytest.mark.parametrize("name", [pytest.param("a tree", marks=pytest.mark.slow), "a cascade"])
+def test_no_box_of_the_picture_overlaps_another_and_words_stay_inside(name: str, fitted: dict[str, Any]) -> None:
+    rules = read_rules(fitted[name], X[NEW], Y[NEW])
+    axes = draw_rules(rules)
+    axes.figure.canvas.draw()
+    boxes = [patch.get_window_extent() for patch in axes.patches]
+    assert len(boxes) == len([*steps(rules)])
+    for place, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:place])
+    for text in axes.texts:
+        extent = text.get_window_extent()
+        assert any(box.x0 <= extent.x0 and extent.x1 <= box.x1 and box.y0 <= extent.y0 + 1 for box in boxes)
+    plt.close(axes.figure)
+
+
+def test_bad_input_is_told() -> None:
+    model = TREES["a tree"]
+    with pytest.raises(TypeError, match="model: expected an estimator of this package that buys, got LogisticRegress"):
+        read_rules(LogisticRegression().fit(X, Y), X)
+    with pytest.raises(ValueError, match="y: expected 240 values, one per example, got shape"):
+        read_rules(model, X, Y[:3])
+    with pytest.raises(ValueError, match="max_questions: expected an integer >= 1, got 0"):
+        read_rules(model, X, max_questions=0)
+    with pytest.raises(ValueError, match="max_clauses: expected an integer >= 2, got 1"):
+        read_rules(model, X, max_clauses=1)
+    with pytest.raises(ValueError, match="X: expected at least one example, got none"):
+        rules_of(AsksTwo(), SELLER, X[:0])
+
+
+def steps(rules: Rules) -> list[Step]:
+    found = [rules.first]
+    for step in found:
+        found += step.below
+    return found
+
+
+def leaves(record: dict[str, Any]) -> list[dict[str, Any]]:
+    return [leaf for below in record["below"] for leaf in leaves(below)] if record["below"] else [record]
