@@ -133,7 +133,7 @@ class TradeoffDisplay:
         error of their vote on the other data: two kinds of error, which have an axis each. Of an estimator that has a
         frontier, such as `BudgetedClassifier` or `BudgetedRegressor`, the first shows what its choices lose on the
         validation examples: for regression 1 - R^2, with the mean squared error in the second. With class costs the
-        second shows what mistakes cost, with ``scoring`` both show that measure.
+        second shows what mistakes cost.
 
         Parameters
         ----------
@@ -250,12 +250,6 @@ def plot_stopping(model: EarlyExit | StagedEstimator, *, ax: Axes | None = None)
         _budget_line(axes, float(as_fraction(model.budget, "budget")))
     _finish(axes, "cost per example", f"{_badness_of(model)} on held-out examples")
     return axes
-
-
-def _measured_on(model: Any, X: npt.ArrayLike, y: npt.ArrayLike) -> Point:
-    """Return the mean cost of a model on data, and there the measure that chose it, or 1 - its own score."""
-    value = 1 - model.score(X, y) if model.scoring is None else float(read_scoring(model.scoring)(model, X, y))
-    return float(model.cost(X).mean()), value
 
 
 def _badness_of(model: Any) -> str:
@@ -744,7 +738,7 @@ def _evaluated_curve(estimator: BudgetPrune, X: npt.ArrayLike, y: npt.ArrayLike,
 
 
 def _frontier_curves(model: JointFrontier, X: npt.ArrayLike, y: npt.ArrayLike, max_points: int) -> list[Curve]:
-    """Give the choices of a frontier by the measure that chose, on validation examples and on data."""
+    """Give the choices of a frontier by what they lose on validation examples, and on data."""
     frontier, points = model.frontier_, []
     for place in _spread(frontier.cost, max_points):
         chosen = copy(model)
@@ -752,41 +746,31 @@ def _frontier_curves(model: JointFrontier, X: npt.ArrayLike, y: npt.ArrayLike, m
         points.append(_on_data(chosen, X, y))
     values = frontier.loss if model.scoring is None else -frontier.loss
     taken = float(frontier.cost[model.choice_]), float(values[model.choice_])
-    name, tried = f"{_measure_of(model)} on validation examples", np.array(points)
+    kind = "softened error" if is_classifier(model) else "1 - R^2"
+    if model.class_costs_ is not None:
+        kind = "softened cost of mistakes, as a share of one"
+    name = f"{kind if model.scoring is None else name_of(model.scoring)} on validation examples"
+    tried, on_data = np.array(points), _on_data(model, X, y)
     return [
         Curve(frontier.cost, values, "choices of the frontier", name, taken, "choice taken"),
-        Curve(
-            tried[:, 0],
-            tried[:, 1],
-            "the same on test data",
-            _test_error_of(model),
-            _on_data(model, X, y),
-            "choice taken",
-        ),
+        Curve(tried[:, 0], tried[:, 1], "the same on test data", _test_error_of(model), on_data, "choice taken"),
     ]
-
-
-def _measure_of(model: JointFrontier) -> str:
-    """Name what chose from a frontier."""
-    if model.scoring is not None:
-        return name_of(model.scoring)
-    if model.class_costs_ is not None:
-        return "softened cost of mistakes, as a share of one"
-    return "softened error" if is_classifier(model) else "1 - R^2"
 
 
 def _test_error_of(model: BudgetedEstimator) -> str:
     """Name what `_on_data` measures."""
-    if getattr(model, "scoring", None) is not None:
-        return f"{name_of(model.scoring)} on test data"
+    scoring = getattr(model, "scoring", None)
+    if scoring is not None:
+        return f"test {name_of(scoring)}"
     if model.class_costs_ is not None:
         return "test cost of mistakes"
     return "test error rate" if is_classifier(model) else "mean squared test error"
 
 
 def _on_data(estimator: BudgetedEstimator, X: npt.ArrayLike, y: npt.ArrayLike) -> Point:
-    if getattr(estimator, "scoring", None) is not None:
-        return _measured_on(estimator, X, y)
+    scoring = getattr(estimator, "scoring", None)
+    if scoring is not None:
+        return float(estimator.cost(X).mean()), float(read_scoring(scoring)(estimator, X, y))
     if estimator.class_costs_ is not None:
         return float(estimator.cost(X).mean()), estimator.misclassification_cost(X, y)
     predicted, target = estimator.predict(X), np.asarray(y)

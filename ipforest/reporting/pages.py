@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from ipforest._internal.arrays import Array, IntArray
 from ipforest._internal.examples import checked_weight
 from ipforest._internal.files import write_text
+from ipforest.adapted import AdaptedClassifier
 from ipforest.calibration import number_asked
 from ipforest.class_costs import costs_of
 from ipforest.estimator import BudgetedEstimator, check_integer, checked_labels
@@ -259,10 +260,15 @@ def rounds_of(sessions: Sessions, seller: Seller) -> IntArray:
     return np.asarray(units.sum(axis=1))
 
 
+def _innermost(buyer: Any) -> Any:
+    """Return what buys, without what changes its answers."""
+    return _innermost(buyer.model_) if isinstance(buyer, AdaptedClassifier) else buyer
+
+
 def _budgets(buyer: BudgetedEstimator, budgets: Sequence[Any] | None) -> list[Any]:
     if budgets is not None:
         return sorted(budgets, key=float)
-    frontier = getattr(getattr(buyer, "model_", buyer), "frontier_", None)
+    frontier = getattr(_innermost(buyer), "frontier_", None)
     if frontier is None or frontier.cost.size < 2:
         return []
     costs = np.sort(frontier.cost)
@@ -281,7 +287,7 @@ def _at_budget(
 
 def _facts(buyer: BudgetedEstimator, answered: Answered, n_resamples: int) -> tuple[str, ...]:
     facts = []
-    chosen = getattr(getattr(buyer, "model_", buyer), "chosen_", None)
+    chosen = getattr(_innermost(buyer), "chosen_", None)
     if isinstance(chosen, str):
         facts.append(f"The model takes {chosen}.")
     if answered.classes is None:

@@ -27,6 +27,7 @@ from ipforest.calibration import calibrated
 from ipforest.cli import main
 from ipforest.measures import sensitivity_at
 from ipforest.plotting import plot_reliability
+from ipforest.thresholds import ThresholdClassifier
 
 DATA = load_breast_cancer(as_frame=True)
 X, y = DATA.data.iloc[:, :6], np.where(DATA.target == 1, "benign", "malignant")
@@ -269,6 +270,10 @@ def test_a_calibrated_model_is_reported_and_drawn(model):
     assert found.to_frame().loc["log loss", "value"] == pytest.approx(
         log_loss(y[UNSEEN], calibrator.predict_proba(X[UNSEEN]))
     )
+    twice = ThresholdClassifier(calibrator, threshold=0.3).fit(X[400:], y[400:])
+    found = report(twice, X[UNSEEN], y[UNSEEN], n_resamples=0)
+    assert found.facts[0] == f"The model takes {model.chosen_}."
+    assert "Other budgets" in [each.title for each in found.tables]
     own = plot_reliability(calibrator)
     assert sum(int(label.split(": ")[1].split()[0]) for label in own.get_legend_handles_labels()[1][1:]) == 169
     other = plot_reliability(calibrator, X[UNSEEN], y[UNSEEN], min_samples=1)
