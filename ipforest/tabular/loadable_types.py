@@ -71,6 +71,7 @@ _OWN = {
     "learners.pruning_baselines": (
         *("CostComplexity", "EarlyStopping", "GreedyPrune", "IndividualPruning", "PruningSequence"),
     ),
+    "learners.readable_tree": ("ReadableTree",),
     "maxflow.path_flow": ("PathFlow",),
     "measures": ("SensitivityAt", "SpecificityAt"),
     "path": ("PruningPath", "SkippedInterval"),
@@ -132,6 +133,8 @@ NAMED_TUPLES = frozenset(
         "frontiers.joint_frontier.Frontier",
         "frontiers.joint_frontier.Measurement",
         "frontiers.joint_frontier.Member",
+        "learners.forest_pruner.Labelled",
+        *(f"learners.vote_descent.{name}" for name in ("Orders", "Passing", "Structure", "VoteProblem", "Votes")),
     )
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, Rando
 
 from ipforest import BudgetPrune, FeatureCosts, Forest, Pruning
 from ipforest.learners.vote_descent import VoteProblem, descend, descend_within, measured
+from ipforest.tabular.model_files import load_model, save_model
 
 COSTS = FeatureCosts([1, 2, 3, 1], [0, 0, -1, -1], [2])
 X, Y = load_breast_cancer(return_X_y=True)
@@ -144,6 +146,14 @@ def test_votes_count_on_examples_that_trees_were_not_trained_on() -> None:
     fitted = RandomForestClassifier(10, random_state=0).fit(X[::4], Y[::4])
     taken = BudgetPrune(fitted, budget=5, objective="forest").fit(X[1::4], Y[1::4])
     assert taken._vote.voters.examples.size == 10 * Y[1::4].size
+
+
+@pytest.mark.parametrize("changes", [{"objective": "forest"}, {"objective": "trees", "refit": True}])
+def test_a_saved_model_goes_to_other_budgets(changes: dict[str, object], tmp_path: Path) -> None:
+    model = clone(MODEL).set_params(**changes).fit(X[::4], Y[::4])
+    save_model(model, tmp_path / "model.skops")
+    loaded = load_model(tmp_path / "model.skops", allow_pickle=False)
+    np.testing.assert_array_equal(loaded.at_budget(2).predict_proba(X), model.at_budget(2).predict_proba(X))
 
 
 def test_regression_lowers_the_squared_error_of_the_vote() -> None:
