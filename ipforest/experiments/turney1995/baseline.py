@@ -36,7 +36,7 @@ MISTAKES = (10, 50, 100, 500, 1000, 5000, 10000)
 """What a mistake costs, in Canadian dollars."""
 N_SPLITS, TEST_SHARE = 10, 1 / 3
 N_TREES = 50
-DEPTH, TIME_LIMIT, N_THRESHOLDS = 4, 60, 5
+DEPTH, TIME_LIMIT, N_THRESHOLDS = 4, 600, 5
 """Of STreeD's trees: the largest depth, seconds for each, and the thresholds that a column may have."""
 NO_TEST, PRUNED, CHOSEN, STREED = "no test", "pruned forest", "BudgetedClassifier", "STreeD"
 RANGES = ((10, 100), (10, 1000), (10, 10000))
