@@ -23,6 +23,7 @@ __all__ = [
     "price_of_a_mistake",
     "read_class_cost_file",
     "read_class_costs",
+    "weighted_labels",
 ]
 
 MINIMISED = ("error", "total cost")
@@ -235,6 +236,48 @@ def cheapest_is_certain(low: FloatArray, high: FloatArray, class_costs: FloatArr
     most = (np.maximum(extra, 0) * high[:, :, None] + np.minimum(extra, 0) * low[:, :, None]).sum(axis=1)
     most[np.arange(label.size), label] = -np.inf
     return np.asarray(most.max(axis=1) < -slack * class_costs.max() * high.sum(axis=1))
+
+
+def weighted_labels(costs: npt.ArrayLike, classes: npt.ArrayLike) -> tuple[IntArray, Array, FloatArray]:
+    """Write costs that differ from example to example as labels with weights, for what takes ``sample_weight``.
+
+    Example i becomes one labelled example for each class j that is not its most expensive one, of weight
+    ``max(costs[i]) - costs[i, j]``. Then the weighted number of wrong labels is what predictions cost, up to a sum that
+    does not depend on them: for two classes there is one label for each example, the cheaper one, weighted by how much
+    cheaper it is.
+
+    Parameters
+    ----------
+    costs : array, shape (n_samples, n_classes)
+        What predicting each class costs for each example; a right answer may cost something, too.
+    classes : array, shape (n_classes,)
+
+    Returns
+    -------
+    rows : ndarray of int64, shape (n,)
+        The example of each label, ascending. Examples for which all classes cost the same have none.
+    labels : ndarray, shape (n,)
+    weight : ndarray of float64, shape (n,)
+
+    Raises
+    ------
+    ValueError
+        Another shape, costs that are not finite numbers >= 0, or no difference in any row.
+
+    Notes
+    -----
+    Abe, Zadrozny, Langford, "An Iterative Method for Multi-class Cost-sensitive Learning", KDD 2004, section 2.
+    """
+    matrix, names = _numbers(costs), np.asarray(classes)
+    if matrix.ndim != 2 or matrix.shape[1] != names.size:
+        raise ValueError(f"costs: expected shape (n_samples, {names.size}), a column a class, got {matrix.shape}")
+    if not np.isfinite(matrix).all() or matrix.min(initial=0) < 0:
+        raise ValueError("costs: expected finite numbers >= 0, got others")
+    saved = matrix.max(axis=1, keepdims=True) - matrix
+    rows, places = np.nonzero(saved)
+    if rows.size == 0:
+        raise ValueError("costs: expected examples for which classes cost different amounts, got none")
+    return rows.astype(np.int64), names[places], saved[rows, places]
 
 
 def price_of_a_mistake(class_costs: FloatArray) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,14 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from ipforest import BudgetBoost, BudgetedClassifier, BudgetForest, BudgetPrune
-from ipforest.class_costs import price_of_a_mistake, read_class_cost_file, read_class_costs
+from ipforest.class_costs import price_of_a_mistake, read_class_cost_file, read_class_costs, weighted_labels
 from ipforest.cli import main
 from ipforest.frontiers.scores import soft_cost
 from ipforest.tabular.model_files import load_model, save_model
+from proofs.crosschecks.brute_force import prunings
 
 CLASSES = np.array(["ill", "well"])
 COSTS = np.array([[0.0, 90.0], [5.0, 1.0]])
@@ -187,3 +190,52 @@ def test_options_that_do_not_go_together(
 ) -> None:
     assert fit(table, *options) != 0
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_weighted_labels_count_what_predictions_cost_up_to_a_constant(n_classes: int) -> None:
+    rng = np.random.default_rng(n_classes)
+    costs, classes = rng.integers(0, 5, (40, n_classes)), np.array(list("abcd"))[:n_classes]
+    rows, labels, weight = weighted_labels(costs, classes)
+    assert weight.min() > 0
+    apart = [
+        weight[labels != classes[predicted][rows]].sum() - costs[np.arange(40), predicted].sum()
+        for predicted in rng.integers(0, n_classes, (10, 40))
+    ]
+    np.testing.assert_allclose(apart, apart[0])
+    if n_classes == 2:
+        assert np.unique(rows).size == rows.size
+        np.testing.assert_array_equal(labels, classes[costs.argmin(axis=1)][rows])
+
+
+def test_a_pruning_by_weighted_labels_is_the_least_of_tests_and_mistakes_of_the_trees() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, (60, 3)).astype(np.float64)
+    ill = X[:, :1] + rng.normal(size=(60, 1)) > 1.5
+    costs = np.where(ill, [[8, 0]], [[0, 3]]) * rng.integers(1, 4, (60, 1))
+    rows, labels, weight = weighted_labels(costs, ["ill", "well"])
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0)
+    lam = Fraction(len(rows), int(weight.sum()))
+    model = BudgetPrune(tree, lam=lam, validation_fraction=None).fit(X[rows], labels, sample_weight=weight)
+    names = {"ill": 0, "well": 1}
+
+    def total(forest: Any) -> float:
+        predicted = np.array([names[label] for label in forest.predict(X[rows])])
+        return float(costs[rows, predicted].mean() + forest.cost(X[rows], model.costs_).mean())
+
+    taken = total(model.forest_.prune(model.pruning_))
+    assert all(taken <= total(model.forest_.prune(pruning)) + 1e-9 for pruning in prunings(model.instance_))
+
+
+@pytest.mark.parametrize(
+    ("costs", "message"),
+    [
+        ([[1, 2, 3]], r"^costs: expected shape \(n_samples, 2\), a column a class, got \(1, 3\)$"),
+        ([[1, np.nan]], "^costs: expected finite numbers >= 0, got others$"),
+        ([[1, -1]], "^costs: expected finite numbers >= 0, got others$"),
+        ([[2, 2], [0, 0]], "^costs: expected examples for which classes cost different amounts, got none$"),
+    ],
+)
+def test_example_costs_that_cannot_be_are_refused(costs: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        weighted_labels(costs, ["a", "b"])
