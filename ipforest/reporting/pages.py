@@ -8,7 +8,7 @@ from functools import partial
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,10 +27,12 @@ from ipforest.estimator import BudgetedEstimator, check_integer, checked_labels
 from ipforest.measures import read_scoring
 from ipforest.pipeline import BudgetedPipeline
 from ipforest.rational import nonnegative_fraction
-from ipforest.reporting.figures import Picture, pictures_of
 from ipforest.reporting.measured import Answered, Measure, measures_of
 from ipforest.session import Seller, Sessions
 from ipforest.tabular.purchases import purchases
+
+if TYPE_CHECKING:
+    from ipforest.reporting.figures import Picture
 
 __all__ = ["Report", "report"]
 
@@ -202,10 +204,17 @@ def report(
         rows = tuple((f"{nominal:.4g}", f"{cost:.4g}", f"{loss:.4g}") for nominal, cost, loss in tried)
         tables.append(Table("Other budgets", ("budget", "mean cost", lost.name), rows, "On the same examples."))
     bought = buyer.costs_.bought(answered.acquired)
-    drawing = partial(pictures_of, answered, bought, _names(buyer, model), budget, tried, lost)
+    drawing = partial(_drawn, answered, bought, _names(buyer, model), budget, tried, lost)
     kind = type(buyer).__name__
     title = f"{kind} at no budget" if budget is None else f"{kind} at budget {budget:.4g}"
     return Report(title, _facts(buyer, answered, n_resamples), measures, tuple(tables), drawing)
+
+
+def _drawn(*shown: Any) -> tuple[Picture, ...]:
+    """Draw what a report shows; matplotlib is loaded only then."""
+    from ipforest.reporting.figures import pictures_of
+
+    return pictures_of(*shown)
 
 
 def in_two_parts(model: Any, X: Any) -> tuple[BudgetedEstimator, Any]:
