@@ -24,8 +24,8 @@ from ipforest.ensemble.forest import Forest
 
 __all__ = ["Descended", "VoteProblem", "descend", "descend_within"]
 
-TOLERANCE = 1e-12
-"""A tree is changed where the objective falls by more than this."""
+TOLERANCE = 1e-10
+"""A tree is changed where the objective falls by more than this share of what it is at the start; so rounding ends."""
 
 N_LAMBDAS = 14
 """Values of lambda that are tried for a budget, by bisection between the two ends on a logarithmic scale."""
@@ -201,8 +201,8 @@ def descend(problem: VoteProblem, kept: BoolArray, lam: float) -> Descended:
     -----
     A step for one tree takes its passes of examples, (number of examples) * depth.
     """
-    found = kept.copy()
-    loss, cost = _descend(*problem, found, float(lam), TOLERANCE)
+    start, found = measured(problem, kept), kept.copy()
+    loss, cost = _descend(*problem, found, float(lam), TOLERANCE * (start.loss + lam * start.cost))
     return Descended(found, loss, cost)
 
 

@@ -105,6 +105,20 @@ def test_a_budget_is_held_and_the_loss_is_no_larger_than_that_of_the_start() -> 
             assert found.loss <= measured(problem, start).loss + 1e-12
 
 
+@pytest.mark.parametrize("factor", [1e-6, 1e9])
+def test_the_unit_of_the_targets_does_not_matter(factor: float) -> None:
+    for seed in range(6):
+        forest, problem, _ = problem_of(seed)
+        votes, trees = problem.votes, problem.trees
+        other = problem._replace(
+            votes=votes._replace(target=votes.target * factor, prior=votes.prior * factor),
+            trees=trees._replace(value=trees.value * factor),
+        )
+        for lam in (0.0, 0.05):
+            found = descend(other, everything(forest), lam * factor**2)
+            assert found.loss == pytest.approx(descend(problem, everything(forest), lam).loss * factor**2)
+
+
 def test_expected_costs_take_the_place_of_probabilities() -> None:
     forest, unseen, target, weight = drawn(3)
     matrix = np.array([[0.0, 1, 4], [2, 0, 1], [1, 3, 0]])
