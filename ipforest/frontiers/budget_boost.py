@@ -41,13 +41,50 @@ CHUNKS = 3
 class GrownBoosting(GrownFrontier):
     """Base of `BudgetBoost` and `BudgetBoostRegressor`, which differ in what they learn."""
 
-    n_estimators: int
-    learning_rate: float
-    max_leaf_nodes: int | Sequence[int]
-    min_samples_leaf: int
-    l2: float
-    single_price: bool
-    refit: str | None
+    def __init__(
+        self,
+        n_estimators: int = 400,
+        *,
+        learning_rate: float = 0.1,
+        max_leaf_nodes: int | Sequence[int] = (8, 32),
+        min_samples_leaf: int = 5,
+        l2: float = 1.0,
+        max_bins: int | None = 255,
+        categorical_features: Any = "from_dtype",
+        n_lambdas: int = 10,
+        single_price: bool = True,
+        n_prunings: int = 4,
+        refit: str | None = "newton",
+        stopping: Any = None,
+        feature_costs: Any = None,
+        groups: Any = None,
+        group_fees: Any = None,
+        budget: Any = None,
+        max_cost: Any = None,
+        scoring: Any = None,
+        validation_fraction: float | None = 0.25,
+        random_state: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.l2 = l2
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.n_lambdas = n_lambdas
+        self.single_price = single_price
+        self.n_prunings = n_prunings
+        self.refit = refit
+        self.stopping = stopping
+        self.feature_costs = feature_costs
+        self.groups = groups
+        self.group_fees = group_fees
+        self.budget = budget
+        self.max_cost = max_cost
+        self.scoring = scoring
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
 
     def _check_growing(self) -> None:
         for name in ("n_estimators", "min_samples_leaf"):
@@ -230,28 +267,30 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
         validation_fraction: float | None = 0.25,
         random_state: Any = None,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.l2 = l2
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.n_lambdas = n_lambdas
-        self.single_price = single_price
-        self.n_prunings = n_prunings
-        self.refit = refit
-        self.stopping = stopping
-        self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
-        self.budget = budget
-        self.max_cost = max_cost
+        super().__init__(
+            n_estimators,
+            learning_rate=learning_rate,
+            max_leaf_nodes=max_leaf_nodes,
+            min_samples_leaf=min_samples_leaf,
+            l2=l2,
+            max_bins=max_bins,
+            categorical_features=categorical_features,
+            n_lambdas=n_lambdas,
+            single_price=single_price,
+            n_prunings=n_prunings,
+            refit=refit,
+            stopping=stopping,
+            feature_costs=feature_costs,
+            groups=groups,
+            group_fees=group_fees,
+            budget=budget,
+            max_cost=max_cost,
+            scoring=scoring,
+            validation_fraction=validation_fraction,
+            random_state=random_state,
+        )
         self.class_costs = class_costs
         self.minimise = minimise
-        self.scoring = scoring
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
 
 
 class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]  # scikit-learn is untyped
@@ -299,48 +338,3 @@ class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]
     >>> bool(model.cost(X).mean() < 4), model.score(X, y) > 0.3
     (True, True)
     """
-
-    def __init__(
-        self,
-        n_estimators: int = 400,
-        *,
-        learning_rate: float = 0.1,
-        max_leaf_nodes: int | Sequence[int] = (8, 32),
-        min_samples_leaf: int = 5,
-        l2: float = 1.0,
-        max_bins: int | None = 255,
-        categorical_features: Any = "from_dtype",
-        n_lambdas: int = 10,
-        single_price: bool = True,
-        n_prunings: int = 4,
-        refit: str | None = "newton",
-        stopping: Any = None,
-        feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
-        budget: Any = None,
-        max_cost: Any = None,
-        scoring: Any = None,
-        validation_fraction: float | None = 0.25,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.l2 = l2
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.n_lambdas = n_lambdas
-        self.single_price = single_price
-        self.n_prunings = n_prunings
-        self.refit = refit
-        self.stopping = stopping
-        self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
-        self.budget = budget
-        self.max_cost = max_cost
-        self.scoring = scoring
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state

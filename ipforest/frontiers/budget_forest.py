@@ -54,14 +54,52 @@ UNAFFORDABLE = 1e12
 class GrownForests(GrownFrontier):
     """Base of `BudgetForest` and `BudgetForestRegressor`, which differ in what they learn (`Task`)."""
 
-    n_estimators: int
-    max_features: int | None
-    min_samples_leaf: int | None
-    regrow: bool
-    nested: bool
-    n_lookahead: int
     loss: str = "squared_error"
-    n_jobs: int | None
+
+    def __init__(
+        self,
+        n_estimators: int = 50,
+        *,
+        max_features: int | None = None,
+        min_samples_leaf: int | None = None,
+        max_bins: int | None = 64,
+        categorical_features: Any = "from_dtype",
+        n_lambdas: int = 4,
+        n_prunings: int = 5,
+        regrow: bool = True,
+        nested: bool = True,
+        n_lookahead: int = 20,
+        stopping: Any = None,
+        feature_costs: Any = None,
+        groups: Any = None,
+        group_fees: Any = None,
+        budget: Any = None,
+        max_cost: Any = None,
+        scoring: Any = None,
+        validation_fraction: float | None = 0.25,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.max_features = max_features
+        self.min_samples_leaf = min_samples_leaf
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.n_lambdas = n_lambdas
+        self.n_prunings = n_prunings
+        self.regrow = regrow
+        self.nested = nested
+        self.n_lookahead = n_lookahead
+        self.stopping = stopping
+        self.feature_costs = feature_costs
+        self.groups = groups
+        self.group_fees = group_fees
+        self.budget = budget
+        self.max_cost = max_cost
+        self.scoring = scoring
+        self.validation_fraction = validation_fraction
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     def _check_growing(self) -> None:
         check_integer(self.n_estimators, "n_estimators", 1)
@@ -367,29 +405,31 @@ class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scik
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.max_features = max_features
-        self.min_samples_leaf = min_samples_leaf
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.n_lambdas = n_lambdas
-        self.n_prunings = n_prunings
-        self.regrow = regrow
-        self.nested = nested
-        self.n_lookahead = n_lookahead
+        super().__init__(
+            n_estimators,
+            max_features=max_features,
+            min_samples_leaf=min_samples_leaf,
+            max_bins=max_bins,
+            categorical_features=categorical_features,
+            n_lambdas=n_lambdas,
+            n_prunings=n_prunings,
+            regrow=regrow,
+            nested=nested,
+            n_lookahead=n_lookahead,
+            stopping=stopping,
+            feature_costs=feature_costs,
+            groups=groups,
+            group_fees=group_fees,
+            budget=budget,
+            max_cost=max_cost,
+            scoring=scoring,
+            validation_fraction=validation_fraction,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
         self.loss = loss
-        self.stopping = stopping
-        self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
-        self.budget = budget
-        self.max_cost = max_cost
         self.class_costs = class_costs
         self.minimise = minimise
-        self.scoring = scoring
-        self.validation_fraction = validation_fraction
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
 
 class BudgetForestRegressor(RegressorMixin, GrownForests):  # type: ignore[misc]  # scikit-learn is untyped
@@ -429,51 +469,6 @@ class BudgetForestRegressor(RegressorMixin, GrownForests):  # type: ignore[misc]
     >>> bool(model.cost(X).mean() < 4), model.score(X, y) > 0.3
     (True, True)
     """
-
-    def __init__(
-        self,
-        n_estimators: int = 50,
-        *,
-        max_features: int | None = None,
-        min_samples_leaf: int | None = None,
-        max_bins: int | None = 64,
-        categorical_features: Any = "from_dtype",
-        n_lambdas: int = 4,
-        n_prunings: int = 5,
-        regrow: bool = True,
-        nested: bool = True,
-        n_lookahead: int = 20,
-        stopping: Any = None,
-        feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
-        budget: Any = None,
-        max_cost: Any = None,
-        scoring: Any = None,
-        validation_fraction: float | None = 0.25,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.max_features = max_features
-        self.min_samples_leaf = min_samples_leaf
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.n_lambdas = n_lambdas
-        self.n_prunings = n_prunings
-        self.regrow = regrow
-        self.nested = nested
-        self.n_lookahead = n_lookahead
-        self.stopping = stopping
-        self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
-        self.budget = budget
-        self.max_cost = max_cost
-        self.scoring = scoring
-        self.validation_fraction = validation_fraction
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
 
 def impurity_reductions(forest: Forest) -> FloatArray:

@@ -37,10 +37,38 @@ SEEDS = 2**31
 class ManyFrontiers(JointFrontier):
     """Base of `BudgetedClassifier` and `BudgetedRegressor`: the frontiers of several estimators as one."""
 
-    estimators: Sequence[Any] | None
-    time_limit: float | None
-    verbose: bool
-    n_jobs: int | None
+    def __init__(
+        self,
+        estimators: Sequence[Any] | None = None,
+        *,
+        categorical_features: Any = "from_dtype",
+        feature_costs: Any = None,
+        groups: Any = None,
+        group_fees: Any = None,
+        budget: Any = None,
+        max_cost: Any = None,
+        scoring: Any = None,
+        validation_fraction: float | None = 0.25,
+        cv: Any = None,
+        time_limit: float | None = None,
+        verbose: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimators = estimators
+        self.categorical_features = categorical_features
+        self.feature_costs = feature_costs
+        self.groups = groups
+        self.group_fees = group_fees
+        self.budget = budget
+        self.max_cost = max_cost
+        self.scoring = scoring
+        self.validation_fraction = validation_fraction
+        self.cv = cv
+        self.time_limit = time_limit
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     def fit(
         self,
@@ -308,22 +336,24 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.estimators = estimators
-        self.categorical_features = categorical_features
-        self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
-        self.budget = budget
-        self.max_cost = max_cost
+        super().__init__(
+            estimators,
+            categorical_features=categorical_features,
+            feature_costs=feature_costs,
+            groups=groups,
+            group_fees=group_fees,
+            budget=budget,
+            max_cost=max_cost,
+            scoring=scoring,
+            validation_fraction=validation_fraction,
+            cv=cv,
+            time_limit=time_limit,
+            verbose=verbose,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
         self.class_costs = class_costs
         self.minimise = minimise
-        self.scoring = scoring
-        self.validation_fraction = validation_fraction
-        self.cv = cv
-        self.time_limit = time_limit
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
 
 class BudgetedRegressor(RegressorMixin, ManyFrontiers):  # type: ignore[misc]  # scikit-learn is untyped
@@ -359,36 +389,3 @@ class BudgetedRegressor(RegressorMixin, ManyFrontiers):  # type: ignore[misc]  #
     >>> bool(model.cost(X).mean() < 4), model.score(X, y) > 0.3
     (True, True)
     """
-
-    def __init__(
-        self,
-        estimators: Sequence[Any] | None = None,
-        *,
-        categorical_features: Any = "from_dtype",
-        feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
-        budget: Any = None,
-        max_cost: Any = None,
-        scoring: Any = None,
-        validation_fraction: float | None = 0.25,
-        cv: Any = None,
-        time_limit: float | None = None,
-        verbose: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimators = estimators
-        self.categorical_features = categorical_features
-        self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
-        self.budget = budget
-        self.max_cost = max_cost
-        self.scoring = scoring
-        self.validation_fraction = validation_fraction
-        self.cv = cv
-        self.time_limit = time_limit
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.random_state = random_state
