@@ -56,6 +56,21 @@ class FirstUses(NamedTuple):
     n_passing: IntArray
 
 
+class Passing(NamedTuple):
+    """Which examples pass each node: those of node h are ``examples[first[h]:last[h]]``.
+
+    Parameters
+    ----------
+    examples : ndarray of int32
+        Tree after tree, those that reach neighbouring leaves side by side.
+    first, last : ndarray of int64, shape (n_nodes,)
+    """
+
+    examples: npt.NDArray[np.int32]
+    first: IntArray
+    last: IntArray
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Trees:
     """The structure of T decision trees, tree after tree in flat arrays; what they predict is told by subclasses.
@@ -460,6 +475,30 @@ class Trees:
         indptr = np.concatenate([[0], ends[self.internal_nodes]])
         return FirstUses(indptr, indices, example, unit, passing[self.internal_nodes])
 
+    def passing(self, leaves: npt.NDArray[np.int32], counted: BoolArray | None = None) -> Passing:
+        """Sort examples by the leaves that they reach, so that those that pass a node stand side by side.
+
+        Parameters
+        ----------
+        leaves : ndarray of int32, shape (n_trees, n_samples)
+            From `leaves`.
+        counted : ndarray of bool, shape (n_samples, n_trees), optional
+            Leave out an example in the trees where it does not count.
+        """
+        begin, end = routing.depth_first_ranges(self.parent)
+        examples, used = [], 0
+        first, last = np.empty(self.n_nodes, dtype=np.int64), np.empty(self.n_nodes, dtype=np.int64)
+        for tree, reached in enumerate(leaves):
+            rows = np.arange(reached.size) if counted is None else np.flatnonzero(counted[:, tree])
+            places = begin[reached[rows]]
+            order = np.argsort(places, kind="stable")
+            nodes = slice(*self.tree_offsets[tree : tree + 2].tolist())
+            first[nodes] = used + np.searchsorted(places[order], begin[nodes])
+            last[nodes] = used + np.searchsorted(places[order], end[nodes])
+            examples.append(rows[order].astype(np.int32))
+            used += rows.size
+        return Passing(np.concatenate(examples), first, last)
+
     def uses_in_rounds(self, leaves: npt.NDArray[np.int32], costs: FeatureCosts) -> FirstUses:
         """Find what each node needs where the values of some features come in the next round only.
 
@@ -475,24 +514,17 @@ class Trees:
         order = np.lexsort(leaves[:TREES_THAT_SORT][::-1])
         places = leaves[:, order]
         needs = routing.first_needs(self.parent, self.feature, costs.unit_indptr, costs.unit_indices)
-        begin, end = routing.depth_first_ranges(self.parent)
-        decided_at = self._decided_at(costs)
+        passing, decided_at = self.passing(places), self._decided_at(costs)
         n_samples, keys = places.shape[1], [np.empty(0, dtype=np.int64)]
-        starts = np.searchsorted(self.internal_nodes, self.tree_offsets)
-        for tree, internal in enumerate(np.split(self.internal_nodes, starts[1:-1])):
-            reached = begin[places[tree]]
-            by_place = np.argsort(reached, kind="stable")
-            ranked = reached[by_place]
-            for node in internal.tolist():
-                above = decided_at[node]
-                first, last = np.searchsorted(ranked, (begin[above], end[above]))
-                examples = np.sort(by_place[first:last])
-                units = needs.units[needs.indptr[node] : needs.indptr[node + 1]].astype(np.int64)
-                keys.append((units[:, None] * n_samples + examples).ravel())
+        for node in self.internal_nodes.tolist():
+            above = decided_at[node]
+            examples = np.sort(passing.examples[passing.first[above] : passing.last[above]])
+            units = needs.units[needs.indptr[node] : needs.indptr[node + 1]].astype(np.int64)
+            keys.append((units[:, None] * n_samples + examples).ravel())
         pairs, indices = np.unique(np.concatenate(keys), return_inverse=True)
         indptr = np.concatenate([[0], np.cumsum([key.size for key in keys[1:]], dtype=np.int64)])
-        passing = self.reach_counts(leaves, np.zeros(n_samples, dtype=np.int64), 1)[self.internal_nodes, 0]
-        return FirstUses(indptr, indices.astype(np.int32), order[pairs % n_samples], pairs // n_samples, passing)
+        n_passing = (passing.last - passing.first)[self.internal_nodes]
+        return FirstUses(indptr, indices.astype(np.int32), order[pairs % n_samples], pairs // n_samples, n_passing)
 
     def _decided_at(self, costs: FeatureCosts) -> IntArray:
         """Return for each node the highest delayed test above it, at which it is decided to buy; else the node itself.

@@ -21,6 +21,7 @@ from ipforest.choice import ROUNDING
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble import routing
 from ipforest.ensemble.forest import Forest
+from ipforest.ensemble.trees import Passing
 
 __all__ = ["Descended", "VoteProblem", "descend", "descend_within"]
 
@@ -41,38 +42,6 @@ class Structure(NamedTuple):
     left: Array
     right: Array
     value: FloatArray
-
-
-class Passing(NamedTuple):
-    """Which examples pass each node: those of node h are ``examples[first[h]:last[h]]``.
-
-    Parameters
-    ----------
-    examples : ndarray of int32
-        Tree after tree, those that reach neighbouring leaves side by side.
-    first, last : ndarray of int64, shape (n_nodes,)
-    """
-
-    examples: Array
-    first: Array
-    last: Array
-
-    @classmethod
-    def of(cls, forest: Forest, leaves: Array, counted: BoolArray) -> Passing:
-        """Sort examples by the leaves that they reach, (n_trees, n_samples), where they count, (n_samples, n_trees)."""
-        begin, end = routing.depth_first_ranges(forest.parent)
-        examples, first, last = [], np.empty(forest.n_nodes, np.int64), np.empty(forest.n_nodes, np.int64)
-        used = 0
-        for tree, reached in enumerate(leaves):
-            rows = np.flatnonzero(counted[:, tree])
-            places = begin[reached[rows]]
-            order = np.argsort(places, kind="stable")
-            nodes = slice(*forest.tree_offsets[tree : tree + 2].tolist())
-            first[nodes] = used + np.searchsorted(places[order], begin[nodes])
-            last[nodes] = used + np.searchsorted(places[order], end[nodes])
-            examples.append(rows[order].astype(np.int32))
-            used += rows.size
-        return cls(np.concatenate(examples), first, last)
 
 
 class Votes(NamedTuple):
@@ -149,13 +118,12 @@ class VoteProblem(NamedTuple):
             raise ValueError("objective: expected 'trees' with delayed features, got 'forest'")
         own = weight.max(axis=1)
         value = forest.value if class_costs is None else forest.value @ class_costs
-        everyone = np.ones((paying.shape[0], forest.n_trees), dtype=bool)
         needs = routing.first_needs(forest.parent, forest.feature, costs.unit_indptr, costs.unit_indices)
         n_payers = paying.shape[0]
         return cls(
             Structure(forest.tree_offsets, forest.left, forest.right, np.ascontiguousarray(value)),
-            Passing.of(forest, forest.leaves(X), weight > 0),
-            Passing.of(forest, forest.leaves(paying), everyone),
+            forest.passing(forest.leaves(X), weight > 0),
+            forest.passing(forest.leaves(paying)),
             Votes(
                 np.ascontiguousarray(target if class_costs is None else target @ class_costs),
                 value[forest.tree_offsets[:-1]].mean(axis=0),
@@ -201,8 +169,8 @@ def descend(problem: VoteProblem, kept: BoolArray, lam: float) -> Descended:
     -----
     A step for one tree takes its passes of examples, (number of examples) * depth.
     """
-    start, found = measured(problem, kept), kept.copy()
-    loss, cost = _descend(*problem, found, float(lam), TOLERANCE * (start.loss + lam * start.cost))
+    found = kept.copy()
+    loss, cost = _descend(*problem, found, float(lam), TOLERANCE)
     return Descended(found, loss, cost)
 
 
@@ -263,12 +231,17 @@ def _descend(
     lam: float,
     tolerance: float,
 ) -> tuple[float, float]:
-    """Go round the trees until none changes; ``kept`` becomes the pruning that is found."""
+    """Go round the trees until none changes; ``kept`` becomes the pruning that is found.
+
+    ``tolerance`` is a share of the objective at the start.
+    """
     n_trees, n_outputs = trees.tree_offsets.size - 1, trees.value.shape[1]
     sums, n_votes, holders = _nothing(votes, orders)
     n_tests = 0
     for tree in range(n_trees):
         n_tests += _count(trees.tree_offsets[tree], trees, voters, payers, orders, kept, sums, n_votes, holders, 1)
+    loss, cost = _totals(votes, orders, sums, n_votes, holders, n_tests)
+    tolerance *= loss + lam * cost
     change = np.empty(trees.value.shape[0])
     prefix = np.empty((voters.examples.size + 1, n_outputs + 1))
     idle, tree = 0, 0

@@ -133,8 +133,9 @@ NAMED_TUPLES = frozenset(
         "frontiers.joint_frontier.Frontier",
         "frontiers.joint_frontier.Measurement",
         "frontiers.joint_frontier.Member",
+        "ensemble.trees.Passing",
         "learners.forest_pruner.Labelled",
-        *(f"learners.vote_descent.{name}" for name in ("Orders", "Passing", "Structure", "VoteProblem", "Votes")),
+        *(f"learners.vote_descent.{name}" for name in ("Orders", "Structure", "VoteProblem", "Votes")),
     )
 )
 
