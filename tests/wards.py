@@ -11,7 +11,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from ipforest import BudgetPrune, FeatureCosts
 from ipforest.cli.fit import WordColumns
-from ipforest.cli.session import _Table
+from ipforest.cli.session import SessionTable
 from ipforest.tabular.preprocessing import source_columns
 from ipforest.ward.patients import Ward
 
@@ -39,4 +39,4 @@ def clinic_model(delayed: tuple[str, ...] = ()) -> Pipeline:
 
 def ward_of(model: Pipeline, **options: Any) -> Ward:
     """Open a ward with the model."""
-    return Ward(model[-1], _Table(model, model[-1]), **options)
+    return Ward(model[-1], SessionTable(model, model[-1]), **options)

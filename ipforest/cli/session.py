@@ -68,7 +68,7 @@ def run(options: Arguments) -> int:
     _check_page(options)
     model, buyer = read_model(options.model, allow_pickle=options.allow_pickle)
     with using(options.model):
-        table = _Table(model, buyer)
+        table = SessionTable(model, buyer)
         if options.serve:
             return _serve(options, buyer, table)
         if options.resume is not None:
@@ -94,7 +94,7 @@ def _check_page(options: Arguments) -> None:
             raise ValueError(f"--{name}: expected none with --serve, got some; the page has it")
 
 
-def _serve(options: Arguments, buyer: Any, table: _Table) -> int:
+def _serve(options: Arguments, buyer: Any, table: SessionTable) -> int:
     """Serve the page until the program is interrupted."""
     from ipforest.ward.page import serve
     from ipforest.ward.patients import Ward
@@ -111,7 +111,7 @@ def _serve(options: Arguments, buyer: Any, table: _Table) -> int:
     return DONE
 
 
-class _Table:
+class SessionTable:
     """Between what the user types about the columns of the table and what the model compares."""
 
     def __init__(self, model: Any, buyer: Any) -> None:
@@ -233,7 +233,7 @@ class _Table:
         return [float(value) for value in self._transformer.transform(table).to_numpy()[0]]
 
 
-def _hold(session: Session, table: _Table, *, quiet: bool) -> None:
+def _hold(session: Session, table: SessionTable, *, quiet: bool) -> None:
     """Ask until the model answers or the user leaves."""
     told_of = 0
     while (unit := session.next_unit) is not None:
@@ -257,14 +257,14 @@ def _hold(session: Session, table: _Table, *, quiet: bool) -> None:
             print(f"ipforest: {problem}", file=sys.stderr)
 
 
-def _order(session: Session, table: _Table) -> str:
+def _order(session: Session, table: SessionTable) -> str:
     """Say what to order in this round, and where to go on once the results are in."""
     names = ", ".join(map(table.name, session.round()))
     price = f"{session.round_price:.2f} in all"
     return f"Round {session.round_number}: order now {names}; {price}. Type the results when they are in, or {LEAVE}."
 
 
-def _record(session: Session, table: _Table) -> dict[str, Any]:
+def _record(session: Session, table: SessionTable) -> dict[str, Any]:
     """Return what was told and bought, what it costs, and the answer, None while something is wanted.
 
     ``ledger`` has the columns and words of the table, the rest what `Session.to_json` writes of the model's features.
@@ -294,7 +294,7 @@ def _remarks(line: Purchase, *, in_rounds: bool) -> str:
     return f" ({', '.join(remarks)})" if remarks else ""
 
 
-def _summary(session: Session, table: _Table) -> str:
+def _summary(session: Session, table: SessionTable) -> str:
     """Say what was answered, how surely, and what was paid for what."""
     lines = [
         f"  {line.price:8.2f}  {table.bought(line)}: {line.reason}{_remarks(line, in_rounds=session.has_rounds)}"

@@ -189,7 +189,7 @@ def test_bad_input_is_refused(model, parameters, error, message):
 
 
 def test_scorers_that_no_pickle_takes_are_refused_with_a_directory(tmp_path):
-    scorer = lambda model, X, y: 1.0  # noqa: E731
+    scorer = lambda model, X, y: 1.0  # noqa: E731  # pickle finds no name for it
     assert cross_validated(BOOSTED, X, y, budgets=[2], cv=2, scoring=scorer).folds["<lambda>"].eq(1).all()
     with pytest.raises(ValueError, match="directory: expected an estimator and measures that pickle takes"):
         cross_validated(BOOSTED, X, y, budgets=[2], cv=2, scoring=scorer, directory=tmp_path)

@@ -283,7 +283,7 @@ def test_units_of_several_features_are_ordered_whole() -> None:
 
 def test_a_policy_that_does_not_say_may_want_all_its_features() -> None:
     class Silent(TreesInOrder):
-        may_want = None  # type: ignore[assignment]
+        may_want = None  # type: ignore[assignment]  # as of a policy that was written without it
 
     session = Session(Silent(forest_of(TREES)), seller_of(PRICES), {"age": 7, "hdl": 0})
     assert names(session) == ["scan", "sugar", "weight"]

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeRegressor
 from wards import clinic_model, ward_of
 
 from ipforest import BudgetPrune, FeatureCosts
-from ipforest.cli.session import _Table
+from ipforest.cli.session import SessionTable
 from ipforest.ward.page import HEADERS, create_app
 from ipforest.ward.patients import Ward
 
@@ -357,7 +357,7 @@ def test_columns_without_names_that_come_together_have_a_field_each() -> None:
     sensor = FeatureCosts([0, 0, 2], groups=[0, 0, -1], group_fees=[10])
     tree = DecisionTreeRegressor(max_depth=3, random_state=0)
     model = BudgetPrune(tree, feature_costs=sensor, random_state=0).fit(X, X[:, 0] * X[:, 1])
-    page = Page(Ward(model, _Table(model, model)))
+    page = Page(Ward(model, SessionTable(model, model)))
     number = page.admit()
     assert [*page.asked(number)] == ["column 0", "column 1"]
     assert page.enter(number, {"column 0": "3", "column 1": "many"}).status_code == 422
