@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, Self, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -193,6 +193,10 @@ def ordered_together(policy: Policy, progress: Progress, rows: Rows) -> BoolArra
     return together
 
 
+FOUND_BELOW = ("_lowest", "_highest", "_value", "_first_output", "_n_outputs")
+"""What `TreesInOrder` computes from its trees; pickles go without."""
+
+
 class TreesInOrder:
     """The trees of an ensemble, one after another: each test on the path wants its feature.
 
@@ -216,9 +220,14 @@ class TreesInOrder:
     decides_by = ""
 
     def __init__(self, trees: Forest | BoostedTrees) -> None:
+        self.trees = trees
+        self._look_below()
+
+    def _look_below(self) -> None:
+        """Find what the leaves below each node say at least, at most, and at the node."""
+        trees = self.trees
         if not isinstance(trees, (Forest, BoostedTrees)):
             raise TypeError(f"trees: expected a Forest or BoostedTrees, got {type(trees).__name__}")
-        self.trees = trees
         lowest, highest = trees.value.copy(), trees.value.copy()
         routing.extremes_below(trees.left, trees.right, lowest, highest)
         self._lowest, self._highest = lowest, highest
@@ -228,6 +237,13 @@ class TreesInOrder:
         else:
             self._value = trees.value
             self._first_output, self._n_outputs = np.zeros(trees.n_trees, dtype=np.int32), trees.value.shape[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in FOUND_BELOW}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._look_below()
 
     @property
     def dtype(self) -> npt.DTypeLike:

@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, BinaryIO, TypeAlias, TypeVar
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipInfo
 
 import numpy as np
@@ -194,14 +194,34 @@ def load_arrays(path: str | Path, content: str, *, compressed: bool = True) -> d
         more than it may.
     """
     with Path(path).open("rb") as file:
+        size = Path(path).stat().st_size
         try:
-            archive = np.load(file, allow_pickle=False)
-            if not isinstance(archive, np.lib.npyio.NpzFile) or archive.zip is None:
-                raise ValueError("a single array")
-            _check_members(archive.zip.infolist(), Path(path).stat().st_size, compressed=compressed)
-            return {name: archive[name] for name in archive.files}
+            return read_arrays(file, most_unpacked(size) if compressed else size, compressed=compressed)
         except DAMAGED as problem:
             raise ValueError(f"{path}: expected a complete {content} file (.npz), got: {one_line(problem)}") from None
+
+
+def read_arrays(file: BinaryIO, most: int, *, compressed: bool = True) -> dict[str, npt.NDArray[Any]]:
+    """Read all arrays from the bytes of an ``.npz`` file, without pickles.
+
+    Parameters
+    ----------
+    file : binary file
+    most : int
+        How many bytes the arrays may have.
+    compressed : bool, default=True
+        Whether arrays may be compressed.
+
+    Raises
+    ------
+    ValueError, BadZipFile, ...
+        One of `DAMAGED`.
+    """
+    archive = np.load(file, allow_pickle=False)
+    if not isinstance(archive, np.lib.npyio.NpzFile) or archive.zip is None:
+        raise ValueError("a single array")
+    _check_members(archive.zip.infolist(), most, compressed=compressed)
+    return {name: archive[name] for name in archive.files}
 
 
 def load_array(path: str | Path, content: str) -> npt.NDArray[Any]:
@@ -227,15 +247,15 @@ def most_unpacked(size: int) -> int:
     return max(size, FREE_BYTES)
 
 
-def _check_members(members: list[ZipInfo], size: int, *, compressed: bool) -> None:
+def _check_members(members: list[ZipInfo], most: int, *, compressed: bool) -> None:
     if len({member.filename.removesuffix(".npy") for member in members}) < len(members):
         raise ValueError("an array that stands twice")
     if not compressed and any(member.compress_type != ZIP_STORED for member in members):
         raise ValueError("compressed arrays")
     if any(member.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for member in members):
         raise ValueError("arrays compressed by another method than deflate")
-    unpacked, most = sum(member.file_size for member in members), most_unpacked(size)
-    if not compressed and unpacked > size:
+    unpacked = sum(member.file_size for member in members)
+    if unpacked > most and not compressed:
         raise ValueError("arrays that are larger than the file")
     if unpacked > most:
         raise ValueError(f"{unpacked} unpacked bytes where at most {most} are taken; save without compression")

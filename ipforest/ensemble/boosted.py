@@ -72,6 +72,8 @@ class BoostedTrees(Trees):
     link: str
     loss: str | None = field(default=None, kw_only=True)
 
+    __getstate__, __setstate__ = Trees.__getstate__, Trees.__setstate__
+
     def __post_init__(self) -> None:
         Trees.__post_init__(self)
         n_outputs = 1 if self.classes is None or len(self.classes) == 2 else len(self.classes)

@@ -53,6 +53,8 @@ class Forest(Trees):
     classes: npt.NDArray[Any] | None
     criterion: str
 
+    __getstate__, __setstate__ = Trees.__getstate__, Trees.__setstate__
+
     def __post_init__(self) -> None:
         Trees.__post_init__(self)
         n_values = 1 if self.classes is None else len(self.classes)

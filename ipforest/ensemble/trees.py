@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ import pandas as pd
 from sklearn.utils import check_array
 
 from ipforest._internal.arrays import (
+    DAMAGED,
     Array,
     BoolArray,
     FloatArray,
@@ -19,12 +20,14 @@ from ipforest._internal.arrays import (
     checked_array,
     checked_integer,
     checked_offsets,
+    one_line,
     read_only,
 )
 from ipforest._internal.examples import other_than_numbers, refuse_other_tables
 from ipforest.costs import FeatureCosts, require_no_split_cost
 from ipforest.ensemble import routing
 from ipforest.ensemble.category_sets import CategorySets
+from ipforest.ensemble.packing import pack, unpack
 from ipforest.feature_names import checked_names, require_columns_of_training, require_same_columns
 
 LEAF = -1
@@ -159,6 +162,36 @@ class Trees:
         self._check_tests(internal)
         object.__setattr__(self, "parent", read_only(self._parents(internal)))
         object.__setattr__(self, "internal_nodes", read_only(internal))
+
+    def __getstate__(self) -> dict[str, Any]:
+        packed = pack({name: getattr(self, name) for name in self.NODE_FIELDS})
+        return {"nodes": packed, **{name: getattr(self, name) for name in self._fields_beside_nodes()}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        others = self._fields_beside_nodes()
+        if state.keys() != {"nodes", *others}:
+            raise ValueError(f"trees: expected a state of nodes, {', '.join(others)}, got {', '.join(map(str, state))}")
+        try:
+            unpacked = unpack(state["nodes"])
+        except DAMAGED as problem:
+            raise ValueError(f"nodes: expected packed arrays of trees, got: {one_line(problem)}") from None
+        if unpacked.keys() != {*self.NODE_FIELDS}:
+            raise ValueError(f"nodes: expected {', '.join(self.NODE_FIELDS)}, got {', '.join(unpacked)}")
+        for name in others:
+            object.__setattr__(self, name, state[name])
+        for name, values in unpacked.items():
+            object.__setattr__(self, name, values)
+        self.__post_init__()
+
+    def _fields_beside_nodes(self) -> list[str]:
+        return [each.name for each in fields(self) if each.init and each.name not in self.NODE_FIELDS]
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return the trees themselves: nothing of them changes."""
+        return self
 
     def _set_categories(self) -> None:
         numbers = self.category_set if np.size(self.category_set) else np.full(self.n_nodes, -1)
