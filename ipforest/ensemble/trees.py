@@ -167,10 +167,13 @@ class Trees:
         packed = pack({name: getattr(self, name) for name in self.NODE_FIELDS})
         return {"nodes": packed, **{name: getattr(self, name) for name in self._fields_beside_nodes()}}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: object) -> None:
         others = self._fields_beside_nodes()
-        if state.keys() != {"nodes", *others}:
-            raise ValueError(f"trees: expected a state of nodes, {', '.join(others)}, got {', '.join(map(str, state))}")
+        if not isinstance(state, dict) or state.keys() != {"nodes", *others}:
+            got = ", ".join(map(str, state)) if isinstance(state, dict) else type(state).__name__
+            raise ValueError(
+                f"trees: expected a state of nodes, {', '.join(others)}, got {got}; save a model of another version anew"
+            )
         try:
             unpacked = unpack(state["nodes"])
         except DAMAGED as problem:

@@ -135,7 +135,7 @@ def _refused_or_the_same(trees, state):
 def test_states_of_other_fields_are_refused():
     forest = _ensemble("forest")
     state = forest.__getstate__()
-    for wrong in ({**state, "parent": 0}, {key: state[key] for key in state if key != "classes"}):
+    for wrong in ({**state, "parent": 0}, {key: state[key] for key in state if key != "classes"}, [1, 2]):
         with pytest.raises(ValueError, match="trees: expected a state of nodes, tree_offsets"):
             Forest.__new__(Forest).__setstate__(wrong)
     boosted = _ensemble("boosting").__getstate__()
