@@ -171,9 +171,7 @@ class Trees:
         others = self._fields_beside_nodes()
         if not isinstance(state, dict) or state.keys() != {"nodes", *others}:
             got = ", ".join(map(str, state)) if isinstance(state, dict) else type(state).__name__
-            raise ValueError(
-                f"trees: expected a state of nodes, {', '.join(others)}, got {got}; save a model of another version anew"
-            )
+            raise ValueError(f"trees: expected a state of nodes, {', '.join(others)}, got {got}; save the model anew")
         try:
             unpacked = unpack(state["nodes"])
         except DAMAGED as problem:
