@@ -10,6 +10,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from ipforest._internal.arrays import Array
 from ipforest.costs import FeatureCosts
+from ipforest.experiments.condensed import columns
 from ipforest.experiments.curves import COLOURS, pairs_forest
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Cell, Experiment, Record
@@ -211,4 +212,8 @@ EXPERIMENT = Experiment(
     draw=draw,
     differences=differences,
     data=tuple(PRINTED),
+    condense=columns(
+        *("data", "level", "unpruned_cost", "error", "joint_cost", "paper_joint_cost"),
+        *("individual_cost", "paper_individual_cost", "saved", "saved_se", "runs"),
+    ),
 )
