@@ -32,7 +32,8 @@ def run(cell: Cell) -> list[Record]:
     fitted = entropy_forest(cell["trees"], cell["seed"]).fit(parts.X_train, parts.y_train)
     model = BudgetPrune(fitted, feature_costs=data.costs).fit(parts.X_validation)
     n_prunings = len(model.path_.costs)
-    tried = [model.forest_.prune(model.path_.pruning_at(n_prunings * step // 200)) for step in range(200)]
+    places = (n_prunings * step // 200 for step in range(200))
+    tried = [model.forest_.prune(model.path_.pruning_at(place)).without_bare_roots() for place in places]
     errors = [error_rate(parts.y_validation, forest.predict(parts.X_validation)) for forest in tried]
     cheapest = max(place for place, error in enumerate(errors) if error <= min(errors) + TOLERANCE)
     return [
