@@ -101,4 +101,5 @@ EXPERIMENT = Experiment(
     summarise=summarise,
     draw=draw,
     differences=differences,
+    data=tuple(SHARES),
 )

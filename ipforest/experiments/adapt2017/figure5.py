@@ -127,4 +127,5 @@ EXPERIMENT = Experiment(
     summarise=summarise,
     draw=draw,
     differences=differences,
+    data=("letter",),
 )

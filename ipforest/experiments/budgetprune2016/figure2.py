@@ -93,4 +93,5 @@ EXPERIMENT = Experiment(
     summarise=summarise,
     draw=draw,
     differences=differences,
+    data=tuple(SETS),
 )

@@ -12,8 +12,9 @@ from ipforest.experiments.curves import (
     within_budgets,
 )
 from ipforest.experiments.experiment import Cell, Experiment, Record
-from ipforest.experiments.paper_data import load_parts
+from ipforest.experiments.paper_data import available, load_parts
 
+SETS = ("miniboone", "forest")
 GROWN = {"entropy": entropy_forest, "pairs": pairs_forest}
 
 
@@ -23,7 +24,8 @@ def cells(quick: bool, seed: int) -> list[Cell]:
     return [
         {"data": data, "impurity": impurity, "seed": seed + run, "trees": trees, "examples": examples}
         for run in range(2 if quick else 10)
-        for data in ("miniboone", "forest")
+        for data in SETS
+        if available(data)
         for impurity in GROWN
     ]
 
@@ -66,4 +68,5 @@ EXPERIMENT = Experiment(
     summarise=summarise,
     draw=draw,
     differences=differences,
+    data=SETS,
 )

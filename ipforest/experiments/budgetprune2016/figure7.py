@@ -63,4 +63,5 @@ EXPERIMENT = Experiment(
     summarise=summarise,
     draw=draw,
     differences=differences,
+    data=("scene15", "miniboone"),
 )

@@ -98,4 +98,5 @@ EXPERIMENT = Experiment(
     summarise=summarise,
     draw=draw,
     differences=differences,
+    data=("miniboone",),
 )

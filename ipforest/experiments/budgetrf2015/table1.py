@@ -131,4 +131,5 @@ EXPERIMENT = Experiment(
     summarise=summarise,
     draw=draw,
     differences=differences,
+    data=("miniboone", "forest", "cifar10"),
 )

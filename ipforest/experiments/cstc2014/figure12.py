@@ -188,4 +188,5 @@ EXPERIMENT = Experiment(
     summarise=summarise,
     draw=draw,
     differences=differences,
+    data=("mnist_t10k",),
 )

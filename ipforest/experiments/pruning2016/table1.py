@@ -210,4 +210,5 @@ EXPERIMENT = Experiment(
     summarise=summarise,
     draw=draw,
     differences=differences,
+    data=tuple(PRINTED),
 )

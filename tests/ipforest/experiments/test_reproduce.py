@@ -90,6 +90,38 @@ def test_no_cell_is_begun_after_the_time_is_over(tmp_path, monkeypatch):
         reproduce(counter.experiment(), tmp_path, seed=7, minutes=0)
 
 
+def test_a_setting_is_run_apart_from_the_others(tmp_path):
+    counter = Counter()
+    counter.broken = False
+    two = replace(counter.experiment(), settings={"ours": "as it is", "printed": "as the paper says"})
+    ours, printed = (reproduce(two, tmp_path, settings=name) for name in ("ours", "printed"))
+    assert counter.runs == [0, 1, 2, 3, 0, 1, 2, 3]
+    assert [record["settings"] for record in printed.records] == ["printed"] * 8
+    assert "settings" not in ours.records[0]
+    names = [path.name for path in printed.write(tmp_path)]
+    assert names[:3] == ["counting-printed.csv", "counting-printed-records.csv", "counting-printed.json"]
+    stored = json.loads((tmp_path / names[2]).read_text())
+    assert (stored["settings"], stored["cells"]) == ("printed", {"seed": [0, 1, 2, 3], "settings": ["printed"]})
+    with pytest.raises(ValueError, match=r"^settings: expected one of ours, printed for counting, got 'authors'$"):
+        reproduce(two, tmp_path, settings="authors")
+
+
+def test_a_setting_that_an_experiment_lacks_is_refused(tmp_path, capsys):
+    assert main(["reproduce", "cstc2014/figure5", "--settings", "theirs", "--out", str(tmp_path)]) == 2
+    message = "ipforest: error: settings: expected one of ours for cstc2014/figure5, got 'theirs'"
+    assert capsys.readouterr().err.splitlines()[-1] == message
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_each_experiment_says_what_it_needs(name, monkeypatch):
+    experiment = catalogue.find(name)
+    assert "ours" in experiment.settings
+    assert set(experiment.settings) <= {"printed", "authors", "ours"}
+    monkeypatch.setattr("ipforest.experiments.experiment.available", lambda data: False)
+    assert bool(experiment.cells_of("ours")) == (not experiment.data)
+
+
 def test_files_carry_seeds_versions_and_differences(tmp_path):
     counter = Counter()
     counter.broken = False
