@@ -57,7 +57,7 @@ logger = logging.getLogger(__name__)
 PRICING = ("all", "negative")
 
 REDUCED_COST_TOLERANCE = 1e-9
-"""A reduced cost counts as negative below minus this share of the largest gain, which is above the master's rounding."""
+"""A reduced cost is negative below minus this share of the largest gain, which is above the master's rounding."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

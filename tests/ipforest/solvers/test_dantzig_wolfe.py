@@ -26,7 +26,10 @@ def breast_cancer(n_trees: int = 5) -> PruningInstance:
     return PruningInstance.from_forest(Forest.from_sklearn(model), data.X[1::2], FeatureCosts(prices))
 
 
-@pytest.mark.parametrize(("master", "pricing"), [("partition", "all"), ("columns", "all"), ("columns", "negative")])
+@pytest.mark.parametrize(
+    ("master", "pricing"),
+    [("partition", "all"), ("columns", "all"), pytest.param("columns", "negative", marks=pytest.mark.slow)],
+)
 @settings(max_examples=60, deadline=None)
 @given(instance=instances(), lam=lambdas)
 def test_optimum_is_exact(master, pricing, instance, lam):
