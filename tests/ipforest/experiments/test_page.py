@@ -50,7 +50,7 @@ def test_records_of_two_settings_stand_one_below_the_other(tmp_path):
         "- Record under `printed`: a quick run; data miniboone; seed 0 to 2; examples all; 1.5 CPU minutes; 4 cells of "
         "it were not run (numpy 2.0). One machine." in section
     )
-    assert "- Not measured: forest. It is not here: covtype.data" in section
+    assert "- Not in the records: forest; `ipforest data forest FILE` takes in covtype.data or" in section
 
 
 def test_without_a_folder_of_records_the_command_says_what_it_expected(tmp_path, capsys):
