@@ -28,6 +28,15 @@ def add(commands: Subparsers) -> None:
     )
     command.add_argument("name", nargs="?", metavar="NAME", help="PAPER/PART, as --list shows them")
     command.add_argument("--list", action="store_true", help="list the experiments, and what of each is done")
+    command.add_argument(
+        "--page", metavar="FILE", help="write the page of all tables and figures of the papers, from committed records"
+    )
+    command.add_argument(
+        "--records",
+        default="notebooks/results",
+        metavar="DIR",
+        help="the committed records of --page (default: notebooks/results)",
+    )
     command.add_argument("--quick", action="store_true", help="small sizes and few runs: a few minutes")
     command.add_argument("--seed", type=seed_number, default=0, help="first seed (default: 0)")
     command.add_argument(
@@ -62,8 +71,10 @@ def run(options: Arguments) -> int:
 
     if options.list:
         return _list(options)
+    if options.page is not None:
+        return _write_page(options)
     if options.name is None:
-        raise ValueError(f"NAME: expected one of {', '.join(catalogue.names())}, or --list, got none")
+        raise ValueError(f"NAME: expected one of {', '.join(catalogue.names())}, --list or --page, got none")
     experiment = catalogue.find(options.name)
     directory = Path(options.out)
     with (
@@ -146,6 +157,16 @@ def _list(options: Arguments) -> int:
         print(json.dumps(rows, indent=1))
     else:
         print(records_to_text(rows))
+    return DONE
+
+
+def _write_page(options: Arguments) -> int:
+    """Write the page of reproduction."""
+    from ipforest._internal.files import write_text
+    from ipforest.experiments.page import make_page
+
+    write_text(Path(options.page), make_page(options.records))
+    print(json.dumps({"written": options.page}) if options.json else f"Wrote {options.page}.")
     return DONE
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from time import monotonic
+from time import monotonic, process_time
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,7 +17,6 @@ from joblib import Parallel, delayed
 from matplotlib.figure import Figure
 
 from ipforest._internal.files import write_file, write_text
-from ipforest._internal.kernels import clock
 from ipforest._internal.records import json_object, records_to_csv
 from ipforest.datasets import DATA_VARIABLE
 from ipforest.experiments.paper_data import available
@@ -55,6 +54,8 @@ class Experiment:
         The settings of the methods by name, each with a sentence that says what it is: "printed" (as the paper says),
         "authors" (as its authors ran it), and always "ours". A cell of another setting than "ours" has its name under
         "settings".
+    unaffected : callable (cell) -> bool
+        Whether a cell is the same under all settings; it is then run once for all of them.
     data : tuple of str
         The data sets that are needed, one of them at least, by the names of `ipforest.experiments.paper_data`.
     minutes : float, optional
@@ -76,6 +77,7 @@ class Experiment:
     draw: Callable[[list[Record], list[Record]], Figure]
     differences: Callable[[bool], list[str]]
     settings: Mapping[str, str] = field(default_factory=lambda: {OURS: "as the methods are by default in this package"})
+    unaffected: Callable[[Cell], bool] = lambda cell: False
     data: tuple[str, ...] = ()
     minutes: float | None = None
     printed: tuple[str, ...] = ()
@@ -104,7 +106,7 @@ class Experiment:
         if self.data and not any(map(available, self.data)):
             return []
         cells = self.cells(quick, seed)
-        return cells if settings == OURS else [{**cell, "settings": settings} for cell in cells]
+        return [cell if settings == OURS or self.unaffected(cell) else {**cell, "settings": settings} for cell in cells]
 
     def files(self, directory: str | Path, cells: list[Cell]) -> list[Path]:
         """List where the results of cells are kept."""
@@ -130,7 +132,7 @@ class Reproduction:
     differences : list of str
     versions : dict
     seconds : float
-        Work of all finished cells, those of earlier runs included.
+        CPU seconds of all finished cells, those of earlier runs included.
     unfinished : int
         Cells that the time did not suffice for; the rows say how many runs they are of.
     """
@@ -284,6 +286,6 @@ def _key(cell: Cell) -> str:
 
 
 def _run_cell(run: Callable[[Cell], list[Record]], number: int, cell: Cell) -> tuple[int, list[Record], float]:
-    start = clock()
+    start = process_time()
     records = run(cell)
-    return number, records, clock() - start
+    return number, records, process_time() - start

@@ -11,6 +11,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from ipforest._internal.arrays import Array, FloatArray
 from ipforest.costs import FeatureCosts
+from ipforest.experiments.condensed import columns
 from ipforest.experiments.curves import COLOURS, pairs_forest
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import OURS, Cell, Experiment, Record
@@ -251,4 +252,8 @@ EXPERIMENT = Experiment(
         OURS: "BudgetRF tries every cut, and errors are counted in the bag",
     },
     data=tuple(PRINTED),
+    condense=columns(
+        *("data", "level", "unpruned_cost", "error", "joint_cost", "paper_joint_cost"),
+        *("individual_cost", "paper_individual_cost", "saved", "saved_se", "runs"),
+    ),
 )
