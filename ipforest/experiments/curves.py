@@ -16,6 +16,7 @@ from ipforest.ensemble.forest import Forest
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Record
 from ipforest.experiments.routed_examples import RoutedExamples
+from ipforest.growing.acquisition import Charge
 from ipforest.learners import (
     BudgetPrune,
     BudgetRF,
@@ -113,7 +114,13 @@ def _spread(model: Any, n_points: int) -> Iterable[Pruning]:
 
 
 def miser_points(
-    parts: Parts, costs: FeatureCosts, n_trees: int, lams: Sequence[float], rates: Sequence[float], seed: int
+    parts: Parts,
+    costs: FeatureCosts,
+    n_trees: int,
+    lams: Sequence[float],
+    rates: Sequence[float],
+    seed: int,
+    charge: Charge = "path",
 ) -> list[Record]:
     """Measure GreedyMiser over a grid of lambda and learning rate, after 1, 2, 4, ... and all rounds."""
     points = []
@@ -124,6 +131,7 @@ def miser_points(
                 n_trees,
                 loss="squared",
                 lam=lam,
+                charge=charge,
                 learning_rate=rate,
                 max_depth=4,
                 feature_costs=costs,
