@@ -95,19 +95,19 @@ class Sweep:
 
 
 def adaptive_points(
-    models: AdaptiveApproximation | Sequence[AdaptiveApproximation], data: PaperData, accounting: Accounting = "union"
+    models: Sequence[AdaptiveApproximation], data: PaperData, accounting: Accounting = "union"
 ) -> list[Record]:
-    """Fit a model, or several before the same full model; measure the latter, and each pair that a budget would take.
+    """Fit models before the same full model; measure the latter, and each pair that some budget would take.
 
     Where documents are ranked, the error is one less the average precision of the first five.
 
     Parameters
     ----------
-    models : AdaptiveApproximation or sequence of such
+    models : sequence of AdaptiveApproximation
     data : PaperData
     accounting : {"union", "full model only"}
     """
-    parts, models = data.parts, [models] if isinstance(models, AdaptiveApproximation) else list(models)
+    parts = data.parts
     for model in models:
         model.fit(parts.X_train, parts.y_train, parts.X_validation, parts.y_validation)
     return fitted_points(models, data, accounting)
@@ -127,7 +127,8 @@ def fitted_points(models: Sequence[AdaptiveApproximation], data: PaperData, acco
         variants[HALF] = [candidate for candidate in candidates if candidate.pair.threshold == 0]
     points = []
     for name, of_gate in variants.items():
-        taken, tested = [candidates[0], *undominated(of_gate)], {}
+        taken = [candidates[0], *undominated(of_gate)]
+        tested: dict[int, Candidate] = {}
         for model, of_model in zip(models, of_models, strict=True):
             its_own = set(map(id, of_model))
             theirs = [candidate for candidate in taken if id(candidate) in its_own]

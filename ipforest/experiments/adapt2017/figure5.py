@@ -109,7 +109,7 @@ def run(cell: Cell) -> list[Record]:
     full = full_model(cell["full"], cell["seed"], 40 if quick else n_trees, criterion)
     model = approximation(cell["method"], full, cell["seed"], quick, settings)
     accounting: Accounting = "full model only" if settings == "authors" else "union"
-    return adaptive_points(model, PaperData(parts, FeatureCosts.uniform(16), "letter"), accounting)
+    return adaptive_points([model], PaperData(parts, FeatureCosts.uniform(16), "letter"), accounting)
 
 
 def summarise(records: list[Record]) -> list[Record]:
