@@ -18,6 +18,7 @@ from ipforest.adaptive.approximation import Accounting, AdaptiveApproximation
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.adapt2017.figure4 import GAMMAS
 from ipforest.experiments.adaptive_curves import GATE_SHARES, NO_GATE, adaptive_points, first_rows, savings
+from ipforest.experiments.condensed import columns
 from ipforest.experiments.curves import draw_curves, miser_points, within_budgets
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import OURS, Cell, Experiment, Record
@@ -154,5 +155,8 @@ EXPERIMENT = Experiment(
     summarise=summarise,
     draw=draw,
     differences=differences,
+    settings=SETTINGS,
     data=("letter",),
+    printed=("Within 1% of the best accuracy Adapt-Gbrt saves about 31% of the full model's cost",),
+    condense=columns("full", "method", "gate", "full_cost", "full_error", "cost", "error", "saved", "paper", "runs"),
 )
