@@ -59,9 +59,9 @@ def entropy_forest(n_trees: int, seed: int, max_features: int | None = None) -> 
     return RandomForestClassifier(n_trees, criterion="entropy", max_features=max_features, random_state=seed)
 
 
-def pairs_forest(n_trees: int, seed: int, alpha: float = 0) -> BudgetRF:
+def pairs_forest(n_trees: int, seed: int, alpha: float = 0, cuts: str = "random") -> BudgetRF:
     """Describe a BudgetRF that is trained on all it gets."""
-    return BudgetRF(n_trees, alpha=alpha, cuts="random", validation_fraction=None, random_state=seed)
+    return BudgetRF(n_trees, alpha=alpha, cuts=cuts, validation_fraction=None, random_state=seed)
 
 
 def pruning_points(

@@ -72,7 +72,8 @@ def load_parts(name: str, n_train: int | None = None) -> PaperData:
     name : str
         "miniboone", "forest", "cifar10", "scene15" or "yahoo".
     n_train : int, optional
-        Take so many training examples at most, and as many validation and test examples; of documents whole queries.
+        Take so many training examples at most, and as many validation and test examples; of documents whole
+        queries, until there are so many.
 
     Raises
     ------
@@ -111,7 +112,7 @@ def _stored_name(name: str) -> str:
 
 
 def _sample(rows: IntArray, n_rows: int | None, queries: IntArray | None) -> IntArray:
-    """Draw some of the rows, always the same; of documents those of whole queries, as many as there is room for."""
+    """Draw some of the rows, always the same; of documents whole queries, until there are so many."""
     if n_rows is None:
         return rows
     rng = np.random.default_rng(SPLIT_SEED)
@@ -119,5 +120,5 @@ def _sample(rows: IntArray, n_rows: int | None, queries: IntArray | None) -> Int
         return np.sort(rng.permutation(rows)[:n_rows])
     found, query_of_row, sizes = np.unique(queries[rows], return_inverse=True, return_counts=True)
     order = rng.permutation(found.size)
-    taken = order[np.cumsum(sizes[order]) <= n_rows]
+    taken = order[np.cumsum(sizes[order]) - sizes[order] < n_rows]
     return rows[np.isin(query_of_row, taken)]

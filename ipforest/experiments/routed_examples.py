@@ -55,7 +55,7 @@ class RoutedExamples:
         return cls(forest, leaves, np.asarray(y), np.asarray(forest.classes), needs, prices)
 
     def score(self, pruning: Pruning) -> Score:
-        """Measure the pruned forest, in which every tree votes."""
+        """Measure the pruned forest, in which trees without a test do not vote; see `Forest.voting_trees`."""
         forest = self.forest
         split = np.zeros(forest.n_nodes, dtype=bool)
         split[forest.internal_nodes] = pruning.kept
@@ -64,5 +64,6 @@ class RoutedExamples:
         reached = last[self.leaves]
         needed = np.zeros((self.y.size, self.unit_costs.size), dtype=np.uint8)
         routing.mark_needs(self.needs, reached, needed)
-        guesses = self.classes[np.argmax(forest.value[reached].sum(axis=0), axis=1)]
+        votes = forest.value[reached[forest.voting_trees(split)]].sum(axis=0)
+        guesses = self.classes[np.argmax(votes, axis=1)]
         return Score(float(needed.mean(axis=0) @ self.unit_costs), error_rate(self.y, guesses))

@@ -7,7 +7,6 @@ import joblib
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from sklearn.datasets import dump_svmlight_file
 
 from ipforest import datasets
 from ipforest.cli import main
@@ -223,28 +222,44 @@ def test_svm_prices_sum_to_the_number_of_features_and_follow_the_weights():
     assert prices.max() / prices.min() == pytest.approx(40, rel=1e-3)
 
 
-def test_ranking_files_are_read(tmp_path):
-    rng = np.random.default_rng(0)
-    paths = []
-    for part, width in (("train", 4), ("validation", 3), ("test", 4)):
-        X = rng.random((6, width))
-        X[0, -1] = 1.0
-        path = tmp_path / f"{part}.txt"
-        dump_svmlight_file(X, rng.integers(0, 5, 6), str(path), query_id=[1, 1, 1, 2, 2, 2], zero_based=False)
-        paths.append(path)
-    prices = tmp_path / "prices.txt"
-    prices.write_text("1\n5\n20\n200\n")
-    ranking = paper_data.read_ranking(*paths, prices)
-    assert ranking.parts.X_validation.shape == (6, 4)
-    assert ranking.queries[2].tolist() == [1, 1, 1, 2, 2, 2]
-    assert float(ranking.costs.prices[3]) == 200
-    assert set(ranking.binary().parts.y_train) <= {0, 1}
-    prices.write_text("1\n5\n")
-    with pytest.raises(ValueError, match=r"expected 4 prices, one per feature that occurs, or 4, .* got 2"):
-        paper_data.read_ranking(*paths, prices)
-    (tmp_path / "bare.txt").write_text("1 1:0.5\n")
-    with pytest.raises(ValueError, match="expected qid:NUMBER in each line, got 0 of 1"):
-        paper_data.read_ranking(tmp_path / "bare.txt", *paths[1:])
+def test_documents_of_yahoo_are_relevant_or_not_and_drawn_by_query(tmp_path, monkeypatch):
+    queries = np.repeat(np.arange(6), [4, 5, 3, 4, 5, 3])
+    np.savez(
+        tmp_path / "yahoo.npz",
+        X=np.random.default_rng(0).random((24, 2)).astype(np.float32),
+        y=np.arange(24) % 5,
+        feature_names=np.array(["feature1", "feature3"]),
+        class_names=np.array(list("01234")),
+        split=np.repeat([0, 1, 2], 8),
+        queries=queries,
+        costs=np.array([5.0, 200.0]),
+        costs_in_group=np.array([5.0, 200.0]),
+        cost_group=np.array([-1, -1]),
+        currency=np.array("price units"),
+    )
+    monkeypatch.setenv(datasets.DATA_VARIABLE, str(tmp_path))
+    whole = paper_data.load_parts("yahoo")
+    assert whole.parts.y_train.tolist() == [0, 1, 1, 1, 1, 0, 1, 1]
+    assert [float(price) for price in whole.costs.prices] == [5, 200]
+    assert datasets.load("yahoo").currency == "price units"
+    some = paper_data.load_parts("yahoo", 4)
+    X_parts = (some.parts.X_train, some.parts.X_validation, some.parts.X_test)
+    for drawn, every, X in zip(some.queries, whole.queries, X_parts, strict=True):
+        assert 4 <= drawn.size == len(X) < 4 + 5
+        assert drawn.size == np.isin(every, drawn).sum()
+
+
+def test_cifar10_as_distributed_has_two_classes_in_the_experiments(tmp_path, monkeypatch):
+    np.savez(
+        tmp_path / "cifar10.npz",
+        X=np.zeros((30, 3), dtype=np.uint8),
+        y=np.arange(30) % 10,
+        feature_names=np.array(["a", "b", "c"]),
+        class_names=np.array(list("0123456789")),
+        split=np.repeat([0, 1, 2], 10),
+    )
+    monkeypatch.setenv(datasets.DATA_VARIABLE, str(tmp_path))
+    assert paper_data.load_parts("cifar10").parts.y_test.tolist() == [0] * 5 + [1] * 5
 
 
 def test_the_users_own_file_is_preferred(tmp_path, monkeypatch):
