@@ -18,6 +18,7 @@ from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Record
 from ipforest.experiments.metrics import error_of_scores
 from ipforest.experiments.routed_examples import RoutedExamples
+from ipforest.growing.acquisition import Charge
 from ipforest.learners import (
     BudgetPrune,
     BudgetRF,
@@ -144,6 +145,7 @@ def miser_points(
     lams: Sequence[float],
     rates: Sequence[float],
     seed: int,
+    charge: Charge = "path",
     queries: Sequence[IntArray] | None = None,
 ) -> list[Record]:
     """Measure GreedyMiser over a grid of lambda and learning rate, after 1, 2, 4, ... and all rounds.
@@ -155,7 +157,7 @@ def miser_points(
     of_validation, of_test = (parts.X_validation, parts.y_validation), (parts.X_test, parts.y_test)
     for lam, rate in product(lams, rates):
         shared: dict[str, Any] = {
-            **{"lam": lam, "learning_rate": rate, "max_depth": 4},
+            **{"lam": lam, "charge": charge, "learning_rate": rate, "max_depth": 4},
             **{"feature_costs": costs, "random_state": seed},
         }
         if queries is None:

@@ -141,6 +141,11 @@ PAPERS = (
                 "`ipforest data` lists the sizes of ours; where they differ the differences of each experiment say so.",
             ),
             Part("Figure 5", "Letters: Adapt-Lin and Adapt-Gbrt against an L1 baseline."),
+            Part(
+                "Headline",
+                "What is saved within 1% of the best accuracy, as section 5 sums it up: which of accounting, rounds, "
+                "charge and grid accounts for how much.",
+            ),
         ),
     ),
     Paper(

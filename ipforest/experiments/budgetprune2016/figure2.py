@@ -63,7 +63,7 @@ def run(cell: Cell) -> list[Record]:
         small = quick or cell["rounds"] < 512
         lams = (0.0, 1e-4, 1e-3) if small else (0.0, 1e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3)
         rates = (0.5,) if small else (0.1, 0.5)
-        points = miser_points(parts, data.costs, cell["rounds"], lams, rates, cell["seed"], data.queries)
+        points = miser_points(parts, data.costs, cell["rounds"], lams, rates, cell["seed"], queries=data.queries)
         return [{"method": "GreedyMiser", **point} for point in points]
     if cell["family"] == "cascades":
         n_trees, n_lambdas = (20, 3) if quick else (100, 10)

@@ -106,7 +106,7 @@ def _voted(forest: Forest, X: Array, costs: FeatureCosts, stages: Array) -> tupl
 def _boosted(cell: Cell, data: PaperData) -> list[Record]:
     """Measure GreedyMiser over a grid of lambda and learning rate, by squared loss."""
     lams = (0.0, 1e-4, 1e-3) if cell["tradeoffs"] < 5 else (0.0, 1e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3)
-    return miser_points(data.parts, data.costs, cell["rounds"], lams, (0.1, 0.5), cell["seed"], data.queries)
+    return miser_points(data.parts, data.costs, cell["rounds"], lams, (0.1, 0.5), cell["seed"], queries=data.queries)
 
 
 def _trees_of_classifiers(cell: Cell, data: PaperData, learner: Any) -> list[Record]:
