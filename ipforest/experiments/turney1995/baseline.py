@@ -267,4 +267,5 @@ EXPERIMENT = Experiment(
     summarise=summarise,
     draw=draw,
     differences=differences,
+    data=tuple(PRICE_LISTS),
 )
