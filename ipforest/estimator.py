@@ -26,10 +26,11 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ipforest._internal.arrays import Array, one_line
 from ipforest._internal.examples import require_rows_in_order, validated
-from ipforest.choice import best_affordable
+from ipforest.choice import best_affordable, best_mix
 from ipforest.class_costs import MINIMISED, costs_of, read_class_costs
 from ipforest.costs import FeatureCosts, require_no_split_cost
 from ipforest.feature_names import column_numbers
+from ipforest.mixed_model import MixedModel
 from ipforest.policy import Policy
 from ipforest.rational import nonnegative_fraction
 from ipforest.session import (
@@ -353,6 +354,44 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
             Fitted; shares what was trained with this one, which stays as it is.
         """
         return self._another(budget=budget)
+
+    def mixture(self, budget: object, seed: int = 0) -> MixedModel:
+        """Return a coin between two models of this one that spends an average budget best.
+
+        Of all mixtures of the models that a budget may choose it has the least loss on held-out examples: two
+        neighbours on the lower hull of loss over cost. An average budget allows it; a cap for each example is kept as
+        the two models keep it.
+
+        Parameters
+        ----------
+        budget : number
+            What an example may cost on average.
+        seed : int, default=0
+            Of the coin, which is a hash of the seed and of the key of an example.
+
+        Returns
+        -------
+        MixedModel
+
+        Raises
+        ------
+        TypeError
+            What this estimator may choose depends on the budget, so there is nothing to mix.
+        ValueError
+            The budget is negative, or below the cheapest model.
+        """
+        check_is_fitted(self)
+        costs, losses = self._choices()
+        amounts = np.array([float(cost) for cost in costs])
+        cheap, costly, share = best_mix(amounts, self._to_minimise(amounts, [float(loss) for loss in losses]), budget)
+        first = self.at_budget(costs[cheap])
+        return MixedModel(first, self.at_budget(costs[costly]) if share else first, share, seed)
+
+    def _choices(self) -> tuple[Sequence[Any] | Array, Sequence[Any] | Array]:
+        """List what the models that a budget may choose cost and lose on held-out examples."""
+        raise TypeError(
+            f"mixture: expected an estimator whose models are known before the budget is, got {type(self).__name__}"
+        )
 
     def score(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
         """Compute the accuracy, or the coefficient of determination for regression.
