@@ -30,9 +30,11 @@ numpydoc_show_class_members = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = "ipforest"
-html_sidebars = {
-    page: [] for page in ("index", "getting-started", "concepts", "algorithm", "glossary", "commands", "layers")
-} | {page: [] for page in ("performance", "papers", "papers-tables", "stopping-tables", "frontier-tables", "security")}
+html_sidebars = (
+    {page: [] for page in ("index", "getting-started", "concepts", "algorithm", "glossary", "commands", "layers")}
+    | {page: [] for page in ("performance", "papers", "papers-tables", "stopping-tables", "frontier-protocol")}
+    | {page: [] for page in ("frontier-tables", "security")}
+)
 html_show_sourcelink = False
 html_theme_options = {
     "navigation_with_keys": False,

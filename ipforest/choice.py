@@ -1,13 +1,14 @@
 """What a budget allows, and the best of several models within it."""
 
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ipforest.rational import nonnegative_fraction
 
-__all__ = ["ROUNDING", "best_affordable", "spending_limit"]
+__all__ = ["ROUNDING", "Mix", "best_affordable", "best_mix", "spending_limit"]
 
 
 ROUNDING = 1e-9
@@ -50,3 +51,69 @@ def best_affordable(cost: npt.ArrayLike, error: npt.ArrayLike, budget: object | 
     if allowed.size == 0:
         raise ValueError(f"budget: expected at least {costs.min():.6g}, the cost of the cheapest model, got {budget}")
     return int(allowed[np.lexsort((costs[allowed], errors[allowed]))[0]])
+
+
+class Mix(NamedTuple):
+    """Two models, of which a coin takes one.
+
+    Parameters
+    ----------
+    cheap, costly : int
+        Their places.
+    share : float
+        The probability of the costly one; 0 where the cheap one alone is best.
+    """
+
+    cheap: int
+    costly: int
+    share: float
+
+
+def best_mix(cost: npt.ArrayLike, error: npt.ArrayLike, budget: object | None) -> Mix:
+    """Find the mixture of least expected error whose expected cost is within a budget.
+
+    That is the linear program over shares that are not negative and sum up to 1. An optimum lies on the lower hull of
+    error over cost, between two of its corners.
+
+    Parameters
+    ----------
+    cost, error : array of float64, shape (n_models,)
+        What the models cost and lose on held-out examples.
+    budget : number or None
+        What an example may cost on average; None allows any cost.
+
+    Returns
+    -------
+    Mix
+
+    Raises
+    ------
+    TypeError, ValueError
+        See `best_affordable`.
+    """
+    costs, errors = np.asarray(cost, dtype=np.float64), np.asarray(error, dtype=np.float64)
+    best_affordable(costs, errors, budget)
+    corners = _falling_hull(costs, errors)
+    limit = spending_limit(budget)
+    last = int(np.searchsorted(costs[corners], limit, side="right")) - 1
+    if last + 1 == len(corners):
+        return Mix(corners[last], corners[last], 0.0)
+    cheap, costly = corners[last], corners[last + 1]
+    amount = 0.0 if budget is None else float(nonnegative_fraction(budget, "budget"))
+    return Mix(cheap, costly, float(max(amount - costs[cheap], 0.0) / (costs[costly] - costs[cheap])))
+
+
+def _falling_hull(cost: npt.NDArray[np.float64], error: npt.NDArray[np.float64]) -> list[int]:
+    """List the corners of the lower hull of error over cost, by rising cost, as far as the error falls."""
+    corners: list[int] = []
+    for place in np.lexsort((error, cost)).tolist():
+        if corners and error[place] >= error[corners[-1]]:
+            continue
+        while len(corners) > 1 and not _turns_up(cost, error, corners[-2], corners[-1], place):
+            corners.pop()
+        corners.append(place)
+    return corners
+
+
+def _turns_up(cost: npt.NDArray[np.float64], error: npt.NDArray[np.float64], a: int, b: int, c: int) -> bool:
+    return bool((error[b] - error[a]) * (cost[c] - cost[b]) < (error[c] - error[b]) * (cost[b] - cost[a]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from decimal import Decimal
 from fractions import Fraction
@@ -26,12 +26,14 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ipforest._internal.arrays import Array, one_line
 from ipforest._internal.examples import require_rows_in_order, validated
-from ipforest.choice import best_affordable
+from ipforest.choice import ROUNDING, best_affordable, best_mix
 from ipforest.class_costs import MINIMISED, costs_of, read_class_costs
 from ipforest.costs import FeatureCosts, require_no_split_cost
 from ipforest.feature_names import column_numbers
+from ipforest.mixed_model import MixedModel
 from ipforest.policy import Policy
 from ipforest.rational import nonnegative_fraction
+from ipforest.safe_budgets import BOUNDS, keeps
 from ipforest.session import (
     AsyncFetch,
     Demand,
@@ -56,6 +58,9 @@ FAR_OUTSIDE = 0.5
 
 BY_CHANCE = 1e-6
 """Held-out examples of the same distribution are refused with at most this probability."""
+
+SMALLEST_SHARE, N_SHARES = 0.25, 25
+"""The smallest share of a budget that is tried where it has to be kept for sure, and how many are tried."""
 
 SMALLEST_PRICE, LARGEST_PRICE = Fraction(10) ** -100, Fraction(10) ** 100
 """Beyond these, sums and quotients of prices are no floats."""
@@ -353,6 +358,119 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
             Fitted; shares what was trained with this one, which stays as it is.
         """
         return self._another(budget=budget)
+
+    def at_safe_budget(
+        self, budget: object, X: npt.ArrayLike, confidence: float = 0.95, bound: str = "betting"
+    ) -> Self:
+        """Return the same model at the largest budget at which it is sure that a given one is kept.
+
+        `at_budget` keeps a budget on the validation examples, among which it chooses what is cheap there by luck, too.
+        Here examples that `fit` has not seen decide; they need no labels. Models for rising shares of the budget are
+        tried one after another, until the first whose average cost may exceed it. So, with at least this probability
+        over the draw of X, the average cost of the model that is returned is within the budget.
+
+        Parameters
+        ----------
+        budget : number
+            What an example may cost on average.
+        X : array or DataFrame, shape (n_samples, n_features)
+            Independent examples like those to come, of which `fit` has seen none.
+        confidence : float, default=0.95
+        bound : {"betting", "student"}, default="betting"
+            See `ipforest.safe_budgets.keeps`.
+
+        Returns
+        -------
+        estimator
+            As `at_budget` returns it; its ``budget`` is the one that it was given there, at most this one.
+
+        Raises
+        ------
+        ValueError
+            No model is cheap enough to be sure; or a test costs something, where what an example may pay has no bound
+            that "betting" needs.
+        """
+        check_is_fitted(self)
+        limit = float(nonnegative_fraction(budget, "budget"))
+        if not (isinstance(confidence, Real) and 0 < confidence < 1):
+            raise ValueError(f"confidence: expected a number between 0 and 1, got {one_line(repr(confidence))}")
+        if bound not in BOUNDS:
+            raise ValueError(f"bound: expected {' or '.join(map(repr, BOUNDS))}, got {bound!r}")
+        if bound == "betting" and self.split_cost_ > 0:
+            raise ValueError(f"bound: expected 'student' where a test costs something, got {bound!r}")
+        safe, n_samples = None, 0
+        for model in self._at_rising_budgets(limit):
+            paid = model.cost(X)
+            n_samples = paid.size
+            shuffled = np.random.default_rng(0).permutation(paid)
+            if not keeps(shuffled, limit * (1 + ROUNDING), model._most_expensive, confidence, bound):
+                break
+            safe = model
+        if safe is None:
+            raise ValueError(
+                f"budget: expected one that a model keeps with confidence {confidence} on {n_samples} examples, got "
+                f"{budget}; give more examples, a larger budget or less confidence"
+            )
+        return safe
+
+    def _at_rising_budgets(self, limit: float) -> Iterator[Self]:
+        """Give the models for rising shares of a budget, as far as there are any."""
+        for share in np.geomspace(SMALLEST_SHARE, 1, N_SHARES).tolist():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # that nothing is bought within a small share
+                try:
+                    model = self.at_budget(share * limit)
+                except ValueError:
+                    if share == 1:
+                        raise
+                    continue
+            yield model
+
+    @property
+    def _most_expensive(self) -> float:
+        """What no example pays more than: the price of all features that the model may want, or the cap."""
+        wanted = np.zeros((1, self.n_features_in_), dtype=bool)
+        wanted[0, self.policy().features] = True
+        price = float(self.costs_.cost_of(wanted)[0])
+        return price if self.max_cost is None else min(price, float(nonnegative_fraction(self.max_cost, "max_cost")))
+
+    def mixture(self, budget: object, seed: int = 0) -> MixedModel:
+        """Return a coin between two models of this one that spends an average budget best.
+
+        Of all mixtures of the models that a budget may choose it has the least loss on held-out examples: two
+        neighbours on the lower hull of loss over cost. An average budget allows it; a cap for each example is kept as
+        the two models keep it.
+
+        Parameters
+        ----------
+        budget : number
+            What an example may cost on average.
+        seed : int, default=0
+            Of the coin, which is a hash of the seed and of the key of an example.
+
+        Returns
+        -------
+        MixedModel
+
+        Raises
+        ------
+        TypeError
+            What this estimator may choose depends on the budget, so there is nothing to mix.
+        ValueError
+            The budget is negative, or below the cheapest model.
+        """
+        check_is_fitted(self)
+        costs, losses = self._choices()
+        amounts = np.array([float(cost) for cost in costs])
+        cheap, costly, share = best_mix(amounts, self._to_minimise(amounts, [float(loss) for loss in losses]), budget)
+        first = self.at_budget(costs[cheap])
+        return MixedModel(first, self.at_budget(costs[costly]) if share else first, share, seed)
+
+    def _choices(self) -> tuple[Sequence[Any] | Array, Sequence[Any] | Array]:
+        """List what the models that a budget may choose cost and lose on held-out examples."""
+        raise TypeError(
+            f"mixture: expected an estimator whose models are known before the budget is, got {type(self).__name__}"
+        )
 
     def score(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
         """Compute the accuracy, or the coefficient of determination for regression.

@@ -215,6 +215,16 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         other.estimator_ = self.estimator_.at_budget(budget)
         return other
 
+    def at_safe_budget(self, budget: object, X: Any, confidence: float = 0.95, bound: str = "betting") -> Self:
+        """Return the same model at the largest budget at which it is sure that a given one is kept.
+
+        See `ipforest.estimator.BudgetedEstimator.at_safe_budget`.
+        """
+        check_is_fitted(self)
+        other = copy(self)
+        other.estimator_ = self.estimator_.at_safe_budget(budget, self._transformed(X), confidence, bound)
+        return other
+
     @property
     def classes_(self) -> Array:
         """Class labels, shape (n_classes,); classifiers only."""

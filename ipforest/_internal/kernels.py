@@ -5,7 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import pairwise
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, TypeVar, cast
 
 import numba
@@ -42,14 +42,35 @@ class _CollectorPause(Listener):  # type: ignore[misc]  # numba is untyped
             gc.enable()
 
 
-_compiling = TimingListener()
+class _ProcessorTime(Listener):  # type: ignore[misc]  # numba is untyped
+    """Adds up the processor's seconds of compiling."""
+
+    def __init__(self) -> None:
+        self.seconds, self._started = 0.0, list[float]()
+
+    def on_start(self, event: Event) -> None:
+        self._started.append(process_time())
+
+    def on_end(self, event: Event) -> None:
+        started = self._started.pop()
+        if not self._started:
+            self.seconds += process_time() - started
+
+
+_compiling, _compiling_on_processor = TimingListener(), _ProcessorTime()
 register("numba:compiler_lock", _compiling)
+register("numba:compiler_lock", _compiling_on_processor)
 register("numba:compile", _CollectorPause())
 
 
 def clock() -> float:
     """Return seconds on a clock that stands still while kernels are compiled, or loaded from the cache on disk."""
     return perf_counter() - (_compiling.duration if _compiling.done else 0.0)
+
+
+def processor_clock() -> float:
+    """Return the seconds of this process on all processors, those of compiling kernels left out; see `clock`."""
+    return process_time() - _compiling_on_processor.seconds
 
 
 def njit(function: Callable[..., R]) -> Callable[..., R]:

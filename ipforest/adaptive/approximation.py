@@ -354,6 +354,9 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         costs, errors = zip(*((candidate.cost, candidate.error) for candidate in self.candidates_), strict=True)
         self.chosen_ = self.candidates_[self._best_within_budget(costs, errors)]
 
+    def _choices(self) -> tuple[list[float], list[float]]:
+        return [candidate.cost for candidate in self.candidates_], [candidate.error for candidate in self.candidates_]
+
     @property
     def frontier_(self) -> list[Candidate]:
         """The candidates on the lower hull of error over cost on held-out examples, by rising cost."""

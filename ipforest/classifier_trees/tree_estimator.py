@@ -294,6 +294,9 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         self.chosen_ = self.candidates_[self._best_within_budget(costs, badness)]
         self.tree_ = self.chosen_.tree
 
+    def _choices(self) -> tuple[list[float], list[float]]:
+        return [candidate.cost for candidate in self.candidates_], [candidate.badness for candidate in self.candidates_]
+
     def policy(self) -> Policy:
         """Say how the fitted model buys features and what it answers."""
         prices = np.array([float(price) for price in self.costs_.prices])

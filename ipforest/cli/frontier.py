@@ -49,7 +49,8 @@ def add(commands: Subparsers) -> None:
         type=positive_integer,
         default=100,
         metavar="T",
-        help="trees of the methods that are not ours (default: 100)",
+        help="trees of the forests of methods that are not ours; boosting has at most four times as many rounds "
+        "(default: 100)",
     )
     command.add_argument("--jobs", type=positive_integer, default=1, metavar="N", help="cells at once (default: 1)")
     command.add_argument("--out", metavar="DIR", default="frontier", help="where the files go (default: frontier)")
@@ -59,7 +60,7 @@ def run(options: Arguments) -> int:
     """Run the comparison, print its table, write its files."""
     from ipforest._internal.records import records_to_text
     from ipforest.experiments.experiment import reproduce
-    from ipforest.experiments.frontier import ABLATIONS, frontier_experiment, mean_ranks
+    from ipforest.experiments.frontier import ABLATIONS, OURS, REFERENCES, frontier_experiment, losses, mean_ranks
     from ipforest.progress import progress_bar
 
     methods = list(ABLATIONS) if options.ablation else options.methods
@@ -78,6 +79,14 @@ def run(options: Arguments) -> int:
         print(f"{_title(data)}: test error, %\n{records_to_text(_pivot(rows, _error))}\n")
         compared = [row for row in rows if row["method"] != "best of others"]
         print(f"{_title(data)}: less the best of others, points\n{records_to_text(_pivot(compared, _difference))}\n")
+    for method in (*OURS, "best of ours"):
+        for prefix, reference in REFERENCES.items():
+            n_budgets, behind, surely = losses(result.rows, method, prefix)
+            if n_budgets and any(row["method"] == reference for row in result.rows):
+                print(
+                    f"{method} is behind the {reference} at {behind} of {n_budgets} budgets by more than two standard "
+                    f"errors, at {surely} by more than chance explains at some budget."
+                )
     ranks = mean_ranks(result.rows)
     if ranks is not None:
         print(
@@ -128,7 +137,7 @@ def _pivot(rows: list[dict[str, Any]], tell: Callable[[dict[str, Any]], dict[str
 
 def _error(row: dict[str, Any]) -> dict[str, str]:
     spread = {"± se": f"{row['error_se']:.1f}"} if row["seeds"] > 1 else {}
-    about_area = {**spread, "rank": f"{row['rank']:.1f}"}
+    about_area = {**spread, "rank": f"{row['rank']:.1f}", "CPU s": f"{row['seconds']:.1f}"}
     return {_told(row["budget"]): f"{row['error']:.1f}"} | (about_area if row["budget"] == "area" else {})
 
 

@@ -1,68 +1,40 @@
 """The frontier: error against average cost of everything people use and of what is here, by one protocol.
 
-A data set is drawn into train, validation and test parts, anew for each seed. A method trains at most `N_SETTINGS`
-models on the first part, the k best features' forest twice as many; of all that it can do with them (prefixes,
-prunings, levels of stopping) the option of least validation error within each budget is taken, and measured on the
-third part. An estimator that makes a frontier itself chooses itself, on the same validation examples. Methods are
-compared seed by seed.
+A data set is drawn into train, validation and test parts, anew for each seed. Each method of
+`ipforest.experiments.methods` trains on the first part, chooses on the second and is measured on the third. Methods are
+compared seed by seed. The page `docs/frontier-protocol.md` says in advance what is compared and what counts as a loss.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from importlib.util import find_spec
-from itertools import product
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-from scipy.stats import rankdata
-from sklearn.base import clone
-from sklearn.ensemble import RandomForestClassifier
+from scipy.stats import norm, rankdata, t
 
 from ipforest import datasets
 from ipforest._internal.arrays import Array
 from ipforest.costs import FeatureCosts
 from ipforest.datasets import Dataset
-from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.forest import Forest
-from ipforest.ensemble.libraries import read
-from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.critical_difference import MeanRanks, draw_ranks, rank_methods
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.methods import METHODS, OURS, Task, available, choices_within
 from ipforest.experiments.metrics import standard_error
-from ipforest.experiments.options import Option, choose, levels, majority, record_both
-from ipforest.experiments.own.early_exit import penalised_trees, split_parts
-from ipforest.frontiers.averaged_trees import LEAF_SIZES, MANY_FEATURES, with_best_leaves
+from ipforest.experiments.own.early_exit import split_parts
 from ipforest.frontiers.budget_boost import BudgetBoost
 from ipforest.frontiers.budget_forest import BudgetForest
-from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
 from ipforest.frontiers.joint_frontier import JointFrontier
-from ipforest.learners.budget_prune import BudgetPrune
-from ipforest.learners.budget_rf import BudgetRF
-from ipforest.learners.greedy_miser import GreedyMiser
-from ipforest.policy import TreesInOrder
-from ipforest.stopping.nested import NestedCascade
-from ipforest.stopping.rules import OptimalStopping, ThresholdStopping
 
-__all__ = ["ABLATIONS", "METHODS", "OURS", "Task", "frontier_experiment"]
+__all__ = ["ABLATIONS", "COMPOSED", "OURS", "REFERENCES", "frontier_experiment", "losses"]
 
-N_SETTINGS = 16
 N_BUDGETS = 8
 PARTS = (15_000, 7500, 7500)
 """Most examples to train on, to choose on and to test on."""
-
-PREFIXES = (3, 6, 12, 25, 50)
-"""Boosted ensembles may also be cut off after so many trees."""
-
-ALPHAS = (0, 2, 4, 8, 15, 25, 45)
-"""Thresholds of BudgetRF's impurity."""
-
-N_LEVELS = 100
-"""Levels of a stopping rule that are measured, evenly spread over cost."""
 
 AREA = "area"
 """Stands for the budget in rows of the mean error over budgets on a logarithmic scale."""
@@ -72,236 +44,9 @@ ALL = "all"
 
 TINY = 1e-12
 
-RULES = (ThresholdStopping(), OptimalStopping())
+STANDARD_ERRORS = 2
+"""How many paired standard errors a difference must exceed to count, at one budget looked at alone."""
 
-
-class Task(NamedTuple):
-    """What a method is given: train on the first part, choose on the second, report the third."""
-
-    parts: Parts
-    costs: FeatureCosts
-    budgets: tuple[float, ...]
-    n_trees: int
-    seed: int
-
-    @property
-    def prices(self) -> list[float]:
-        """What each feature costs alone, a typical one 1."""
-        alone = self.costs.cost_of(np.eye(self.costs.n_features, dtype=bool))
-        return [float(price) for price in alone / (np.median(alone[alone > 0]) if (alone > 0).any() else 1.0)]
-
-
-Method: TypeAlias = Callable[[Task], Iterable[Option]]
-
-
-def whole(trees: Forest | BoostedTrees, task: Task, columns: Array | None = None) -> Option:
-    """Measure an ensemble, perhaps of some of the columns, when no example stops."""
-    measured = []
-    for X, y in _held_out(task):
-        seen = X if columns is None else X[:, columns]
-        usage = np.zeros(X.shape, dtype=np.int32)
-        usage[:, slice(None) if columns is None else columns] = trees.feature_usage(seen)
-        measured += [float(task.costs.cost_of(usage).mean()), float(np.mean(trees.predict(seen) != y))]
-    return Option(*measured)
-
-
-def prefixes(trees: BoostedTrees, task: Task) -> Iterator[Option]:
-    """Measure boosted trees, whole and cut off."""
-    n_margins = trees.base_score.size
-    for size in sorted({*(n * n_margins for n in PREFIXES), trees.n_trees}):
-        if size <= trees.n_trees:
-            yield whole(trees.first(size), task)
-
-
-def stopped(trees: Forest | BoostedTrees, task: Task) -> Iterator[Option]:
-    """Measure an ensemble at the levels of each stopping rule, cross-fitted on the validation examples."""
-    paths = record_both(TreesInOrder(trees), task.parts, task.costs)
-    yield from levels(RULES, *paths, N_LEVELS)
-
-
-def at_budgets(model: BudgetedEstimator, task: Task, budgets: Sequence[float]) -> Iterator[Option]:
-    """Measure a model that has budgets itself."""
-    for budget in budgets:
-        chosen, measured = model.at_budget(budget), []
-        for X, y in _held_out(task):
-            sessions = chosen.sessions(y.size)
-            sessions.see(X)
-            measured += [float(sessions.paid.mean()), float(np.mean(sessions.labels(sessions.outputs) != y))]
-        yield Option(*measured)
-
-
-def _held_out(task: Task) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    parts = task.parts
-    return (parts.X_validation, parts.y_validation), (parts.X_test, parts.y_test)
-
-
-def _fit(estimator: Any, task: Task) -> Any:
-    parts = task.parts
-    return estimator.fit(parts.X_train, parts.y_train, parts.X_validation, parts.y_validation)
-
-
-def _penalised_lightgbm(task: Task, penalty: str) -> Iterator[BoostedTrees]:
-    """Train LightGBM with penalties on features (CEGB), eight tradeoffs for each of two sizes."""
-    per_feature = {f"cegb_penalty_feature_{penalty}": _per_kind(task, penalty)}
-    for tradeoff, leaves in product(np.geomspace(2, 0.002, N_SETTINGS // 2), (8, 32)):
-        yield penalised_trees(task.parts, task.n_trees, task.seed, leaves, tradeoff, **per_feature)
-
-
-def _per_kind(task: Task, penalty: str) -> list[float]:
-    """Return prices per feature; coupled penalties are paid once for all examples, lazy ones by each."""
-    factor = len(task.parts.y_train) / 10 if penalty == "coupled" else 1.0
-    return [factor * price for price in task.prices]
-
-
-def cegb_lazy(task: Task) -> Iterator[Option]:
-    """LightGBM; each example pays for a feature once."""
-    for trees in _penalised_lightgbm(task, "lazy"):
-        yield from prefixes(trees, task)
-
-
-def cegb_coupled(task: Task) -> Iterator[Option]:
-    """LightGBM; a feature is paid for once for all examples."""
-    for trees in _penalised_lightgbm(task, "coupled"):
-        yield from prefixes(trees, task)
-
-
-def cegb_early_exit(task: Task) -> Iterator[Option]:
-    """LightGBM with lazy penalties, stopped when sure."""
-    for trees in _penalised_lightgbm(task, "lazy"):
-        yield from prefixes(trees, task)
-        yield from stopped(trees, task)
-
-
-def catboost_penalties(task: Task) -> Iterator[Option]:
-    """CatBoost with penalties that each example pays once per feature."""
-    from catboost import CatBoostClassifier
-
-    for coefficient in np.geomspace(1, 0.001, N_SETTINGS):
-        model = CatBoostClassifier(
-            iterations=task.n_trees,
-            depth=5,
-            per_object_feature_penalties=task.prices,
-            penalties_coefficient=coefficient,
-            random_seed=task.seed,
-            thread_count=1,
-            verbose=False,
-            allow_writing_files=False,
-        )
-        trees = read(model.fit(task.parts.X_train, task.parts.y_train))
-        yield whole(trees, task)
-
-
-def _selected(task: Task, fitted: Callable[[Array, Array], Any]) -> Iterator[Option]:
-    """Retrain on the k most important features per price, for several k."""
-    parts = task.parts
-    importance = np.asarray(fitted(parts.X_train, parts.y_train).feature_importances_, dtype=np.float64)
-    prices = np.array(task.prices)
-    order = np.argsort(-importance / np.where(prices > 0, prices, prices[prices > 0].min(initial=1.0)), kind="stable")
-    sizes = np.unique(np.geomspace(1, order.size, N_SETTINGS).round().astype(int))
-    for k in sizes.tolist():
-        columns = np.sort(order[:k])
-        yield whole(read(fitted(parts.X_train[:, columns], parts.y_train)), task, columns)
-
-
-def selected_forest(task: Task) -> Iterator[Option]:
-    """Retrain a random forest on its k most important features per price, with the leaves that help out of bag.
-
-    Validation examples choose between the two ways to split that `BudgetForest` tries: on the best of the square root
-    of the features, and on the best of half of them. So this method has twice `N_SETTINGS`.
-    """
-    for max_features in ("sqrt", MANY_FEATURES):
-        forest = RandomForestClassifier(task.n_trees, max_features=max_features, random_state=task.seed)
-        yield from _selected(task, partial(with_best_leaves, forest, LEAF_SIZES))
-
-
-def selected_lightgbm(task: Task) -> Iterator[Option]:
-    """LightGBM retrained on its k most important features per price."""
-    from lightgbm import LGBMClassifier
-
-    settings = {"min_child_samples": 10, "importance_type": "gain", "verbose": -1}
-    model = LGBMClassifier(n_estimators=task.n_trees, random_state=task.seed, n_jobs=1, **settings)
-    return _selected(task, lambda X, y: clone(model).fit(X, y))
-
-
-def cost_complexity(task: Task) -> Iterator[Option]:
-    """Prune a random forest by cost complexity, blind to prices."""
-    for alpha in (0.0, *np.geomspace(1e-4, 0.2, N_SETTINGS - 1)):
-        forest = RandomForestClassifier(task.n_trees, ccp_alpha=alpha, random_state=task.seed)
-        yield whole(Forest.from_sklearn(forest.fit(task.parts.X_train, task.parts.y_train)), task)
-
-
-def budget_rf(task: Task) -> Iterator[Option]:
-    """BudgetRF as its authors ran it: every cut, alpha from 0 to 45, as many trees as the budget allows."""
-    model = _fit(BudgetRF(40, alpha=ALPHAS, feature_costs=task.costs, random_state=task.seed), task)
-    return at_budgets(model, task, task.budgets)
-
-
-def budget_prune(task: Task) -> Iterator[Option]:
-    """BudgetPrune: one random forest, pruned exactly to each budget."""
-    forest = RandomForestClassifier(min(task.n_trees, 40), random_state=task.seed)
-    fitted = forest.fit(task.parts.X_train, task.parts.y_train)
-    model = BudgetPrune(fitted, feature_costs=task.costs, budget=0).fit(task.parts.X_validation)
-    return at_budgets(model, task, (*task.budgets, 2 * task.budgets[-1]))
-
-
-def greedy_miser(task: Task) -> Iterator[Option]:
-    """GreedyMiser: features are paid for once for all examples."""
-    for lam in np.geomspace(0.1, 1e-5, N_SETTINGS // 2):
-        scaled = lam / (sum(float(cost) for cost in task.costs.unit_costs) / task.costs.n_units)
-        model = GreedyMiser(
-            task.n_trees // 2,
-            lam=float(scaled),
-            learning_rate=0.2,
-            max_depth=4,
-            max_bins=64,
-            feature_costs=task.costs,
-            random_state=task.seed,
-        )
-        _fit(model, task)
-        yield from at_budgets(model, task, task.budgets)
-
-
-def nested_cascade(task: Task) -> Iterator[Option]:
-    """Forests on the 1, 2, 3, ... most useful units, stopped when sure."""
-    base = RandomForestClassifier(task.n_trees, random_state=task.seed)
-    model = _fit(NestedCascade(base, feature_costs=task.costs, stopping=RULES, random_state=task.seed), task)
-    yield from levels(RULES, model.paths_, model.paths_of(task.parts.X_test, task.parts.y_test), N_LEVELS)
-
-
-def own_choices(estimator: JointFrontier, task: Task) -> list[Option]:
-    """Measure what an estimator that makes a frontier itself takes from it for each budget."""
-    model = _fit(clone(estimator).set_params(feature_costs=task.costs, random_state=task.seed), task)
-    expected = model.frontier_.cost[[model.frontier_.within(budget) for budget in task.budgets]]
-    measured = at_budgets(model, task, task.budgets)
-    return [option._replace(validation_cost=cost) for option, cost in zip(measured, expected.tolist(), strict=True)]
-
-
-METHODS: Mapping[str, Method | JointFrontier] = {
-    "CEGB lazy": cegb_lazy,
-    "CEGB coupled": cegb_coupled,
-    "CatBoost penalties": catboost_penalties,
-    "k best, forest": selected_forest,
-    "k best, LightGBM": selected_lightgbm,
-    "cost-complexity": cost_complexity,
-    "BudgetRF": budget_rf,
-    "GreedyMiser": greedy_miser,
-    "BudgetPrune": budget_prune,
-    "CEGB early exit": cegb_early_exit,
-    "NestedCascade": nested_cascade,
-    "BudgetForest": BudgetForest(),
-    "BudgetBoost": BudgetBoost(),
-    "BudgetedClassifier": BudgetedClassifier(),
-}
-"""Options to choose among on validation, or an estimator that chooses itself."""
-
-OURS = ("BudgetPrune", "CEGB early exit", "NestedCascade", "BudgetForest", "BudgetBoost", "BudgetedClassifier")
-"""What is of this package; the rest is what people use."""
-
-NEEDS = {
-    "CatBoost penalties": "catboost",
-    **dict.fromkeys(("CEGB lazy", "CEGB coupled", "CEGB early exit", "k best, LightGBM"), "lightgbm"),
-}
-"""The library that a method needs, where it needs one."""
 
 ABLATIONS: Mapping[str, JointFrontier] = {
     "BudgetBoost": BudgetBoost(),
@@ -321,11 +66,6 @@ ABLATIONS: Mapping[str, JointFrontier] = {
 
 KNOWN = {**METHODS, **ABLATIONS}
 """Everything that `run` can train, by its name."""
-
-
-def available(methods: Iterable[str]) -> list[str]:
-    """Return the methods whose library is installed."""
-    return [name for name in methods if name not in NEEDS or find_spec(NEEDS[name]) is not None]
 
 
 def drawn(data: Dataset, seed: int) -> tuple[Parts, FeatureCosts]:
@@ -348,72 +88,165 @@ def run(tables: Mapping[str, Dataset], cell: Cell) -> list[Record]:
     name = cell["data"]
     parts, costs = drawn(tables[name] if name in tables else datasets.load(name), cell["seed"])
     task = Task(parts, costs, budgets_for(costs), cell["trees"], cell["seed"])
-    method = KNOWN[cell["method"]]
-    if isinstance(method, JointFrontier):
-        chosen = own_choices(method, task)
-    else:
-        options = [majority(parts), *method(task)]
-        chosen = [choose(options, budget) for budget in task.budgets]
-    return [{"budget": budget, **option._asdict()} for budget, option in zip(task.budgets, chosen, strict=True)]
+    choices = choices_within(KNOWN[cell["method"]], task)
+    return [
+        {
+            "budget": budget,
+            **plain._asdict(),
+            **{f"mixed_{measure}": value for measure, value in mixed._asdict().items()},
+            "seconds": choices.seconds,
+        }
+        for budget, plain, mixed in zip(task.budgets, choices.plain, choices.mixed, strict=True)
+    ]
 
 
-BEST: dict[str, Callable[[str], bool]] = {
-    "best of others": lambda method: method not in OURS,
-    "best of ours": lambda method: method in OURS,
+class Composed(NamedTuple):
+    """A method made of others: the one of least validation error, chosen seed by seed and budget by budget.
+
+    Parameters
+    ----------
+    members : tuple of str
+        Of `METHODS`.
+    mixes : bool
+        Whether each may mix two of its options at random.
+    """
+
+    members: tuple[str, ...]
+    mixes: bool = False
+
+
+OTHERS = tuple(name for name in METHODS if name not in OURS)
+STOPPED_OTHERS = (*OTHERS, "CEGB early exit")
+
+COMPOSED: Mapping[str, Composed] = {
+    "best of others": Composed(OTHERS),
+    "best of others, stopped": Composed(STOPPED_OTHERS),
+    "best of others, stopped or mixed": Composed(STOPPED_OTHERS, mixes=True),
+    "best of ours": Composed(OURS),
+    "best of ours, mixed": Composed(OURS, mixes=True),
+    "BudgetedClassifier, mixed": Composed(("BudgetedClassifier",), mixes=True),
 }
-"""Chosen on validation, seed by seed and budget by budget: of equal errors, up to rounding, the cheapest."""
+"""Of equal validation errors, up to rounding, the cheapest is taken. A peer's model with our stopping is on both sides.
+"""
+
+REFERENCES = {
+    "": "best of others",
+    "stopped_": "best of others, stopped",
+    "mixed_": "best of others, stopped or mixed",
+}
+"""What differences are from; the names of their columns begin so."""
 
 
-def with_best(records: Sequence[Record]) -> list[Record]:
-    """Add what choosing among the methods on validation comes to."""
+def with_composed(records: Sequence[Record]) -> list[Record]:
+    """Add what choosing among several methods on validation comes to; it takes the time of all of them."""
     groups: dict[tuple[str, int, float], list[Record]] = {}
     for record in records:
         groups.setdefault((record["data"], record["seed"], record["budget"]), []).append(record)
     chosen = []
     for group in groups.values():
-        for name, belongs in BEST.items():
-            members = [record for record in group if record["method"] in METHODS and belongs(record["method"])]
+        for name, (names, mixes) in COMPOSED.items():
+            members = [_as_mixed(record) if mixes else record for record in group if record["method"] in names]
             if members:
                 key = min(members, key=lambda record: (round(record["validation_error"], 9), record["validation_cost"]))
-                chosen.append({**key, "method": name})
+                chosen.append({**key, "method": name, "seconds": sum(record["seconds"] for record in members)})
     return [*records, *chosen]
+
+
+def _as_mixed(record: Record) -> Record:
+    """Give what a method comes to where it mixes in the place of what it comes to where it does not."""
+    mixed = {name.removeprefix("mixed_"): value for name, value in record.items() if name.startswith("mixed_")}
+    return {**record, **mixed}
+
+
+def simultaneous_standard_errors(n_seeds: int, n_budgets: int) -> float | None:
+    """Return how many paired standard errors a difference must exceed to count at some one of several budgets.
+
+    With the probability of two standard errors of a normal mean, no mean of seeds exceeds it at any budget by chance:
+    Student's distribution, Sidak's correction. None of fewer than two seeds.
+    """
+    if n_seeds < 2:
+        return None
+    level = 2 * norm.sf(STANDARD_ERRORS)
+    return float(t.isf((1 - (1 - level) ** (1 / n_budgets)) / 2, n_seeds - 1))
 
 
 def summarise(records: list[Record]) -> list[Record]:
     """Average over seeds: a row per data set, method and budget, and one for `AREA`, the mean over log budgets.
 
-    Errors are in per cent; ``difference`` is to the best of others, seed by seed, and ``relative`` the same in per cent
-    of it; ``rank`` is the mean rank among the methods, 1 the best. Rows of the data set `ALL` are means over the data
-    sets that all methods finished, their standard errors those over data sets.
+    Errors are in per cent; ``difference`` is to the best of others, seed by seed, ``relative`` the same in per cent of
+    it, and ``difference_low`` the lower end of an interval that holds at all budgets of a data set together: above 0
+    it is a loss. The columns that begin with ``stopped_`` and ``mixed_`` are differences to the stronger `REFERENCES`.
+    ``rank`` is the mean rank among the methods, 1 the best, and ``seconds`` the mean processor time of training. Rows
+    of the data set `ALL` are means over the data sets that all methods finished, their standard errors those over
+    data sets.
     """
     rows: list[Record] = []
-    for data, methods in _table(with_best(records)).items():
-        reference = methods.get("best of others", {})
-        ranks = _mean_ranks({name: runs for name, runs in methods.items() if name not in BEST})
+    complete = with_composed(records)
+    seconds = _mean_seconds(complete)
+    for data, methods in _table(complete).items():
+        ranks = _mean_ranks({name: runs for name, runs in methods.items() if name not in COMPOSED})
         for method, runs in methods.items():
             seeds = sorted(runs)
             errors = _with_area(np.array([runs[seed][1] for seed in seeds]))
-            shared = [place for place, seed in enumerate(seeds) if seed in reference]
-            others = _with_area(np.array([reference[seeds[place]][1] for place in shared])) if shared else None
-            for place, budget in enumerate([*runs[seeds[0]][0], AREA]):
-                apart = np.zeros(1) if others is None else errors[shared, place] - others[:, place]
-                relative = np.zeros(1) if others is None else 100 * apart / np.maximum(others[:, place], TINY)
-                rows.append(
-                    {
-                        "data": data,
-                        "method": method,
-                        "seeds": len(seeds),
-                        "budget": budget,
-                        "error": float(errors[:, place].mean()),
-                        "error_se": standard_error(errors[:, place]),
-                        "difference": float(apart.mean()),
-                        "difference_se": standard_error(apart),
-                        "relative": float(relative.mean()),
-                        "relative_se": standard_error(relative),
-                        "rank": float(ranks[method][place]) if method in ranks else 0.0,
+            budgets = runs[seeds[0]][0]
+            compared = {prefix: _apart(runs, methods.get(name, {})) for prefix, name in REFERENCES.items()}
+            for place, budget in enumerate([*budgets, AREA]):
+                row = {
+                    "data": data,
+                    "method": method,
+                    "seeds": len(seeds),
+                    "budget": budget,
+                    "error": float(errors[:, place].mean()),
+                    "error_se": standard_error(errors[:, place]),
+                }
+                for prefix, (apart, relative) in compared.items():
+                    needed = simultaneous_standard_errors(len(apart), 1 if budget == AREA else len(budgets))
+                    mean, spread = float(apart[:, place].mean()), standard_error(apart[:, place])
+                    row |= {
+                        f"{prefix}difference": mean,
+                        f"{prefix}difference_se": spread,
+                        f"{prefix}difference_low": None if needed is None else mean - needed * spread,
+                        f"{prefix}relative": float(relative[:, place].mean()),
+                        f"{prefix}relative_se": standard_error(relative[:, place]),
                     }
-                )
+                rank = float(ranks[method][place]) if method in ranks else 0.0
+                rows.append({**row, "rank": rank, "seconds": seconds[data, method]})
     return rows + _over_all(rows)
+
+
+def _mean_seconds(records: Sequence[Record]) -> dict[tuple[str, str], float]:
+    """Average the time of training over the seeds of a data set and method."""
+    runs: dict[tuple[str, str], dict[int, float]] = {}
+    for record in records:
+        runs.setdefault((record["data"], record["method"]), {})[record["seed"]] = record["seconds"]
+    return {key: _mean(list(seconds.values())) for key, seconds in runs.items()}
+
+
+def _apart(runs: Runs, reference: Runs) -> tuple[Array, Array]:
+    """Subtract a reference seed by seed, in points and in per cent of it; zeros where there is none."""
+    shared = sorted(runs.keys() & reference.keys())
+    if not shared:
+        nothing = np.zeros((1, len(next(iter(runs.values()))[0]) + 1))
+        return nothing, nothing
+    own, others = (_with_area(np.array([line[seed][1] for seed in shared])) for line in (runs, reference))
+    return own - others, 100 * (own - others) / np.maximum(others, TINY)
+
+
+def losses(rows: Sequence[Record], method: str, prefix: str = "") -> tuple[int, int, int]:
+    """Count budgets: all, those where a method is behind by two standard errors, and by simultaneous ones.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Of `summarise`.
+    method : str
+    prefix : str
+        Of the reference; see `REFERENCES`.
+    """
+    lines = [row for row in rows if row["method"] == method and row["budget"] != AREA]
+    behind = [row for row in lines if row[f"{prefix}difference"] > STANDARD_ERRORS * row[f"{prefix}difference_se"]]
+    surely = [row for row in lines if (row[f"{prefix}difference_low"] or 0) > 0]
+    return len(lines), len(behind), len(surely)
 
 
 def _over_all(rows: Sequence[Record]) -> list[Record]:
@@ -432,13 +265,19 @@ def _over_all(rows: Sequence[Record]) -> list[Record]:
             "budget": AREA,
             **{
                 f"{measure}{ending}": summed([lines[data][measure] for data in data_sets])
-                for measure in ("error", "difference", "relative")
+                for measure in ("error", *_differences())
                 for ending, summed in (("", _mean), ("_se", standard_error))
             },
+            **{f"{prefix}difference_low": None for prefix in REFERENCES},
             "rank": ranks.get(method, 0.0),
+            "seconds": _mean([lines[data]["seconds"] for data in data_sets]),
         }
         for method, lines in areas.items()
     ]
+
+
+def _differences() -> list[str]:
+    return [f"{prefix}{measure}" for prefix in REFERENCES for measure in ("difference", "relative")]
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -460,7 +299,7 @@ def mean_ranks(rows: Sequence[Record]) -> MeanRanks | None:
     errors = {
         method: [row["error"] for row in lines.values()]
         for method, lines in areas_by_method(rows).items()
-        if method not in BEST
+        if method not in COMPOSED
     }
     if len(errors) < 3 or len(next(iter(errors.values()))) < 2:
         return None
@@ -500,7 +339,7 @@ def _mean_ranks(methods: dict[str, Runs]) -> dict[str, Array]:
 
 def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw test error against budget, one panel per data set; below them the mean ranks, if there are enough."""
-    table, found = _table(with_best(records)), mean_ranks(rows)
+    table, found = _table(with_composed(records)), mean_ranks(rows)
     n_lines = -(-len(table) // 3)
     figure = Figure(figsize=(5 * min(3, len(table)), 4 * (n_lines + (found is not None))), layout="constrained")
     upper: Any = figure
@@ -510,7 +349,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
         draw_ranks(halves[1].add_subplot(), found)
     for place, (data, methods) in enumerate(table.items(), start=1):
         axes = upper.add_subplot(n_lines, min(3, len(table)), place)
-        shown = {*BEST, *OURS, *(METHODS if "best of others" not in methods else ())}
+        shown = {*COMPOSED, *OURS, *(METHODS if "best of others" not in methods else ())}
         for method, runs in methods.items():
             if method in shown:
                 errors = 100 * np.array([errors for _, errors in runs.values()])
@@ -542,7 +381,7 @@ def frontier_experiment(
         Keys of `METHODS` or `ABLATIONS`; by default all of the first whose library is installed.
     n_seeds : int
     n_trees : int
-        Trees of the forests and boosted ensembles of other people's methods.
+        Trees of the forests of other people's methods; boosting has up to four times as many rounds.
 
     Raises
     ------
@@ -578,8 +417,9 @@ def frontier_experiment(
         summarise=summarise,
         draw=draw,
         differences=lambda quick: [
-            f"at most {N_SETTINGS} models per method; at most {PARTS} examples to train, choose and test on",
+            f"at most {PARTS} examples to train, choose and test on",
             "everything is chosen on validation examples; stopping levels are cross-fitted there",
             "area is the mean test error over budgets on a logarithmic scale; difference is to the best of others",
+            "seconds are the processor's, of training alone; ours measure and choose on validation while they train",
         ],
     )

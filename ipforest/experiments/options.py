@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ipforest.choice import best_affordable
+from ipforest.choice import best_affordable, best_mix
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.demo import Parts
 from ipforest.policy import TreesInOrder
@@ -29,6 +29,18 @@ def choose(options: Sequence[Option], budget: float) -> Option:
     """Take the option of least validation error within the budget, the cheapest of these."""
     costs, errors = zip(*((option.validation_cost, option.validation_error) for option in options), strict=True)
     return options[best_affordable(costs, errors, budget)]
+
+
+def mix(options: Sequence[Option], budget: float) -> Option:
+    """Take the mixture of two options of least validation error whose average cost is within the budget."""
+    costs, errors = zip(*((option.validation_cost, option.validation_error) for option in options), strict=True)
+    cheap, costly, share = best_mix(costs, errors, budget)
+    return between(options[cheap], options[costly], share)
+
+
+def between(cheap: Option, costly: Option, share: float) -> Option:
+    """Average two options: what a coin comes to that takes the costly one with this probability."""
+    return Option(*(first + share * (second - first) for first, second in zip(cheap, costly, strict=True)))
 
 
 def majority(parts: Parts) -> Option:

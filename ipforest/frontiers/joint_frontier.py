@@ -601,6 +601,11 @@ class JointFrontier(BudgetedEstimator):
             self._warn_if_nothing_is_bought()
         self.trees_ = self.members_[self.frontier_.member[self.choice_]].policy
 
+    def _choices(self) -> tuple[FloatArray, FloatArray]:
+        if self.minimise == MINIMISED[0] or self.class_costs_ is None:
+            return self.frontier_.cost, self.frontier_.criterion
+        return self.frontier_.cost, price_of_a_mistake(self.class_costs_) * self.frontier_.loss
+
     def _warn_if_nothing_is_bought(self) -> None:
         if self.budget is not None and self.choice_ + 1 < self.frontier_.cost.size:
             following = self.frontier_.cost[self.choice_ + 1]

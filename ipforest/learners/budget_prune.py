@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from fractions import Fraction
 from typing import Any, Self
@@ -243,6 +244,11 @@ class BudgetPrune(ForestPruner):
                 return self.path_.result(0 if self.lam is None else self.lam)
             budget = self.path_.costs[0]  # enough for the best of all prunings
         return within_budget(self.path_, budget, self.search, self.time_limit, self.max_cost)
+
+    def _choices(self) -> tuple[Sequence[Fraction], Sequence[Fraction]]:
+        if self.max_cost is not None:
+            raise TypeError(f"max_cost: expected none for a mixture, as the path knows no cap, got {self.max_cost!r}")
+        return self.path_.costs, self.path_.errors
 
     @property
     def gap_(self) -> Fraction:

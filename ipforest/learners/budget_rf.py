@@ -354,6 +354,12 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         check_is_fitted(self)
         return self.chosen_.bootstrap.samples(self.forest_.n_trees)
 
+    def _choices(self) -> tuple[list[float], list[float]]:
+        """List what is taken at each cost of some number of trees."""
+        budgets = np.unique(np.concatenate([grown.costs for grown in self.grown_])).tolist()
+        taken = [(model.chosen_, model.forest_.n_trees) for model in map(self.at_budget, budgets)]
+        return [float(grown.costs[n]) for grown, n in taken], [float(grown.errors[n]) for grown, n in taken]
+
     def policy(self) -> TreesInOrder:
         """Say how the fitted model buys features and what it answers."""
         votes = with_votes(self.forest_, self.voting)

@@ -317,6 +317,9 @@ class PricedBoosting(BudgetedEstimator):
         if self.budget is not None or self.minimise != MINIMISED[0]:
             self.n_rounds_ = self._best_within_budget(self.stage_costs_, self.stage_errors_)
 
+    def _choices(self) -> tuple[FloatArray, FloatArray]:
+        return self.stage_costs_, self.stage_errors_
+
     def policy(self) -> TreesInOrder:
         """Say how the fitted model buys features and what it answers."""
         n_trees = self.n_rounds_ * self.base_.size

@@ -7,7 +7,7 @@ feature cost", section 6.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -166,6 +166,9 @@ class PruningBaseline(ForestPruner):
         places = np.linspace(0, distinct.size - 1, min(self.n_prunings - 1, distinct.size)).round().astype(np.int64)
         thresholds = [-np.inf, *distinct[places].tolist()]
         return PruningSequence.of(self.instance_, (Pruning(levels > level) for level in thresholds), thresholds)
+
+    def _choices(self) -> tuple[Sequence[Fraction], Sequence[Fraction]]:
+        return self.sequence_.costs, self.sequence_.errors
 
     def _choose_pruning(self) -> Pruning:
         if self.budget is None and self.minimise == MINIMISED[0]:

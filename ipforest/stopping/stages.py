@@ -532,6 +532,10 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         (self.rule_, self.curve_), index = chosen[best]
         self.level_ = float(self.curve_.level[index])
 
+    def _choices(self) -> tuple[FloatArray, FloatArray]:
+        curves = [learnt.curve for candidate in self.candidates_ for learnt in candidate.learnt]
+        return np.concatenate([curve.cost for curve in curves]), np.concatenate([curve.error for curve in curves])
+
     def policy(self) -> StagesInOrder:
         """Say how the fitted model buys features and what it answers."""
         return self._chosen.policy.stopped(self.rule_, self.level_)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 
 from ipforest import datasets
-from ipforest.experiments.comparison import METHODS, Comparison, Outcome, compare
+from ipforest.experiments.comparison import SIMPLE, Comparison, Outcome, compare
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.plotting import plot_comparison
 
@@ -43,7 +43,7 @@ def cells(quick: bool, seed: int) -> list[Cell]:
         {"data": name, "seed": seed + number, "method": method}
         for name, setting in settings.items()
         for number in range(setting.n_seeds)
-        for method in METHODS
+        for method in SIMPLE
     ]
 
 
@@ -51,7 +51,7 @@ def run(cell: Cell) -> list[Record]:
     """Train one method on one seed's parts, and choose for each budget on the validation part."""
     setting = SETTINGS[cell["data"]]
     data = replace(datasets.load(cell["data"]), split=None)
-    chosen = {cell["method"]: METHODS[cell["method"]]}
+    chosen = {cell["method"]: SIMPLE[cell["method"]]}
     comparison = compare(data, setting.budgets, [cell["seed"]], chosen, N_TREES, setting.max_features)
     return [asdict(outcome) for outcome in comparison.outcomes]
 

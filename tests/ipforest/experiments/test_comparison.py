@@ -5,12 +5,12 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestClassifier
 
-from ipforest import Forest, datasets
+from ipforest import datasets
 from ipforest.experiments import catalogue
-from ipforest.experiments.comparison import METHODS, Comparison, Priced, compare
-from ipforest.experiments.demo import split
+from ipforest.experiments.comparison import SIMPLE, Comparison, compare
+from ipforest.experiments.methods import METHODS
+from ipforest.experiments.options import Option
 
 WINE = datasets.load("wine")
 BUDGETS = (1.0, 3.0, 13.0)
@@ -22,14 +22,14 @@ def comparison() -> Comparison:
 
 
 def test_every_method_keeps_every_budget_on_validation_data(comparison) -> None:
-    assert comparison.methods == list(METHODS)
+    assert comparison.methods == list(SIMPLE)
     assert comparison.budgets == list(BUDGETS)
-    assert len(comparison.outcomes) == 2 * len(METHODS) * len(BUDGETS)
+    assert len(comparison.outcomes) == 2 * len(SIMPLE) * len(BUDGETS)
     assert all(outcome.validation_cost <= outcome.budget for outcome in comparison.outcomes)
 
 
 def test_more_budget_is_no_worse_on_validation_data(comparison) -> None:
-    for method in METHODS:
+    for method in SIMPLE:
         errors = [comparison.values(method, budget, "validation_error") for budget in BUDGETS]
         assert np.all(np.diff(errors, axis=0) <= 0)
 
@@ -45,22 +45,14 @@ def test_the_summary_has_means_standard_errors_and_paired_differences(comparison
     assert comparison.to_csv().count("\n") == 1 + len(comparison.outcomes)
 
 
-def test_the_candidate_of_least_validation_error_is_taken() -> None:
-    parts = split(WINE, 0)
-    seen = []
+def test_the_option_of_least_validation_error_is_taken() -> None:
+    options = [Option(5.0, 0.3, 5.5, 0.1), Option(12.0, 0.2, 14.0, 0.25), Option(14.0, 0.0, 1.0, 0.0)]
+    outcome = compare(WINE, [13.0], [0], {"three options": lambda _: options}).outcomes[0]
+    assert (outcome.validation_error, outcome.test_error, outcome.test_cost) == (0.2, 0.25, 14.0)
 
-    def method(task):
-        for depth in (1, 3):
-            model = RandomForestClassifier(3, max_depth=depth, random_state=0).fit(parts.X_train, parts.y_train)
-            seen.append(Priced(Forest.from_sklearn(model), np.arange(13), task.costs))
-            yield seen[-1]
 
-    outcome = compare(WINE, [13.0], [0], {"two depths": method}).outcomes[0]
-    errors = [np.mean(model.predict(parts.X_validation) != parts.y_validation) for model in seen]
-    best = seen[int(np.argmin(errors))]
-    assert outcome.validation_error == min(errors)
-    assert outcome.test_error == np.mean(best.predict(parts.X_test) != parts.y_test)
-    assert outcome.test_cost == best.cost(parts.X_test).mean()
+def test_the_methods_are_those_of_the_frontier() -> None:
+    assert set(SIMPLE.values()) <= set(METHODS.values())
 
 
 @pytest.mark.slow

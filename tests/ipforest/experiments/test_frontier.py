@@ -14,14 +14,16 @@ from ipforest import BudgetForest, FeatureCosts, datasets
 from ipforest.cli import main
 from ipforest.experiments import frontier
 from ipforest.experiments.experiment import reproduce
-from ipforest.experiments.frontier import ABLATIONS, METHODS, OURS, frontier_experiment
-from ipforest.experiments.options import Option, choose
+from ipforest.experiments.frontier import ABLATIONS, frontier_experiment
+from ipforest.experiments.methods import METHODS, OURS, available
+from ipforest.experiments.options import Option, choose, mix
 from ipforest.frontiers.joint_frontier import JointFrontier
 
 
 def record(method: str, seed: int, budget: float, validation: float, error: float) -> dict[str, Any]:
     measured = {"validation_cost": budget / 2, "validation_error": validation, "cost": budget, "error": error}
-    return {"data": "d", "method": method, "seed": seed, "budget": budget, **measured}
+    mixed = {f"mixed_{name}": value for name, value in measured.items()}
+    return {"data": "d", "method": method, "seed": seed, "budget": budget, "seconds": 2.0, **measured, **mixed}
 
 
 def test_the_least_validation_error_within_the_budget_is_taken() -> None:
@@ -52,11 +54,51 @@ def test_the_best_are_chosen_on_validation_and_compared_seed_by_seed() -> None:
     assert len(figure.axes) == 1
 
 
+def test_a_peer_with_our_stopping_is_on_both_sides_and_peers_may_mix() -> None:
+    stopping = record("CEGB early exit", 0, 1.0, 0.1, 0.2) | {"mixed_validation_error": 0.05, "mixed_error": 0.15}
+    records = [record("CEGB lazy", 0, 1.0, 0.2, 0.3), stopping, record("BudgetBoost", 0, 1.0, 0.15, 0.1)]
+    found = {line["method"]: line for line in frontier.with_composed(records)}
+    assert found["best of others"]["error"] == 0.3
+    assert found["best of others, stopped"]["error"] == 0.2
+    assert found["best of others, stopped or mixed"]["error"] == 0.15
+    assert found["best of ours"]["error"] == 0.2
+    assert found["best of ours"]["seconds"] == 4.0
+    row = next(row for row in frontier.summarise(records) if row["method"] == "BudgetBoost")
+    differences = [row[f"{prefix}difference"] for prefix in frontier.REFERENCES]
+    assert differences == pytest.approx([-20, -10, -5])
+
+
+def test_a_loss_counts_at_one_budget_or_at_all_together() -> None:
+    """Differences of 4, 5 and 6 points have a standard error of .58: 8.7 of them, and 13.1 are needed for 8 budgets."""
+    assert frontier.simultaneous_standard_errors(10**6, 1) == pytest.approx(2, abs=1e-4)
+    assert frontier.simultaneous_standard_errors(3, 8) == pytest.approx(13.07, abs=0.01)
+    assert frontier.simultaneous_standard_errors(1, 8) is None
+    budgets = [float(budget) for budget in range(1, 9)]
+    apart = {0: 0.04, 1: 0.05, 2: 0.06}
+    records = [
+        record(method, seed, budget, 0.2, 0.3 + (apart[seed] if (method, budget) == ("BudgetBoost", 3.0) else 0.0))
+        for method in ("CEGB lazy", "BudgetBoost")
+        for seed in apart
+        for budget in budgets
+    ]
+    assert frontier.losses(frontier.summarise(records), "BudgetBoost") == (8, 1, 0)
+    close = [line | {"error": 0.35} if line["error"] > 0.3 else line for line in records]
+    close[-3 * 8 + 2]["error"] = 0.3501
+    assert frontier.losses(frontier.summarise(close), "BudgetBoost") == (8, 1, 1)
+
+
+def test_a_mixture_of_two_options_spends_the_budget() -> None:
+    options = [Option(0, 0.5, 0, 0.6), Option(2, 0.4, 3, 0.5), Option(4, 0.1, 5, 0.2), Option(9, 0.3, 9, 0.3)]
+    assert mix(options, 3) == pytest.approx((3, 0.2, 3.75, 0.3))
+    assert mix(options, 5) == options[2]
+    assert mix(options, 0) == options[0]
+
+
 def test_of_equal_validation_errors_the_cheapest_is_best_whatever_the_last_bit() -> None:
-    dear = record("CEGB lazy", 0, 1.0, 0.1 + 0.2, 0.5) | {"validation_cost": 2.0}
+    costly = record("CEGB lazy", 0, 1.0, 0.1 + 0.2, 0.5) | {"validation_cost": 2.0}
     cheap = record("BudgetRF", 0, 1.0, 0.3, 0.4) | {"validation_cost": 1.0}
-    for records in ([dear, cheap], [cheap | {"validation_error": 0.1 + 0.2}, dear | {"validation_error": 0.3}]):
-        (best,) = [line for line in frontier.with_best(records) if line["method"] == "best of others"]
+    for records in ([costly, cheap], [cheap | {"validation_error": 0.1 + 0.2}, costly | {"validation_error": 0.3}]):
+        (best,) = [line for line in frontier.with_composed(records) if line["method"] == "best of others"]
         assert best["error"] == 0.4
 
 
@@ -72,7 +114,7 @@ def test_areas_and_ranks_are_averaged_over_data_sets() -> None:
     ]
     only_shared = [line for line in records if line["method"] != "k best, forest"]
     rows = {row["method"]: row for row in frontier.summarise(only_shared) if row["data"] == frontier.ALL}
-    assert set(rows) == {"CEGB lazy", "BudgetRF", "BudgetBoost", "best of others", "best of ours"}
+    assert set(rows) == {"CEGB lazy", "BudgetRF", "BudgetBoost", *frontier.COMPOSED} - {"BudgetedClassifier, mixed"}
     best = rows["best of ours"]
     assert [best[name] for name in ("error", "difference")] == pytest.approx([20, -10])
     assert [best[name] for name in ("relative", "relative_se")] == pytest.approx([-37.5, 12.5])
@@ -104,7 +146,8 @@ def test_a_command_that_goes_on_where_it_stopped(tmp_path: Path, capsys: pytest.
     assert main([*arguments, "--json"]) == 0
     assert [file.stat().st_mtime_ns for file in cells] == written
     rows = json.loads(capsys.readouterr().out)["rows"]
-    assert {row["method"] for row in rows} == {"k best, forest", "BudgetPrune", "best of others", "best of ours"}
+    composed = set(frontier.COMPOSED) - {"BudgetedClassifier, mixed"}
+    assert {row["method"] for row in rows} == {"k best, forest", "BudgetPrune", *composed}
     with (tmp_path / "frontier.csv").open() as file:
         assert len(list(csv.DictReader(file))) == len(rows)
     assert (tmp_path / "frontier.png").stat().st_size > 1000
@@ -125,7 +168,7 @@ def test_a_data_set_of_ones_own_is_compared_as_a_named_one(tmp_path: Path) -> No
         reproduce(frontier_experiment([data], ["BudgetPrune"], 1, 4), tmp_path).records
         for data in ("iris", own_table())
     )
-    told = {"data", "rows"}
+    told = {"data", "rows", "seconds"}
     assert [{key: line[key] for key in line.keys() - told} for line in own] == [
         {key: line[key] for key in line.keys() - told} for line in named
     ]
@@ -182,7 +225,7 @@ def test_estimators_that_choose_themselves_are_not_chosen_for_again(monkeypatch:
     "method", [*METHODS, *(pytest.param(name, marks=pytest.mark.long) for name in ABLATIONS if name not in METHODS)]
 )
 def test_every_method_has_options(method: str) -> None:
-    if not frontier.available([method]):
+    if not available([method]):
         pytest.skip("needs a library")
     records = frontier_experiment(["iris"], [method]).run({"data": "iris", "method": method, "trees": 4, "seed": 0})
     assert len(records) == 8

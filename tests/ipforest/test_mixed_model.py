@@ -1,0 +1,154 @@
+"""Mixtures: the best coin between two models of a frontier, the same for an example wherever it comes."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from sklearn.datasets import load_breast_cancer
+
+from ipforest import EarlyExit, FeatureCosts
+from ipforest.choice import best_mix
+from ipforest.mixed_model import MixedModel
+from tests.budgeted_estimators import CLASSIFIERS, REGRESSORS
+
+X, y = load_breast_cancer(return_X_y=True)
+X = X[:, :6]
+COSTS = FeatureCosts([1, 2, 3, 1, 2, 3])
+
+amounts = st.integers(0, 6)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(amounts, amounts), min_size=1, max_size=8), st.fractions(0, 7))
+def test_no_mixture_of_any_number_of_models_loses_less(models, budget) -> None:
+    """The linear program over all shares."""
+    costs, errors = (np.array(column, dtype=float) for column in zip(*models, strict=True))
+    found = linprog(errors, [costs], [float(budget)], [np.ones_like(costs)], [1.0])
+    if not found.success:
+        with pytest.raises(ValueError, match=r"^budget: expected at least"):
+            best_mix(costs, errors, budget)
+        return
+    cheap, costly, share = best_mix(costs, errors, budget)
+    assert 0 <= share < 1
+    assert (1 - share) * errors[cheap] + share * errors[costly] == pytest.approx(found.fun, abs=1e-9)
+    assert (1 - share) * costs[cheap] + share * costs[costly] <= budget + 1e-9
+
+
+def test_a_budget_that_a_model_spends_takes_that_model_alone() -> None:
+    assert best_mix([0, 2, 4], [9, 3, 1], 2) == (1, 2, 0.0)
+    assert best_mix([0, 2, 4], [9, 3, 3], None) == (1, 1, 0.0)
+    assert best_mix([0, 2, 4], [9, 8, 1], 1) == (0, 2, 0.25)
+
+
+@pytest.fixture(scope="module")
+def pruned():
+    return CLASSIFIERS["BudgetPrune"](COSTS).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def mixed(pruned) -> MixedModel:
+    costs = pruned.path_.costs
+    return pruned.mixture((costs[len(costs) // 3] + costs[len(costs) // 3 - 1]) / 2)
+
+
+def test_between_breakpoints_it_is_the_optimum_of_the_relaxation(pruned) -> None:
+    for budget in (Fraction(1, 3), 1, Fraction(5, 2), 4):
+        mixed = pruned.mixture(budget)
+        found = pruned.path_.at_budget(budget)
+        errors = [float(pruned.path_.errors[pruned.path_.costs.index(cost)]) for cost in _budgets_of(mixed)]
+        expected = errors[0] + mixed.share * (errors[1] - errors[0])
+        assert expected == pytest.approx(float(found.mixture_error), abs=1e-12)
+
+
+def _budgets_of(mixed: MixedModel) -> tuple[object, object]:
+    return mixed.cheap.budget, mixed.costly.budget
+
+
+KINDS = ["BudgetRF"]
+SLOW_KINDS = [
+    "BudgetBoost",
+    "NestedCascade",
+    "GreedyMiser",
+    "BudgetForest",
+    "BudgetedClassifier",
+    "CSTC",
+    "Adapt-Lin before a forest",
+]
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *(pytest.param(kind, marks=pytest.mark.slow) for kind in SLOW_KINDS)])
+def test_every_frontier_is_mixed_at_its_own_corners(kind: str) -> None:
+    model = CLASSIFIERS[kind](COSTS).fit(X, y)
+    costs, losses = (np.array(column, dtype=float) for column in model._choices())
+    for budget in np.linspace(costs.min(), costs.max(), 5)[1:4]:
+        mixed = model.mixture(budget)
+        spent = [float(cost) for cost in _budgets_of(mixed)]
+        assert spent[0] + mixed.share * (spent[1] - spent[0]) <= budget * (1 + 1e-9)
+        reached = [losses[np.isclose(costs, cost, rtol=1e-9, atol=0)].min() for cost in spent]
+        found = linprog(losses, [costs], [budget], [np.ones_like(costs)], [1.0])
+        assert reached[0] + mixed.share * (reached[1] - reached[0]) == pytest.approx(found.fun, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_regressors_are_mixed_as_classifiers_are() -> None:
+    model = REGRESSORS["NestedCascade"](COSTS).fit(X, X[:, 2])
+    mixed = model.mixture(2)
+    assert mixed.classes_ is None
+    assert mixed.predict(X).dtype == float
+    assert mixed.score(X, X[:, 2]) > 0.5
+
+
+def test_each_example_has_the_model_that_its_key_draws(mixed: MixedModel) -> None:
+    keys = [f"patient {number}" for number in range(len(X))]
+    costly = mixed.gets_costly(keys)
+    assert 0 < mixed.share < 1
+    assert costly.mean() == pytest.approx(mixed.share, abs=0.1)
+    for name in ("predict", "predict_proba", "cost", "acquired", "feature_usage"):
+        ours = getattr(mixed, name)(X, keys)
+        parts = [getattr(model, name)(X) for model in (mixed.cheap, mixed.costly)]
+        shape = (-1,) + (1,) * (ours.ndim - 1)
+        np.testing.assert_array_equal(ours, np.where(costly.reshape(shape), parts[1], parts[0]))
+    order = np.random.default_rng(0).permutation(len(X))
+    shuffled = mixed.predict(X[order], [keys[place] for place in order])
+    np.testing.assert_array_equal(shuffled, mixed.predict(X, keys)[order])
+
+
+def test_sessions_are_those_of_the_drawn_model(mixed: MixedModel) -> None:
+    labels, paid = mixed.predict(X[:12]), mixed.cost(X[:12])
+    for key in range(12):
+        session = mixed.session(key)
+        while session.next_unit is not None:
+            session.tell(X[key, session.next_unit.features[0]])
+            session = mixed.resume(session.to_json(), key)
+        assert (session.answer, session.paid) == (labels[key], paid[key])
+    demand = mixed.predict_on_demand(lambda unit, rows: X[rows, unit.features[0]], 12)
+    np.testing.assert_array_equal(demand.predictions, labels)
+    np.testing.assert_array_equal(demand.paid, paid)
+    np.testing.assert_array_equal(demand.bought, mixed.acquired(X[:12]))
+
+
+def test_seeds_draw_differently_and_frames_are_read(pruned, mixed: MixedModel) -> None:
+    other = pruned.mixture(sum(_budgets_of(mixed)) / 2, seed=1)
+    assert not np.array_equal(other.gets_costly(50), pruned.mixture(sum(_budgets_of(mixed)) / 2).gets_costly(50))
+    frame = pd.DataFrame(X).rename(columns=str)
+    named = CLASSIFIERS["BudgetPrune"](COSTS).fit(frame, y).mixture(2)
+    assert named.predict(frame).shape == named.cost(frame).shape == (len(X),)
+    assert named.n_features_in_ == 6
+    assert mixed.score(X, y) == np.mean(mixed.predict(X) == y)
+    assert "of the examples at" in repr(mixed)
+
+
+def test_what_cannot_be_mixed_is_refused(pruned, mixed: MixedModel) -> None:
+    with pytest.raises(ValueError, match=r"^keys: expected 3, one per example, got 2$"):
+        mixed.predict(X[:3], ["a", "b"])
+    with pytest.raises(ValueError, match=r"^budget: expected a number >= 0"):
+        pruned.mixture(-1)
+    stopped = EarlyExit(pruned).fit(X, y)
+    with pytest.raises(TypeError, match=r"^mixture: expected an estimator whose models are known .*, got EarlyExit$"):
+        stopped.mixture(2)
+    with pytest.raises(TypeError, match=r"^max_cost: expected none for a mixture"):
+        CLASSIFIERS["BudgetPrune with a cap"](COSTS).fit(X, y).mixture(1)
