@@ -54,7 +54,7 @@ def test_stored_data_without_prices(folder) -> None:
     assert data.feature_names == ("age", "thal")
     assert data.costs == FeatureCosts.uniform(2)
     assert (data.currency, data.split.tolist()) == ("features", [0, 2])
-    assert datasets.names() == ["breast_cancer", "digits", "iris", "wine", "cube", "cube_nm", "heart"]
+    assert datasets.names() == ["breast_cancer", "digits", "iris", "wine", "cube", "cube_nm", "cube_nuc", "heart"]
 
 
 def test_stored_prices_are_exact_decimals(folder) -> None:
