@@ -61,7 +61,8 @@ Open = Callable[..., Sessions]
 def cells(quick: bool, seed: int) -> list[Cell]:
     """One cell per data set, method and seed."""
     named, n_seeds, size = (("CUBE",), 1, 400) if quick else (tuple(DATA), N_SEEDS, N_TRAINING)
-    methods = [*OURS, COAI, AACO, *([STREED] if find_spec("pystreed") else []), STATIC]
+    front, *others = reversed(OURS)
+    methods = [*others, COAI, *([STREED] if find_spec("pystreed") else []), STATIC, AACO, front]
     return [
         {"data": name, "method": method, "training": size, "seed": seed + number}
         for number in range(n_seeds)
