@@ -154,7 +154,7 @@ class ConditionedOracle:
             left = np.setdiff1d(np.flatnonzero(prices <= most - paid + 1e-9), bought)
             if left.size == 0:
                 break
-            known = self.purchases.columns[bought].any(axis=0)
+            known: BoolArray = np.asarray(self.purchases.columns[bought].any(axis=0))
             near = self._neighbours(x, known, rng)
             sets = self._sets(left, most - paid, rng)
             losses = self._losses(near, known, sets)

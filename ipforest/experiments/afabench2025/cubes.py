@@ -61,8 +61,7 @@ Open = Callable[..., Sessions]
 def cells(quick: bool, seed: int) -> list[Cell]:
     """One cell per data set, method and seed."""
     named, n_seeds, size = (("CUBE",), 1, 400) if quick else (tuple(DATA), N_SEEDS, N_TRAINING)
-    front, *others = reversed(OURS)
-    methods = [*others, COAI, *([STREED] if find_spec("pystreed") else []), STATIC, AACO, front]
+    methods = ["BudgetForest", COAI, STATIC, AACO, "BudgetedClassifier", *([STREED] if find_spec("pystreed") else [])]
     return [
         {"data": name, "method": method, "training": size, "seed": seed + number}
         for number in range(n_seeds)
