@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ipforest import FeatureCosts, datasets
-from ipforest.experiments import catalogue
+from ipforest.experiments import acquisition, catalogue, methods
 from ipforest.experiments.acquisition import (
     ConditionedOracle,
     MaskedClassifier,
@@ -35,8 +35,10 @@ def test_no_set_within_the_budget_is_worth_more() -> None:
 
 
 @pytest.mark.slow
-def test_nearest_neighbours_ask_for_what_tells_the_class() -> None:
+def test_nearest_neighbours_ask_for_what_tells_the_class(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first feature says which of the next two is the class; the fourth is noise."""
+    monkeypatch.setattr(acquisition, "N_SUBSETS", 12)
+    monkeypatch.setattr(acquisition, "N_EPOCHS", 50)
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (400, 4)).astype(float)
     y = np.where(X[:, 0] == 0, X[:, 1], X[:, 2]).astype(np.int64)
@@ -46,12 +48,12 @@ def test_nearest_neighbours_ask_for_what_tells_the_class() -> None:
     theirs = classifier.network.predict_proba(classifier._inputs(X, everything))
     np.testing.assert_allclose(ours, theirs, rtol=1e-9)
     oracle = ConditionedOracle(classifier, X, y, Purchases.of(FeatureCosts([1, 1, 1, 1])), 0)
-    orders = oracle.bought(X[:40], 0.02, np.inf, forced=False)
+    orders = oracle.bought(X[:20], 0.02, np.inf, forced=False)
     assert np.mean([3 in order for order in orders]) < 0.2
     assert np.mean([order.size for order in orders]) < 3.2
     shown = np.array([np.isin(np.arange(4), order) for order in orders])
-    assert np.mean(classifier.predict_proba(X[:40], shown).argmax(axis=1) == y[:40]) > 0.9
-    capped = oracle.bought(X[:10], 0.02, 2.0, forced=True)
+    assert np.mean(classifier.predict_proba(X[:20], shown).argmax(axis=1) == y[:20]) > 0.9
+    capped = oracle.bought(X[:4], 0.02, 2.0, forced=True)
     assert all(order.size == 2 for order in capped)
 
 
@@ -79,8 +81,9 @@ def test_accuracies_are_averaged_by_setting() -> None:
 
 
 @pytest.mark.slow
-def test_no_example_pays_more_than_a_hard_budget() -> None:
+def test_no_example_pays_more_than_a_hard_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pystreed")
+    monkeypatch.setattr(methods, "PENALTIES", 2)
     cell = {"data": "CUBE-NUC", "method": cubes.STREED, "training": 150, "seed": 0}
     records = catalogue.find("afabench2025/cubes").run(cell)
     assert len(records) == 2 * len(cubes.BUDGETS)
