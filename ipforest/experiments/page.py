@@ -74,7 +74,7 @@ def _state(part: Part, experiment: Experiment | None, folder: Path) -> str:
     kept = [record.settings for record in _kept(experiment, folder)]
     missing = _missing(experiment, folder)
     found = f"recorded under {', '.join(kept)}" if kept else "no record"
-    lacking = f"; not measured: {', '.join(missing)}" if missing else ""
+    lacking = f"; without {', '.join(missing)}" if missing else ""
     return f"`{experiment.name}`: {found}{lacking}"
 
 
@@ -97,7 +97,7 @@ def _part(paper: Paper, part: Part, folder: Path) -> Iterator[str]:
     if not kept:
         yield f"- No record is committed; `ipforest reproduce {experiment.name}` makes it."
     for name in _missing(experiment, folder):
-        yield f"- Not measured: {name}. {_origin(name)}"
+        yield f"- Not in the records: {name}{_origin(name)}."
     yield from _points("Not as in the paper", experiment.differences(False))
     yield from _points("Why ours differs from the print", experiment.reasons)
     yield ""
@@ -142,9 +142,7 @@ def _missing(experiment: Experiment, folder: Path) -> list[str]:
 def _origin(name: str) -> str:
     """Say where a data set is to be had."""
     source = SOURCES.get(name)
-    if source is None:
-        return "It is not here."
-    return f"It is not here: {source.files} from {source.origin}; `ipforest data {name} FILE` takes it in."
+    return "" if source is None else f"; `ipforest data {name} FILE` takes in {source.files}, from {source.origin}"
 
 
 def _run(record: Kept) -> str:

@@ -96,4 +96,5 @@ EXPERIMENT = Experiment(
         "uniform prices",
     ),
     condense=at_budgets("data", "method", "prices"),
+    minutes=2,
 )

@@ -75,4 +75,5 @@ EXPERIMENT = Experiment(
         "a point with large ones",
     ),
     condense=at_budgets("data", "method", "k"),
+    minutes=3,
 )

@@ -118,4 +118,5 @@ EXPERIMENT = Experiment(
         *("forest", "unused", "paper_unused", "up_to_seven", "paper_up_to_seven", "more", "paper_more"),
         *("cost", "paper_cost", "error", "paper_error", "runs"),
     ),
+    minutes=1,
 )

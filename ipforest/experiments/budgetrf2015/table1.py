@@ -144,4 +144,5 @@ EXPERIMENT = Experiment(
     unaffected=lambda cell: cell["method"] != "BudgetRF",
     data=("miniboone", "forest", "cifar10"),
     condense=columns("data", "method", "trees", "share", "paper_share", "error", "paper_error", "runs"),
+    minutes=10,
 )

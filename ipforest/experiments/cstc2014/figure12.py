@@ -196,4 +196,5 @@ EXPERIMENT = Experiment(
         "others being red",
     ),
     condense=columns("lambda", "cost", "error", "error_sd", "nodes", "runs", "paper"),
+    minutes=5,
 )

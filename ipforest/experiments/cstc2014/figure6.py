@@ -332,4 +332,5 @@ EXPERIMENT = Experiment(
         for measure, value, scale in (("NDCG@5", "ndcg", 1), ("cost that CSTC saves, %", "saved", 100))
         for line in at_budgets(None, "curve", value=value, scale=scale)(rows)
     ],
+    minutes=7,
 )

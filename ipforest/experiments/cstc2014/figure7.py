@@ -27,4 +27,5 @@ EXPERIMENT = Experiment(
         for measure, value, scale in (("Precision@5", "precision", 1), ("cost that CSCC saves, %", "saved", 100))
         for line in at_budgets(None, "curve", value=value, scale=scale)(rows)
     ],
+    minutes=7,
 )

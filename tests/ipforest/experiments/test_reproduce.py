@@ -1,5 +1,7 @@
 """Reproductions: cells that are not run twice, files, matched errors, the user's own data."""
 
+import csv
+import importlib
 import json
 from dataclasses import replace
 
@@ -14,6 +16,7 @@ from ipforest.experiments import catalogue, paper_data
 from ipforest.experiments.budgetprune2016.figure5 import svm_prices
 from ipforest.experiments.curves import best_within, within_budgets
 from ipforest.experiments.experiment import Experiment, reproduce
+from ipforest.experiments.metrics import average_precision_at, error_of_scores
 from ipforest.experiments.pruning2016 import table1
 from ipforest.experiments.pruning2016.table1 import cost_at_error
 
@@ -164,6 +167,51 @@ def test_without_data_nothing_is_begun(tmp_path, monkeypatch):
         reproduce(catalogue.find("budgetrf2015/table1"), tmp_path)
 
 
+NEED_DATA = [
+    name
+    for name in catalogue.names()
+    if (needed := set(catalogue.find(name).data)) and not needed & {*datasets.BUNDLED, *datasets.GENERATED}
+]
+
+
+@pytest.mark.parametrize("name", NEED_DATA)
+def test_what_needs_data_says_so_in_one_line(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("IPFOREST_DATA", raising=False)
+    assert main(["reproduce", name, "--out", str(tmp_path)]) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith(f"ipforest: error: {name}: expected one of its data sets (")
+    assert last.endswith(") in the folder that IPFOREST_DATA names, got none: see `ipforest data`")
+    assert not list(tmp_path.iterdir())
+
+
+def _where(cell):
+    return [{"worker": importlib.import_module("distributed").get_worker().address, "value": 1}]
+
+
+@pytest.mark.slow
+def test_the_command_sends_cells_to_a_cluster(tmp_path, monkeypatch, capsys):
+    distributed = pytest.importorskip("distributed", reason="needs the extra ipforest[dask]")
+    experiment = replace(Counter().experiment(), run=_where)
+    monkeypatch.setattr(catalogue, "find", lambda name: experiment)
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
+    ) as cluster:
+        assert main(["reproduce", "x", "--dask", cluster.scheduler_address, "--out", str(tmp_path)]) == 0
+        workers = {worker.address for worker in cluster.workers.values()}
+    with (tmp_path / "counting-records.csv").open() as records:
+        assert {record["worker"] for record in csv.DictReader(records)} <= workers
+    assert "Counting" in capsys.readouterr().out
+
+
+def test_an_address_without_a_scheduler_is_refused(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("distributed", reason="needs the extra ipforest[dask]")
+    monkeypatch.setattr("ipforest.cli.reproduce.CONNECTION_SECONDS", 0.05)
+    for address in ("tcp://127.0.0.1:9", "nonsense"):
+        assert main(["reproduce", "cstc2014/figure5", "--dask", address, "--out", str(tmp_path)]) == 2
+        expected = f"ipforest: error: --dask: expected the address of a scheduler, host:port, got {address!r} ("
+        assert capsys.readouterr().err.splitlines()[-1].startswith(expected)
+
+
 def test_costs_are_matched_between_points():
     costs, errors = [10, 8, 4, 0], [0.1, 0.12, 0.2, 0.5]
     assert cost_at_error(costs, errors, 0.12) == pytest.approx(8)
@@ -247,6 +295,59 @@ def test_documents_of_yahoo_are_relevant_or_not_and_drawn_by_query(tmp_path, mon
     for drawn, every, X in zip(some.queries, whole.queries, X_parts, strict=True):
         assert 4 <= drawn.size == len(X) < 4 + 5
         assert drawn.size == np.isin(every, drawn).sum()
+
+
+def yahoo_like(folder):
+    """Write a small ``yahoo.npz``, in which the first feature tells relevance."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(180, 5)).astype(np.float32)
+    np.savez(
+        folder / "yahoo.npz",
+        X=X,
+        y=np.digitize(X[:, 0] + 0.3 * rng.normal(size=180), [0.2, 0.8, 1.2, 2.0]),
+        feature_names=np.array([f"feature{number}" for number in range(5)]),
+        class_names=np.array(list("01234")),
+        split=np.repeat([0, 1, 2], 60),
+        queries=np.arange(180) // 6,
+        costs=np.array([2.0, 1, 1, 5, 5]),
+        costs_in_group=np.array([2.0, 1, 1, 5, 5]),
+        cost_group=np.full(5, -1),
+    )
+
+
+@pytest.mark.slow
+def test_rankings_are_measured_by_precision_at_the_top(tmp_path, monkeypatch):
+    yahoo_like(tmp_path)
+    monkeypatch.setenv(datasets.DATA_VARIABLE, str(tmp_path))
+    sizes = {"data": "yahoo", "seed": 0, "examples": None, "trees": 6, "tradeoffs": 2, "rounds": 8, "quick": True}
+    best = {}
+    for name, key, methods in (
+        ("budgetrf2015/figure3", "method", ("BudgetRF", "ASTC", "GreedyMiser")),
+        ("budgetprune2016/figure2", "family", ("pruned", "GreedyMiser")),
+    ):
+        experiment = catalogue.find(name)
+        assert {cell[key] for cell in experiment.cells_of("ours", quick=True)} >= set(methods)
+        monkeypatch.setattr(f"ipforest.experiments.{name.replace('/', '.')}.load_parts", _load_with_few_features)
+        for method in methods:
+            records = experiment.run({**sizes, key: method})
+            assert all(0 <= record["cost"] <= 14 and 0 <= record["error"] <= 1 for record in records)
+            best[name, method] = min(record["error"] for record in records)
+        rows = experiment.summarise([{**sizes, "method": "m", **record} for record in records])
+        assert {row["data"] for row in rows} == {"yahoo"}
+    parts = paper_data.load_parts("yahoo")
+    at_random = 1 - average_precision_at(parts.parts.y_test, np.zeros(60), parts.queries[2])
+    assert max(best.values()) < at_random
+
+
+def _load_with_few_features(name, examples):
+    return paper_data.load_parts(name, None)
+
+
+def test_errors_of_documents_are_what_the_first_five_places_lack():
+    y, queries = np.array([1, 1, 0, 0, 1, 0]), np.array([0, 0, 0, 1, 1, 1])
+    scores = np.array([[0, 3.0], [0, 2.0], [0, 1.0], [0, 1.0], [0, 5.0], [0, 2.0]])
+    assert error_of_scores(y, scores, [0, 1], queries) == pytest.approx(1 - (2 / 5 + 1 / 5) / 2)
+    assert error_of_scores(y, scores, [0, 1]) == 0.5
 
 
 def test_cifar10_as_distributed_has_two_classes_in_the_experiments(tmp_path, monkeypatch):
