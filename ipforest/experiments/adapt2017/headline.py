@@ -9,7 +9,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ipforest.adaptive.approximation import Accounting
-from ipforest.experiments.adaptive_curves import Sweep, fitted_points, savings
+from ipforest.experiments.adaptive_curves import ANY_THRESHOLD, Sweep, fitted_points, savings
+from ipforest.experiments.condensed import columns
 from ipforest.experiments.curves import entropy_forest
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.paper_data import available, load_parts, two_classes
@@ -116,6 +117,14 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     return figure
 
 
+def shown(rows: list[Record]) -> list[Record]:
+    """Show the rows of the gate whose threshold is chosen, too."""
+    return columns(
+        *("data", "arm", "accounting", "full_cost", "full_error", "best_error"),
+        *("cost", "error", "saved", "saved_as_full", "paper", "runs"),
+    )([row for row in rows if row["gate"] == ANY_THRESHOLD])
+
+
 def differences(quick: bool) -> list[str]:
     """Name what is not as in the paper."""
     named = [
@@ -140,5 +149,19 @@ EXPERIMENT = Experiment(
     draw=draw,
     differences=differences,
     data=tuple(BASE),
-    minutes=15,
+    minutes=12,
+    printed=("Within 1% of the best accuracy 63% of the forest's cost are saved on MiniBooNE, and 32% on Forest",),
+    reasons=(
+        "MiniBooNE: with the small grid 63% are saved, as printed. A wider grid, or regrowing, finds pairs of a "
+        "lower error than the forest's, and 1% is counted from these: then 40 to 43% are saved, though 66 to 81% within 1% of "
+        "the forest's own accuracy",
+        "Forest: the printed algorithm has two classes. With two classes 31% are saved; with all seven, for which the "
+        "paper has no formula, 6% in three runs",
+        "Forest with seven classes and the wide grid, or regrown: as much is saved in one run, but the error on test "
+        "examples is then 1.2 to 1.5 points above that of the forest",
+        "Accounting: to count the full model's features alone adds 1 point at most on MiniBooNE, and 3.4 on Forest",
+        "Charge: per tree or per node changes MiniBooNE by less than one standard deviation, and Forest, whose runs "
+        "differ by 5 to 18 points, by no more than that",
+    ),
+    condense=shown,
 )
