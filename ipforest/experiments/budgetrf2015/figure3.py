@@ -177,7 +177,8 @@ def differences(quick: bool) -> list[str]:
     named = [
         "MiniBooNE: the authors' public sample of 5,000 events (2000/1000/2000), unless miniboone.npz is in the data "
         "folder; Forest: at most 3,000 examples per part of our 16% sample of Covertype; CIFAR-10: at most 10,000 per "
-        "part, Yahoo: at most 30,000 documents per part, both of the user's files",
+        "part, of pixels in place of 400 learnt features, Yahoo: at most 30,000 documents per part, both of the user's "
+        "files",
         "ASTC and CSTC with logistic loss on the scaled features themselves, depth 3, five lambdas; on the seven "
         "classes of Forest one tree for each class against the rest, a feature being paid for once. The paper does "
         "not say how it treats seven classes",

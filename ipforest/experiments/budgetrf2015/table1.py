@@ -125,7 +125,8 @@ def differences(quick: bool) -> list[str]:
     named = [
         "MiniBooNE: the authors' public sample of 5,000 events (2000/1000/2000); Forest: our 16% sample of Covertype "
         "(36,603/15,688/40,671), unless miniboone.npz and forest.npz are in the data folder",
-        "CIFAR-10 needs the user's cifar10.npz (400 features, first five classes against the rest)",
+        "CIFAR-10 needs the user's file, whose features are pixels; the 400 of the paper were learnt from patches and "
+        "are not published",
         "Random forests: scikit-learn's, not Matlab's TreeBagger; predictions average leaf distributions",
     ]
     return [*named, "quick: at most 4,000 examples per part, 3 runs"] if quick else named
