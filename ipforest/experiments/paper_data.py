@@ -8,7 +8,7 @@ for ``yahoo.npz`` queries). `ipforest data NAME FILE` makes them from the files 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -96,6 +96,19 @@ def _two_classes(name: str, y: Array) -> Array:
     if name == "yahoo":
         return (y > 0).astype(np.int64)
     return (y >= 5).astype(np.int64) if name == "cifar10" and y.max(initial=0) > 1 else y
+
+
+def two_classes(data: PaperData) -> PaperData:
+    """Return the same with the most frequent class of the training examples, 1, against the others, 0."""
+    labels, counts = np.unique(data.parts.y_train, return_counts=True)
+    most = labels[np.argmax(counts)]
+    parts = replace(
+        data.parts,
+        y_train=(data.parts.y_train == most).astype(np.int64),
+        y_validation=(data.parts.y_validation == most).astype(np.int64),
+        y_test=(data.parts.y_test == most).astype(np.int64),
+    )
+    return replace(data, parts=parts)
 
 
 def _stored_name(name: str) -> str:

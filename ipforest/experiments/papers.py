@@ -144,7 +144,7 @@ PAPERS = (
             Part(
                 "Headline",
                 "What is saved within 1% of the best accuracy, as section 5 sums it up: which of accounting, rounds, "
-                "charge and grid accounts for how much.",
+                "charge, grid and number of classes accounts for how much.",
             ),
         ),
     ),
