@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from matplotlib.figure import Figure
 
 from ipforest.experiments.condensed import at_budgets
@@ -16,7 +19,7 @@ from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.paper_data import available, load_parts
 
 SETS = ("miniboone", "forest")
-GROWN = {"entropy": entropy_forest, "pairs": pairs_forest}
+GROWN: dict[str, Callable[[int, int], Any]] = {"entropy": entropy_forest, "pairs": pairs_forest}
 
 
 def cells(quick: bool, seed: int) -> list[Cell]:

@@ -59,9 +59,10 @@ def shares_of(cell: Cell, task: Task, methods: dict[str, Make], quality: str) ->
         measures[name] = [
             measure(model, candidate.tree, resources, task.validation) for candidate in model.candidates_[:-1]
         ]
-    chosen = equally_good(
-        *({name: [each[key] for each in of] for name, of in measures.items()} for key in (quality, "cost"))
+    qualities, costs = (
+        {name: [each[key] for each in of_method] for name, of_method in measures.items()} for key in (quality, "cost")
     )
+    chosen = equally_good(qualities, costs)
     records: list[Record] = []
     for name, model in models.items():
         model.tree_ = model.candidates_[chosen[name]].tree
