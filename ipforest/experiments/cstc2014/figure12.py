@@ -94,12 +94,18 @@ def run(cell: Cell) -> list[Record]:
 
 def fit(seed: int, lam: float, depth: int) -> tuple[Digits, CSTC]:
     """Part the images and fit one tree; return the test images and the model."""
+    X, y, test = parted_digits(seed)
+    model = CSTC(loss="logistic", depth=depth, lambdas=[lam], random_state=seed).fit(X, y)
+    return test, model
+
+
+def parted_digits(seed: int) -> tuple[FloatArray, IntArray, Digits]:
+    """Part the images; return those to train on with their labels, and the test images."""
     digits = load_digits()
     X, X_test, y, y_test = train_test_split(
         digits.X, digits.y, test_size=TEST_SHARE, stratify=digits.y, random_state=seed
     )
-    model = CSTC(loss="logistic", depth=depth, lambdas=[lam], random_state=seed).fit(X, y)
-    return Digits(X_test, y_test), model
+    return X, y, Digits(X_test, y_test)
 
 
 def summarise(records: list[Record]) -> list[Record]:
