@@ -121,7 +121,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
 
 
 SIZES = (
-    "150 queries in each part, 100 trees of depth 1 in the boosting trick (print: 3,000 of depth 4), 6 lambdas, one run"
+    "60 queries in each part, 40 trees of depth 1 in the boosting trick (print: 3,000 of depth 4), 3 lambdas, one run"
 )
 
 
