@@ -154,8 +154,8 @@ EXPERIMENT = Experiment(
         "expected reduction .174, 20 random features per split .178, features free on the path .355, a test part that "
         "overlaps the training part .172, two classes .151; entropy per price with every cut comes to .138, but buys "
         "32% of the features, not 23%",
-        "The printed shares are those of random cuts, although the released program tries every cut: 40 trees use 29% of "
-        "Forest's features with random cuts and 26% with every cut (29% in print), 82 and 69% of MiniBooNE's (87%)",
+        "The printed shares are those of random cuts, although the released program tries every cut: 40 trees use 29% "
+        "of Forest's features with random cuts and 26% with every cut (29% in print), 82 and 69% of MiniBooNE's (87%)",
     ),
     condense=columns("data", "method", "trees", "share", "paper_share", "error", "paper_error", "runs"),
     minutes=10,
