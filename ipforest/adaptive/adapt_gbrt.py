@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
+from ipforest._internal.arrays import FloatArray
 from ipforest.adaptive.approximation import SHARES, AdaptiveApproximation, Training
 from ipforest.adaptive.candidates import GatedPair
 from ipforest.adaptive.distances import KullbackLeibler
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import check_integer
+from ipforest.growing import GrownTree
+from ipforest.growing.acquisition import Charge
 from ipforest.growing.codes import check_max_bins
 from ipforest.learners.greedy_miser import Logistic, Squared, SummedTrees
-from ipforest.learners.priced_booster import PricedBooster
+from ipforest.learners.priced_booster import PricedBooster, check_charge
 from ipforest.learners.staged import first_trees
 
 LARGEST, SMALLEST = 1e-1, 1e-5
 """Ends of a grid of lambdas, in the squared error of a constant per the least price."""
+
+STILL_ACCURACY, STILL_SHARES = 1e-3, 1e-2
+"""Changes of the accuracy, and of the shares on average, that end the regrowing."""
 
 
 class AdaptGbrt(AdaptiveApproximation):
@@ -30,8 +37,9 @@ class AdaptGbrt(AdaptiveApproximation):
 
     .. math:: \frac{1}{N} \sum_i \big[ (1 - q_i)\, \ell(f_1(x_i), y_i) + D(q_i, g(x_i)) \big],
 
-    at the price of the units that no tree before has used, (1) and (2); the shares q are renewed in between. With a
-    share of 0 the classifier is `GreedyMiser`'s, tree by tree.
+    at the price of the units that no tree before has used, (1) and (2); the shares q are renewed in between, or all
+    trees are grown again for each renewal (`max_regrowths`). With a share of 0 the classifier is `GreedyMiser`'s, tree
+    by tree.
 
     Parameters
     ----------
@@ -40,10 +48,17 @@ class AdaptGbrt(AdaptiveApproximation):
     n_estimators : int, default=100
         Rounds.
     trees_per_step : int, default=2
-        Rounds for which the shares stay as they are.
+        Rounds for which the shares stay as they are, in one pass.
+    max_regrowths : int, default=0
+        With 0, one pass: the shares are renewed while the trees grow. Otherwise gate and classifier are grown from
+        nothing, `n_estimators` rounds each, for each renewal of the shares, at most so many times, beginning with the
+        classifier of `GreedyMiser` and a gate whose score is 0. It ends earlier once the accuracy on the training
+        examples changes by at most 0.001 and the shares, on average, by at most 0.01. The paper's authors ran it so,
+        with 50.
     n_readouts : int, default=10
         At so many numbers of rounds, evenly spread, gate and classifier are candidates.
     learning_rate : float, default=0.5
+    charge : {"path", "tree", "node"}, default="path"
     max_depth : int, default=4
     min_samples_leaf : int, default=1
     max_bins : int or None, default=255
@@ -56,7 +71,7 @@ class AdaptGbrt(AdaptiveApproximation):
     Notes
     -----
     Renewing the shares never raises the objective; a round lowers the losses as boosting does, by Newton's steps, which
-    is no promise.
+    is no promise. Nor is it one that regrowing ends: the new trees may be worse than the old ones.
 
     Examples
     --------
@@ -76,8 +91,10 @@ class AdaptGbrt(AdaptiveApproximation):
         *,
         n_estimators: int = 100,
         trees_per_step: int = 2,
+        max_regrowths: int = 0,
         n_readouts: int = 10,
         learning_rate: float = 0.5,
+        charge: Charge = "path",
         max_depth: int = 4,
         min_samples_leaf: int = 1,
         max_bins: int | None = 255,
@@ -99,8 +116,10 @@ class AdaptGbrt(AdaptiveApproximation):
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.trees_per_step = trees_per_step
+        self.max_regrowths = max_regrowths
         self.n_readouts = n_readouts
         self.learning_rate = learning_rate
+        self.charge = charge
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.max_bins = max_bins
@@ -124,6 +143,8 @@ class AdaptGbrt(AdaptiveApproximation):
         super().check_parameters()
         for name in ("n_estimators", "trees_per_step", "n_readouts", "max_depth", "min_samples_leaf"):
             check_integer(getattr(self, name), name, 1)
+        check_integer(self.max_regrowths, "max_regrowths", 0)
+        check_charge(self.charge)
         check_max_bins(self.max_bins)
         if not isinstance(self.learning_rate, Real) or not 0 < self.learning_rate < np.inf:
             raise ValueError(f"learning_rate: expected a finite number > 0, got {self.learning_rate!r}")
@@ -138,25 +159,25 @@ class AdaptGbrt(AdaptiveApproximation):
 
     def _learn(self, training: Training, share: float, lam: float) -> list[GatedPair]:
         """Boost, and read out gate and classifier after several numbers of rounds."""
-        boosted = boost_pair(
-            training,
-            share,
-            PricedBooster(
-                training.X.astype(np.float32),
-                self.costs_,
-                lam=lam,
-                max_depth=self.max_depth,
-                min_samples_leaf=self.min_samples_leaf,
-                max_bins=self.max_bins,
-            ),
-            self.n_estimators,
-            self.trees_per_step,
-            self.learning_rate,
+        booster = PricedBooster(
+            training.X.astype(np.float32),
+            self.costs_,
+            lam=lam,
+            charge=self.charge,
+            max_depth=self.max_depth,
+            min_samples_leaf=self.min_samples_leaf,
+            max_bins=self.max_bins,
         )
+        n, rate = self.n_estimators, self.learning_rate
+        if self.max_regrowths:
+            *_, boosted = regrown_pairs(training, share, booster, n, self.max_regrowths, rate)
+        else:
+            boosted = boost_pair(training, share, booster, n, self.trees_per_step, rate)
         readouts = np.unique(np.linspace(0, self.n_estimators, self.n_readouts + 1).astype(int)[1:])
         return [boosted.readout(n_rounds, share, lam) for n_rounds in readouts.tolist() if n_rounds]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class BoostedPair:
     """Trees of gate and classifier.
 
@@ -166,20 +187,99 @@ class BoostedPair:
         The latter round after round, one tree per column.
     gate_base, cheap_base : ndarray of float64, shape (1,) and (n_columns,)
         Scores before the first tree.
-    objectives : list of float
+    log_odds : ndarray of float64, shape (n_samples,)
+        Of the shares that the last trees were grown for.
+    objectives : tuple of float
         The losses before and after each renewal of the shares.
     """
 
-    def __init__(self, gate: Forest, cheap: Forest, gate_base: Any, cheap_base: Any, objectives: list[float]) -> None:
-        self.gate, self.cheap, self.objectives = gate, cheap, objectives
-        self._gate_base, self._cheap_base = gate_base, cheap_base
+    gate: Forest
+    cheap: Forest
+    gate_base: FloatArray
+    cheap_base: FloatArray
+    log_odds: FloatArray
+    objectives: tuple[float, ...]
 
     def readout(self, n_rounds: int, share: float, lam: float) -> GatedPair:
         """Return gate and classifier of the first rounds."""
-        n_trees = n_rounds * self._cheap_base.size
-        gate = SummedTrees(first_trees(self.gate, n_rounds), n_rounds, self._gate_base, Squared())
-        cheap = SummedTrees(first_trees(self.cheap, n_trees), n_trees, self._cheap_base, Logistic())
+        n_trees = n_rounds * self.cheap_base.size
+        gate = SummedTrees(first_trees(self.gate, n_rounds), n_rounds, self.gate_base, Squared())
+        cheap = SummedTrees(first_trees(self.cheap, n_trees), n_trees, self.cheap_base, Logistic())
         return GatedPair(gate, cheap, share, lam, n_rounds)
+
+
+class GrowingPair:
+    """A gate and a classifier as they grow, from nothing, and the scores that they give the training examples.
+
+    Parameters
+    ----------
+    training : Training
+    booster : PricedBooster
+        Grows the trees of both; it is restarted.
+    learning_rate : float
+    gate_base : ndarray of float64, shape (1,)
+        The gate's score before its first tree.
+    """
+
+    def __init__(self, training: Training, booster: PricedBooster, learning_rate: float, gate_base: FloatArray) -> None:
+        booster.restart()
+        self._training, self._booster, self._learning_rate = training, booster, learning_rate
+        self._loss, self._distance = Logistic(), KullbackLeibler()
+        self._gate_base, self._cheap_base = gate_base, self._loss.base(training.targets)
+        n = len(training.targets)
+        self._gate, self._cheap = np.tile(self._gate_base, (n, 1)), np.tile(self._cheap_base, (n, 1))
+        self._gate_trees: list[GrownTree] = []
+        self._cheap_trees: list[GrownTree] = []
+
+    def assign(self, p_full: float) -> FloatArray:
+        """Solve (OPT1): the log-odds of the best shares, shape (n_samples,)."""
+        losses = self._loss.values(self._training.targets, self._cheap)
+        return self._distance.assign(losses, self._training.full_loss, self._gate[:, 0], p_full)
+
+    def objective(self, log_odds: FloatArray) -> float:
+        """Compute the losses of the objective, without prices."""
+        losses = self._loss.values(self._training.targets, self._cheap)
+        q = expit(log_odds)
+        distances = self._distance.value(log_odds, self._gate[:, 0])
+        return float(((1 - q) * losses + q * self._training.full_loss + distances).mean())
+
+    def accuracy(self) -> float:
+        """Compute the share of training examples that are answered right.
+
+        The full model counts as right where it gives the true class more than one half.
+        """
+        targets, sent = self._training.targets, self._gate[:, 0] > 0
+        if targets.shape[1] == 1:
+            right = (self._cheap > 0)[:, 0] == (targets[:, 0] > 0)
+        else:
+            right = self._cheap.argmax(axis=1) == targets.argmax(axis=1)
+        return float(np.where(sent, self._training.full_loss < np.log(2), right).mean())
+
+    def grow(self, log_odds: FloatArray) -> None:
+        """Grow a tree per column of the classifier, and one of the gate."""
+        self.grow_cheap(log_odds)
+        full_share = expit(log_odds)[:, None]
+        residuals = self._loss.residuals(full_share, self._gate)[:, 0]
+        curvature = self._loss.curvature(full_share, self._gate)[:, 0]
+        tree, gains = self._booster.grow(residuals, curvature, self._learning_rate)
+        self._gate[:, 0] += gains
+        self._gate_trees.append(tree)
+
+    def grow_cheap(self, log_odds: FloatArray) -> None:
+        """Grow a tree per column of the classifier."""
+        targets, cheap_share = self._training.targets, expit(-log_odds)[:, None]
+        residuals = cheap_share * self._loss.residuals(targets, self._cheap)
+        curvature = cheap_share * self._loss.curvature(targets, self._cheap)
+        step = self._learning_rate * self._loss.step(targets.shape[1])
+        for column in range(targets.shape[1]):
+            tree, gains = self._booster.grow(residuals[:, column], curvature[:, column], step)
+            self._cheap[:, column] += gains
+            self._cheap_trees.append(tree)
+
+    def finished(self, log_odds: FloatArray, objectives: Sequence[float]) -> BoostedPair:
+        """Return what has grown."""
+        gate, cheap = self._booster.forest(self._gate_trees), self._booster.forest(self._cheap_trees)
+        return BoostedPair(gate, cheap, self._gate_base, self._cheap_base, log_odds, tuple(objectives))
 
 
 def boost_pair(
@@ -190,7 +290,7 @@ def boost_pair(
     rounds_per_step: int,
     learning_rate: float,
 ) -> BoostedPair:
-    """Run Algorithm 2.
+    """Run Algorithm 2 in one pass: the shares are renewed while the trees grow.
 
     Parameters
     ----------
@@ -203,33 +303,66 @@ def boost_pair(
         Rounds in all, and with the same shares.
     learning_rate : float
     """
-    loss, distance, targets = Logistic(), KullbackLeibler(), training.targets
-    n, n_columns = targets.shape
-    step = learning_rate * loss.step(n_columns)
-    log_odds = distance.assign(np.zeros(n), np.zeros(n), np.zeros(n), p_full)
-    gate_base, cheap_base = loss.base(expit(log_odds)[:, None]), loss.base(targets)
-    gate, cheap = np.tile(gate_base, (n, 1)), np.tile(cheap_base, (n, 1))
-    gate_trees, cheap_trees, objectives = [], [], []
-
-    def objective() -> float:
-        losses = loss.values(targets, cheap)
-        q = expit(log_odds)
-        return float(((1 - q) * losses + q * training.full_loss + distance.value(log_odds, gate[:, 0])).mean())
-
+    none = np.zeros(len(training.targets))
+    log_odds, objectives = KullbackLeibler().assign(none, none, none, p_full), []
+    pair = GrowingPair(training, booster, learning_rate, Logistic().base(expit(log_odds)[:, None]))
     for number in range(n_rounds):
         if number % rounds_per_step == 0:
-            objectives.append(objective())
-            log_odds = distance.assign(loss.values(targets, cheap), training.full_loss, gate[:, 0], p_full)
-            objectives.append(objective())
-        cheap_share, full_share = expit(-log_odds), expit(log_odds)[:, None]
-        residuals = cheap_share[:, None] * loss.residuals(targets, cheap)
-        curvature = cheap_share[:, None] * loss.curvature(targets, cheap)
-        for column in range(n_columns):
-            tree, gains = booster.grow(residuals[:, column], curvature[:, column], step)
-            cheap[:, column] += gains
-            cheap_trees.append(tree)
-        residuals, curvature = loss.residuals(full_share, gate), loss.curvature(full_share, gate)
-        tree, gains = booster.grow(residuals[:, 0], curvature[:, 0], learning_rate)
-        gate[:, 0] += gains
-        gate_trees.append(tree)
-    return BoostedPair(booster.forest(gate_trees), booster.forest(cheap_trees), gate_base, cheap_base, objectives)
+            objectives.append(pair.objective(log_odds))
+            log_odds = pair.assign(p_full)
+            objectives.append(pair.objective(log_odds))
+        pair.grow(log_odds)
+    return pair.finished(log_odds, objectives)
+
+
+def regrown_pairs(
+    training: Training,
+    p_full: float,
+    booster: PricedBooster,
+    n_rounds: int,
+    max_regrowths: int,
+    learning_rate: float,
+) -> Iterator[BoostedPair]:
+    """Run Algorithm 2 as its authors' program does: new trees for each renewal of the shares.
+
+    It begins with the classifier of GreedyMiser and a gate whose score is 0. Each time, the shares are renewed, and
+    gate and classifier are grown from nothing for these shares. It ends once, since the time before, the accuracy of
+    the pair on the training examples has changed by `STILL_ACCURACY` at most, and the shares, on average, by
+    `STILL_SHARES`.
+
+    Parameters
+    ----------
+    training : Training
+    p_full : float
+        Mean of the shares at most.
+    booster : PricedBooster
+        Grows the trees of all.
+    n_rounds : int
+        Rounds of trees each time.
+    max_regrowths : int
+        How often at most.
+    learning_rate : float
+
+    Yields
+    ------
+    BoostedPair
+        After each time.
+    """
+    nothing = np.zeros(1)
+    pair = GrowingPair(training, booster, learning_rate, nothing)
+    all_to_cheap = np.full(len(training.targets), -np.inf)
+    for _ in range(n_rounds):
+        pair.grow_cheap(all_to_cheap)
+    log_odds, accuracy, objectives = all_to_cheap, np.nan, list[float]()
+    for _ in range(max_regrowths):
+        before, accuracy_before = log_odds, accuracy
+        log_odds = pair.assign(p_full)
+        objectives += [pair.objective(before), pair.objective(log_odds)]
+        pair = GrowingPair(training, booster, learning_rate, nothing)
+        for _ in range(n_rounds):
+            pair.grow(log_odds)
+        yield pair.finished(log_odds, objectives)
+        accuracy = pair.accuracy()
+        change = float(np.abs(expit(log_odds) - expit(before)).mean())
+        if abs(accuracy - accuracy_before) <= STILL_ACCURACY and change <= STILL_SHARES:
+            return

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Real
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +43,8 @@ from ipforest.estimator import (
 )
 from ipforest.policy import Policy
 from ipforest.session import Sessions
+
+Accounting: TypeAlias = Literal["union", "full model only"]
 
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
@@ -269,21 +272,42 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         cuts = np.quantile(scores, 1 - np.asarray(self.gate_shares, dtype=np.float64))
         return [pair, *(replace(pair, threshold=float(cut)) for cut in cuts)]
 
-    def _judged(self, pairs: Sequence[GatedPair], X: Array, codes: IntArray) -> list[Candidate]:
+    def _judged(
+        self,
+        pairs: Sequence[GatedPair],
+        X: Array,
+        codes: IntArray,
+        accounting: Accounting = "union",
+        error_of: Callable[[FloatArray], float] | None = None,
+    ) -> list[Candidate]:
+        if error_of is None:
+            error_of = partial(self._mean_loss, codes)
         model = full_policy(self.estimator_)
         full, waits = self._walk(model, X), bool(self.costs_.delayed.any())
         judged: list[Candidate] = []
         for pair in pairs:
             if not judged or pair.gate is not judged[-1].pair.gate:
                 gate, cheap = self._walk(pair.gate, X), self._walk(pair.cheap, X)
-            error, cost, share = self._measured(gate, cheap, full, pair, codes)
+            hard = gate.outputs[:, 0] > pair.threshold
             if waits:  # what the gate was told narrows the rounds of the models
                 used = self._walk(GatedPolicy(pair.gate, pair.cheap, model, pair.threshold), X).used
-                cost = float(self.costs_.cost_of(used).mean())
-            judged.append(Candidate(pair, error, cost, share))
+            else:
+                used = gate.used | np.where(hard[:, None], full.used, cheap.used)
+            if accounting == "full model only":
+                used = np.where(hard[:, None], full.used, used)
+            outputs = np.where(hard[:, None], full.outputs, cheap.outputs)
+            cost = float(self.costs_.cost_of(used).mean())
+            judged.append(Candidate(pair, error_of(outputs), cost, float(hard.mean())))
         return judged
 
-    def measure(self, X: npt.ArrayLike, y: npt.ArrayLike, candidates: Sequence[Candidate]) -> list[Candidate]:
+    def measure(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        candidates: Sequence[Candidate],
+        accounting: Accounting = "union",
+        error_of: Callable[[FloatArray], float] | None = None,
+    ) -> list[Candidate]:
         """Measure candidates on other examples.
 
         Parameters
@@ -291,15 +315,30 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
         candidates : sequence of Candidate
             Some of ``candidates_``.
+        accounting : {"union", "full model only"}, default="union"
+            What an example pays that the gate sends to the full model: the features of both, as the paper's text says
+            and as a session pays; or, as the program of the paper's authors counts, those of the full model alone. The
+            latter is less than what has to be bought wherever the gate uses a feature that the full model does not. It
+            is a way to compare figures with the printed ones, so it is offered here and is no parameter of the
+            estimator: what `fit` chooses by, ``cost`` and sessions say what is bought.
+        error_of : callable (class probabilities of shape (n_samples, n_classes)) -> float, optional
+            What is measured in place of the error, of a ranking for instance.
 
         Returns
         -------
         list of Candidate
             The same pairs, with error and cost on these examples.
+
+        Raises
+        ------
+        ValueError
+            Bad examples or labels, or another accounting.
         """
         check_is_fitted(self)
+        if accounting not in get_args(Accounting):
+            raise ValueError(f"accounting: expected one of {', '.join(get_args(Accounting))}, got {accounting!r}")
         pairs = [candidate.pair for candidate in candidates]
-        return self._judged(pairs, self._checked(X), self._codes(np.asarray(y)))
+        return self._judged(pairs, self._checked(X), self._codes(np.asarray(y)), accounting, error_of)
 
     def _walk(self, policy: Policy, X: Array) -> Walk:
         """Let a policy alone answer examples."""
@@ -307,15 +346,8 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         sessions.see(X)
         return Walk(sessions.outputs, sessions.bought)
 
-    def _measured(
-        self, gate: Walk, cheap: Walk, full: Walk, pair: GatedPair, codes: IntArray
-    ) -> tuple[float, float, float]:
-        """Compute error, cost and the share of the full model."""
-        hard = gate.outputs[:, 0] > pair.threshold
-        outputs = np.where(hard[:, None], full.outputs, cheap.outputs)
-        lost = label_losses(outputs, codes, np.arange(self.classes_.size), self.class_costs_)
-        used = gate.used | np.where(hard[:, None], full.used, cheap.used)
-        return float(lost.mean()), float(self.costs_.cost_of(used).mean()), float(hard.mean())
+    def _mean_loss(self, codes: IntArray, outputs: FloatArray) -> float:
+        return float(label_losses(outputs, codes, np.arange(self.classes_.size), self.class_costs_).mean())
 
     def _choose(self) -> None:
         """Take the candidate of least error on held-out examples that costs no more than the budget there."""

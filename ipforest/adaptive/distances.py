@@ -28,6 +28,9 @@ LEAST_BEND = np.sqrt(432)
 LOWEST = -700.0
 """Log-odds whose share is as good as 0."""
 
+MAX_HALVINGS = 100_000
+"""Steps of a search whose interval may be as wide as floating-point numbers are."""
+
 MAX_STEPS = 60
 SMALLEST_STEP = 1e-11
 
@@ -132,7 +135,9 @@ def least_multiplier(mean_share: Callable[[float], float], p_full: float, scale:
     high = max(1.0, float(scale.max() - logit(p_full)))
     while mean_share(high) > p_full:
         high *= 2
-    beta = float(brentq(lambda multiplier: mean_share(multiplier) - p_full, 0.0, high, xtol=1e-12))
+    beta = float(
+        brentq(lambda multiplier: mean_share(multiplier) - p_full, 0.0, high, xtol=1e-12, maxiter=MAX_HALVINGS)
+    )
     step = 1e-12
     while mean_share(beta) > p_full:
         beta, step = beta + step, 2 * step

@@ -10,6 +10,7 @@ from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.cstc import CSTC
 from ipforest.classifier_trees.fine_tuning import without_cost
 from ipforest.classifier_trees.objective import Objective
+from ipforest.classifier_trees.relaxed_tree import Prune
 
 COLLINEAR = 1e-9
 """Share of its variance up to which a column counts as explained by the chosen ones."""
@@ -43,7 +44,12 @@ class ASTC(CSTC):
         return greedy_leaf(objective, tree, node, descent)
 
     def _optimised(
-        self, objective: Objective, tree: ClassifierTree, descent: DescentSettings, held_out: Objective
+        self,
+        objective: Objective,
+        tree: ClassifierTree,
+        descent: DescentSettings,
+        held_out: Objective,
+        prune: Prune | None,
     ) -> ClassifierTree:
         return tree
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,17 +20,12 @@ from ipforest.classifier_trees.smooth_losses import SquaredLoss
 CLAMP = 1e-4
 """Weights smaller than this become zero, section 3.4."""
 
-CLAMP_SHARES = (1e-3, 1e-2, 1e-1)
-"""Shares of a node's largest weight that are tried as thresholds, too, once a block has nearly converged.
-
-Weights get to zero only in the limit; the larger thresholds take the rest of the way at once where that lowers the
-objective.
-"""
+PRUNINGS = ("after", "before", "within")
 
 
 @dataclass(frozen=True, slots=True)
 class DescentSettings:
-    """How far to go.
+    """How trees of classifiers are optimised.
 
     Parameters
     ----------
@@ -37,19 +33,49 @@ class DescentSettings:
         Relative fall of the objective from which on a block, and then the whole, counts as converged.
     max_block_steps : int
         Renewals of the auxiliary variables per block.
-    max_gradient_steps : int
-        Steps of conjugate gradient per renewal.
+    max_gradient_steps : int or None
+        Steps of conjugate gradient per renewal; None for as many as it takes to converge.
     max_sweeps : int
         Sweeps over all nodes.
     patience : int
         Sweeps without a better validation value after which to stop.
+    clamp_shares : tuple of float
+        Shares of a node's largest weight that are tried as thresholds, too, once a block has nearly converged. Weights
+        get to zero only in the limit; these take the rest of the way at once where that lowers the objective.
+    pruning : {"after", "before", "within"}
+        When a balanced tree is pruned on validation data: after it is optimised, before, when all nodes are initialised
+        (section 3.6.1), or after each sweep over its nodes.
+    sent_up : float
+        Share of the (soft) examples that reach a node which its initial threshold sends to the upper child, > 0 and
+        < 1: in a cascade, those that are kept.
+
+    Raises
+    ------
+    ValueError
+        A value out of these ranges.
     """
 
     tolerance: float = 1e-5
     max_block_steps: int = 100
-    max_gradient_steps: int = 5
+    max_gradient_steps: int | None = 5
     max_sweeps: int = 10
     patience: int = 2
+    clamp_shares: tuple[float, ...] = (1e-3, 1e-2, 1e-1)
+    pruning: str = "after"
+    sent_up: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.pruning not in PRUNINGS:
+            raise ValueError(f"pruning: expected one of {', '.join(PRUNINGS)}, got {self.pruning!r}")
+        if not 0 < self.sent_up < 1:
+            raise ValueError(f"sent_up: expected a share between 0 and 1, got {self.sent_up!r}")
+        if self.max_gradient_steps is not None and self.max_gradient_steps < 1:
+            raise ValueError(f"max_gradient_steps: expected at least 1, or None, got {self.max_gradient_steps!r}")
+
+    @classmethod
+    def printed(cls) -> Self:
+        """Return what Xu et al. (2014) print: pruned first, gradients to convergence, weights below 1e-4 clamped."""
+        return cls(max_gradient_steps=None, clamp_shares=(), pruning="before")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,6 +121,7 @@ def descend(
     settings: DescentSettings,
     validate: Callable[[ClassifierTree], float] | None = None,
     record: Callable[[float], None] | None = None,
+    prune: Callable[[ClassifierTree], ClassifierTree] | None = None,
 ) -> ClassifierTree:
     """Minimise the objective node by node in level order until it falls no further.
 
@@ -109,6 +136,8 @@ def descend(
         the descent stops early when it no longer gets better (end of section 5).
     record : callable, optional
         Is told the objective after each block.
+    prune : callable, optional
+        Takes nodes away from a tree after each sweep; the objective may rise then.
 
     Returns
     -------
@@ -123,6 +152,10 @@ def descend(
             tree, scores, value = update_node(objective, tree, int(node), scores, value, settings)
             if record is not None:
                 record(value)
+        smaller = tree if prune is None else prune(tree)
+        if smaller.n_nodes < tree.n_nodes:
+            tree, scores, before = smaller, smaller.scores(objective.phi), np.inf
+            value = objective.value(tree, scores)
         if validate is None:
             best = tree
         else:
@@ -132,7 +165,7 @@ def descend(
                 best, best_value = tree, valid
             if waited >= settings.patience:
                 break
-        if before - value <= settings.tolerance * abs(before):
+        if before < np.inf and before - value <= settings.tolerance * abs(before):
             break
     return best
 
@@ -163,9 +196,11 @@ def update_node(
         below = _clamped_best(problem, minimise_bound(here.block, here.bound), thresholds, here)
         fall, here = here.value - below.value, below
         if fall <= settings.tolerance * abs(value):
-            if len(thresholds) > 2:
+            if len(thresholds) > 2 or not settings.clamp_shares:
                 break
-            thresholds += tuple(share * float(np.abs(here.block.coef).max(initial=0.0)) for share in CLAMP_SHARES)
+            thresholds += tuple(
+                share * float(np.abs(here.block.coef).max(initial=0.0)) for share in settings.clamp_shares
+            )
     tree = here.block.put(tree, node)
     scores = scores.copy()
     scores[:, node] = here.score
@@ -263,7 +298,7 @@ class _ClosedForm:
 class _ConjugateGradient:
     """Conjugate gradient over weights, intercept and threshold, scaled by the diagonal of the bound's curvature."""
 
-    def __init__(self, problem: NodeProblem, max_steps: int) -> None:
+    def __init__(self, problem: NodeProblem, max_steps: int | None) -> None:
         phi, weight = problem.objective.phi, problem.counted
         self.problem = problem
         self.max_steps = max_steps

@@ -16,6 +16,7 @@ from ipforest.growing.acquisition import AcquisitionState
 from ipforest.growing.codes import CodedExamples
 from ipforest.growing.grower import Grower, forest_of
 from ipforest.growing.impurities import Gradient
+from ipforest.rational import nonnegative_fraction
 
 
 class BoostingTrick(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -32,6 +33,8 @@ class BoostingTrick(BaseEstimator):  # type: ignore[misc]  # scikit-learn is unt
         Trees are scaled by it, so that weights of 1 make the boosted ensemble.
     max_bins : int or None, default=64
         Thresholds that are tried per feature; see `ipforest.growing.codes.CodedExamples`.
+    evaluation_cost : number or sequence of numbers, shape (n_trees,), default=0
+        What evaluating a tree costs, e_t of (21), once per example; 1 for each in the paper, whose unit of cost it is.
     random_state : int, RandomState instance or None
 
     Attributes
@@ -40,6 +43,7 @@ class BoostingTrick(BaseEstimator):  # type: ignore[misc]  # scikit-learn is unt
         The trees, not scaled; they fit what is left of the target less its mean.
     feature_of_weight_ : sparse array, shape (n_features, n_trees)
         F of section 5.1.
+    evaluation_cost_ : ndarray of float64, shape (n_trees,)
     """
 
     dtype = np.float32
@@ -51,16 +55,25 @@ class BoostingTrick(BaseEstimator):  # type: ignore[misc]  # scikit-learn is unt
         max_depth: int = 4,
         learning_rate: float = 0.1,
         max_bins: int | None = 64,
+        evaluation_cost: Any = 0,
         random_state: Any = None,
     ) -> None:
         self.n_trees = n_trees
         self.max_depth = max_depth
         self.learning_rate = learning_rate
         self.max_bins = max_bins
+        self.evaluation_cost = evaluation_cost
         self.random_state = random_state
 
     def fit(self, X: Array, y: Array) -> Self:
-        """Grow the trees on examples (n_samples, n_features) and targets (n_samples,)."""
+        """Grow the trees on examples (n_samples, n_features) and targets (n_samples,).
+
+        Raises
+        ------
+        TypeError, ValueError
+            Costs of evaluation that are no numbers >= 0, or not one per tree.
+        """
+        self.evaluation_cost_ = self._evaluation_costs()
         examples = np.asarray(X, dtype=np.float32)
         n_samples, n_features = examples.shape
         coded = CodedExamples.from_examples(examples, self.max_bins)
@@ -75,6 +88,15 @@ class BoostingTrick(BaseEstimator):  # type: ignore[misc]  # scikit-learn is unt
         self.forest_ = forest_of(trees, n_features, None, "squared_error")
         self.feature_of_weight_ = features_of_trees(self.forest_)
         return self
+
+    def _evaluation_costs(self) -> FloatArray:
+        given = self.evaluation_cost
+        costs = np.ravel(given) if np.ndim(given) else np.repeat(given, self.n_trees)
+        if costs.size != self.n_trees:
+            raise ValueError(
+                f"evaluation_cost: expected a number, or one for each of {self.n_trees} trees, got {costs.size}"
+            )
+        return np.array([float(nonnegative_fraction(cost, "evaluation_cost")) for cost in costs.tolist()])
 
     def transform(self, X: Array, columns: IntArray | None = None) -> FloatArray:
         """Evaluate the trees, shape (n_samples, n_weights)."""

@@ -14,8 +14,9 @@ class Cronus(CSCC):
 
     Notes
     -----
-    The keep ratio and the discount of the original paper (Chen et al., 2012), which is not at hand, are not there: a
-    threshold starts at the median and is optimised with the weights.
+    Xu et al. (2014) state neither the keep ratio nor the discount of the original paper (Chen et al., 2012), whose text
+    is not at hand. The share of examples that each initial threshold keeps is ``DescentSettings(sent_up=...)``, a half
+    by default; thresholds are then optimised with the weights. There is no discount.
     """
 
     def _cost(self) -> RelaxedCost:

@@ -24,7 +24,8 @@ class CSCC(RelaxedTreeEstimator):
     n_nodes : int, default=5
         Classifiers in the chain; those that are not worth their price become empty and let everything pass or leave.
     class_weight : dict, "balanced" or None, default="balanced"
-        The weights w of (19), in whose place class costs come; with squared loss there are none.
+        The weights w of (19), in whose place class costs come. With squared loss the keys of a dict are values of the
+        target, and "balanced" is for a target of two values: one of more is not weighted then.
     lambdas, rho, spread, feature_map, fine_tune, descent, validation_fraction, n_jobs, random_state
         See `CSTC`.
     feature_costs, groups, group_fees, split_cost, budget, class_costs, minimise

@@ -46,9 +46,11 @@ class CSTC(RelaxedTreeEstimator):
     fine_tune : bool, default=True
         Whether to fit what answers again without the cost (3.5).
     descent : DescentSettings or None
+        How the tree is optimised and when it is pruned; see
+        `ipforest.classifier_trees.DescentSettings`, whose ``printed()`` is the paper's way.
     feature_costs, groups, group_fees, split_cost
         Prices; see `ipforest.costs.FeatureCosts`. With the boosting trick, `split_cost` times the number of its
-        features is what evaluating a tree costs, e_t.
+        features is what evaluating a tree costs, besides the ``evaluation_cost`` of `BoostingTrick`: e_t.
     budget : number, optional
         What an example may cost on average on validation data; by default the best tree is taken, whatever it costs.
     class_costs : array, DataFrame, mapping of mappings or path, optional
@@ -79,9 +81,10 @@ class CSTC(RelaxedTreeEstimator):
     initialisation thresholds send half of the (soft) examples up; early stopping looks at the loss plus lambda times
     the cost, neither relaxed, on validation data; a node that has lost one child answers for that side.
 
-    The paper prunes before it optimises. The paths of a pruned tree differ in length, and loss (6) and relaxed cost
-    (11) of a path grow with its length, so the descent may send everyone out by the shortest: the tree falls back to
-    its root. The paths of a balanced tree are of one length, so here pruning comes last.
+    The paper prunes before it optimises, as ``DescentSettings.printed()`` does. The paths of a pruned tree differ in
+    length, and loss (6) and relaxed cost (11) of a path grow with its length, so the descent may send all examples out
+    by the shortest: the tree falls back to its root. The paths of a balanced tree are of one length, so by default
+    pruning comes last.
     """
 
     def __init__(
@@ -141,5 +144,5 @@ class CSTC(RelaxedTreeEstimator):
             return grown(objective, validation.phi, badness, 2**self.depth - 1, descent, self.fit_node)
         return full_tree(objective, self.depth, descent, self.fit_node)
 
-    def _cut_back(self, tree: ClassifierTree, validation: Examples) -> ClassifierTree:
+    def _prune(self, tree: ClassifierTree, validation: Examples) -> ClassifierTree:
         return pruned(tree, self._badness(validation)) if self.structure == "pruned" else tree

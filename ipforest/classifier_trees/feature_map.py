@@ -22,6 +22,8 @@ class FeatureMap(Protocol):
         Floating-point type in which it reads features.
     feature_of_weight_ : sparse array, shape (n_features, n_weights)
         F: 1 where an output needs a feature.
+    evaluation_cost_ : ndarray of float64, shape (n_weights,), optional
+        What computing an output costs once per example, its features apart; nothing where it is not there.
     """
 
     dtype: npt.DTypeLike

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -32,6 +33,9 @@ RIDGE = 1e-8
 """Strength of the l2 norm that makes (16) solvable when columns of phi depend on each other."""
 
 
+Prune: TypeAlias = Callable[[ClassifierTree], ClassifierTree]
+
+
 class RelaxedTreeEstimator(ClassifierTreeEstimator):
     """Base of the learners that minimise a relaxed objective by block coordinate descent, once per lambda."""
 
@@ -52,13 +56,19 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
         """Give every node a place and initialise it."""
 
     def _optimised(
-        self, objective: Objective, tree: ClassifierTree, descent: DescentSettings, held_out: Objective
+        self,
+        objective: Objective,
+        tree: ClassifierTree,
+        descent: DescentSettings,
+        held_out: Objective,
+        prune: Prune | None,
     ) -> ClassifierTree:
-        """Optimise all nodes of an initialised tree."""
-        return descend(objective, tree, descent, validate=lambda candidate: exact_objective(held_out, candidate))
+        """Optimise all nodes of an initialised tree, and prune it after each sweep where that is asked for."""
+        validate = partial(exact_objective, held_out)
+        return descend(objective, tree, descent, validate=validate, prune=prune)
 
-    def _cut_back(self, tree: ClassifierTree, validation: Examples) -> ClassifierTree:
-        """Take nodes away from the optimised tree."""
+    def _prune(self, tree: ClassifierTree, validation: Examples) -> ClassifierTree:
+        """Take nodes away from a tree by what they are worth on validation data."""
         return tree
 
     def _badness(self, validation: Examples) -> Measure:
@@ -116,8 +126,13 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
 
     def _learn_at(self, objective: Objective, held_out: Objective, validation: Examples) -> ClassifierTree:
         descent = DescentSettings() if self.descent is None else self.descent
+        prune = partial(self._prune, validation=validation)
         tree = self._initial(objective, validation, descent)
-        tree = self._cut_back(self._optimised(objective, tree, descent, held_out), validation)
+        if descent.pruning == "before":
+            tree = prune(tree)
+        tree = self._optimised(objective, tree, descent, held_out, prune if descent.pruning == "within" else None)
+        if descent.pruning != "before":
+            tree = prune(tree)
         return fine_tuned(objective, tree, descent, held_out) if self.fine_tune else tree
 
 

@@ -43,7 +43,13 @@ class Resources:
         object.__setattr__(self, "needs", sparse.csr_array(self.members.T))
 
     @classmethod
-    def of_weights(cls, costs: FeatureCosts, feature_of_weight: Any, split_cost: float = 0.0) -> Self:
+    def of_weights(
+        cls,
+        costs: FeatureCosts,
+        feature_of_weight: Any,
+        split_cost: float = 0.0,
+        evaluation_cost: FloatArray | None = None,
+    ) -> Self:
         """Make the resources of weights that use features: units to acquire, (20), and trees to evaluate, (21).
 
         Parameters
@@ -52,7 +58,9 @@ class Resources:
         feature_of_weight : array or sparse array, shape (n_features, n_weights)
             1 where a weight needs a feature: F; the identity for linear classifiers.
         split_cost : float
-            What a test costs: e_t is this times the number of features that weight t needs.
+            What a test costs: e_t is this times the number of features that weight t needs, plus `evaluation_cost`.
+        evaluation_cost : ndarray of float64, shape (n_weights,), optional
+            By default 0 each.
         """
         uses = sparse.csr_array(feature_of_weight)
         units = sparse.csr_array(
@@ -62,9 +70,10 @@ class Resources:
         members = sparse.csr_array(units.T @ uses)
         members.data[:] = 1
         prices = np.array([float(cost) for cost in costs.unit_costs])
-        if split_cost:
+        evaluation = split_cost * uses.sum(axis=0) + (0.0 if evaluation_cost is None else evaluation_cost)
+        if evaluation.any():
             members = sparse.csr_array(sparse.vstack([members, sparse.eye_array(uses.shape[1])]))
-            prices = np.concatenate([prices, split_cost * uses.sum(axis=0)])
+            prices = np.concatenate([prices, evaluation])
         return cls(members, prices)
 
     def squares(self, coef: FloatArray) -> FloatArray:

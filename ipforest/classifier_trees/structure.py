@@ -34,7 +34,7 @@ def full_tree(
     """
     tree = _root(objective, settings, fit_node)
     for node in range(2 ** (depth - 1) - 1):
-        tree = _split_evenly(objective, tree, node)
+        tree = _split(objective, tree, node, settings.sent_up)
         for above in (True, False):
             tree = _with_fitted_child(objective, tree, node, above=above, settings=settings, fit_node=fit_node)
     return tree
@@ -46,7 +46,7 @@ def chain(
     """Initialise a cascade from left to right, each node as if it were the last (section 4)."""
     tree = _root(objective, settings, fit_node)
     for node in range(n_nodes - 1):
-        tree = _split_evenly(objective, tree, node)
+        tree = _split(objective, tree, node, settings.sent_up)
         tree = _with_fitted_child(objective, tree, node, above=True, settings=settings, fit_node=fit_node)
     return tree
 
@@ -78,7 +78,7 @@ def grown(
     ----------
     objective : Objective
     validation : ndarray of float64, shape (n_validation, n_weights)
-        A new node's threshold sends half of those of these examples that reach it to its upper child.
+        A new node's threshold parts those of these examples that reach it; see `DescentSettings`.
     measure : callable
     max_nodes : int
     settings : DescentSettings
@@ -89,7 +89,7 @@ def grown(
     potential: dict[tuple[int, bool], ClassifierTree] = {}
     newest = 0
     while tree.n_nodes < max_nodes:
-        tree = _split_evenly(objective, tree, newest, validation)
+        tree = _split(objective, tree, newest, settings.sent_up, validation)
         for above in (True, False):
             fitted = _with_fitted_child(objective, tree, newest, above=above, settings=settings, fit_node=fit_node)
             potential[newest, above] = fitted
@@ -126,23 +126,25 @@ def _with_fitted_child(
     return fit_node(objective, tree, tree.n_nodes - 1, settings)
 
 
-def _split_evenly(
-    objective: Objective, tree: ClassifierTree, node: int, validation: FloatArray | None = None
+def _split(
+    objective: Objective, tree: ClassifierTree, node: int, sent_up: float, validation: FloatArray | None = None
 ) -> ClassifierTree:
-    """Set a leaf's threshold so that half of the examples that reach it go to its upper child."""
+    """Set a leaf's threshold so that a share of the examples that reach it goes to its upper child."""
     phi, share = (objective.phi, objective.share) if validation is None else (validation, 1 / validation.shape[0])
     scores = tree.scores(phi)
     arrival, _ = tree.traverse(scores)
-    threshold = median_between(scores[:, node], share * arrival[:, node])
+    threshold = quantile_between(scores[:, node], share * arrival[:, node], 1 - sent_up)
     return tree.with_node(node, tree.coef[node], float(tree.intercept[node]), threshold)
 
 
-def median_between(values: FloatArray, weights: FloatArray) -> float:
-    """Find the midpoint of two neighbouring values that parts the weight as evenly as possible.
+def quantile_between(values: FloatArray, weights: FloatArray, below: float = 0.5) -> float:
+    """Find the midpoint of two neighbouring values that has as nearly as possible a share of the weight below it.
 
     Parameters
     ----------
     values, weights : ndarray of float64, shape (n_samples,)
+    below : float
+        The share; with a half it is the median.
 
     Returns
     -------
@@ -150,9 +152,9 @@ def median_between(values: FloatArray, weights: FloatArray) -> float:
         The value itself if there is only one.
     """
     order = np.argsort(values)
-    ascending, below = values[order], np.cumsum(weights[order])
+    ascending, so_far = values[order], np.cumsum(weights[order])
     ends = np.flatnonzero(np.diff(ascending) > 0)
     if ends.size == 0:
         return float(ascending[0])
-    best = ends[np.argmin(np.abs(below[ends] - below[-1] / 2))]
+    best = ends[np.argmin(np.abs(so_far[ends] - below * so_far[-1]))]
     return float((ascending[best] + ascending[best + 1]) / 2)

@@ -162,7 +162,10 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         training, validation = self._split(target, query)
         self.feature_map_ = self._make_feature_map().fit(examples[training], target[training])
         self.resources_ = Resources.of_weights(
-            self.costs_, self.feature_map_.feature_of_weight_, float(self.split_cost_)
+            self.costs_,
+            self.feature_map_.feature_of_weight_,
+            float(self.split_cost_),
+            getattr(self.feature_map_, "evaluation_cost_", None),
         )
         parts = [
             Examples(
@@ -207,6 +210,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
             self.target_mean_, spread = float(np.mean(target)), float(np.std(target))
             self.target_scale_ = self._spread / spread if spread > 0 else 1.0
             scaled: FloatArray = (target - self.target_mean_) * self.target_scale_
+            self.weight_of_target_ = self._weigh_targets(target, scaled)
             return examples, scaled, query
         check_classification_targets(target)
         self.classes_, code = np.unique(target, return_inverse=True)
@@ -234,6 +238,16 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         weights = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
         return float(weights[0]), float(weights[1])
 
+    def _weigh_targets(self, target: FloatArray, scaled: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        """Return the scaled values of a target with squared loss and their weights, None where all weigh the same.
+
+        "balanced" is for the two values of labels; a target of more values has the weights of a dict.
+        """
+        values = np.unique(target)
+        if self.class_weight is None or (self.class_weight == "balanced" and values.size != 2):
+            return None
+        return np.unique(scaled), compute_class_weight(self.class_weight, classes=values, y=target)
+
     @property
     def _offset(self) -> float:
         """By how much the weights of class costs move the log odds."""
@@ -242,7 +256,12 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         return float(np.log(self.weight_of_label_[1] / self.weight_of_label_[0]))
 
     def _weights(self, target: FloatArray) -> FloatArray:
-        """Give each example the weight of its label."""
+        """Give each example the weight of its label, or of the value of its target."""
+        if not is_classifier(self):
+            if self.weight_of_target_ is None:
+                return np.ones(target.size)
+            values, weights = self.weight_of_target_
+            return np.asarray(weights[np.searchsorted(values, target)])
         return np.where(target > 0, self.weight_of_label_[1], self.weight_of_label_[0])
 
     @property

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ipforest.cli.options import DONE, Arguments, Subparsers, add_command, positive_integer, seed_number
+
+if TYPE_CHECKING:
+    from ipforest.experiments.experiment import Experiment
+
+CONNECTION_SECONDS = 10
+"""How long a cluster may take to answer."""
 
 
 def add(commands: Subparsers) -> None:
@@ -19,9 +28,31 @@ def add(commands: Subparsers) -> None:
     )
     command.add_argument("name", nargs="?", metavar="NAME", help="PAPER/PART, as --list shows them")
     command.add_argument("--list", action="store_true", help="list the experiments, and what of each is done")
+    command.add_argument(
+        "--page", metavar="FILE", help="write the page of all tables and figures of the papers, from committed records"
+    )
+    command.add_argument(
+        "--records",
+        default="notebooks/results",
+        metavar="DIR",
+        help="the committed records of --page (default: notebooks/results)",
+    )
     command.add_argument("--quick", action="store_true", help="small sizes and few runs: a few minutes")
     command.add_argument("--seed", type=seed_number, default=0, help="first seed (default: 0)")
+    command.add_argument(
+        "--settings",
+        default="ours",
+        metavar="S",
+        help="of the methods: printed (as the paper says), authors (as its authors ran it) or ours, as far as --list "
+        "shows them (default: ours)",
+    )
     command.add_argument("--jobs", type=positive_integer, default=1, metavar="N", help="cells at once (default: 1)")
+    command.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="scheduler of a Dask cluster, host:port; its workers run the cells, and read data from the folder that "
+        "IPFOREST_DATA names for them",
+    )
     command.add_argument(
         "--minutes",
         type=positive_integer,
@@ -40,17 +71,23 @@ def run(options: Arguments) -> int:
 
     if options.list:
         return _list(options)
+    if options.page is not None:
+        return _write_page(options)
     if options.name is None:
-        raise ValueError(f"NAME: expected one of {', '.join(catalogue.names())}, or --list, got none")
+        raise ValueError(f"NAME: expected one of {', '.join(catalogue.names())}, --list or --page, got none")
     experiment = catalogue.find(options.name)
     directory = Path(options.out)
-    with progress_bar(f"ipforest reproduce {options.name}", visible=not options.json) as progress:
+    with (
+        _cluster(options.dask) as n_jobs,
+        progress_bar(f"ipforest reproduce {options.name}", visible=not options.json) as progress,
+    ):
         result = reproduce(
             experiment,
             directory,
             quick=options.quick,
             seed=options.seed,
-            n_jobs=options.jobs,
+            settings=options.settings,
+            n_jobs=n_jobs or options.jobs,
             minutes=options.minutes,
             progress=progress,
         )
@@ -69,22 +106,77 @@ def run(options: Arguments) -> int:
     return DONE
 
 
+@contextmanager
+def _cluster(address: str | None) -> Iterator[int | None]:
+    """Send the cells of the block to a Dask cluster, as many at once as it has threads; without an address, nowhere."""
+    if address is None:
+        yield None
+        return
+    import joblib
+
+    try:
+        from distributed import Client
+    except ImportError as problem:
+        raise ImportError(
+            f"--dask: expected the package distributed (pip install 'ipforest[dask]'), got: {problem}"
+        ) from None
+    try:
+        client = Client(address, timeout=CONNECTION_SECONDS)
+    except (OSError, ValueError) as problem:
+        raise ValueError(
+            f"--dask: expected the address of a scheduler, host:port, got {address!r} ({problem})"
+        ) from None
+    with client, joblib.parallel_config(backend="dask"):
+        yield sum(client.nthreads().values())
+
+
 def _list(options: Arguments) -> int:
-    """Say of each experiment how many of its cells are done, and where it is printed."""
+    """Say of each experiment how many of its cells are done, what it takes, and where it is printed."""
     from ipforest._internal.records import records_to_text
     from ipforest.experiments import catalogue
+    from ipforest.experiments.experiment import OURS
+    from ipforest.experiments.paper_data import available
 
     rows = []
     for experiment in map(catalogue.find, catalogue.names()):
-        cells = experiment.cells(options.quick, options.seed)
-        done = sum(file.exists() for file in experiment.files(options.out, cells))
-        state = f"{done}/{len(cells)}" if cells else "no data"
-        rows.append({"name": experiment.name, "done": state, "title": experiment.title, "source": experiment.source})
+        settings = options.settings if options.settings in experiment.settings else OURS
+        cells = experiment.cells_of(settings, quick=options.quick, seed=options.seed)
+        done = [file for file in experiment.files(options.out, cells) if file.exists()]
+        rows.append(
+            {
+                "name": experiment.name,
+                "done": f"{len(done)}/{len(cells)}" if cells else "no data",
+                "settings": ", ".join(experiment.settings),
+                "minutes": _minutes(experiment, done, len(cells)),
+                "data": ", ".join(f"{name}{'' if available(name) else ' (missing)'}" for name in experiment.data),
+                "title": experiment.title,
+                "source": experiment.source,
+            }
+        )
     if options.json:
         print(json.dumps(rows, indent=1))
     else:
         print(records_to_text(rows))
     return DONE
+
+
+def _write_page(options: Arguments) -> int:
+    """Write the page of reproduction."""
+    from ipforest._internal.files import write_text
+    from ipforest.experiments.page import make_page
+
+    write_text(Path(options.page), make_page(options.records))
+    print(json.dumps({"written": options.page}) if options.json else f"Wrote {options.page}.")
+    return DONE
+
+
+def _minutes(experiment: Experiment, done: list[Path], n_cells: int) -> str:
+    """Say how many CPU minutes all cells take: measured on those that are done, or estimated (~) at full size."""
+    from ipforest.experiments.experiment import read_cell
+
+    if done:
+        return f"{n_cells * sum(read_cell(file)['seconds'] for file in done) / len(done) / 60:.2g}"
+    return "" if experiment.minutes is None else f"~{experiment.minutes:g}"
 
 
 def _short(value: object) -> object:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from io import BytesIO
 from math import prod
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.datasets import load_svmlight_file
 
 from ipforest._internal.arrays import Array, save_arrays
 
@@ -30,6 +31,9 @@ MOST_PIXELS = 28 * 28
 GZIP_MARK = b"\x1f\x8b"
 MOST_TIMES_UNPACKED, SPARE_BYTES = 10, 1 << 24
 """What is compressed unpacks to at most so many times its size and these bytes; the data sets do to 7 times."""
+BUDGETRF_PARTS = ("_tr", "_tv", "_te")
+MOST_FEATURES = 100_000
+"""Columns of a sparse file that are made room for."""
 LONGEST_HEAD = 100
 """Bytes of the first line of MiniBooNE's file."""
 
@@ -45,6 +49,12 @@ class Tables(NamedTuple):
     feature_names, class_names : list of str
     split : ndarray of uint8, shape (n_samples,), or None
         0 train, 1 validation, 2 test.
+    queries : ndarray of int64, shape (n_samples,), or None
+        The query of each document.
+    prices : ndarray of float64, shape (n_features,), or None
+        By default each feature costs 1.
+    groups : ndarray of int64, shape (n_features,), or None
+        The descriptor of each feature: the first feature that is used of one is paid for, the others are free.
     """
 
     X: Array
@@ -52,6 +62,25 @@ class Tables(NamedTuple):
     feature_names: list[str]
     class_names: list[str]
     split: Array | None
+    queries: Array | None = None
+    prices: Array | None = None
+    groups: Array | None = None
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the arrays of the file that `ipforest.datasets.load` reads."""
+        found = {
+            "X": self.X,
+            "y": self.y,
+            "feature_names": np.array(self.feature_names),
+            "class_names": np.array(self.class_names),
+        }
+        found |= {name: part for name, part in (("split", self.split), ("queries", self.queries)) if part is not None}
+        if self.prices is not None:
+            alone = self.groups is None
+            found["costs"], found["currency"] = self.prices, np.array("price units")
+            found["costs_in_group"] = self.prices if alone else np.zeros(self.prices.size)
+            found["cost_group"] = np.full(self.prices.size, -1) if self.groups is None else self.groups
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +103,8 @@ class Source:
 
 def import_data(name: str, path: str | Path, folder: str | Path) -> Path:
     """Read a data set as it is distributed, and write it where `ipforest.datasets.load` finds it.
+
+    A folder of files in the text format of BudgetRF's authors is read under each name; see `read_budgetrf`.
 
     Parameters
     ----------
@@ -98,14 +129,11 @@ def import_data(name: str, path: str | Path, folder: str | Path) -> Path:
     """
     if name not in SOURCES:
         raise ValueError(f"name: expected one of {', '.join(SOURCES)}, got {name!r}")
-    tables = SOURCES[name].read(Path(path))
-    arrays = {"X": tables.X, "y": tables.y, "feature_names": np.array(tables.feature_names)}
-    arrays["class_names"] = np.array(tables.class_names)
-    if tables.split is not None:
-        arrays["split"] = tables.split
+    source = Path(path)
+    tables = (read_budgetrf if _is_budgetrf(source) else SOURCES[name].read)(source)
     Path(folder).mkdir(parents=True, exist_ok=True)
     target = Path(folder) / f"{name}.npz"
-    save_arrays(target, arrays)
+    save_arrays(target, tables.arrays())
     return target
 
 
@@ -186,6 +214,129 @@ def read_cifar10(path: Path) -> Tables:
     return Tables(records[:, 1:], records[:, 0].astype(np.int64), names, kinds, split)
 
 
+def read_yahoo(folder: Path) -> Tables:
+    """Read set 1 of Yahoo's learning to rank challenge, ``set1.train.txt``, ``set1.valid.txt`` and ``set1.test.txt``.
+
+    A line is a document: ``degree qid:query feature:value ...``. Of the 699 features those are taken that occur, 519.
+    Their prices are not distributed with the set: the file ``yahoo_cs_cost`` of BudgetRF's authors, a price per line in
+    the order of these features, is read where it is in the folder; else each costs 1.
+    """
+    files = [_found(folder, f"set1.{part}.txt") for part in ("train", "valid", "test")]
+    prices = folder / "yahoo_cs_cost"
+    return _documents(files, prices if prices.is_file() else None)
+
+
+def read_letor(folder: Path) -> Tables:
+    """Read a fold of LETOR, ``train.txt``, ``vali.txt`` and ``test.txt``; each feature costs 1."""
+    return _documents([_found(folder, f"{part}.txt") for part in ("train", "vali", "test")], None)
+
+
+def read_budgetrf(folder: Path) -> Tables:
+    """Read files in the text format of the program that BudgetRF's and BudgetPrune's authors released.
+
+    The folder has one file each whose name ends with ``_tr`` (train), ``_tv`` (validation) and ``_te`` (test). A line
+    is an example, ``label feature:value ...``, or a document, ``degree qid:query feature:value ...``; features are
+    numbered from 1. A file that ends with ``_cost`` has the price of each feature, a line each, and one that ends with
+    ``_costgroup`` the number of its descriptor: what a descriptor costs is paid once for all its features.
+    """
+    files = [path for ending in BUDGETRF_PARTS if (path := _ending(folder, ending)) is not None]
+    if len(files) != len(BUDGETRF_PARTS):
+        raise FileNotFoundError(
+            f"{folder}: expected one file each that ends with {', '.join(BUDGETRF_PARTS)} in the folder, "
+            f"got {len(files)}"
+        )
+    cost, group = _ending(folder, "_cost"), _ending(folder, "_costgroup")
+    if group is not None and cost is None:
+        raise FileNotFoundError(
+            f"{group}: expected the prices of the features in a file that ends with _cost, got none"
+        )
+    parts = [_sparse(path) for path in files]
+    width = max(X.shape[1] for X, _, _ in parts)
+    prices = None if cost is None else _column(cost, np.float64)
+    if prices is not None and prices.size < width:
+        raise ValueError(f"{cost}: expected {width} prices, one per feature, got {prices.size}")
+    width = width if prices is None else prices.size
+    groups = None if group is None else _column(group, np.int64)
+    if groups is not None and groups.size != width:
+        raise ValueError(f"{group}: expected {width} numbers of descriptors, one per price, got {groups.size}")
+    return _joined(files, parts, np.arange(width), prices, groups)
+
+
+def _is_budgetrf(path: Path) -> bool:
+    return path.is_dir() and any(path.glob("*_tr"))
+
+
+def _ending(folder: Path, ending: str) -> Path | None:
+    """Find the file whose name ends so, if there is one."""
+    found = sorted(path for path in folder.iterdir() if path.name.endswith(ending) and path.is_file())
+    if len(found) > 1:
+        raise ValueError(f"{folder}: expected one file that ends with {ending}, got {len(found)}")
+    return found[0] if found else None
+
+
+def _documents(files: list[Path], prices_file: Path | None) -> Tables:
+    """Read documents of queries, with the features that occur, in their order."""
+    parts = [_sparse(path) for path in files]
+    for path, (_, y, queries) in zip(files, parts, strict=True):
+        if queries.size != y.size:
+            raise ValueError(f"{path}: expected qid:NUMBER in each line, got {queries.size} of {y.size}")
+    used = np.unique(np.concatenate([X.indices for X, _, _ in parts]))
+    prices = None if prices_file is None else _column(prices_file, np.float64)
+    width = max(X.shape[1] for X, _, _ in parts)
+    if prices is not None and prices.size not in (used.size, width):
+        raise ValueError(
+            f"{prices_file}: expected {used.size} prices, one per feature that occurs, or {width}, one per feature, "
+            f"got {prices.size}"
+        )
+    if prices is not None and prices.size != used.size:
+        prices = prices[used]
+    return _joined(files, parts, used, prices, None)
+
+
+def _joined(
+    files: list[Path], parts: list[tuple[Any, Array, Array]], used: Array, prices: Array | None, groups: Array | None
+) -> Tables:
+    """Put train, validation and test together, with some of the features."""
+    columns: list[Array] = []
+    for X, _, _ in parts:
+        X.resize((X.shape[0], int(used.max(initial=-1)) + 1))
+        columns.append(X[:, used].toarray())
+    degrees = np.concatenate([y for _, y, _ in parts])
+    if not np.array_equal(degrees, np.rint(degrees)):
+        raise ValueError(f"{files[0].parent}: expected whole numbers as labels, got others")
+    labels, y = np.unique(degrees.astype(np.int64), return_inverse=True)
+    ranked = all(queries.size == of_part.size for _, of_part, queries in parts)
+    return Tables(
+        np.concatenate(columns),
+        y.astype(np.int64),
+        [f"feature{number + 1}" for number in used.tolist()],
+        [str(label) for label in labels],
+        np.repeat([0, 1, 2], [X.shape[0] for X, _, _ in parts]).astype(np.uint8),
+        np.concatenate([queries for _, _, queries in parts]).astype(np.int64) if ranked else None,
+        prices,
+        groups,
+    )
+
+
+def _sparse(path: Path) -> tuple[Any, Array, Array]:
+    """Read lines of a label, perhaps a query, and features with their values."""
+    try:
+        X, y, queries = load_svmlight_file(BytesIO(_bytes(path)), dtype=np.float32, zero_based=False, query_id=True)
+    except (ValueError, OverflowError) as problem:
+        raise ValueError(f"{path}: expected lines of a label and feature:value, got: {problem}") from None
+    if X.shape[1] > MOST_FEATURES:
+        raise ValueError(f"{path}: expected at most {MOST_FEATURES} features, got number {X.shape[1]}")
+    return X, y, queries
+
+
+def _column(path: Path, dtype: type) -> Array:
+    """Read a number per line; there may be empty lines between them."""
+    values = _numbers(BytesIO(_bytes(path)), path, dtype)
+    if values.shape[1] != 1:
+        raise ValueError(f"{path}: expected one number in each line, got {values.shape[1]}")
+    return values[:, 0]
+
+
 SOURCES: Mapping[str, Source] = {
     "miniboone": Source("MiniBooNE_PID.txt", "UCI, MiniBooNE particle identification (dataset 199)", read_miniboone),
     "forest": Source("covtype.data or covtype.data.gz", "UCI, Covertype (dataset 31)", read_covertype),
@@ -193,8 +344,24 @@ SOURCES: Mapping[str, Source] = {
     "cifar10": Source(
         "cifar-10-binary.tar.gz, or its folder", "www.cs.toronto.edu/~kriz/cifar.html, binary version", read_cifar10
     ),
+    "yahoo": Source(
+        "a folder with set1.train.txt, set1.valid.txt, set1.test.txt, and for prices yahoo_cs_cost",
+        "Yahoo! Webscope, C14 (its licence forbids sharing), and github.com/fnan/FeatureBudgetedRandomForest",
+        read_yahoo,
+    ),
+    "letor": Source("a folder with train.txt, vali.txt, test.txt, a fold", "Microsoft Research, LETOR 4.0", read_letor),
+    "scene15": Source(
+        "a folder in the text format of BudgetRF: margins of SVMs, _cost and _costgroup",
+        "your own SVMs on the descriptors of Scene-15; the papers' margins are not published",
+        read_budgetrf,
+    ),
 }
-"""The papers' large data sets, by the names that experiments use."""
+"""The papers' large data sets, by the names that experiments use, and LETOR.
+
+No reader takes the vectors of Object Bank: its program computes 44,604 values of an image (177 detectors x 12 scales x
+21 cells), but in which files they are distributed is not documented where we looked (public programs that call it, and
+pages about it), and the papers use the margins of 15 SVMs per descriptor in their place.
+"""
 
 
 def _bytes(path: Path) -> bytes:

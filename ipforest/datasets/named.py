@@ -40,6 +40,8 @@ class Dataset:
         "Canadian dollars" or "features".
     split : ndarray of int, shape (n_samples,), or None
         0 train, 1 validation, 2 test, where the source has a split.
+    queries : ndarray of int64, shape (n_samples,), or None
+        The query of each document, where documents are ranked.
 
     Raises
     ------
@@ -55,6 +57,7 @@ class Dataset:
     costs: FeatureCosts
     currency: str
     split: npt.NDArray[np.uint8] | None
+    queries: npt.NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         if self.X.ndim != 2:
@@ -62,8 +65,9 @@ class Dataset:
         n_samples, n_features = self.X.shape
         if self.y.shape != (n_samples,):
             raise ValueError(f"{self.name}: expected {n_samples} labels, one per row of X, got shape {self.y.shape}")
-        if self.split is not None and self.split.shape != (n_samples,):
-            raise ValueError(f"{self.name}: expected split with one entry per row of X, got shape {self.split.shape}")
+        for what, of_rows in (("split", self.split), ("queries", self.queries)):
+            if of_rows is not None and of_rows.shape != (n_samples,):
+                raise ValueError(f"{self.name}: expected {what} with one entry per row of X, got shape {of_rows.shape}")
         for what, count in (("feature names", len(self.feature_names)), ("prices", self.costs.n_features)):
             if count != n_features:
                 raise ValueError(f"{self.name}: expected {n_features} {what}, one per column of X, got {count}")
@@ -262,8 +266,9 @@ def _load_stored(name: str) -> Dataset:
         feature_names=tuple(map(str, arrays["feature_names"])),
         class_names=tuple(map(str, arrays["class_names"])),
         costs=_stored_costs(arrays) if priced else FeatureCosts.uniform(arrays["feature_names"].size),
-        currency="Canadian dollars" if priced else "features",
+        currency=str(arrays["currency"]) if "currency" in arrays else "Canadian dollars" if priced else "features",
         split=arrays.get("split"),
+        queries=arrays.get("queries"),
     )
 
 

@@ -162,12 +162,27 @@ class Forest(Trees):
         has seen something is hardly heard.
         """
         roots = self.tree_offsets[:-1]
-        bare = self.is_leaf[roots]
-        if bare.all() or not bare.any():
+        silent = ~self.voting_trees(~self.is_leaf)
+        if not silent.any():
             return self
         stays = np.ones(self.n_nodes, dtype=bool)
-        stays[roots[bare]] = False
+        stays[roots[silent]] = False
         return self._with(stays, self._restricted(stays, ~self.is_leaf))
+
+    def voting_trees(self, tests: BoolArray) -> BoolArray:
+        """Tell which trees of a pruning vote: those that test something, or all if none does.
+
+        Parameters
+        ----------
+        tests : ndarray of bool, shape (n_nodes,)
+            Which nodes test a feature.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_trees,)
+        """
+        tested: BoolArray = tests[self.tree_offsets[:-1]]
+        return tested if tested.any() else ~tested
 
     def _with(self, stays: BoolArray, structure: dict[str, Any]) -> Forest:
         per_node: dict[str, Any] = {

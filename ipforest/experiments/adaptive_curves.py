@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ipforest._internal.arrays import Array
-from ipforest.adaptive.approximation import AdaptiveApproximation
+from ipforest.adaptive import AdaptGbrt
+from ipforest.adaptive.approximation import Accounting, AdaptiveApproximation
 from ipforest.adaptive.candidates import Candidate, undominated
+from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.curves import mean_and_deviation
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Record
+from ipforest.experiments.metrics import average_precision_at
+from ipforest.experiments.paper_data import PaperData
+from ipforest.growing.acquisition import Charge
 
 HALF, ANY_THRESHOLD, NO_GATE = "at one half", "any threshold", ""
 """Where a gate sends an example to the full model; of the second kind the threshold is chosen, too."""
+
+GATE_SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 TOLERANCE = 0.01
 """How much worse than the best, or the full model's, the error may be."""
@@ -32,41 +41,130 @@ COLUMNS = (
 )
 
 
-def adaptive_points(model: AdaptiveApproximation, parts: Parts) -> list[Record]:
-    """Fit a model; measure the full model alone, and every candidate that some budget would take.
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What is swept for Adapt-Gbrt, and how its pairs are grown and measured.
 
     Parameters
     ----------
-    model : AdaptiveApproximation
-    parts : Parts
+    shares : tuple of float
+    lambdas : tuple of float or int
+        See `AdaptGbrt`, as the others.
+    learning_rates : tuple of float
+    n_estimators, n_readouts, trees_per_step, max_regrowths : int
+    charge : {"path", "tree", "node"}
+    gate_shares : tuple of float
+    accounting : {"union", "full model only"}
+        What an example pays that goes to the full model; see `AdaptiveApproximation.measure`.
     """
-    model.fit(parts.X_train, parts.y_train, parts.X_validation, parts.y_validation)
-    variants = {ANY_THRESHOLD: model.candidates_}
-    if len(model.gate_shares):
-        variants[HALF] = [candidate for candidate in model.candidates_ if candidate.pair.threshold == 0]
-    return [
-        {"gate": name, **point}
-        for name, candidates in variants.items()
-        for point in _points(model, parts, [model.candidates_[0], *undominated(candidates)])
-    ]
+
+    shares: tuple[float, ...]
+    lambdas: tuple[float, ...] | int
+    learning_rates: tuple[float, ...] = (0.5,)
+    n_estimators: int = 100
+    n_readouts: int = 10
+    trees_per_step: int = 2
+    max_regrowths: int = 0
+    charge: Charge = "path"
+    gate_shares: tuple[float, ...] = GATE_SHARES
+    accounting: Accounting = "union"
+
+    def models(self, full_model: Any, data: PaperData, n_folds: int, seed: int) -> list[AdaptGbrt]:
+        """Describe Adapt-Gbrt before a full model, which may have prices of its own, once per learning rate."""
+        costs = None if isinstance(full_model, BudgetedEstimator) else data.costs
+        return [
+            AdaptGbrt(
+                full_model,
+                shares=self.shares,
+                lambdas=self.lambdas,
+                learning_rate=rate,
+                n_estimators=self.n_estimators,
+                n_readouts=self.n_readouts,
+                trees_per_step=self.trees_per_step,
+                max_regrowths=self.max_regrowths,
+                charge=self.charge,
+                gate_shares=self.gate_shares,
+                feature_costs=costs,
+                n_folds=n_folds,
+                random_state=seed,
+            )
+            for rate in self.learning_rates
+        ]
+
+    def points(self, full_model: Any, data: PaperData, n_folds: int, seed: int) -> list[Record]:
+        """Fit Adapt-Gbrt before a full model, and measure it; see `adaptive_points`."""
+        return adaptive_points(self.models(full_model, data, n_folds, seed), data, self.accounting)
 
 
-def _points(model: AdaptiveApproximation, parts: Parts, taken: list[Candidate]) -> list[Record]:
-    tested = model.measure(parts.X_test, parts.y_test, taken)
-    return [
-        {
-            "validation_cost": held_out.cost,
-            "validation_error": held_out.error,
-            "cost": test.cost,
-            "error": test.error,
-            "full_share": test.full_share,
-            "share": held_out.pair.share,
-            "lambda": min(held_out.pair.lam, np.finfo(float).max),
-            "rounds": held_out.pair.n_rounds,
-            "is_full": number == 0,
-        }
-        for number, (held_out, test) in enumerate(zip(taken, tested, strict=True))
+def adaptive_points(
+    models: Sequence[AdaptiveApproximation], data: PaperData, accounting: Accounting = "union"
+) -> list[Record]:
+    """Fit models before the same full model; measure the latter, and each pair that some budget would take.
+
+    Where documents are ranked, the error is one less the average precision of the first five.
+
+    Parameters
+    ----------
+    models : sequence of AdaptiveApproximation
+    data : PaperData
+    accounting : {"union", "full model only"}
+    """
+    parts = data.parts
+    for model in models:
+        model.fit(parts.X_train, parts.y_train, parts.X_validation, parts.y_validation)
+    return fitted_points(models, data, accounting)
+
+
+def fitted_points(models: Sequence[AdaptiveApproximation], data: PaperData, accounting: Accounting) -> list[Record]:
+    """Measure fitted models; see `adaptive_points`."""
+    of_models = [
+        model.candidates_
+        if accounting == "union" and data.queries is None
+        else _measured(model, data, 1, model.candidates_, accounting)
+        for model in models
     ]
+    candidates = [candidate for of_model in of_models for candidate in of_model]
+    at_half = [candidate for candidate in candidates if candidate.pair.threshold == 0]
+    variants = {HALF if len(at_half) == len(candidates) else ANY_THRESHOLD: candidates}
+    if len(models[0].gate_shares):
+        variants[HALF] = at_half
+    points = []
+    for name, of_gate in variants.items():
+        taken = [candidates[0], *undominated(of_gate)]
+        tested: dict[int, Candidate] = {}
+        for model, of_model in zip(models, of_models, strict=True):
+            its_own = set(map(id, of_model))
+            theirs = [candidate for candidate in taken if id(candidate) in its_own]
+            tested |= dict(zip(map(id, theirs), _measured(model, data, 2, theirs, accounting), strict=True))
+        for number, held_out in enumerate(taken):
+            points.append({"gate": name, **_point(held_out, tested[id(held_out)]), "is_full": number == 0})
+    return points
+
+
+def _measured(
+    model: AdaptiveApproximation, data: PaperData, part: int, candidates: Sequence[Candidate], accounting: Accounting
+) -> list[Candidate]:
+    """Measure candidates on the validation (1) or test (2) part."""
+    X, y = ((data.parts.X_validation, data.parts.y_validation), (data.parts.X_test, data.parts.y_test))[part - 1]
+    if data.queries is None:
+        return model.measure(X, y, candidates, accounting)
+    queries = data.queries[part]
+    return model.measure(
+        X, y, candidates, accounting, lambda outputs: 1 - average_precision_at(y, outputs[:, 1], queries)
+    )
+
+
+def _point(held_out: Candidate, test: Candidate) -> Record:
+    return {
+        "validation_cost": held_out.cost,
+        "validation_error": held_out.error,
+        "cost": test.cost,
+        "error": test.error,
+        "full_share": test.full_share,
+        "share": held_out.pair.share,
+        "lambda": min(held_out.pair.lam, np.finfo(float).max),
+        "rounds": held_out.pair.n_rounds,
+    }
 
 
 def savings(records: list[Record], keys: tuple[str, ...]) -> list[Record]:

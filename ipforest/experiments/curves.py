@@ -10,21 +10,26 @@ import numpy as np
 from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 
+from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.choice import spending_limit
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Record
+from ipforest.experiments.metrics import error_of_scores
 from ipforest.experiments.routed_examples import RoutedExamples
+from ipforest.growing.acquisition import Charge
 from ipforest.learners import (
     BudgetPrune,
     BudgetRF,
     CostComplexity,
     EarlyStopping,
     GreedyMiser,
+    GreedyMiserRegressor,
     GreedyPrune,
     IndividualPruning,
 )
+from ipforest.learners.staged import staged_costs
 from ipforest.results import Pruning
 
 PRUNERS: dict[str, Any] = {
@@ -58,13 +63,31 @@ def entropy_forest(n_trees: int, seed: int, max_features: int | None = None) -> 
     return RandomForestClassifier(n_trees, criterion="entropy", max_features=max_features, random_state=seed)
 
 
-def pairs_forest(n_trees: int, seed: int, alpha: float = 0) -> BudgetRF:
+def pairs_forest(n_trees: int, seed: int, alpha: float = 0, cuts: str = "random") -> BudgetRF:
     """Describe a BudgetRF that is trained on all it gets."""
-    return BudgetRF(n_trees, alpha=alpha, cuts="random", validation_fraction=None, random_state=seed)
+    return BudgetRF(n_trees, alpha=alpha, cuts=cuts, validation_fraction=None, random_state=seed)
+
+
+def priced_entropy_forest(n_trees: int, costs: FeatureCosts, seed: int, max_features: int | None = None) -> BudgetRF:
+    """Describe the papers' forest for rankings: the gain in entropy per price, of random features at each split."""
+    return BudgetRF(
+        n_trees,
+        feature_costs=costs,
+        impurity="entropy",
+        reduction="expected",
+        max_features=max_features,
+        validation_fraction=None,
+        random_state=seed,
+    )
 
 
 def pruning_points(
-    methods: Sequence[str], fitted: Any, parts: Parts, costs: FeatureCosts, n_points: int = 40
+    methods: Sequence[str],
+    fitted: Any,
+    parts: Parts,
+    costs: FeatureCosts,
+    n_points: int = 40,
+    queries: Sequence[IntArray] | None = None,
 ) -> list[Record]:
     """Prune a fitted forest by several methods, costs from the validation examples, and measure their prunings.
 
@@ -77,6 +100,8 @@ def pruning_points(
     costs : FeatureCosts
     n_points : int
         Prunings measured per method, evenly spread over cost.
+    queries : sequence of ndarray of int64, optional
+        The query of each document of the three parts, where documents are ranked: errors are then 1 - AP@5.
 
     Returns
     -------
@@ -84,8 +109,9 @@ def pruning_points(
         Method, and cost and error on the validation and the test part.
     """
     forest = Forest.from_sklearn(fitted)
-    validation = RoutedExamples.of(forest, parts.X_validation, parts.y_validation, costs)
-    test = RoutedExamples.of(forest, parts.X_test, parts.y_test, costs)
+    of_parts = (None, None, None) if queries is None else queries
+    validation = RoutedExamples.of(forest, parts.X_validation, parts.y_validation, costs, of_parts[1])
+    test = RoutedExamples.of(forest, parts.X_test, parts.y_test, costs, of_parts[2])
     points = []
     for method in methods:
         model = PRUNERS[method](fitted, feature_costs=costs).fit(parts.X_validation)
@@ -113,33 +139,56 @@ def _spread(model: Any, n_points: int) -> Iterable[Pruning]:
 
 
 def miser_points(
-    parts: Parts, costs: FeatureCosts, n_trees: int, lams: Sequence[float], rates: Sequence[float], seed: int
+    parts: Parts,
+    costs: FeatureCosts,
+    n_trees: int,
+    lams: Sequence[float],
+    rates: Sequence[float],
+    seed: int,
+    charge: Charge = "path",
+    queries: Sequence[IntArray] | None = None,
 ) -> list[Record]:
-    """Measure GreedyMiser over a grid of lambda and learning rate, after 1, 2, 4, ... and all rounds."""
+    """Measure GreedyMiser over a grid of lambda and learning rate, after 1, 2, 4, ... and all rounds.
+
+    Where documents are ranked, by the queries of the three parts, it predicts their relevance, and errors are 1 - AP@5.
+    """
     points = []
     stages = sorted({*(2**power for power in range(int(np.log2(n_trees)) + 1)), n_trees})
-    for lam in lams:
-        for rate in rates:
-            model = GreedyMiser(
-                n_trees,
-                loss="squared",
-                lam=lam,
-                learning_rate=rate,
-                max_depth=4,
-                feature_costs=costs,
-                random_state=seed,
-            ).fit(parts.X_train, parts.y_train, parts.X_validation, parts.y_validation)
-            test_costs, test_errors = model.measure_rounds(parts.X_test, parts.y_test)
-            points += [
-                {
-                    "validation_cost": float(model.stage_costs_[stage]),
-                    "validation_error": float(model.stage_errors_[stage]),
-                    "cost": float(test_costs[stage]),
-                    "error": float(test_errors[stage]),
-                }
-                for stage in stages
+    of_validation, of_test = (parts.X_validation, parts.y_validation), (parts.X_test, parts.y_test)
+    for lam, rate in product(lams, rates):
+        shared: dict[str, Any] = {
+            **{"lam": lam, "charge": charge, "learning_rate": rate, "max_depth": 4},
+            **{"feature_costs": costs, "random_state": seed},
+        }
+        if queries is None:
+            model = GreedyMiser(n_trees, loss="squared", **shared)
+            model.fit(parts.X_train, parts.y_train, *of_validation)
+            measured = [(model.stage_costs_, model.stage_errors_), model.measure_rounds(*of_test)]
+        else:
+            ranker = GreedyMiserRegressor(n_trees, **shared).fit(parts.X_train, parts.y_train)
+            measured = [
+                _ranked_rounds(ranker, *part, of_part)
+                for part, of_part in zip((of_validation, of_test), queries[1:], strict=True)
             ]
+        (costs_before, errors_before), (costs_after, errors_after) = measured
+        points += [
+            {
+                "validation_cost": float(costs_before[stage]),
+                "validation_error": float(errors_before[stage]),
+                "cost": float(costs_after[stage]),
+                "error": float(errors_after[stage]),
+            }
+            for stage in stages
+        ]
     return points
+
+
+def _ranked_rounds(model: GreedyMiserRegressor, X: Array, y: Array, queries: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Measure average cost and 1 - AP@5 after 0, 1, 2, ... rounds."""
+    leaves = model.trees_.leaves(model.trees_.checked_examples(X))
+    sums = np.cumsum(model.trees_.value[leaves, 0], axis=0)
+    errors = [error_of_scores(y, scores[:, None], (), queries) for scores in (np.zeros(len(y)), *sums)]
+    return staged_costs(model.trees_, leaves, model.costs_), np.array(errors)
 
 
 def within_budgets(records: list[Record], group: Sequence[str], n_budgets: int = 12) -> list[Record]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from time import monotonic
+from time import monotonic, process_time
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,13 +17,16 @@ from joblib import Parallel, delayed
 from matplotlib.figure import Figure
 
 from ipforest._internal.files import write_file, write_text
-from ipforest._internal.kernels import clock
 from ipforest._internal.records import json_object, records_to_csv
 from ipforest.datasets import DATA_VARIABLE
+from ipforest.experiments.paper_data import available
 from ipforest.progress import ProgressCallback, silent
 
 Cell: TypeAlias = dict[str, Any]
 Record: TypeAlias = dict[str, Any]
+
+OURS = "ours"
+"""The setting that every experiment has, its default."""
 
 PACKAGES = ("ipforest", "numpy", "scipy", "scikit-learn", "numba", "joblib")
 
@@ -47,6 +50,22 @@ class Experiment:
     draw : callable (records, rows) -> Figure
     differences : callable (quick) -> list of str
         Where the protocol is not the paper's.
+    settings : mapping of str to str
+        The settings of the methods by name, each with a sentence that says what it is: "printed" (as the paper says),
+        "authors" (as its authors ran it), and always "ours". A cell of another setting than "ours" has its name under
+        "settings".
+    unaffected : callable (cell) -> bool
+        Whether a cell is the same under all settings; it is then run once for all of them.
+    data : tuple of str
+        The data sets that are needed, one of them at least, by the names of `ipforest.experiments.paper_data`.
+    minutes : float, optional
+        An estimate of the CPU minutes that all cells take.
+    printed : tuple of str
+        Sentences that say what the paper prints, where the rows do not have it.
+    reasons : tuple of str
+        Sentences that say why ours differs from the print, each with the experiment that shows it.
+    condense : callable (rows) -> list of dict
+        What the page of reproduction shows of the rows.
     """
 
     name: str
@@ -57,11 +76,37 @@ class Experiment:
     summarise: Callable[[list[Record]], list[Record]]
     draw: Callable[[list[Record], list[Record]], Figure]
     differences: Callable[[bool], list[str]]
+    settings: Mapping[str, str] = field(default_factory=lambda: {OURS: "as the methods are by default in this package"})
+    unaffected: Callable[[Cell], bool] = lambda cell: False
+    data: tuple[str, ...] = ()
+    minutes: float | None = None
+    printed: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    condense: Callable[[list[Record]], list[Record]] = list
 
     @property
     def stem(self) -> str:
         """What the names of its files begin with."""
         return self.name.replace("/", "-")
+
+    def stem_of(self, settings: str) -> str:
+        """Return what the names of the files of a setting begin with."""
+        return self.stem if settings == OURS else f"{self.stem}-{settings}"
+
+    def cells_of(self, settings: str, *, quick: bool = False, seed: int = 0) -> list[Cell]:
+        """List the cells of a setting, none where none of the data sets is there.
+
+        Raises
+        ------
+        ValueError
+            The experiment has no such setting.
+        """
+        if settings not in self.settings:
+            raise ValueError(f"settings: expected one of {', '.join(self.settings)} for {self.name}, got {settings!r}")
+        if self.data and not any(map(available, self.data)):
+            return []
+        cells = self.cells(quick, seed)
+        return [cell if settings == OURS or self.unaffected(cell) else {**cell, "settings": settings} for cell in cells]
 
     def files(self, directory: str | Path, cells: list[Cell]) -> list[Path]:
         """List where the results of cells are kept."""
@@ -77,14 +122,17 @@ class Reproduction:
     experiment : Experiment
     quick : bool
     seed : int
+    settings : str
     rows : list of dict
         The table.
     records : list of dict
         What the cells gave, each with its cell.
+    cells : list of dict
+        Those that are finished.
     differences : list of str
     versions : dict
     seconds : float
-        Work of all finished cells, those of earlier runs included.
+        CPU seconds of all finished cells, those of earlier runs included.
     unfinished : int
         Cells that the time did not suffice for; the rows say how many runs they are of.
     """
@@ -92,41 +140,54 @@ class Reproduction:
     experiment: Experiment
     quick: bool
     seed: int
+    settings: str
     rows: list[Record]
     records: list[Record]
+    cells: list[Cell]
     differences: list[str]
     versions: dict[str, str]
     seconds: float
     unfinished: int
 
-    def to_json(self) -> str:
-        """Return everything but the picture as JSON."""
-        about = {
+    def about(self) -> dict[str, Any]:
+        """Return what was run: setting, seeds, sizes, versions and time, without its results."""
+        return {
             "name": self.experiment.name,
             "title": self.experiment.title,
             "source": self.experiment.source,
+            "settings": self.settings,
             "quick": self.quick,
             "seed": self.seed,
+            "cells": {
+                key: _values(self.cells, key) for key in dict.fromkeys(key for cell in self.cells for key in cell)
+            },
             "differences": self.differences,
             "versions": self.versions,
             "seconds": round(self.seconds, 1),
             "unfinished_cells": self.unfinished,
         }
-        return json.dumps({**about, "rows": self.rows, "records": self.records}, indent=1)
+
+    def to_json(self) -> str:
+        """Return everything but the picture as JSON."""
+        return json.dumps({**self.about(), "rows": self.rows, "records": self.records}, indent=1)
 
     def write(self, directory: Path) -> list[Path]:
-        """Write PAPER-PART.csv (the table), -records.csv, .json and .png; return their paths."""
-        name = self.experiment.stem
+        """Write PAPER-PART.csv (the table), -records.csv, .json (what was run) and .png; return their paths.
+
+        The names of a setting other than "ours" begin with PAPER-PART-SETTING. The page of reproduction is made of
+        the tables and of the .json.
+        """
+        name = self.experiment.stem_of(self.settings)
         paths = [directory / f"{name}{ending}" for ending in (".csv", "-records.csv", ".json", ".png")]
         write_text(paths[0], records_to_csv(self.rows))
         write_text(paths[1], records_to_csv(self.records))
-        write_text(paths[2], self.to_json())
+        write_text(paths[2], json.dumps(self.about(), indent=1) + "\n")
         figure = self.experiment.draw(self.records, self.rows)
         write_file(paths[3], lambda path: figure.savefig(path, dpi=150, bbox_inches="tight"))
         return paths
 
 
-def _read_cell(file: Path) -> dict[str, Any]:
+def read_cell(file: Path) -> dict[str, Any]:
     """Read what a finished cell gave."""
     try:
         return json_object(file.read_text())
@@ -142,6 +203,7 @@ def reproduce(
     *,
     quick: bool = False,
     seed: int = 0,
+    settings: str = OURS,
     n_jobs: int | None = None,
     minutes: float | None = None,
     progress: ProgressCallback = silent,
@@ -157,6 +219,8 @@ def reproduce(
         Small sizes and few seeds: a few minutes.
     seed : int
         The first seed.
+    settings : str
+        One of the experiment's settings.
     n_jobs : int, optional
         Cells at once; `joblib.parallel_config` chooses where (a Dask cluster, say).
     minutes : float, optional
@@ -165,17 +229,19 @@ def reproduce(
 
     Raises
     ------
+    ValueError
+        The experiment has no such setting.
     FileNotFoundError
         A data set that is needed, or each of several, is not there.
     TimeoutError
         No cell was finished in time.
     """
     last_start = monotonic() + (np.inf if minutes is None else 60 * minutes)
-    cells = experiment.cells(quick, seed)
+    cells = experiment.cells_of(settings, quick=quick, seed=seed)
     if not cells:
         raise FileNotFoundError(
-            f"{experiment.name}: expected one of its data sets in the folder that {DATA_VARIABLE} names, got none: "
-            "see `ipforest data`"
+            f"{experiment.name}: expected one of its data sets ({', '.join(experiment.data)}) in the folder that "
+            f"{DATA_VARIABLE} names, got none: see `ipforest data`"
         )
     files = experiment.files(directory, cells)
     files[0].parent.mkdir(parents=True, exist_ok=True)
@@ -193,14 +259,16 @@ def reproduce(
         progress(done / len(cells), " ".join(str(value) for value in cell.values()))
     if done == 0:
         raise TimeoutError(f"minutes: expected enough for the first of {len(cells)} cells, got {minutes}")
-    finished = [_read_cell(file) for file in files if file.exists()]
+    finished = [read_cell(file) for file in files if file.exists()]
     records = [{**entry["cell"], **record} for entry in finished for record in entry["records"]]
     return Reproduction(
         experiment=experiment,
         quick=quick,
         seed=seed,
+        settings=settings,
         rows=experiment.summarise(records),
         records=records,
+        cells=[entry["cell"] for entry in finished],
         differences=experiment.differences(quick),
         versions={"python": platform.python_version(), **{package: version(package) for package in PACKAGES}},
         seconds=sum(entry["seconds"] for entry in finished),
@@ -208,11 +276,16 @@ def reproduce(
     )
 
 
+def _values(cells: list[Cell], key: str) -> list[Any]:
+    """List the values that a key of cells has, each once."""
+    return list({json.dumps(cell[key]): cell[key] for cell in cells if key in cell}.values())
+
+
 def _key(cell: Cell) -> str:
     return hashlib.sha256(json.dumps(cell, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _run_cell(run: Callable[[Cell], list[Record]], number: int, cell: Cell) -> tuple[int, list[Record], float]:
-    start = clock()
+    start = process_time()
     records = run(cell)
-    return number, records, clock() - start
+    return number, records, process_time() - start

@@ -12,6 +12,7 @@ from ipforest.classifier_trees.ranking import average_precision_at, ndcg_at, pre
 __all__ = [
     "FeatureUsage",
     "average_precision_at",
+    "error_of_scores",
     "error_rate",
     "feature_usage_table",
     "ndcg_at",
@@ -26,6 +27,26 @@ OFTEN = 7
 def error_rate(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
     """Compute the share of wrong predictions."""
     return float(np.mean(np.asarray(y_true) != np.asarray(y_pred)))
+
+
+def error_of_scores(
+    y_true: npt.ArrayLike, scores: npt.ArrayLike, classes: npt.ArrayLike, queries: npt.ArrayLike | None = None
+) -> float:
+    """Compute the error rate of the classes of the highest scores, or of ranked documents 1 - Average Precision@5.
+
+    Parameters
+    ----------
+    y_true : array, shape (n_samples,)
+    scores : array, shape (n_samples, n_classes)
+        Documents are ranked by the score of the last class.
+    classes : array, shape (n_classes,)
+    queries : array, shape (n_samples,), optional
+        The query of each document.
+    """
+    of_classes = np.asarray(scores)
+    if queries is not None:
+        return 1 - average_precision_at(y_true, of_classes[:, -1], queries)
+    return error_rate(y_true, np.asarray(classes)[np.argmax(of_classes, axis=1)])
 
 
 def standard_error(values: npt.ArrayLike) -> float:

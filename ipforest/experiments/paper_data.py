@@ -1,19 +1,16 @@
 """The papers' data sets: those that we have, and the user's own files of those that we lack.
 
 A file of the data folder (the environment variable IPFOREST_DATA) under the paper's name is used where there is one:
-``miniboone.npz``, ``forest.npz``, ``cifar10.npz``, ``scene15.npz`` with the arrays that `ipforest.datasets.load` reads
-(X, y, feature_names, class_names, split with 0 train, 1 validation, 2 test, and prices). Yahoo's files of the challenge
-are read by `read_ranking`.
+``miniboone.npz``, ``forest.npz``, ``cifar10.npz``, ``scene15.npz``, ``yahoo.npz``, with the arrays that
+`ipforest.datasets.load` reads (X, y, feature_names, class_names, split with 0 train, 1 validation, 2 test, prices, and
+for ``yahoo.npz`` queries). `ipforest data NAME FILE` makes them from the files as they are distributed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_svmlight_file
 
 from ipforest import datasets
 from ipforest._internal.arrays import Array, IntArray
@@ -23,6 +20,9 @@ from ipforest.experiments.demo import Parts
 
 OURS = {"miniboone": "miniboone_5k", "forest": "covertype_93k", "sonar": "sonar", "heart": "heart_statlog"}
 """What stands for a paper's data set where the user has no file of it."""
+
+PRICED = ("scene15", "yahoo")
+"""Where features have prices of their own."""
 
 FOREST_SPLIT = (36_603, 15_688)
 """Train and validation examples of our Covertype sample, as many as in the papers; the other 40,671 are for testing."""
@@ -39,11 +39,14 @@ class PaperData:
     costs : FeatureCosts
     name : str
         The file that it comes from.
+    queries : tuple of ndarray of int64, or None
+        The query of each document, of the three parts, where documents are ranked.
     """
 
     parts: Parts
     costs: FeatureCosts
     name: str
+    queries: tuple[IntArray, ...] | None = None
 
 
 def available(name: str) -> bool:
@@ -59,14 +62,18 @@ def load_whole(name: str) -> tuple[Array, Array]:
 
 
 def load_parts(name: str, n_train: int | None = None) -> PaperData:
-    """Load a data set with its split; the features of MiniBooNE, Forest and CIFAR-10 cost 1 each, as in the papers.
+    """Load a data set with its split.
+
+    As in the papers the features of MiniBooNE, Forest and CIFAR-10 cost 1 each, documents of Yahoo are relevant (1)
+    from degree 1 on, and the first five classes of CIFAR-10 are one, the other five another.
 
     Parameters
     ----------
     name : str
-        "miniboone", "forest", "cifar10" or "scene15".
+        "miniboone", "forest", "cifar10", "scene15" or "yahoo".
     n_train : int, optional
-        Take so many training examples at most, and as many validation and test examples.
+        Take so many training examples at most, and as many validation and test examples; of documents whole
+        queries, until there are so many.
 
     Raises
     ------
@@ -76,10 +83,32 @@ def load_parts(name: str, n_train: int | None = None) -> PaperData:
     stored = _stored_name(name)
     data = datasets.load(stored)
     split = drawn_parts(len(data.y), FOREST_SPLIT) if data.split is None else data.split
-    rows = [_sample(np.flatnonzero(split == part), n_train) for part in range(3)]
-    parts = Parts(*(array for chosen in rows for array in (data.X[chosen], data.y[chosen])))
-    costs = data.costs if name == "scene15" else FeatureCosts.uniform(data.X.shape[1])
-    return PaperData(parts, costs, stored)
+    rows = [_sample(np.flatnonzero(split == part), n_train, data.queries) for part in range(3)]
+    y = _two_classes(name, data.y)
+    parts = Parts(*(array for chosen in rows for array in (data.X[chosen], y[chosen])))
+    costs = data.costs if name in PRICED else FeatureCosts.uniform(data.X.shape[1])
+    queries = None if data.queries is None else tuple(data.queries[chosen] for chosen in rows)
+    return PaperData(parts, costs, stored, queries)
+
+
+def _two_classes(name: str, y: Array) -> Array:
+    """Return the labels as the papers use them."""
+    if name == "yahoo":
+        return (y > 0).astype(np.int64)
+    return (y >= 5).astype(np.int64) if name == "cifar10" and y.max(initial=0) > 1 else y
+
+
+def two_classes(data: PaperData) -> PaperData:
+    """Return the same with the most frequent class of the training examples, 1, against the others, 0."""
+    labels, counts = np.unique(data.parts.y_train, return_counts=True)
+    most = labels[np.argmax(counts)]
+    parts = replace(
+        data.parts,
+        y_train=(data.parts.y_train == most).astype(np.int64),
+        y_validation=(data.parts.y_validation == most).astype(np.int64),
+        y_test=(data.parts.y_test == most).astype(np.int64),
+    )
+    return replace(data, parts=parts)
 
 
 def _stored_name(name: str) -> str:
@@ -95,91 +124,14 @@ def _stored_name(name: str) -> str:
     )
 
 
-def _sample(rows: IntArray, n_rows: int | None) -> IntArray:
-    """Draw some of the rows, always the same."""
-    return rows if n_rows is None else np.sort(np.random.default_rng(SPLIT_SEED).permutation(rows)[:n_rows])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Ranking:
-    """Documents of queries, in three parts.
-
-    Parameters
-    ----------
-    parts : Parts
-        The labels are grades of relevance.
-    queries : tuple of ndarray of int64
-        The query of each document, of the three parts.
-    costs : FeatureCosts
-    """
-
-    parts: Parts
-    queries: tuple[IntArray, IntArray, IntArray]
-    costs: FeatureCosts
-
-    def binary(self) -> Ranking:
-        """Return the same with labels 0 (irrelevant) and 1 (relevant), as the papers use them."""
-        parts = replace(
-            self.parts,
-            y_train=(self.parts.y_train > 0).astype(np.int64),
-            y_validation=(self.parts.y_validation > 0).astype(np.int64),
-            y_test=(self.parts.y_test > 0).astype(np.int64),
-        )
-        return replace(self, parts=parts)
-
-
-def read_ranking(
-    train: str | Path, validation: str | Path, test: str | Path, prices: str | Path | None = None
-) -> Ranking:
-    """Read ranking data in svmlight form with query numbers, as the Yahoo! challenge has them.
-
-    A line is a document: ``grade qid:query feature:value ...``. The licence of the Yahoo! data forbids sharing them;
-    get them from Yahoo! Webscope (C14, set 1).
-
-    Parameters
-    ----------
-    train, validation, test : path
-    prices : path, optional
-        The price of each feature, a number per line, in the order of the features, of all or of those that occur; by
-        default 1 each.
-
-    Returns
-    -------
-    Ranking
-        With the features that occur in a line, in their order: of the 699 of Yahoo's set 1 these are 519.
-
-    Raises
-    ------
-    ValueError
-        A line has no query, or there are not as many prices as features.
-    """
-    loaded: Any = [_read_svmlight(path) for path in (train, validation, test)]
-    width = max(X.shape[1] for X, _, _ in loaded)
-    used = np.unique(np.concatenate([X.indices for X, _, _ in loaded]))
-    columns: list[Array] = []
-    for X, y, _ in loaded:
-        X.resize((X.shape[0], width))
-        columns += [X[:, used].toarray(), y]
-    costs = _prices_of(used, width, prices)
-    queries = [queries.astype(np.int64) for _, _, queries in loaded]
-    return Ranking(Parts(*columns), (queries[0], queries[1], queries[2]), costs)
-
-
-def _prices_of(used: IntArray, width: int, file: str | Path | None) -> FeatureCosts:
-    """Read the prices of the features that occur."""
-    if file is None:
-        return FeatureCosts.uniform(used.size)
-    prices = np.loadtxt(file, ndmin=1)
-    if prices.size not in (used.size, width):
-        raise ValueError(
-            f"{file}: expected {used.size} prices, one per feature that occurs, or {width}, one per feature, "
-            f"got {prices.size}"
-        )
-    return FeatureCosts((prices if prices.size == used.size else prices[used]).tolist())
-
-
-def _read_svmlight(path: str | Path) -> Any:
-    X, y, queries = load_svmlight_file(str(path), query_id=True, dtype=np.float32)
-    if queries.size != y.size:
-        raise ValueError(f"{path}: expected qid:NUMBER in each line, got {queries.size} of {y.size}")
-    return X, y, queries
+def _sample(rows: IntArray, n_rows: int | None, queries: IntArray | None) -> IntArray:
+    """Draw some of the rows, always the same; of documents whole queries, until there are so many."""
+    if n_rows is None:
+        return rows
+    rng = np.random.default_rng(SPLIT_SEED)
+    if queries is None:
+        return np.sort(rng.permutation(rows)[:n_rows])
+    found, query_of_row, sizes = np.unique(queries[rows], return_inverse=True, return_counts=True)
+    order = rng.permutation(found.size)
+    taken = order[np.cumsum(sizes[order]) - sizes[order] < n_rows]
+    return rows[np.isin(query_of_row, taken)]

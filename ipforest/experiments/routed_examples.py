@@ -12,12 +12,12 @@ from ipforest._internal.arrays import Array
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble import routing
 from ipforest.ensemble.forest import Forest
-from ipforest.experiments.metrics import error_rate
+from ipforest.experiments.metrics import error_of_scores
 from ipforest.results import Pruning
 
 
 class Score(NamedTuple):
-    """Average cost and error rate."""
+    """Average cost and error; see `error_of_scores`."""
 
     cost: float
     error: float
@@ -37,6 +37,8 @@ class RoutedExamples:
     needs : FirstNeeds
         The units that each node needs first.
     unit_costs : ndarray of float64, shape (n_units,)
+    queries : ndarray of int64, shape (n_samples,), or None
+        The query of each example, if they are documents to be ranked.
     """
 
     forest: Forest
@@ -45,17 +47,20 @@ class RoutedExamples:
     classes: Array
     needs: routing.FirstNeeds
     unit_costs: npt.NDArray[np.float64]
+    queries: Array | None = None
 
     @classmethod
-    def of(cls, forest: Forest, X: npt.ArrayLike, y: npt.ArrayLike, costs: FeatureCosts) -> Self:
+    def of(
+        cls, forest: Forest, X: npt.ArrayLike, y: npt.ArrayLike, costs: FeatureCosts, queries: Array | None = None
+    ) -> Self:
         """Route examples of shape (n_samples, n_features) with their labels."""
         leaves = forest.leaves(forest.checked_examples(X))
         needs = routing.first_needs(forest.parent, forest.feature, costs.unit_indptr, costs.unit_indices)
         prices = np.array([float(cost) for cost in costs.unit_costs])
-        return cls(forest, leaves, np.asarray(y), np.asarray(forest.classes), needs, prices)
+        return cls(forest, leaves, np.asarray(y), np.asarray(forest.classes), needs, prices, queries)
 
     def score(self, pruning: Pruning) -> Score:
-        """Measure the pruned forest, in which every tree votes."""
+        """Measure the pruned forest, in which trees without a test do not vote; see `Forest.voting_trees`."""
         forest = self.forest
         split = np.zeros(forest.n_nodes, dtype=bool)
         split[forest.internal_nodes] = pruning.kept
@@ -64,5 +69,6 @@ class RoutedExamples:
         reached = last[self.leaves]
         needed = np.zeros((self.y.size, self.unit_costs.size), dtype=np.uint8)
         routing.mark_needs(self.needs, reached, needed)
-        guesses = self.classes[np.argmax(forest.value[reached].sum(axis=0), axis=1)]
-        return Score(float(needed.mean(axis=0) @ self.unit_costs), error_rate(self.y, guesses))
+        votes = forest.value[reached[forest.voting_trees(split)]].sum(axis=0)
+        error = error_of_scores(self.y, votes, self.classes, self.queries)
+        return Score(float(needed.mean(axis=0) @ self.unit_costs), error)

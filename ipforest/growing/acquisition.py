@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from typing import Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +14,18 @@ from ipforest.ensemble import routing
 from ipforest.ensemble.trees import Trees
 
 UNSHARED, EACH_EXAMPLE, ALL_EXAMPLES = range(3)
+AT_EACH_NODE, ONCE_PER_PATH, ONCE_PER_TREE = range(3)
+
+Charge: TypeAlias = Literal["path", "tree", "node"]
+CHARGES: dict[str, int] = {"path": ONCE_PER_PATH, "tree": ONCE_PER_TREE, "node": AT_EACH_NODE}
+"""How often a tree pays for a unit that is not bought yet."""
 
 
 class AcquisitionArrays(NamedTuple):
     """What the kernels read of an `AcquisitionState`."""
 
     sharing: int
-    free_on_path: bool
+    charge: int
     unit_costs: npt.NDArray[np.float64]
     unit_indptr: npt.NDArray[np.int32]
     unit_indices: npt.NDArray[np.int32]
@@ -31,7 +36,7 @@ class AcquisitionState:
     """Which units have been bought, by whom.
 
     A split on a feature costs, for each example at the node, the units that the feature needs and the example has not
-    bought: on its path in this tree, or in a tree before (`record`).
+    bought: in a tree before (`record`), or in this tree, where `charge` says what counts.
 
     Make it by `per_tree` (each tree buys anew), `per_example` (an example keeps what it has bought in any tree) or
     `per_ensemble` (a unit is paid for once and then free for all examples).
@@ -43,26 +48,27 @@ class AcquisitionState:
         `UNSHARED`, `EACH_EXAMPLE` or `ALL_EXAMPLES`.
     n_owners : int
         Rows of `bought`.
-    free_on_path : bool
-        Whether a unit is free where a test above has bought it.
+    charge : {"path", "tree", "node"}
+        A unit is free in the tree that buys it: below the test that buys it; at every node that is examined later, in
+        the order of the nodes' numbers; or nowhere.
 
     Attributes
     ----------
     bought : ndarray of bool, shape (n_owners, n_units)
     """
 
-    __slots__ = ("bought", "costs", "free_on_path", "sharing")
+    __slots__ = ("bought", "charge", "costs", "sharing")
 
-    def __init__(self, costs: FeatureCosts, sharing: int, n_owners: int, free_on_path: bool = True) -> None:
+    def __init__(self, costs: FeatureCosts, sharing: int, n_owners: int, charge: Charge = "path") -> None:
         self.costs = costs
         self.sharing = sharing
-        self.free_on_path = free_on_path
+        self.charge = charge
         self.bought = np.zeros((n_owners, costs.n_units), dtype=np.bool_)
 
     @classmethod
     def per_tree(cls, costs: FeatureCosts, *, free_on_path: bool = True) -> Self:
         """Let each tree buy anew; without `free_on_path` even each test (BudgetRF's risk as printed)."""
-        return cls(costs, UNSHARED, 0, free_on_path)
+        return cls(costs, UNSHARED, 0, "path" if free_on_path else "node")
 
     @classmethod
     def per_example(cls, costs: FeatureCosts, n_examples: int) -> Self:
@@ -70,16 +76,16 @@ class AcquisitionState:
         return cls(costs, EACH_EXAMPLE, n_examples)
 
     @classmethod
-    def per_ensemble(cls, costs: FeatureCosts) -> Self:
-        """Let a unit be paid for once and be free for all examples in later trees (GreedyMiser)."""
-        return cls(costs, ALL_EXAMPLES, 1)
+    def per_ensemble(cls, costs: FeatureCosts, *, charge: Charge = "path") -> Self:
+        """Let a unit be paid for in one tree and be free for all examples in later trees (GreedyMiser)."""
+        return cls(costs, ALL_EXAMPLES, 1, charge)
 
     @property
     def arrays(self) -> AcquisitionArrays:
         """What the kernels read; a later purchase does not show in it."""
         return AcquisitionArrays(
             self.sharing,
-            self.free_on_path,
+            CHARGES[self.charge],
             np.array([float(cost) for cost in self.costs.unit_costs]),
             self.costs.unit_indptr,
             self.costs.unit_indices,
@@ -124,29 +130,36 @@ class AcquisitionState:
 
 
 @inner_njit
-def mark_path(
+def mark_free(
     node: int,
     parent: npt.NDArray[np.int32],
     feature: npt.NDArray[np.int32],
     acquisition: AcquisitionArrays,
-    on_path: npt.NDArray[np.bool_],
+    free: npt.NDArray[np.bool_],
 ) -> None:
-    """Mark the units that the tests above a node have bought."""
-    on_path[:] = False
-    if not acquisition.free_on_path:
+    """Mark the units that the tree pays nothing for at a node; those of a whole tree are marked as it buys them."""
+    if acquisition.charge == ONCE_PER_TREE:
+        return
+    free[:] = False
+    if acquisition.charge == AT_EACH_NODE:
         return
     above = parent[node]
     while above >= 0:
-        tested = feature[above]
-        for place in range(acquisition.unit_indptr[tested], acquisition.unit_indptr[tested + 1]):
-            on_path[acquisition.unit_indices[place]] = True
+        mark_units(feature[above], acquisition, free)
         above = parent[above]
+
+
+@inner_njit
+def mark_units(feature: int, acquisition: AcquisitionArrays, free: npt.NDArray[np.bool_]) -> None:
+    """Mark the units that a feature needs."""
+    for place in range(acquisition.unit_indptr[feature], acquisition.unit_indptr[feature + 1]):
+        free[acquisition.unit_indices[place]] = True
 
 
 @inner_njit
 def price_features(
     acquisition: AcquisitionArrays,
-    on_path: npt.NDArray[np.bool_],
+    free: npt.NDArray[np.bool_],
     rows: npt.NDArray[np.int32],
     weights: npt.NDArray[np.float64],
     total_weight: float,
@@ -160,7 +173,7 @@ def price_features(
     Parameters
     ----------
     acquisition : AcquisitionArrays
-    on_path : ndarray of bool, shape (n_units,)
+    free : ndarray of bool, shape (n_units,)
     rows : ndarray of int32, shape (n,)
         The examples of the node.
     weights : ndarray of float64, shape (n,)
@@ -180,7 +193,7 @@ def price_features(
             for unit in range(n_units):
                 unit_prices[unit] += weights[j] * (not owned[unit])
     for unit in range(n_units):
-        if on_path[unit]:
+        if free[unit]:
             unit_prices[unit] = 0.0
         elif sharing == UNSHARED:
             unit_prices[unit] = acquisition.unit_costs[unit] * total_weight

@@ -265,6 +265,11 @@ class Grower:
     def _grow(
         self, examples: CodedExamples, data: Examples, width: int, acquisition: AcquisitionState, seed: int
     ) -> GrownTree:
+        if acquisition.charge == "tree" and self.max_leaf_nodes is not None:
+            raise ValueError(
+                "max_leaf_nodes: expected None where a tree pays once for a unit (a test that is not made in the end "
+                f"would have paid), got {self.max_leaf_nodes}"
+            )
         n = data.rows.size
         sizes = np.diff(examples.offsets)
         n_categories = int(sizes[examples.is_category].max(initial=0))

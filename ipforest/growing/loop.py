@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest._internal.kernels import inner_njit, njit
-from ipforest.growing.acquisition import AcquisitionArrays, mark_path, price_features
+from ipforest.growing.acquisition import ONCE_PER_TREE, AcquisitionArrays, mark_free, mark_units, price_features
 from ipforest.growing.codes import CodeArrays
 from ipforest.growing.impurities import GRADIENT, impurity
 from ipforest.growing.random_numbers import mix, shuffle
@@ -161,7 +161,7 @@ def find_split(
     varying: npt.NDArray[np.int32],
     prices: npt.NDArray[np.float64],
     unit_prices: npt.NDArray[np.float64],
-    on_path: npt.NDArray[np.bool_],
+    free: npt.NDArray[np.bool_],
     scratch: Scratch,
 ) -> int:
     """Find the best test of a node and write it down.
@@ -173,6 +173,8 @@ def find_split(
     ----------
     varying : ndarray of int32, shape (n,)
         The features that vary above the node; those that vary at the node come to the front.
+    free : ndarray of bool, shape (n_units,)
+        Units that the tree has paid for; written.
 
     Returns
     -------
@@ -186,10 +188,10 @@ def find_split(
         return 0
     if criterion.impurity != GRADIENT and node_impurity <= limits.stop_impurity:
         return 0
-    mark_path(node, tree.parent, tree.feature, acquisition, on_path)
+    mark_free(node, tree.parent, tree.feature, acquisition, free)
     price_features(
         acquisition,
-        on_path,
+        free,
         examples.rows[start:stop],
         examples.weight[start:stop],
         tree.weight[node],
@@ -242,6 +244,8 @@ def find_split(
     tree.missing_left[node] = best.missing_left
     tree.cut_code[node] = best.code
     tree.merit[node] = best_merit
+    if acquisition.charge == ONCE_PER_TREE:
+        mark_units(best_feature, acquisition, free)
     return n_varying
 
 
@@ -442,7 +446,7 @@ def grow_tree(
     n_features = codes.codes.shape[0]
     prices = np.empty(n_features)
     unit_prices = np.empty(acquisition.unit_costs.size)
-    on_path = np.zeros(acquisition.unit_costs.size, dtype=np.bool_)
+    free = np.zeros(acquisition.unit_costs.size, dtype=np.bool_)
     inherited = np.arange(n_features, dtype=np.int32)
     here = np.empty(n_features, dtype=np.int32)
     n_inherited = n_features
@@ -471,7 +475,7 @@ def grow_tree(
                 here[:n_inherited],
                 prices,
                 unit_prices,
-                on_path,
+                free,
                 scratch,
             )
             if n_varying > 0:

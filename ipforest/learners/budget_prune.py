@@ -65,9 +65,9 @@ class BudgetPrune(ForestPruner):
     loss : str, optional
         "misclassification" (default for classifiers), "gini", "entropy", or "squared_error" (default for regressors).
         What is optimised is the mean over the trees of their losses, not the loss of their vote.
-    errors : {"in-bag", "out-of-bag", "held-out"}, default="in-bag"
-        Where losses are counted: on what each tree was trained on, on what its bootstrap left out, or on the validation
-        part, which then tells costs and losses.
+    errors : {"in-bag", "out-of-bag", "training", "held-out"}, default="in-bag"
+        Where losses are counted: on what each tree was trained on, on what its bootstrap left out, on both, each
+        training example once, or on the validation part, which then tells costs and losses.
     objective : {"trees", "forest"}, default="trees"
         What the loss is of. "trees" is the mean loss of the trees, for which the pruning is proven optimal. "forest" is
         the squared loss of their vote (the Brier score), on examples that trees were not trained on: those left out of

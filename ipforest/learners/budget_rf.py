@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._internal.arrays import BoolArray, FloatArray
+from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import validated
 from ipforest.choice import best_affordable, spending_limit
 from ipforest.class_costs import MINIMISED, label_losses
@@ -49,6 +49,32 @@ VOTINGS = ("soft", "hard", "pooled")
 
 
 @dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """The examples that trees are grown from, drawn again when they are asked for.
+
+    Parameters
+    ----------
+    rows : ndarray of int64, shape (n_training,)
+        The training examples, as rows of what was given to `BudgetRF.fit`.
+    state : dict
+        Of the random numbers before the first draw, as `numpy.random.RandomState.get_state` gives it.
+    """
+
+    rows: IntArray
+    state: dict[str, Any]
+
+    def counts(self, n_trees: int) -> list[FloatArray]:
+        """Return how often each tree has drawn each training example."""
+        random = np.random.RandomState()
+        random.set_state(self.state)
+        return [bootstrap_counts(self.rows.size, random) for _ in range(n_trees)]
+
+    def samples(self, n_trees: int) -> list[IntArray]:
+        """Return the rows that each tree has drawn, as often as it did, in ascending order."""
+        return [np.repeat(self.rows, counts.astype(np.int64)) for counts in self.counts(n_trees)]
+
+
+@dataclass(frozen=True, slots=True)
 class GrownForest:
     """The trees grown with one impurity, and how they do on the validation examples.
 
@@ -56,6 +82,7 @@ class GrownForest:
     ----------
     impurity : Impurity
     forest : Forest
+    bootstrap : Bootstrap
     costs, errors : ndarray of float64, shape (n_trees + 1,)
         Average cost and error rate, or with class costs what mistakes cost on average, on the validation examples of
         the first 0, 1, 2, ... trees.
@@ -63,6 +90,7 @@ class GrownForest:
 
     impurity: Impurity
     forest: Forest
+    bootstrap: Bootstrap
     costs: FloatArray
     errors: FloatArray
 
@@ -133,6 +161,8 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         Its trees within the budget; the forest that predicts. Without any, the most frequent class.
     classes_ : ndarray, shape (n_classes,)
     costs_ : FeatureCosts
+    estimators_samples_ : list of ndarray of int64
+        The examples that each of its trees was grown from, as rows of X, as often as drawn.
     n_features_in_ : int
 
     Notes
@@ -141,6 +171,8 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
 
     Trees are grown as if no feature were delayed; how many are taken goes by what is ordered in rounds.
     """
+
+    bootstrap = True
 
     def __init__(
         self,
@@ -231,7 +263,8 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
             training = np.arange(len(examples))
             validation, truth = self._checked_held_out(X_val, y_val, self.classes_, examples)
         self.grown_ = tuple(
-            self._grow(grower, examples[training], labels[training], validation, truth, random) for grower in growers
+            self._grow(grower, examples[training], labels[training], validation, truth, training, random)
+            for grower in growers
         )
         self._choose()
         return self
@@ -286,11 +319,13 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         labels: Array,
         validation: Array,
         truth: Array,
+        rows: IntArray,
         random: np.random.RandomState,
     ) -> GrownForest:
         """Grow all trees with one impurity, and measure the first 0, 1, 2, ... of them."""
         coded = CodedExamples.from_examples(examples, self.max_bins)
         state = AcquisitionState.per_tree(self.costs_, free_on_path=self.free_on_path)
+        bootstrap = Bootstrap(rows, random.get_state(legacy=False))
         samples = [bootstrap_counts(len(labels), random) for _ in range(self.n_estimators)]
         seeds = random.randint(0, 2**31 - 1, self.n_estimators).tolist()
         trees = grower.grow_bagged(coded, labels, len(self.classes_), state, samples, seeds, self.n_jobs)
@@ -300,7 +335,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         nothing = np.tile(with_votes(first_trees(forest, 0), self.voting).value[0], (truth.size, 1))
         losses = [label_losses(each, truth, self.classes_, self.class_costs_) for each in (nothing, *votes)]
         errors = np.mean(losses, axis=1)
-        return GrownForest(grower.impurity, forest, staged_costs(forest, leaves, self.costs_), errors)
+        return GrownForest(grower.impurity, forest, bootstrap, staged_costs(forest, leaves, self.costs_), errors)
 
     def _choose(self) -> None:
         sizes = [grown.trees_within(self.budget) for grown in self.grown_]
@@ -318,6 +353,12 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         budgets = np.unique(np.concatenate([grown.costs for grown in self.grown_])).tolist()
         taken = [(model.chosen_, model.forest_.n_trees) for model in map(self.at_budget, budgets)]
         return [float(grown.costs[n]) for grown, n in taken], [float(grown.errors[n]) for grown, n in taken]
+
+    @property
+    def estimators_samples_(self) -> list[IntArray]:
+        """The examples that each tree was grown from, as rows of what was given to `fit`, as often as drawn."""
+        check_is_fitted(self)
+        return self.chosen_.bootstrap.samples(self.forest_.n_trees)
 
     def policy(self) -> TreesInOrder:
         """Say how the fitted model buys features and what it answers."""

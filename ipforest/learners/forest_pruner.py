@@ -32,7 +32,7 @@ from ipforest.policy import TreesInOrder
 from ipforest.rational import as_fraction, nonnegative_fraction
 from ipforest.results import Pruning
 
-ERRORS = ("in-bag", "out-of-bag", "held-out")
+ERRORS = ("in-bag", "out-of-bag", "training", "held-out")
 OBJECTIVES = ("trees", "forest")
 
 
@@ -198,8 +198,11 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         sample_weight: npt.ArrayLike | None,
     ) -> tuple[Array, ErrorData | None, Labelled | None]:
         """Take the ensemble as it is; return the examples for costs, those for errors if not in-bag, and for votes."""
-        if self.errors == "out-of-bag":
-            raise ValueError("errors: expected 'in-bag' or 'held-out' for a fitted estimator, got 'out-of-bag'")
+        if self.errors in ("out-of-bag", "training"):
+            raise ValueError(
+                "errors: expected 'in-bag' or 'held-out' for a fitted estimator, whose training examples are not at "
+                f"hand, got {self.errors!r}"
+            )
         if y is None and (self.errors == "held-out" or self.refit or self.objective == "forest"):
             raise ValueError(
                 "y: expected the targets of X for held-out errors, to refit, and for the objective 'forest', got None"
@@ -266,11 +269,8 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         self.estimator_ = clone(self.estimator).fit(training.X, training.y, **weights)
         names = getattr(self, "feature_names_in_", None)
         self.forest_ = replace(Forest.from_sklearn(self.estimator_), feature_names=names)
-        error_data = {"in-bag": None, "held-out": parts.validation}.get(self.errors, training)
-        if self.errors == "out-of-bag":
-            error_data = training._replace(
-                weight=training.weight[:, None] * out_of_bag(self.estimator_, training.y.size)
-            )
+        held_out = self.errors == "held-out"
+        error_data = parts.validation if held_out else pruning_set(self.errors, self.estimator_, training)
         self._prune(parts.paying, error_data, self._unseen(parts) if self.objective == "forest" else None)
 
     def _unseen(self, parts: Parts) -> Labelled:
@@ -374,6 +374,30 @@ def check_own_samples(
         )
 
 
+def pruning_set(errors: str, ensemble: Any, training: Labelled) -> Labelled | None:
+    """Choose the training examples on which the losses of each tree are counted.
+
+    Parameters
+    ----------
+    errors : {"in-bag", "out-of-bag", "training"}
+        What the tree was trained on, as often as its bootstrap drew it; what its bootstrap left out; or both, each
+        example once.
+    ensemble : estimator
+        Fitted to these examples.
+    training : Labelled
+
+    Returns
+    -------
+    Labelled or None
+        None for those in the bag, which a forest has counted itself.
+    """
+    if errors == "in-bag":
+        return None
+    if errors == "training":
+        return training
+    return training._replace(weight=training.weight[:, None] * out_of_bag(ensemble, training.y.size))
+
+
 def out_of_bag(ensemble: Any, n_samples: int) -> npt.NDArray[np.bool_]:
     """Return which training examples each tree of an ensemble was not trained on, shape (n_samples, n_trees).
 
@@ -386,7 +410,8 @@ def out_of_bag(ensemble: Any, n_samples: int) -> npt.NDArray[np.bool_]:
         raise ValueError(
             f"errors: expected 'in-bag' or 'held-out' for trees without bootstrap, got 'out-of-bag' for {ensemble!r}"
         )
-    left_out = np.ones((n_samples, len(ensemble.estimators_)), dtype=bool)
-    for tree, drawn in enumerate(ensemble.estimators_samples_):
+    samples = ensemble.estimators_samples_
+    left_out = np.ones((n_samples, len(samples)), dtype=bool)
+    for tree, drawn in enumerate(samples):
         left_out[drawn, tree] = False
     return left_out

@@ -24,8 +24,9 @@ from ipforest.estimator import (
     optional_number,
     split_rows,
 )
+from ipforest.growing.acquisition import Charge
 from ipforest.growing.codes import check_max_bins
-from ipforest.learners.priced_booster import TINY, PricedBooster
+from ipforest.learners.priced_booster import TINY, PricedBooster, check_charge
 from ipforest.learners.staged import first_trees, staged_costs
 from ipforest.policy import Progress, Rows, TreesInOrder
 from ipforest.rational import nonnegative_fraction
@@ -117,6 +118,12 @@ class PricedBoosting(BudgetedEstimator):
     learning_rate : float, default=0.1
     lam : number, default=0
         What a unit of cost is worth in squared error of the gradients, halved and averaged over the examples.
+    charge : {"path", "tree", "node"}, default="path"
+        How often a tree pays for a feature that no earlier tree has used. With "path", once along each path from the
+        root, so that a path is charged what an example on it would pay; with "tree", at the first of its nodes, in the
+        order of their numbers, that tests the feature, as the paper charges; with "node", at each node that tests it,
+        as the program of the paper's authors charges. It steers the growing alone; what examples pay stays what they
+        buy.
     max_depth : int, default=3
     min_samples_leaf : int, default=1
     max_bins : int or None, default=255
@@ -154,6 +161,7 @@ class PricedBoosting(BudgetedEstimator):
         *,
         learning_rate: float = 0.1,
         lam: Any = 0,
+        charge: Charge = "path",
         max_depth: int = 3,
         min_samples_leaf: int = 1,
         max_bins: int | None = 255,
@@ -168,6 +176,7 @@ class PricedBoosting(BudgetedEstimator):
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.lam = lam
+        self.charge = charge
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.max_bins = max_bins
@@ -233,6 +242,7 @@ class PricedBoosting(BudgetedEstimator):
             optional_number(value, name)
         self._check_money()
         nonnegative_fraction(self.lam, "lam")
+        check_charge(self.charge)
         check_share(self.validation_fraction, "validation_fraction")
         check_max_bins(self.max_bins)
         for name in ("n_estimators", "max_depth", "min_samples_leaf"):
@@ -260,6 +270,7 @@ class PricedBoosting(BudgetedEstimator):
             examples,
             self.costs_,
             lam=float(nonnegative_fraction(self.lam, "lam")),
+            charge=self.charge,
             max_depth=self.max_depth,
             min_samples_leaf=self.min_samples_leaf,
             max_bins=self.max_bins,
@@ -324,7 +335,8 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
     """Classify by gradient-boosted regression trees that pay for features.
 
     Each tree is grown to least squared distance to the gradients plus `lam` times the price of its features; a feature
-    that an earlier tree has used is free. Parameters and attributes are those of `PricedBoosting`, and:
+    that an earlier tree has used is free, and `charge` says how often one tree pays for a feature. Parameters and
+    attributes are those of `PricedBoosting`, and:
 
     Parameters
     ----------
@@ -343,7 +355,9 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
 
     Notes
     -----
-    Xu, Weinberger, Chapelle, "The Greedy Miser", ICML 2012, as BudgetPrune (NIPS 2016), section 5 (iv) tells it.
+    Xu, Weinberger, Chapelle, "The Greedy Miser", ICML 2012: the impurity of a tree is its squared distance to the
+    gradients, halved, plus the prices of the features that it uses and no earlier tree has used, each once. BudgetPrune
+    (NIPS 2016), section 5 (iv), and Nan and Saligrama (NIPS 2017), equation (1), tell it alike.
     """
 
     def __init__(
@@ -353,6 +367,7 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
         loss: str = "logistic",
         learning_rate: float = 0.1,
         lam: Any = 0,
+        charge: Charge = "path",
         max_depth: int = 3,
         min_samples_leaf: int = 1,
         max_bins: int | None = 255,
@@ -370,6 +385,7 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
             n_estimators,
             learning_rate=learning_rate,
             lam=lam,
+            charge=charge,
             max_depth=max_depth,
             min_samples_leaf=min_samples_leaf,
             max_bins=max_bins,

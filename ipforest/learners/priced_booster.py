@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,8 +11,21 @@ from ipforest._internal.arrays import FloatArray
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.growing import AcquisitionState, CodedExamples, Gradient, Grower, GrownTree, forest_of
+from ipforest.growing.acquisition import CHARGES, Charge
 
 TINY = 1e-150
+
+
+def check_charge(charge: Any) -> None:
+    """Require one of the ways in which a tree pays for what is new to it.
+
+    Raises
+    ------
+    ValueError
+        It is none.
+    """
+    if not isinstance(charge, str) or charge not in CHARGES:
+        raise ValueError(f"charge: expected one of {', '.join(CHARGES)}, got {charge!r}")
 
 
 class PricedBooster:
@@ -22,6 +37,8 @@ class PricedBooster:
     costs : FeatureCosts
     lam : float
         What a unit of cost is worth in squared error, halved and averaged over the examples.
+    charge : {"path", "tree", "node"}
+        How often a tree pays for a unit that is new; see `GreedyMiser`.
     max_depth, min_samples_leaf : int
     max_bins : int or None
     """
@@ -32,16 +49,22 @@ class PricedBooster:
         costs: FeatureCosts,
         *,
         lam: float,
+        charge: Charge = "path",
         max_depth: int,
         min_samples_leaf: int,
         max_bins: int | None,
     ) -> None:
         self._examples, self._n_features = examples, costs.n_features
         self._coded = CodedExamples.from_examples(examples, max_bins)
-        self._state = AcquisitionState.per_ensemble(costs)
+        self._costs, self._charge = costs, charge
+        self.restart()
         self._grower = Grower(
             Gradient(), max_depth=max_depth, min_samples_leaf=min_samples_leaf, price_weight=lam * len(examples)
         )
+
+    def restart(self) -> None:
+        """Forget the trees: their units have to be paid for again."""
+        self._state = AcquisitionState.per_ensemble(self._costs, charge=self._charge)
 
     def grow(self, residuals: FloatArray, curvature: FloatArray, step: float) -> tuple[GrownTree, FloatArray]:
         """Grow one tree, and buy what it uses; its leaves take Newton's steps.

@@ -18,6 +18,9 @@ constant on its cells and falls from parent to child, not only convex combinatio
 general master of Bienstock and Zuckerberg for precedence constraints: it contains LP4's, lies inside P^(t), and is
 itself a closure problem, so its vertices are prunings.
 
+*Two pricing rules.* "all" takes the cheapest pruning of every tree in each round; "negative" only those of negative
+reduced cost, the paper's test OPT_t < r_t, where r_t is the dual value of the tree's convexity row.
+
 *Exact ends.* The master is solved in floating point, but what leaves it is exact: duals are rounded to integer
 multipliers whose Lagrangian bound is computed in integers (SUB1 for every tree, by the tree recursion), and fractional
 solutions are rounded to their best level set. Objectives are integers, so a bound within one unit proves optimality.
@@ -51,6 +54,11 @@ from ipforest.solvers.tree_pool import TreePool
 
 logger = logging.getLogger(__name__)
 
+PRICING = ("all", "negative")
+
+REDUCED_COST_TOLERANCE = 1e-9
+"""A reduced cost is negative below minus this share of the largest gain, which is above the master's rounding."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class DantzigWolfeResult(PruningResult):
@@ -74,6 +82,7 @@ def solve_dantzig_wolfe(
     lam: Fraction,
     *,
     master: str = "partition",
+    pricing: str = "all",
     max_iterations: int = 1000,
     time_limit: float | None = None,
     n_jobs: int | None = None,
@@ -87,6 +96,9 @@ def solve_dantzig_wolfe(
     lam : Fraction
     master : {"partition", "columns"}
         See the module's text; "columns" is the paper's LP4.
+    pricing : {"all", "negative"}
+        Which trees give a column in a round: all of them, or those of negative reduced cost, the paper's test
+        OPT_t < r_t. The latter needs the master "columns", which has the dual value r_t.
     max_iterations : int
         Pricing rounds.
     time_limit : float, optional
@@ -106,7 +118,7 @@ def solve_dantzig_wolfe(
     Raises
     ------
     ValueError
-        Unknown master, or a limit below 1 round or 0 seconds.
+        Unknown master or pricing, pricing that the master does not allow, or a limit below 1 round or 0 seconds.
     OverflowError
         At this lambda the scaled integers could reach 2^62.
 
@@ -117,11 +129,18 @@ def solve_dantzig_wolfe(
     """
     if master not in MASTERS:
         raise ValueError(f"master: expected one of {', '.join(MASTERS)}, got {master!r}")
+    if pricing not in PRICING:
+        raise ValueError(f"pricing: expected one of {', '.join(PRICING)}, got {pricing!r}")
+    if pricing == "negative" and master != "columns":
+        raise ValueError(
+            f"pricing: expected 'all' with master {master!r}, which has no dual value per tree; pass master='columns' "
+            "for 'negative'"
+        )
     if max_iterations < 1:
         raise ValueError(f"max_iterations: expected 1 or more, got {max_iterations}")
     time_limit = time_limit_seconds(time_limit)
     started = clock()
-    search = _Search(ScaledProblem.at(instance, lam), lam, MASTERS[master])
+    search = _Search(ScaledProblem.at(instance, lam), lam, MASTERS[master], only_negative=pricing == "negative")
     status = Status.ITERATION_LIMIT
     try:
         with TreePool(instance, search.problem.fine_q, n_jobs) as pool:
@@ -143,26 +162,34 @@ def solve_dantzig_wolfe(
 class _Search:
     """The state of column generation: known prunings, their cells, the next multipliers, the best so far."""
 
-    def __init__(self, problem: ScaledProblem, lam: Fraction, build: MasterBuilder) -> None:
+    def __init__(self, problem: ScaledProblem, lam: Fraction, build: MasterBuilder, *, only_negative: bool) -> None:
         instance = problem.instance
         self.problem = problem
         self._lam = lam
         self._build = build
+        self._only_negative = only_negative
+        self._tree_duals = np.full(instance.n_trees, np.inf)
+        self._tree_of_node = np.repeat(np.arange(instance.n_trees), np.diff(instance.internal_offsets))
         self.trace = Trace(instance.error_unit / problem.q)
         self._multipliers: FloatArray = equal_shares(instance, problem.fine_p) / float(problem.fine_q)
         self._columns: list[BoolArray] = []
-        self._cells = np.repeat(np.arange(instance.n_trees), np.diff(instance.internal_offsets))
+        self._cells = self._tree_of_node
         self._incumbent = Incumbent(instance.roots_only, problem.value(instance.roots_only), 0)
         self._size = (0, 0)
+        self._scale = max(1.0, float(np.abs(instance.gain).max(initial=0)))
         for pruning in (instance.roots_only, instance.unpruned, solve_tree_dp(instance, lam).pruning):
-            self._learn(pruning)
+            self._offer(pruning)
+            self._learn(pruning.kept)
 
-    def _learn(self, pruning: Pruning) -> bool:
-        """Take a column for every tree; return whether any is new to its tree's cells."""
+    def _offer(self, pruning: Pruning) -> None:
+        """Take a pruning of all trees as the best so far if it is."""
         self._incumbent = self._incumbent.with_pruning(self.problem.value(pruning), pruning)
-        self._columns.append(pruning.kept)
+
+    def _learn(self, kept: BoolArray) -> bool:
+        """Take a column for every tree; return whether any is new to its tree's cells."""
+        self._columns.append(kept)
         last_cell = self._cells.max(initial=-1)
-        _, self._cells = np.unique(2 * self._cells + pruning.kept, return_inverse=True)
+        _, self._cells = np.unique(2 * self._cells + kept, return_inverse=True)
         return bool(self._cells.max(initial=-1) > last_cell)
 
     def step(self, pool: TreePool, seconds: float) -> Status | None:
@@ -170,9 +197,11 @@ class _Search:
         fine_value, kept = self.problem.dual_value(pool, self.problem.rounded(self._multipliers))
         bound = self.problem.coarse_bound(fine_value)
         n_columns = len(self._columns)
-        refined = self._learn(Pruning(kept))
+        self._offer(Pruning(kept))
+        entering = self._entering(kept)
+        refined = self._learn(entering)
         self._incumbent = self._incumbent.with_bound(bound)
-        priced_out = self._size[0] > 0 and not refined and self._known(kept, n_columns)
+        priced_out = self._size[0] > 0 and not refined and self._known(entering, n_columns)
         out_of_time = not self._incumbent.proven and not priced_out and not self._solve_master(seconds)
         self.trace = self.trace.then(self._incumbent, bound)
         logger.debug("round %d: %s", len(self.trace), self.message())
@@ -181,6 +210,18 @@ class _Search:
         if out_of_time:
             return Status.TIME_LIMIT
         return Status.FEASIBLE if priced_out else None
+
+    def _entering(self, kept: BoolArray) -> BoolArray:
+        """Take the cheapest prunings of the trees as columns; where none prices in, the bare root, which is known."""
+        if not self._only_negative:
+            return kept
+        optimum = np.bincount(
+            self._tree_of_node,
+            weights=kept * _charged_weights(self.problem, self._multipliers),
+            minlength=self._tree_duals.size,
+        )
+        negative = optimum < self._tree_duals - REDUCED_COST_TOLERANCE * self._scale
+        return np.asarray(kept & negative[self._tree_of_node])
 
     def _known(self, kept: BoolArray, n_columns: int) -> bool:
         """Whether each tree's pruning is among the first columns."""
@@ -202,6 +243,8 @@ class _Search:
         value, pruning = self.problem.best_threshold(_falling(self.problem.instance, levels))
         self._incumbent = self._incumbent.with_pruning(value, pruning)
         self._multipliers = coupling.multipliers(-solution.row_duals[: coupling.row_cell.size])
+        if self._only_negative:
+            self._tree_duals = solution.row_duals[coupling.row_cell.size :]
         return True
 
     def message(self) -> str:
@@ -288,11 +331,22 @@ class _Coupling:
         return np.append(np.maximum(row_duals, 0.0), 0.0)[self.triple_row] * self.triple_share
 
 
+def _node_weights(problem: ScaledProblem) -> FloatArray:
+    """Objective of keeping each node, acquisitions apart, in error units; shape (n_internal,)."""
+    instance = problem.instance
+    return np.asarray(instance.split_cost * (problem.p / problem.q) - instance.gain)
+
+
+def _charged_weights(problem: ScaledProblem, multipliers: FloatArray) -> FloatArray:
+    """Compute c_t - q'D of (SUB1): keeping each node with what its acquisitions are charged; shape (n_internal,)."""
+    instance = problem.instance
+    charges = np.bincount(instance.triple_node, weights=multipliers, minlength=instance.n_internal)
+    return np.asarray(_node_weights(problem) + charges)
+
+
 def _cell_weights(problem: ScaledProblem, cells: IntArray) -> FloatArray:
     """Objective of keeping each cell's nodes, in error units; shape (n_cells,)."""
-    instance = problem.instance
-    weights = instance.split_cost * (problem.p / problem.q) - instance.gain
-    return np.bincount(cells, weights=weights).astype(np.float64)
+    return np.bincount(cells, weights=_node_weights(problem)).astype(np.float64)
 
 
 def _partition_master(

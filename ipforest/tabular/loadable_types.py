@@ -62,7 +62,7 @@ _OWN = {
     "frontiers.budget_boost": ("BudgetBoost", "BudgetBoostRegressor"),
     "frontiers.budget_forest": ("BudgetForest", "BudgetForestRegressor"),
     "learners.budget_prune": ("BudgetPrune",),
-    "learners.budget_rf": ("BudgetRF", "GrownForest", "PooledTrees"),
+    "learners.budget_rf": ("Bootstrap", "BudgetRF", "GrownForest", "PooledTrees"),
     "frontiers.budgeted_classifier": ("BudgetedClassifier", "BudgetedRegressor"),
     "frontiers.context_cascades": ("ContextRouter",),
     "learners.greedy_miser": (

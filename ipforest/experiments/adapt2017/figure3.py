@@ -12,10 +12,12 @@ from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.adaptive import AdaptLin, L1Baseline
 from ipforest.adaptive.drawing import plot_regions
 from ipforest.adaptive.linear_pair import AlternationSettings
+from ipforest.costs import FeatureCosts
 from ipforest.experiments.adaptive_curves import adaptive_points
 from ipforest.experiments.curves import mean_and_deviation
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.paper_data import PaperData
 
 CENTRES = np.array([(-1.0, 1.1), (1.0, 1.1), (1.0, -1.1), (1.0, -3.3)])
 LABELS = np.array([1, 0, 1, 0])
@@ -79,7 +81,8 @@ def cells(quick: bool, seed: int) -> list[Cell]:
 def run(cell: Cell) -> list[Record]:
     """Learn and measure one method."""
     model = models(cell["seed"], cell["starts"])[cell["method"]]
-    return adaptive_points(model, parts(cell["examples"], cell["seed"]))
+    data = PaperData(parts(cell["examples"], cell["seed"]), FeatureCosts.uniform(2), "four clusters")
+    return adaptive_points([model], data)
 
 
 def summarise(records: list[Record]) -> list[Record]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from matplotlib.figure import Figure
 
+from ipforest.experiments.condensed import at_budgets
 from ipforest.experiments.curves import (
     draw_curves,
     entropy_forest,
@@ -12,9 +16,10 @@ from ipforest.experiments.curves import (
     within_budgets,
 )
 from ipforest.experiments.experiment import Cell, Experiment, Record
-from ipforest.experiments.paper_data import load_parts
+from ipforest.experiments.paper_data import available, load_parts
 
-GROWN = {"entropy": entropy_forest, "pairs": pairs_forest}
+SETS = ("miniboone", "forest")
+GROWN: dict[str, Callable[[int, int], Any]] = {"entropy": entropy_forest, "pairs": pairs_forest}
 
 
 def cells(quick: bool, seed: int) -> list[Cell]:
@@ -23,7 +28,8 @@ def cells(quick: bool, seed: int) -> list[Cell]:
     return [
         {"data": data, "impurity": impurity, "seed": seed + run, "trees": trees, "examples": examples}
         for run in range(2 if quick else 10)
-        for data in ("miniboone", "forest")
+        for data in SETS
+        if available(data)
         for impurity in GROWN
     ]
 
@@ -66,4 +72,17 @@ EXPERIMENT = Experiment(
     summarise=summarise,
     draw=draw,
     differences=differences,
+    data=SETS,
+    printed=(
+        "Forests grown with entropy have the lower error at high cost, those grown with Pairs at low cost on Forest; "
+        "on MiniBooNE the two are the same at low cost",
+    ),
+    reasons=(
+        "Forest, as in print: entropy has a lower error at high cost (11.7 against 15.3%), Pairs at costs of 13 to 16 "
+        "with CCP and BudgetRF; with BudgetPrune the two are level there",
+        "MiniBooNE: at low cost entropy is ahead, not level, and at full cost Pairs has the lower error (8.3 against "
+        "9.2%); it is one run on 2,000 training events",
+    ),
+    condense=at_budgets("data", "method", "impurity"),
+    minutes=20,
 )

@@ -144,4 +144,6 @@ EXPERIMENT = Experiment(
     summarise=summarise,
     draw=draw,
     differences=differences,
+    minutes=1,
+    printed=("No test error at the least cost, 12, that allows it",),
 )

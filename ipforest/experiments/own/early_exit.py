@@ -364,4 +364,5 @@ EXPERIMENT = Experiment(
     summarise=summarise,
     draw=draw,
     differences=differences,
+    data=("letter", "miniboone_5k", "digits"),
 )

@@ -162,4 +162,5 @@ EXPERIMENT = Experiment(
     summarise=summarise,
     draw=draw,
     differences=differences,
+    data=("letter", "miniboone_5k"),
 )

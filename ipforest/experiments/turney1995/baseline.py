@@ -201,4 +201,5 @@ EXPERIMENT = Experiment(
     summarise=summarise,
     draw=draw,
     differences=differences,
+    data=tuple(PRICE_LISTS),
 )

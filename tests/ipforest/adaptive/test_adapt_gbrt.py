@@ -75,6 +75,52 @@ def test_a_feature_is_free_once_gate_or_classifier_has_it() -> None:
     assert apart[0] & apart[1]
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_regrown_without_a_full_model_it_is_greedy_miser_too(n_classes: int) -> None:
+    data, labels = make_classification(120, 6, n_informative=4, n_classes=n_classes, random_state=1)
+    shared = {"n_estimators": 3, "learning_rate": 0.4, "max_depth": 3, "charge": "node", "validation_fraction": None}
+    miser = GreedyMiser(lam=1e-2, **shared).fit(data, labels)
+    model = AdaptGbrt(TREE, shares=[0], lambdas=[1e-2], n_readouts=1, max_regrowths=50, **shared).fit(data, labels)
+    last = model.candidates_[-1].pair
+    for name in ("tree_offsets", "left", "feature", "threshold", "value"):
+        np.testing.assert_array_equal(getattr(last.cheap.trees, name), getattr(miser.trees_, name))
+    model.chosen_ = model.candidates_[-1]
+    assert not model.goes_to_full(data).any()
+
+
+def test_the_accounting_of_the_full_model_alone_leaves_out_the_gate_where_it_sends_on() -> None:
+    model = clone(SMALL).set_params(feature_costs=COSTS, gate_shares=[0.2, 0.6]).fit(X[:300], Y[:300])
+    whole, part = X[300:400], Y[300:400]
+    less = 0
+    for candidate in model.candidates_[2::4]:
+        model.chosen_ = candidate
+        paid, sent = model.cost(whole), model.goes_to_full(whole)
+        (union,) = model.measure(whole, part, [candidate])
+        (alone,) = model.measure(whole, part, [candidate], "full model only")
+        tested = np.zeros((len(whole), 10), dtype=bool)
+        path = model.estimator_.decision_path(whole)
+        for row in range(len(whole)):
+            features = model.estimator_.tree_.feature[path[row].indices]
+            tested[row, features[features >= 0]] = True
+        assert union.cost == pytest.approx(paid.mean())
+        assert alone.cost == pytest.approx(np.where(sent, COSTS.cost_of(tested), paid).mean())
+        assert (alone.error, alone.full_share) == (union.error, union.full_share)
+        less += alone.cost < union.cost
+    assert less > 0
+
+
+def test_another_measure_than_the_error_is_taken_of_the_probabilities() -> None:
+    model = clone(SMALL).fit(X[:300], Y[:300])
+    (measured,) = model.measure(X[300:], Y[300:], [model.chosen_], error_of=lambda outputs: outputs[:, 1].mean())
+    assert measured.error == pytest.approx(model.predict_proba(X[300:])[:, 1].mean())
+
+
+def test_another_accounting_is_refused() -> None:
+    model = clone(SMALL).fit(X[:100], Y[:100])
+    with pytest.raises(ValueError, match=r"^accounting: expected one of union, full model only, got 'gate only'$"):
+        model.measure(X[:50], Y[:50], model.candidates_, "gate only")
+
+
 def test_costs_and_errors_of_candidates_are_those_of_the_model() -> None:
     model = clone(SMALL).set_params(feature_costs=COSTS, gate_shares=[0.2, 0.6]).fit(X[:300], Y[:300])
     thresholds = {candidate.pair.threshold for candidate in model.candidates_}
@@ -90,6 +136,8 @@ def test_costs_and_errors_of_candidates_are_those_of_the_model() -> None:
     [
         ({"n_estimators": 0}, r"^n_estimators: expected an integer >= 1, got 0$"),
         ({"trees_per_step": 1.5}, r"^trees_per_step: expected an integer >= 1, got 1.5$"),
+        ({"max_regrowths": -1}, r"^max_regrowths: expected an integer >= 0, got -1$"),
+        ({"charge": "once"}, r"^charge: expected one of path, tree, node, got 'once'$"),
         ({"learning_rate": 0}, r"^learning_rate: expected a finite number > 0, got 0$"),
         ({"max_bins": 0}, r"^max_bins: "),
         ({"gate_shares": [2]}, r"^gate_shares: expected numbers from 0 to 1, 1 excluded, got 2$"),

@@ -89,3 +89,14 @@ def test_slopes_and_curvatures(distance):
     bend = (distance.slope(log_odds, gate + step) - distance.slope(log_odds, gate - step)) / (2 * step)
     assert bend.max() <= distance.curvature + 1e-6
     np.testing.assert_allclose(distance.value(log_odds, log_odds), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("largest", [1e20, 1e100, 1e300])
+def test_the_limit_is_kept_where_boosting_has_run_away(largest: float) -> None:
+    losses = np.array([0, 1, 2, 3, 4, 5, largest / 7, largest])
+    for distance in (KullbackLeibler(), SquaredLogOdds()):
+        for p_full in (0.3, 0.5):
+            shares = expit(distance.assign(losses, np.zeros(8), np.zeros(8), p_full))
+            assert shares.mean() == pytest.approx(p_full, abs=1e-9)
+            assert shares.mean() <= p_full
+            assert np.all(np.diff(shares) >= 0)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cascade_problems import SETTINGS, random_objective
+from cascade_problems import SETTINGS, random_objective, random_tree
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 
 from ipforest.classifier_trees.block_descent import DescentSettings, descend, fit_leaf, update_node
@@ -12,7 +12,7 @@ from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.fine_tuning import fine_tuned
 from ipforest.classifier_trees.relaxation import PathCost
 from ipforest.classifier_trees.resources import Resources
-from ipforest.classifier_trees.structure import chain, full_tree, grown, median_between, pruned
+from ipforest.classifier_trees.structure import chain, full_tree, grown, pruned, quantile_between
 from ipforest.costs import FeatureCosts
 
 PRECISE = DescentSettings(tolerance=1e-12, max_block_steps=500, max_gradient_steps=500)
@@ -137,6 +137,23 @@ def test_fine_tuning_keeps_zeros_and_routes_and_lowers_the_loss() -> None:
 
 
 def test_the_median_lies_between_values() -> None:
-    assert median_between(np.array([3.0, 1, 1, 3]), np.ones(4)) == 2
-    assert median_between(np.array([5.0, 1, 2]), np.array([2.0, 1, 1])) == 3.5
-    assert median_between(np.array([4.0, 4]), np.ones(2)) == 4
+    assert quantile_between(np.array([3.0, 1, 1, 3]), np.ones(4)) == 2
+    assert quantile_between(np.array([5.0, 1, 2]), np.array([2.0, 1, 1])) == 3.5
+    assert quantile_between(np.array([4.0, 4]), np.ones(2)) == 4
+    assert quantile_between(np.array([1.0, 2, 3, 4]), np.ones(4), 0.75) == 3.5
+
+
+def test_conjugate_gradients_to_convergence_end_where_no_slope_is_left() -> None:
+    objective = random_objective("logistic", PathCost, False, 3, lam=0.0, rho=0.0)
+    tree = random_tree("full", 8, 3, zeros=0.0)
+
+    def after(steps: int | None) -> ClassifierTree:
+        settings = DescentSettings(max_gradient_steps=steps, max_block_steps=1, clamp_shares=())
+        return update_node(objective, tree, 0, tree.scores(objective.phi), objective.value(tree), settings)[0]
+
+    values = [objective.value(after(steps)) for steps in (1, 5, None)]
+    assert values[2] < values[1] < values[0]
+    end = after(None)
+    for step in 1e-3 * np.vstack([np.eye(8), -np.eye(8)]):
+        moved = end.with_node(0, end.coef[0] + step, float(end.intercept[0]), float(end.threshold[0]))
+        assert objective.value(moved) > values[2] - 1e-8

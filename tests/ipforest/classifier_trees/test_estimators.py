@@ -1,5 +1,6 @@
 """The learners: scikit-learn's own checks, costs by hand, budgets, and what each promises."""
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -22,7 +23,7 @@ from ipforest.classifier_trees import (
     StagewiseRegression,
 )
 from ipforest.classifier_trees.adaboost_rs import AdaBoostVotes
-from ipforest.classifier_trees.block_descent import DescentSettings
+from ipforest.classifier_trees.block_descent import PRUNINGS, DescentSettings
 from ipforest.costs import FeatureCosts
 
 pytestmark = pytest.mark.xdist_group("cascades")
@@ -112,6 +113,68 @@ def test_pruning_leaves_the_optimised_nodes_as_they_are() -> None:
     whole, kept = full.candidates_[0].tree, pruned.candidates_[0].tree
     assert 1 < kept.n_nodes < whole.n_nodes
     assert all((whole.coef == row).all(axis=1).any() for row in kept.coef)
+
+
+@pytest.mark.slow
+def test_pruning_may_come_before_the_nodes_are_optimised_or_after_each_sweep() -> None:
+    examples = np.random.default_rng(0).normal(size=(200, 3))
+    target = np.where(examples[:, 0] > 0, examples[:, 0] + examples[:, 1], examples[:, 0] - examples[:, 1])
+    settings: dict[str, Any] = {"depth": 3, "lambdas": [0.01], "fine_tune": False, "random_state": 0}
+    models = {
+        when: CSTC(descent=replace(QUICK, max_sweeps=2, pruning=when), **settings).fit(examples, target)
+        for when in PRUNINGS
+    }
+    trees = {when: model.candidates_[0].tree for when, model in models.items()}
+    initialised = CSTC(descent=replace(QUICK, max_sweeps=0), structure="full", **settings).fit(examples, target)
+    start = initialised.candidates_[0].tree
+    assert not any((start.coef == row).all(axis=1).any() for row in trees["before"].coef)
+    assert all(tree.n_nodes < start.n_nodes for when, tree in trees.items() if when != "before")
+    plain = CSTC(descent=DescentSettings.printed(), **settings)
+    assert plain.descent == DescentSettings(pruning="before", max_gradient_steps=None, clamp_shares=())
+    assert plain.fit(examples, target).candidates_[0].tree.n_nodes >= 1
+
+
+@pytest.mark.parametrize(("field", "value"), [("pruning", "never"), ("sent_up", 0.0), ("max_gradient_steps", 0)])
+def test_settings_of_the_descent_that_cannot_be_are_refused(field: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"^{field}: expected .*, got {value!r}$"):
+        DescentSettings(**{field: value})
+
+
+def test_labels_are_weighted_with_squared_loss_too() -> None:
+    rng = np.random.default_rng(0)
+    examples, target = rng.normal(size=(80, 2)), np.repeat([0.0, 1.0], [60, 20])
+    weights = {0.0: 0.5, 1.0: 3.0}
+    settings: dict[str, Any] = {"loss": "squared", "n_nodes": 1, "lambdas": [0.0], "rho": 0.0, "fine_tune": False}
+    model = CSCC(class_weight=weights, validation_fraction=None, **settings).fit(examples, target)
+    own = np.where(target > 0, 3.0, 0.5)
+    design = np.column_stack([examples, np.ones(80)]) * np.sqrt(own)[:, None]
+    plain = design @ np.linalg.lstsq(design, target * np.sqrt(own), rcond=None)[0] / np.sqrt(own)
+    answers = model.candidates_[0].tree.answer(model.feature_map_.transform(examples))
+    assert answers / model.target_scale_ + model.target_mean_ == pytest.approx(plain, abs=1e-5)
+    balanced, even = (CSCC(class_weight=given, **settings).fit(examples, target) for given in ("balanced", None))
+    assert balanced.weight_of_target_[1] == pytest.approx([80 / 120, 2.0])
+    assert even.weight_of_target_ is None
+    assert CSCC(**settings).fit(examples, np.arange(80) % 3).weight_of_target_ is None
+
+
+def test_a_weak_learner_costs_its_evaluation_once_and_its_tests() -> None:
+    rng = np.random.default_rng(0)
+    examples = rng.normal(size=(60, 3))
+    target = examples[:, 0] + examples[:, 1] ** 2
+    settings: dict[str, Any] = {"lambdas": [1e-3], "depth": 1, "random_state": 0}
+    for cost, expected in ((1, [1.0, 1, 1, 1]), ([1, 2, 0, "0.5"], [1, 2, 0, 0.5])):
+        trees = BoostingTrick(4, max_depth=2, evaluation_cost=cost, random_state=0)
+        model = CSTC(feature_map=trees, split_cost="0.25", feature_costs=[0, 5, 7], **settings).fit(examples, target)
+        uses = model.feature_map_.feature_of_weight_.toarray()
+        assert model.resources_.prices[3:] == pytest.approx(np.array(expected) + 0.25 * uses.sum(axis=0))
+        coef = np.array([[1.0, 0, 2, 0]])
+        once = np.array([0, 5, 7]) @ (uses[:, [0, 2]].sum(axis=1) > 0)
+        paid = model.resources_.path_cost(coef, np.ones((1, 1), dtype=bool))
+        assert paid == pytest.approx(once + model.resources_.prices[3] + model.resources_.prices[5])
+    with pytest.raises(ValueError, match="evaluation_cost: expected a number, or one for each of 4 trees, got 2"):
+        BoostingTrick(4, evaluation_cost=[1, 2]).fit(examples, target)
+    with pytest.raises(ValueError, match="evaluation_cost: expected a number >= 0"):
+        BoostingTrick(4, evaluation_cost=-1).fit(examples, target)
 
 
 @pytest.mark.parametrize(

@@ -236,9 +236,119 @@ def test_the_command_says_what_is_missing(tmp_path, monkeypatch, capsys):
         (["miniboone"], "FILE: expected the file, archive or folder of miniboone, got none"),
         (
             ["letters", "x", "--folder", str(tmp_path)],
-            "expected one of miniboone, forest, mnist, cifar10, got 'letters'",
+            "expected one of miniboone, forest, mnist, cifar10, yahoo, letor, scene15, got 'letters'",
         ),
         (["--prices", "heart.cost"], "--out: expected the CSV file to write, got none"),
     ):
         assert main(["data", *arguments]) == 2
         assert message in capsys.readouterr().err
+
+
+def documents(path, n_documents, widths, seed, queries=True):
+    """Write documents with the features of some numbers; return what was written, dense."""
+    rng = np.random.default_rng(seed)
+    lines, dense = [], []
+    for document in range(n_documents):
+        values = rng.random(len(widths)).round(4)
+        query = f" qid:{seed * 100 + document // 3}" * queries
+        features = " ".join(f"{number}:{value}" for number, value in zip(widths, values, strict=True))
+        lines.append(f"{document % 5}{query} {features}")
+        dense.append(values)
+    path.write_text("\n".join(lines) + "\n")
+    return np.array(dense)
+
+
+def test_yahoo_has_the_features_that_occur_and_a_price_for_each(folder, tmp_path):
+    used = sorted(np.random.default_rng(1).permutation(np.arange(1, 700))[:519].tolist())
+    for number, part in enumerate(("train", "valid", "test")):
+        numbers = used if part == "train" else used[::2]
+        values = documents(tmp_path / f"set1.{part}.txt", 7, numbers, number)
+    prices = np.random.default_rng(2).choice([1, 5, 20, 50, 100, 150, 200], 519)
+    (tmp_path / "yahoo_cs_cost").write_text("".join(f"{price:.6f}\n" for price in prices))
+    import_data("yahoo", tmp_path, folder)
+    data = datasets.load("yahoo")
+    assert data.X.shape == (21, 519)
+    assert data.feature_names == tuple(f"feature{number}" for number in used)
+    assert [float(price) for price in data.costs.prices] == prices.tolist()
+    assert (data.currency, data.class_names) == ("price units", tuple("01234"))
+    np.testing.assert_allclose(data.X[14:, ::2], values, rtol=1e-6)
+    assert not data.X[14:, 1::2].any()
+    assert data.queries.tolist() == [*[0] * 3, *[1] * 3, 2, *[100] * 3, *[101] * 3, 102, *[200] * 3, *[201] * 3, 202]
+    (tmp_path / "yahoo_cs_cost").write_text("1\n5\n")
+    with pytest.raises(ValueError, match=r"expected 519 prices, one per feature that occurs, or \d+, .* got 2"):
+        import_data("yahoo", tmp_path, folder)
+
+
+def test_letor_costs_one_per_feature(folder, tmp_path):
+    for number, part in enumerate(("train", "vali", "test")):
+        documents(tmp_path / f"{part}.txt", 4, range(1, 47), number)
+    train = (tmp_path / "train.txt").read_text().replace("\n", " #docid = GX000-00-0000000 inc = 1 prob = 0.1\n")
+    (tmp_path / "train.txt").write_text(train)
+    import_data("letor", tmp_path, folder)
+    data = datasets.load("letor")
+    assert (data.X.shape, data.currency, np.bincount(data.split).tolist()) == ((12, 46), "features", [4, 4, 4])
+    documents(tmp_path / "vali.txt", 4, range(1, 47), 1, queries=False)
+    with pytest.raises(ValueError, match=r"vali\.txt: expected qid:NUMBER in each line, got 0 of 4"):
+        import_data("letor", tmp_path, folder)
+    (tmp_path / "test.txt").unlink()
+    with pytest.raises(FileNotFoundError, match=r"expected test\.txt or test\.txt\.gz in the folder, got neither"):
+        import_data("letor", tmp_path, folder)
+
+
+def test_the_text_format_of_budgetrf_has_prices_and_descriptors(folder, tmp_path):
+    values = [documents(tmp_path / f"tiny{end}", 5, range(1, 6), 3, queries=False) for end in ("_tr", "_tv", "_te")]
+    (tmp_path / "tiny_cost").write_text("0.1\n\n0.1\n\n0.2\n\n0.2\n\n0.2\n")
+    (tmp_path / "tiny_costgroup").write_text("1\n\n1\n\n2\n\n2\n\n2\n")
+    import_data("scene15", tmp_path, folder)
+    data = datasets.load("scene15")
+    np.testing.assert_allclose(data.X, np.concatenate(values), rtol=1e-6)
+    assert np.bincount(data.split).tolist() == [5, 5, 5]
+    assert data.queries is None
+    used = np.array([[1, 1, 0, 0, 0], [0, 0, 1, 1, 1], [0, 1, 0, 1, 0]], dtype=bool)
+    assert [float(cost) for cost in data.costs.cost_of(used)] == pytest.approx([0.1, 0.2, 0.3])
+    import_data("miniboone", tmp_path, folder)
+    assert datasets.load("miniboone").X.shape == (15, 5)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "error", "message"),
+    [
+        (
+            "tiny_te",
+            None,
+            FileNotFoundError,
+            "expected one file each that ends with _tr, _tv, _te in the folder, got 2",
+        ),
+        ("more_tr", "0 1:1\n", ValueError, "expected one file that ends with _tr, got 2"),
+        ("tiny_tv", "0 1:one\n", ValueError, "tiny_tv: expected lines of a label and feature:value, got: "),
+        ("tiny_tv", "0.5 1:1\n", ValueError, "expected whole numbers as labels, got others"),
+        ("tiny_tv", "0 0:1\n", ValueError, "tiny_tv: expected lines of a label and feature:value, got: "),
+        ("tiny_tv", "0 2000000000:1\n", ValueError, "expected at most 100000 features, got number 2000000000"),
+        ("tiny_cost", "1\n2\n", ValueError, "expected 5 prices, one per feature, got 2"),
+        ("tiny_cost", "1 2\n", ValueError, "expected one number in each line, got 2"),
+        (
+            "tiny_costgroup",
+            "1\n2\n",
+            FileNotFoundError,
+            "expected the prices of the features in a file that ends with _cost",
+        ),
+    ],
+)
+def test_a_folder_in_the_text_format_that_is_not_whole_is_refused(folder, tmp_path, name, content, error, message):
+    for end in ("_tr", "_tv", "_te"):
+        documents(tmp_path / f"tiny{end}", 3, range(1, 6), 3, queries=False)
+    if content is None:
+        (tmp_path / name).unlink()
+    else:
+        (tmp_path / name).write_text(content)
+    with pytest.raises(error, match=message):
+        import_data("scene15", tmp_path, folder)
+
+
+def test_descriptors_are_one_per_price(folder, tmp_path):
+    for end in ("_tr", "_tv", "_te"):
+        documents(tmp_path / f"tiny{end}", 3, range(1, 6), 3, queries=False)
+    (tmp_path / "tiny_cost").write_text("1\n" * 5)
+    (tmp_path / "tiny_costgroup").write_text("1\n" * 4)
+    with pytest.raises(ValueError, match="expected 5 numbers of descriptors, one per price, got 4"):
+        import_data("scene15", tmp_path, folder)

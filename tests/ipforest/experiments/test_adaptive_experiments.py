@@ -2,10 +2,15 @@
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import datasets
-from ipforest.experiments.adapt2017 import figure2, figure3, figure4, figure5
-from ipforest.experiments.adaptive_curves import savings
+from ipforest.costs import FeatureCosts
+from ipforest.experiments.adapt2017 import figure2, figure3, figure4, figure5, headline
+from ipforest.experiments.adaptive_curves import Sweep, savings
+from ipforest.experiments.demo import Parts
+from ipforest.experiments.metrics import average_precision_at
+from ipforest.experiments.paper_data import PaperData
 
 needs_data = pytest.mark.skipif("letter" not in datasets.names(), reason="no data folder")
 
@@ -77,6 +82,49 @@ def test_letters_are_the_second_half_of_the_alphabet() -> None:
     data = datasets.load("letter")
     first = [data.class_names[code] >= "N" for code in data.y[:50]]
     np.testing.assert_array_equal(parts.y_train[:50], first)
+
+
+def test_documents_are_judged_by_the_precision_of_the_first_five() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(360, 4))
+    y = (X[:, 0] + X[:, 1] + rng.normal(size=360) > 1).astype(int)
+    rows = np.arange(360).reshape(3, 120)
+    queries = tuple(np.arange(120) // 10 for _ in range(3))
+    parts = Parts(*(array[part] for part in rows for array in (X, y)))
+    data = PaperData(parts, FeatureCosts.uniform(4), "documents", queries)
+    forest = RandomForestClassifier(5, random_state=0)
+    points = Sweep((0.5,), (1e-3,), n_estimators=3, n_readouts=1, gate_shares=()).points(forest, data, 2, 0)
+    full = next(point for point in points if point["is_full"])
+    scores = forest.fit(parts.X_train, parts.y_train).predict_proba(parts.X_test)[:, 1]
+    assert full["error"] == pytest.approx(1 - average_precision_at(parts.y_test, scores, queries[2]))
+
+
+def test_settings_are_those_of_the_methods() -> None:
+    ours, printed, authors = (figure4.sweep_of("miniboone", name, False, 2000) for name in figure4.SETTINGS)
+    assert (ours.charge, printed.charge, authors.charge) == ("path", "tree", "node")
+    assert (ours.max_regrowths, printed.max_regrowths, authors.max_regrowths) == (0, 0, 50)
+    assert (ours.accounting, printed.accounting, authors.accounting) == ("union", "union", "full model only")
+    assert (printed.gate_shares, authors.gate_shares) == ((), ())
+    assert authors.lambdas[0] == pytest.approx(0.1 / 2000)
+    assert set(figure4.EXPERIMENT.settings) == set(figure5.EXPERIMENT.settings) == {"ours", "printed", "authors"}
+    assert figure5.approximation("Adapt-Gbrt", None, 0, False, "authors").max_regrowths == 50
+
+
+SMALL = {
+    "figure4": lambda: [{**cell, "trees": 3} for cell in figure4.EXPERIMENT.cells_of("authors", quick=True)[:3]],
+    "headline": lambda: [{**cell, "trees": 3, "examples": 300, "rounds": 2} for cell in headline.cells(True, 0)[:6:3]],
+}
+
+
+@needs_data
+@pytest.mark.slow
+@pytest.mark.parametrize("experiment", [figure4.EXPERIMENT, headline.EXPERIMENT], ids=lambda one: one.name)
+def test_quick_runs_under_the_settings_of_the_authors(experiment) -> None:
+    records = [{**cell, **record} for cell in SMALL[experiment.name.split("/")[1]]() for record in experiment.run(cell)]
+    rows = experiment.summarise(records)
+    assert all(row["cost"] > 0 and 0 <= row["error"] <= 1 for row in rows)
+    assert experiment.condense(rows)
+    assert experiment.draw(records, rows).axes
 
 
 LONG_AND_SLOW = [pytest.param(figure5.EXPERIMENT, marks=pytest.mark.long), figure4.EXPERIMENT]

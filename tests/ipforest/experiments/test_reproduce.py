@@ -1,5 +1,7 @@
 """Reproductions: cells that are not run twice, files, matched errors, the user's own data."""
 
+import csv
+import importlib
 import json
 from dataclasses import replace
 
@@ -7,7 +9,6 @@ import joblib
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from sklearn.datasets import dump_svmlight_file
 
 from ipforest import datasets
 from ipforest.cli import main
@@ -15,6 +16,7 @@ from ipforest.experiments import catalogue, paper_data
 from ipforest.experiments.budgetprune2016.figure5 import svm_prices
 from ipforest.experiments.curves import best_within, within_budgets
 from ipforest.experiments.experiment import Experiment, reproduce
+from ipforest.experiments.metrics import average_precision_at, error_of_scores
 from ipforest.experiments.pruning2016 import table1
 from ipforest.experiments.pruning2016.table1 import cost_at_error
 
@@ -90,6 +92,38 @@ def test_no_cell_is_begun_after_the_time_is_over(tmp_path, monkeypatch):
         reproduce(counter.experiment(), tmp_path, seed=7, minutes=0)
 
 
+def test_a_setting_is_run_apart_from_the_others(tmp_path):
+    counter = Counter()
+    counter.broken = False
+    two = replace(counter.experiment(), settings={"ours": "as it is", "printed": "as the paper says"})
+    ours, printed = (reproduce(two, tmp_path, settings=name) for name in ("ours", "printed"))
+    assert counter.runs == [0, 1, 2, 3, 0, 1, 2, 3]
+    assert [record["settings"] for record in printed.records] == ["printed"] * 8
+    assert "settings" not in ours.records[0]
+    names = [path.name for path in printed.write(tmp_path)]
+    assert names[:3] == ["counting-printed.csv", "counting-printed-records.csv", "counting-printed.json"]
+    stored = json.loads((tmp_path / names[2]).read_text())
+    assert (stored["settings"], stored["cells"]) == ("printed", {"seed": [0, 1, 2, 3], "settings": ["printed"]})
+    with pytest.raises(ValueError, match=r"^settings: expected one of ours, printed for counting, got 'authors'$"):
+        reproduce(two, tmp_path, settings="authors")
+
+
+def test_a_setting_that_an_experiment_lacks_is_refused(tmp_path, capsys):
+    assert main(["reproduce", "cstc2014/figure5", "--settings", "theirs", "--out", str(tmp_path)]) == 2
+    message = "ipforest: error: settings: expected one of ours for cstc2014/figure5, got 'theirs'"
+    assert capsys.readouterr().err.splitlines()[-1] == message
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_each_experiment_says_what_it_needs(name, monkeypatch):
+    experiment = catalogue.find(name)
+    assert "ours" in experiment.settings
+    assert set(experiment.settings) <= {"printed", "authors", "ours"}
+    monkeypatch.setattr("ipforest.experiments.experiment.available", lambda data: False)
+    assert bool(experiment.cells_of("ours")) == (not experiment.data)
+
+
 def test_files_carry_seeds_versions_and_differences(tmp_path):
     counter = Counter()
     counter.broken = False
@@ -131,6 +165,51 @@ def test_without_data_nothing_is_begun(tmp_path, monkeypatch):
     monkeypatch.delenv("IPFOREST_DATA", raising=False)
     with pytest.raises(FileNotFoundError, match=r"^budgetrf2015/table1: expected one of its data sets .* IPFOREST"):
         reproduce(catalogue.find("budgetrf2015/table1"), tmp_path)
+
+
+NEED_DATA = [
+    name
+    for name in catalogue.names()
+    if (needed := set(catalogue.find(name).data)) and not needed & {*datasets.BUNDLED, *datasets.GENERATED}
+]
+
+
+@pytest.mark.parametrize("name", NEED_DATA)
+def test_what_needs_data_says_so_in_one_line(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("IPFOREST_DATA", raising=False)
+    assert main(["reproduce", name, "--out", str(tmp_path)]) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith(f"ipforest: error: {name}: expected one of its data sets (")
+    assert last.endswith(") in the folder that IPFOREST_DATA names, got none: see `ipforest data`")
+    assert not list(tmp_path.iterdir())
+
+
+def _where(cell):
+    return [{"worker": importlib.import_module("distributed").get_worker().address, "value": 1}]
+
+
+@pytest.mark.slow
+def test_the_command_sends_cells_to_a_cluster(tmp_path, monkeypatch, capsys):
+    distributed = pytest.importorskip("distributed", reason="needs the extra ipforest[dask]")
+    experiment = replace(Counter().experiment(), run=_where)
+    monkeypatch.setattr(catalogue, "find", lambda name: experiment)
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
+    ) as cluster:
+        assert main(["reproduce", "x", "--dask", cluster.scheduler_address, "--out", str(tmp_path)]) == 0
+        workers = {worker.address for worker in cluster.workers.values()}
+    with (tmp_path / "counting-records.csv").open() as records:
+        assert {record["worker"] for record in csv.DictReader(records)} <= workers
+    assert "Counting" in capsys.readouterr().out
+
+
+def test_an_address_without_a_scheduler_is_refused(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("distributed", reason="needs the extra ipforest[dask]")
+    monkeypatch.setattr("ipforest.cli.reproduce.CONNECTION_SECONDS", 0.05)
+    for address in ("tcp://127.0.0.1:9", "nonsense"):
+        assert main(["reproduce", "cstc2014/figure5", "--dask", address, "--out", str(tmp_path)]) == 2
+        expected = f"ipforest: error: --dask: expected the address of a scheduler, host:port, got {address!r} ("
+        assert capsys.readouterr().err.splitlines()[-1].startswith(expected)
 
 
 def test_costs_are_matched_between_points():
@@ -191,28 +270,100 @@ def test_svm_prices_sum_to_the_number_of_features_and_follow_the_weights():
     assert prices.max() / prices.min() == pytest.approx(40, rel=1e-3)
 
 
-def test_ranking_files_are_read(tmp_path):
+def test_documents_of_yahoo_are_relevant_or_not_and_drawn_by_query(tmp_path, monkeypatch):
+    queries = np.repeat(np.arange(6), [4, 5, 3, 4, 5, 3])
+    np.savez(
+        tmp_path / "yahoo.npz",
+        X=np.random.default_rng(0).random((24, 2)).astype(np.float32),
+        y=np.arange(24) % 5,
+        feature_names=np.array(["feature1", "feature3"]),
+        class_names=np.array(list("01234")),
+        split=np.repeat([0, 1, 2], 8),
+        queries=queries,
+        costs=np.array([5.0, 200.0]),
+        costs_in_group=np.array([5.0, 200.0]),
+        cost_group=np.array([-1, -1]),
+        currency=np.array("price units"),
+    )
+    monkeypatch.setenv(datasets.DATA_VARIABLE, str(tmp_path))
+    whole = paper_data.load_parts("yahoo")
+    assert whole.parts.y_train.tolist() == [0, 1, 1, 1, 1, 0, 1, 1]
+    assert [float(price) for price in whole.costs.prices] == [5, 200]
+    assert datasets.load("yahoo").currency == "price units"
+    some = paper_data.load_parts("yahoo", 4)
+    X_parts = (some.parts.X_train, some.parts.X_validation, some.parts.X_test)
+    for drawn, every, X in zip(some.queries, whole.queries, X_parts, strict=True):
+        assert 4 <= drawn.size == len(X) < 4 + 5
+        assert drawn.size == np.isin(every, drawn).sum()
+
+
+def yahoo_like(folder):
+    """Write a small ``yahoo.npz``, in which the first feature tells relevance."""
     rng = np.random.default_rng(0)
-    paths = []
-    for part, width in (("train", 4), ("validation", 3), ("test", 4)):
-        X = rng.random((6, width))
-        X[0, -1] = 1.0
-        path = tmp_path / f"{part}.txt"
-        dump_svmlight_file(X, rng.integers(0, 5, 6), str(path), query_id=[1, 1, 1, 2, 2, 2], zero_based=False)
-        paths.append(path)
-    prices = tmp_path / "prices.txt"
-    prices.write_text("1\n5\n20\n200\n")
-    ranking = paper_data.read_ranking(*paths, prices)
-    assert ranking.parts.X_validation.shape == (6, 4)
-    assert ranking.queries[2].tolist() == [1, 1, 1, 2, 2, 2]
-    assert float(ranking.costs.prices[3]) == 200
-    assert set(ranking.binary().parts.y_train) <= {0, 1}
-    prices.write_text("1\n5\n")
-    with pytest.raises(ValueError, match=r"expected 4 prices, one per feature that occurs, or 4, .* got 2"):
-        paper_data.read_ranking(*paths, prices)
-    (tmp_path / "bare.txt").write_text("1 1:0.5\n")
-    with pytest.raises(ValueError, match="expected qid:NUMBER in each line, got 0 of 1"):
-        paper_data.read_ranking(tmp_path / "bare.txt", *paths[1:])
+    X = rng.normal(size=(180, 5)).astype(np.float32)
+    np.savez(
+        folder / "yahoo.npz",
+        X=X,
+        y=np.digitize(X[:, 0] + 0.3 * rng.normal(size=180), [0.2, 0.8, 1.2, 2.0]),
+        feature_names=np.array([f"feature{number}" for number in range(5)]),
+        class_names=np.array(list("01234")),
+        split=np.repeat([0, 1, 2], 60),
+        queries=np.arange(180) // 6,
+        costs=np.array([2.0, 1, 1, 5, 5]),
+        costs_in_group=np.array([2.0, 1, 1, 5, 5]),
+        cost_group=np.full(5, -1),
+    )
+
+
+@pytest.mark.slow
+def test_rankings_are_measured_by_precision_at_the_top(tmp_path, monkeypatch):
+    yahoo_like(tmp_path)
+    monkeypatch.setenv(datasets.DATA_VARIABLE, str(tmp_path))
+    sizes = {"data": "yahoo", "seed": 0, "examples": None, "trees": 6, "tradeoffs": 2, "rounds": 8, "quick": True}
+    best = {}
+    for name, key, methods in (
+        ("budgetrf2015/figure3", "method", ("BudgetRF", "ASTC", "GreedyMiser")),
+        ("budgetprune2016/figure2", "family", ("pruned", "GreedyMiser")),
+        ("adapt2017/figure4", "method", ("Adapt-Gbrt", "BudgetPrune", "GreedyMiser")),
+    ):
+        experiment = catalogue.find(name)
+        assert {cell[key] for cell in experiment.cells_of("ours", quick=True)} >= set(methods)
+        monkeypatch.setattr(f"ipforest.experiments.{name.replace('/', '.')}.load_parts", _load_with_few_features)
+        every = []
+        for method in methods:
+            cell = {**sizes, key: method}
+            records = [{**cell, "method": method, **record} for record in experiment.run(cell)]
+            assert all(0 <= record["cost"] <= 14 and 0 <= record["error"] <= 1 for record in records)
+            best[name, method] = min(record["error"] for record in records)
+            every += records
+        assert {row["data"] for row in experiment.summarise(every)} == {"yahoo"}
+    parts = paper_data.load_parts("yahoo")
+    at_random = 1 - average_precision_at(parts.parts.y_test, np.zeros(60), parts.queries[2])
+    assert max(best.values()) < at_random
+
+
+def _load_with_few_features(name, examples):
+    return paper_data.load_parts(name, None)
+
+
+def test_errors_of_documents_are_what_the_first_five_places_lack():
+    y, queries = np.array([1, 1, 0, 0, 1, 0]), np.array([0, 0, 0, 1, 1, 1])
+    scores = np.array([[0, 3.0], [0, 2.0], [0, 1.0], [0, 1.0], [0, 5.0], [0, 2.0]])
+    assert error_of_scores(y, scores, [0, 1], queries) == pytest.approx(1 - (2 / 5 + 1 / 5) / 2)
+    assert error_of_scores(y, scores, [0, 1]) == 0.5
+
+
+def test_cifar10_as_distributed_has_two_classes_in_the_experiments(tmp_path, monkeypatch):
+    np.savez(
+        tmp_path / "cifar10.npz",
+        X=np.zeros((30, 3), dtype=np.uint8),
+        y=np.arange(30) % 10,
+        feature_names=np.array(["a", "b", "c"]),
+        class_names=np.array(list("0123456789")),
+        split=np.repeat([0, 1, 2], 10),
+    )
+    monkeypatch.setenv(datasets.DATA_VARIABLE, str(tmp_path))
+    assert paper_data.load_parts("cifar10").parts.y_test.tolist() == [0] * 5 + [1] * 5
 
 
 def test_the_users_own_file_is_preferred(tmp_path, monkeypatch):

@@ -34,6 +34,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ipforest import BudgetPrune, FeatureCosts, Forest, PruningInstance, Status, prune_path
 from ipforest.estimator import split_rows
+from ipforest.learners import BudgetRF
 from ipforest.learners import budget_prune as estimator_module
 from ipforest.path import PruningPath
 from proofs import verify_optimality
@@ -491,6 +492,29 @@ def test_out_of_bag_errors_are_those_of_each_trees_own_left_out_examples() -> No
     assert model.instance_.evaluate(model.instance_.unpruned)[0] == Fraction(wrong, counted)
 
 
+@pytest.mark.parametrize("ensemble", [FOREST, BudgetRF(3, validation_fraction=None, random_state=1)])
+def test_the_training_set_is_what_is_in_the_bag_and_what_is_not_each_example_once(ensemble) -> None:
+    parts = {
+        errors: BudgetPrune(ensemble, errors=errors, random_state=0).fit(X, LABELS_X, X_COST)
+        for errors in ("out-of-bag", "training")
+    }
+    whole, left_out = parts["training"], parts["out-of-bag"]
+    leaves = whole.forest_.leaves(whole.forest_.checked_examples(X))
+    guess = np.argmax(whole.forest_.value, axis=1)
+    missed = {"out-of-bag": np.zeros(whole.forest_.n_nodes, int), "training": np.zeros(whole.forest_.n_nodes, int)}
+    truth = np.unique(LABELS_X, return_inverse=True)[1]
+    for tree, drawn in enumerate(whole.estimator_.estimators_samples_):
+        for example in range(len(X)):
+            node = leaves[tree, example]
+            while node >= 0:
+                wrong = guess[node] != truth[example]
+                missed["training"][node] += wrong
+                missed["out-of-bag"][node] += wrong and example not in drawn
+                node = whole.forest_.parent[node]
+    for errors, model in (("training", whole), ("out-of-bag", left_out)):
+        assert np.array_equal(model.instance_.errors, missed[errors])
+
+
 def test_held_out_errors_are_those_of_the_validation_part() -> None:
     tree = DecisionTreeClassifier(max_depth=4, random_state=0)
     model = BudgetPrune(tree, errors="held-out", random_state=0).fit(X, LABELS_X)
@@ -552,7 +576,7 @@ def test_refitted_leaves_have_seen_the_validation_part() -> None:
 @pytest.mark.parametrize(
     ("parameters", "arguments", "text"),
     [
-        ({"errors": "test"}, (), "errors: expected one of 'in-bag', 'out-of-bag', 'held-out', got 'test'"),
+        ({"errors": "test"}, (), "expected one of 'in-bag', 'out-of-bag', 'training', 'held-out', got 'test'"),
         ({"errors": "held-out"}, (X_COST,), "errors: .* without a validation part .*, got 'held-out'"),
         ({"errors": "out-of-bag", "estimator": DecisionTreeClassifier()}, (), "errors: .* without bootstrap"),
         ({"class_costs": np.eye(2)}, (), r"class_costs: expected shape \(3, 3\), a row per true class, got \(2, 2\)"),
@@ -570,8 +594,9 @@ def test_a_fitted_estimator_needs_targets_for_some_objectives() -> None:
     for parameters in ({"errors": "held-out"}, {"refit": True}):
         with pytest.raises(ValueError, match="y: expected the targets of X"):
             BudgetPrune(fitted, **parameters).fit(X_COST)
-    with pytest.raises(ValueError, match="for a fitted estimator, got 'out-of-bag'"):
-        BudgetPrune(fitted, errors="out-of-bag").fit(X_COST)
+    for errors in ("out-of-bag", "training"):
+        with pytest.raises(ValueError, match=f"for a fitted estimator, .* not at hand, got '{errors}'"):
+            BudgetPrune(fitted, errors=errors).fit(X_COST)
     with pytest.raises(ValueError, match="class_costs: expected a matrix of costs to average, got None"):
         BudgetPrune(fitted).fit(X_COST).misclassification_cost(X_TEST, LABELS_TEST)
 

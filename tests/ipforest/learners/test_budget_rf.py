@@ -178,3 +178,18 @@ def test_a_budget_is_spent_to_the_last_digit():
     model = fitted()
     for n_trees, cost in enumerate(model.chosen_.costs[1:6], 1):
         assert model.at_budget(np.nextafter(cost, 0)).forest_.n_trees >= n_trees
+
+
+def test_the_examples_that_each_tree_was_grown_from_are_told():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+    model = BudgetRF(4, alpha=[0, 1], validation_fraction=0.25, random_state=7).fit(X, y)
+    forest, samples = model.forest_, model.estimators_samples_
+    assert len(samples) == forest.n_trees
+    for tree, drawn in enumerate(samples):
+        nodes = slice(*forest.tree_offsets[tree : tree + 2])
+        reached = forest.leaves(forest.checked_examples(X[drawn]))[tree]
+        counts = np.bincount(reached, minlength=forest.n_nodes)[nodes]
+        assert drawn.size == 30
+        assert np.unique(drawn).size == forest.n_samples[nodes.start]
+        assert np.array_equal(counts, np.where(forest.is_leaf, forest.weight, 0)[nodes])

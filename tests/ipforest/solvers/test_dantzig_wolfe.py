@@ -26,11 +26,14 @@ def breast_cancer(n_trees: int = 5) -> PruningInstance:
     return PruningInstance.from_forest(Forest.from_sklearn(model), data.X[1::2], FeatureCosts(prices))
 
 
-@pytest.mark.parametrize("master", ["partition", "columns"])
+@pytest.mark.parametrize(
+    ("master", "pricing"),
+    [("partition", "all"), ("columns", "all"), pytest.param("columns", "negative", marks=pytest.mark.slow)],
+)
 @settings(max_examples=60, deadline=None)
 @given(instance=instances(), lam=lambdas)
-def test_optimum_is_exact(master, instance, lam):
-    result = solve(instance, lam, "dantzig-wolfe", master=master)
+def test_optimum_is_exact(master, pricing, instance, lam):
+    result = solve(instance, lam, "dantzig-wolfe", master=master, pricing=pricing)
     best = brute_force(instance, lam)
     assert result.status is Status.OPTIMAL
     assert result.objective == result.bound == best.objective == instance.objective(result.pruning, lam)
@@ -46,6 +49,33 @@ def test_both_masters_agree_with_the_minimum_cut_on_a_fitted_forest(lam):
         assert len(result.trace) == result.iterations
         assert all(below <= optimum / result.trace.unit for below in result.trace.bound)
         assert np.all(np.diff(result.trace.gap) <= 0)
+
+
+def test_only_columns_of_negative_reduced_cost_are_taken_where_that_is_asked_for(monkeypatch):
+    rounds, entering = [], dantzig_wolfe._Search._entering
+
+    def checked(search, kept):
+        instance, taken = search.problem.instance, entering(search, kept)
+        ends = instance.internal_offsets
+        prices_in, charges = [], [0.0] * instance.n_internal
+        for node, multiplier in zip(instance.triple_node.tolist(), search._multipliers.tolist(), strict=True):
+            charges[node] += multiplier
+        for tree in range(instance.n_trees):
+            reduced_cost = -search._tree_duals[tree]
+            for node in range(ends[tree], ends[tree + 1]):
+                split = float(search._lam) * instance.split_cost[node] * float(instance.cost_unit / instance.error_unit)
+                reduced_cost += kept[node] * (split - instance.gain[node] + charges[node])
+            prices_in.append(reduced_cost < -1e-6)
+            column = kept[ends[tree] : ends[tree + 1]]
+            assert np.array_equal(taken[ends[tree] : ends[tree + 1]], column & prices_in[-1])
+        rounds.append(prices_in)
+        return taken
+
+    monkeypatch.setattr(dantzig_wolfe._Search, "_entering", checked)
+    result = solve(breast_cancer(), "0.01", "dantzig-wolfe", master="columns", pricing="negative")
+    assert result.status is Status.OPTIMAL
+    assert all(rounds[0])
+    assert any(any(priced_in) and not all(priced_in) for priced_in in rounds)
 
 
 def test_merging_keeps_the_master_small():
@@ -123,6 +153,10 @@ assert max(result.master_rows for result in results) > 0
 
 def test_wrong_options_are_refused():
     instance = random_instance(np.random.default_rng(1))
+    with pytest.raises(ValueError, match="pricing: expected one of all, negative, got 'some'"):
+        solve(instance, 1, "dantzig-wolfe", pricing="some")
+    with pytest.raises(ValueError, match=r"pricing: expected 'all' with master 'partition', .* pass master='columns'"):
+        solve(instance, 1, "dantzig-wolfe", pricing="negative")
     with pytest.raises(ValueError, match="master: expected one of partition, columns, got 'rows'"):
         solve(instance, 1, "dantzig-wolfe", master="rows")
     with pytest.raises(ValueError, match="max_iterations: expected 1 or more, got 0"):

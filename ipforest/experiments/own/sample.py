@@ -1,0 +1,162 @@
+"""Why BudgetRF's errors on Forest are not the printed ones: the number of training examples, and what was excluded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from sklearn.ensemble import RandomForestClassifier
+
+from ipforest import datasets
+from ipforest._internal.arrays import Array, IntArray
+from ipforest.costs import FeatureCosts
+from ipforest.ensemble.forest import Forest
+from ipforest.experiments.budgetrf2015.table1 import PRINTED
+from ipforest.experiments.budgetrf2015.table1 import TREES as PRINTED_TREES
+from ipforest.experiments.condensed import columns
+from ipforest.experiments.curves import mean_and_deviation
+from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.metrics import error_rate
+from ipforest.learners import BudgetRF
+from ipforest.learners.staged import first_trees, staged_costs
+
+DATA = "covertype_93k"
+N_TEST = 12_000
+N_PAPER = 36_603
+"""Training examples in the paper."""
+N_COVERTYPE = 581_012
+AS_PRINTED = "as printed"
+OVERLAP = "test part overlaps the training part"
+TWO_CLASSES = "two classes"
+VARIANTS: dict[str, dict[str, Any]] = {
+    AS_PRINTED: {},
+    "every cut": {"cuts": "all"},
+    "leaves averaged": {"voting": "soft"},
+    "expected reduction": {"reduction": "expected"},
+    "entropy, expected reduction, every cut": {"impurity": "entropy", "reduction": "expected", "cuts": "all"},
+    "20 random features per split": {"max_features": 20},
+    "free on the path": {"free_on_path": True},
+    OVERLAP: {},
+    TWO_CLASSES: {},
+}
+"""What BudgetRF is changed in."""
+
+N_COLOURS = 10
+"""Of matplotlib's cycle; further curves are dashed."""
+
+
+def cells(quick: bool, seed: int) -> list[Cell]:
+    """One cell per method, variant and number of training examples; the variants have ten trees."""
+    if quick:
+        return [{"method": "BudgetRF", "variant": AS_PRINTED, "examples": 1000, "trees": 10, "seed": seed}]
+    sizes = [
+        {"method": method, "variant": AS_PRINTED, "examples": n_examples, "trees": 40, "seed": seed}
+        for n_examples in (N_PAPER, 2 * N_PAPER)
+        for method in ("RF(Gini)", "BudgetRF")
+    ]
+    changed: list[Cell] = [
+        {"method": "BudgetRF", "variant": variant, "examples": N_PAPER, "trees": 10, "seed": seed}
+        for variant in VARIANTS
+        if variant != AS_PRINTED
+    ]
+    return sizes + changed
+
+
+def run(cell: Cell) -> list[Record]:
+    """Train on so many examples, and measure the first trees on others."""
+    data = datasets.load(DATA)
+    order = np.random.default_rng(cell["seed"]).permutation(data.y.size)
+    test, train = order[:N_TEST], order[N_TEST : N_TEST + cell["examples"]]
+    y = (data.y == 1).astype(np.int64) if cell["variant"] == TWO_CLASSES else data.y
+    if cell["variant"] == OVERLAP:
+        test = _with_overlap(test, train)
+    forest = _grown(cell, data.X[train], y[train])
+    leaves = forest.leaves(forest.checked_examples(data.X[test]))
+    costs = staged_costs(forest, leaves, FeatureCosts.uniform(data.X.shape[1]))
+    return [
+        {
+            "n_trees": n_trees,
+            "share": 100 * float(costs[n_trees]) / data.X.shape[1],
+            "error": error_rate(y[test], first_trees(forest, n_trees).predict(data.X[test])),
+        }
+        for n_trees in PRINTED_TREES
+        if n_trees <= cell["trees"]
+    ]
+
+
+def _with_overlap(test: IntArray, train: IntArray) -> IntArray:
+    """Return a test part that has as many training examples as if both were drawn from the whole of Covertype."""
+    n_shared = round(test.size * train.size / N_COVERTYPE)
+    return np.concatenate([test[n_shared:], train[:n_shared]])
+
+
+def _grown(cell: Cell, X: Array, y: Array) -> Forest:
+    if cell["method"] != "BudgetRF":
+        return Forest.from_sklearn(RandomForestClassifier(cell["trees"], random_state=cell["seed"]).fit(X, y))
+    settings = {"cuts": "random", "voting": "hard", **VARIANTS[cell["variant"]]}
+    model = BudgetRF(cell["trees"], validation_fraction=None, random_state=cell["seed"], **settings)
+    return model.fit(X, y).to_forest()
+
+
+def summarise(records: list[Record]) -> list[Record]:
+    """Average over runs, with the paper's figures."""
+    rows = []
+    keys = ("method", "variant", "examples", "n_trees")
+    for key in dict.fromkeys(tuple(record[name] for name in keys) for record in records):
+        runs = [record for record in records if tuple(record[name] for name in keys) == key]
+        share, error = PRINTED["forest", key[0]][PRINTED_TREES.index(key[-1])]
+        rows.append(
+            {
+                **dict(zip(keys, key, strict=True)),
+                **mean_and_deviation(runs, ("share", "error")),
+                "runs": len(runs),
+                "paper_share": share,
+                "paper_error": error,
+            }
+        )
+    return rows
+
+
+def draw(records: list[Record], rows: list[Record]) -> Figure:
+    """Draw error against the share of features, by method, variant and number of examples, and the paper's."""
+    figure = Figure(figsize=(8, 4.6), layout="constrained")
+    axes = figure.add_subplot()
+    curves = dict.fromkeys((row["method"], row["variant"], row["examples"]) for row in rows)
+    for number, (method, variant, examples) in enumerate(curves):
+        curve = [row for row in rows if (row["method"], row["variant"], row["examples"]) == (method, variant, examples)]
+        label = f"{method}, {variant}, {examples}"
+        line = "-" if number < N_COLOURS else "--"
+        axes.plot([row["share"] for row in curve], [row["error"] for row in curve], line, marker=".", label=label)
+    for method in dict.fromkeys(row["method"] for row in rows):
+        shares, errors = zip(*PRINTED["forest", method], strict=True)
+        axes.plot(shares, errors, "k:", marker="x", label=f"{method}, paper")
+    axes.set_xlabel("features used, % of all")
+    axes.set_ylabel("test error")
+    axes.grid(alpha=0.3)
+    figure.legend(fontsize=7, loc="outside right upper")
+    return figure
+
+
+def differences(quick: bool) -> list[str]:
+    """Name what the figures depend on."""
+    named = [
+        "12,000 test examples of our 16% sample of Covertype, the same for all; training examples are among the rest",
+        "One seed; variants of BudgetRF have 10 trees",
+    ]
+    return [*named, "quick: 1,000 training examples, 10 trees"] if quick else named
+
+
+EXPERIMENT = Experiment(
+    name="own/sample",
+    title="BudgetRF on Forest by the number of training examples and by what else may explain its error",
+    source="this package, on BudgetRF (ICML 2015), table 1",
+    cells=cells,
+    run=run,
+    summarise=summarise,
+    draw=draw,
+    differences=differences,
+    data=(DATA,),
+    minutes=4,
+    condense=columns("method", "variant", "examples", "n_trees", "share", "paper_share", "error", "paper_error"),
+)
