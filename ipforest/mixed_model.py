@@ -15,8 +15,6 @@ from sklearn.utils import _safe_indexing
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from ipforest.costs import FeatureCosts
-    from ipforest.estimator import BudgetedEstimator
     from ipforest.session import Demand, Fetch, Known, Session, Unit
 
 __all__ = ["MixedModel"]
@@ -33,7 +31,7 @@ class MixedModel:
 
     Parameters
     ----------
-    cheap, costly : BudgetedEstimator
+    cheap, costly : BudgetedEstimator or BudgetedPipeline
         Fitted.
     share : float
         The probability of the costly one.
@@ -45,14 +43,15 @@ class MixedModel:
     For prunings of a forest that is the optimum of the relaxation between two breakpoints of the path (LP1).
     """
 
-    def __init__(self, cheap: BudgetedEstimator, costly: BudgetedEstimator, share: float, seed: int = 0) -> None:
+    def __init__(self, cheap: Any, costly: Any, share: float, seed: int = 0) -> None:
         self.cheap = cheap
         self.costly = costly
         self.share = share
         self.seed = seed
 
     def __repr__(self) -> str:
-        first, second = self.cheap.budget, self.costly.budget
+        models = self.cheap, self.costly
+        first, second = (model.budget if hasattr(model, "budget") else model.estimator_.budget for model in models)
         kind = type(self.cheap).__name__
         return f"MixedModel({kind} at {float(first):.6g}, {self.share:.4g} of the examples at {float(second):.6g})"
 
@@ -60,12 +59,6 @@ class MixedModel:
     def classes_(self) -> Array | None:
         """Class labels, shape (n_classes,); None for regression."""
         return getattr(self.cheap, "classes_", None)
-
-    @property
-    def costs_(self) -> FeatureCosts:
-        """The prices."""
-        costs: FeatureCosts = self.cheap.costs_
-        return costs
 
     @property
     def n_features_in_(self) -> int:
@@ -88,7 +81,7 @@ class MixedModel:
         named = range(keys) if isinstance(keys, (int, np.integer)) else keys
         return np.array([_uniform(self.seed, key) < self.share for key in named], dtype=bool)
 
-    def drawn(self, key: Hashable) -> BudgetedEstimator:
+    def drawn(self, key: Hashable) -> Any:
         """Return the model that an example gets."""
         return self.costly if self.gets_costly([key])[0] else self.cheap
 
@@ -145,11 +138,13 @@ class MixedModel:
         known, max_cost, max_rounds
             See `ipforest.estimator.BudgetedEstimator.session`.
         """
-        return self.drawn(key).session(known, max_cost, max_rounds)
+        session: Session = self.drawn(key).session(known, max_cost, max_rounds)
+        return session
 
     def resume(self, saved: str, key: Hashable) -> Session:
         """Go on with a session that `ipforest.session.Session.to_json` wrote, of the example with this key."""
-        return self.drawn(key).resume(saved)
+        session: Session = self.drawn(key).resume(saved)
+        return session
 
     def predict_on_demand(
         self,
@@ -192,7 +187,7 @@ class MixedModel:
             [(rows, tell(model, _safe_indexing(X, rows))) for model, rows in self._parted(n_samples, keys)]
         )
 
-    def _parted(self, n: int, keys: Keys | None) -> Iterator[tuple[BudgetedEstimator, IntArray]]:
+    def _parted(self, n: int, keys: Keys | None) -> Iterator[tuple[Any, IntArray]]:
         """Give each model with the rows that are its own; none that has no rows."""
         if keys is not None and len(keys) != n:
             raise ValueError(f"keys: expected {n}, one per example, got {len(keys)}")

@@ -22,6 +22,7 @@ from ipforest._internal.examples import require_rows_in_order
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, is_fitted, read_costs
 from ipforest.feature_names import column_names, column_of, positions_by_name
+from ipforest.mixed_model import MixedModel
 from ipforest.session import Known, Purchase, Session, Unit, told_by_unit
 from ipforest.tabular.name_matching import closest
 from ipforest.tabular.preprocessing import source_columns
@@ -224,6 +225,14 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         other = copy(self)
         other.estimator_ = self.estimator_.at_safe_budget(budget, self._transformed(X), confidence, bound)
         return other
+
+    def mixture(self, budget: object, seed: int = 0) -> MixedModel:
+        """Return a coin between two models of this one; see `ipforest.estimator.BudgetedEstimator.mixture`."""
+        check_is_fitted(self)
+        mixed = self.estimator_.mixture(budget, seed)
+        cheap, costly = copy(self), copy(self)
+        cheap.estimator_, costly.estimator_ = mixed.cheap, mixed.costly
+        return MixedModel(cheap, costly, mixed.share, seed)
 
     @property
     def classes_(self) -> Array:

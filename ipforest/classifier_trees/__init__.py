@@ -12,6 +12,7 @@ from ipforest.classifier_trees.analysis import (
 )
 from ipforest.classifier_trees.and_or import AndOrCascade
 from ipforest.classifier_trees.astc import ASTC
+from ipforest.classifier_trees.block_descent import DescentSettings
 from ipforest.classifier_trees.boosting_trick import BoostingTrick
 from ipforest.classifier_trees.cronus import Cronus
 from ipforest.classifier_trees.cscc import CSCC
@@ -26,6 +27,7 @@ __all__ = [
     "AndOrCascade",
     "BoostingTrick",
     "Cronus",
+    "DescentSettings",
     "StagewiseRegression",
     "features_of_nodes",
     "jaccard",

@@ -47,7 +47,7 @@ class CSTC(RelaxedTreeEstimator):
         Whether to fit what answers again without the cost (3.5).
     descent : DescentSettings or None
         How the tree is optimised and when it is pruned; see
-        `ipforest.classifier_trees.block_descent.DescentSettings`, whose ``printed()`` is the paper's way.
+        `ipforest.classifier_trees.DescentSettings`, whose ``printed()`` is the paper's way.
     feature_costs, groups, group_fees, split_cost
         Prices; see `ipforest.costs.FeatureCosts`. With the boosting trick, `split_cost` times the number of its
         features is what evaluating a tree costs, besides the ``evaluation_cost`` of `BoostingTrick`: e_t.

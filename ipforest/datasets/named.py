@@ -6,6 +6,8 @@ import hashlib
 import json
 import os
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from ipforest.costs import FeatureCosts
 
 DATA_VARIABLE = "IPFOREST_DATA"
 BUNDLED = ("breast_cancer", "digits", "iris", "wine")
-GENERATED = ("cube", "cube_nm")
+GENERATED = ("cube", "cube_nm", "cube_nuc")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -104,8 +106,8 @@ def load(name: str) -> Dataset:
     Parameters
     ----------
     name : str
-        "breast_cancer", "digits", "iris" or "wine" from scikit-learn; "cube" or "cube_nm", generated; else the name of
-        a ``.npz`` file in the folder that the environment variable IPFOREST_DATA names.
+        "breast_cancer", "digits", "iris" or "wine" from scikit-learn; "cube", "cube_nm" or "cube_nuc", generated; else
+        the name of a ``.npz`` file in the folder that the environment variable IPFOREST_DATA names.
 
     Raises
     ------
@@ -115,7 +117,7 @@ def load(name: str) -> Dataset:
         The file is truncated, lacks an array, or its arrays do not go together.
     """
     if name in GENERATED:
-        return cube() if name == "cube" else cube_nm()
+        return {"cube": cube, "cube_nm": cube_nm, "cube_nuc": cube_nuc}[name]()
     return _load_bundled(name) if name in BUNDLED else _load_stored(name)
 
 
@@ -182,6 +184,39 @@ def cube_nm(n_samples: int = 4000, seed: int = 0) -> Dataset:
         feature_names=(*(f"context{k}" for k in range(5)), *(f"x{b}.{k}" for b in range(5) for k in range(10))),
         class_names=tuple(f"{label:03b}" for label in range(8)),
         costs=FeatureCosts.uniform(55),
+        currency="features",
+        split=None,
+    )
+
+
+def cube_nuc(n_samples: int = 4000, seed: int = 0) -> Dataset:
+    """Generate CUBE twice, in a cheap block of features and in one at twice the price.
+
+    Both blocks have ten features. In each, class c = 0..7 has its bits in features c, c + 1 and c + 2 as in `cube`,
+    with noise of their own; all other features are normal around 0.5 with deviation 0.3. A feature of the first block
+    costs 2/3, one of the second 4/3: 1 on average.
+
+    Parameters
+    ----------
+    n_samples : int
+    seed : int
+
+    Notes
+    -----
+    CUBE-NUC of AFABench, arXiv 2508.14734.
+    """
+    rng = np.random.default_rng(seed)
+    y = rng.integers(8, size=n_samples)
+    X = rng.normal(0.5, 0.3, (n_samples, 20))
+    for block, bit in product((0, 10), range(3)):
+        X[np.arange(n_samples), block + y + bit] = rng.normal(y >> bit & 1, 0.1)
+    return Dataset(
+        name="cube_nuc",
+        X=X,
+        y=y,
+        feature_names=tuple(f"{kind}{column}" for kind in ("cheap", "costly") for column in range(10)),
+        class_names=tuple(f"{label:03b}" for label in range(8)),
+        costs=FeatureCosts([Fraction(2, 3)] * 10 + [Fraction(4, 3)] * 10),
         currency="features",
         split=None,
     )

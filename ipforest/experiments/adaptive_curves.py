@@ -12,6 +12,7 @@ from ipforest._internal.arrays import Array
 from ipforest.adaptive import AdaptGbrt
 from ipforest.adaptive.approximation import Accounting, AdaptiveApproximation
 from ipforest.adaptive.candidates import Candidate, undominated
+from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.curves import mean_and_deviation
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Record
@@ -69,7 +70,8 @@ class Sweep:
     accounting: Accounting = "union"
 
     def models(self, full_model: Any, data: PaperData, n_folds: int, seed: int) -> list[AdaptGbrt]:
-        """Describe Adapt-Gbrt before a full model, once per learning rate."""
+        """Describe Adapt-Gbrt before a full model, which may have prices of its own, once per learning rate."""
+        costs = None if isinstance(full_model, BudgetedEstimator) else data.costs
         return [
             AdaptGbrt(
                 full_model,
@@ -82,7 +84,7 @@ class Sweep:
                 max_regrowths=self.max_regrowths,
                 charge=self.charge,
                 gate_shares=self.gate_shares,
-                feature_costs=data.costs,
+                feature_costs=costs,
                 n_folds=n_folds,
                 random_state=seed,
             )
@@ -122,9 +124,10 @@ def fitted_points(models: Sequence[AdaptiveApproximation], data: PaperData, acco
         for model in models
     ]
     candidates = [candidate for of_model in of_models for candidate in of_model]
-    variants = {ANY_THRESHOLD: candidates}
+    at_half = [candidate for candidate in candidates if candidate.pair.threshold == 0]
+    variants = {HALF if len(at_half) == len(candidates) else ANY_THRESHOLD: candidates}
     if len(models[0].gate_shares):
-        variants[HALF] = [candidate for candidate in candidates if candidate.pair.threshold == 0]
+        variants[HALF] = at_half
     points = []
     for name, of_gate in variants.items():
         taken = [candidates[0], *undominated(of_gate)]

@@ -232,21 +232,29 @@ def _apart(runs: Runs, reference: Runs) -> tuple[Array, Array]:
     return own - others, 100 * (own - others) / np.maximum(others, TINY)
 
 
-def losses(rows: Sequence[Record], method: str, prefix: str = "") -> tuple[int, int, int]:
-    """Count budgets: all, those where a method is behind by two standard errors, and by simultaneous ones.
+def losses(rows: Sequence[Record], method: str, prefix: str = "") -> dict[str, int]:
+    """Count the budgets at which a method is behind a reference.
 
     Parameters
     ----------
     rows : list of dict
-        Of `summarise`.
+        Of `summarise`; of two seeds at least, as one has no standard error.
     method : str
     prefix : str
         Of the reference; see `REFERENCES`.
+
+    Returns
+    -------
+    dict
+        Budgets of all data sets, those at which the method is behind by two standard errors, and those at which it is
+        so by more than chance explains at any budget of the data set.
     """
-    lines = [row for row in rows if row["method"] == method and row["budget"] != AREA]
-    behind = [row for row in lines if row[f"{prefix}difference"] > STANDARD_ERRORS * row[f"{prefix}difference_se"]]
-    surely = [row for row in lines if (row[f"{prefix}difference_low"] or 0) > 0]
-    return len(lines), len(behind), len(surely)
+    lines = [row for row in rows if row["method"] == method and row["budget"] != AREA and row["seeds"] > 1]
+    return {
+        "budgets": len(lines),
+        "by two se": sum(row[f"{prefix}difference"] > STANDARD_ERRORS * row[f"{prefix}difference_se"] for row in lines),
+        "simultaneously": sum((row[f"{prefix}difference_low"] or 0) > 0 for row in lines),
+    }
 
 
 def _over_all(rows: Sequence[Record]) -> list[Record]:

@@ -30,6 +30,7 @@ from ipforest.ensemble.libraries import read
 from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.options import Option, between, choose, levels, majority, mix, record_both
+from ipforest.experiments.streed import optimal_tree
 from ipforest.frontiers.averaged_trees import LEAF_SIZES, MANY_FEATURES, with_best_leaves
 from ipforest.frontiers.budget_boost import BudgetBoost
 from ipforest.frontiers.budget_forest import BudgetForest
@@ -80,6 +81,9 @@ FORWARD_CANDIDATES = 16
 
 FORWARD_ROWS, FORWARD_TREES = 2000, 25
 """Size of the models that forward selection compares."""
+
+STREED_ROWS, STREED_DEPTH, STREED_SECONDS = 5000, 3, 60.0
+"""Most examples, the depth and the time of each of STreeD's trees."""
 
 RULES = (ThresholdStopping(), OptimalStopping())
 
@@ -461,6 +465,23 @@ def greedy_miser(task: Task) -> Iterator[Option]:
         yield from at_budgets(_fit(model, task), task, task.budgets)
 
 
+def streed(task: Task) -> Iterator[Option]:
+    """STreeD: one tree, optimal for a price of mistakes, over prices; on some of the training examples."""
+    return (whole(tree, task) for tree in streed_trees(task))
+
+
+def streed_trees(task: Task) -> Iterator[Forest]:
+    """Train STreeD's trees."""
+    parts = task.parts
+    rows = np.sort(np.random.default_rng(task.seed).permutation(parts.y_train.size)[:STREED_ROWS])
+    n_classes = int(parts.y_train.max()) + 1
+    total = sum(float(cost) for cost in task.costs.unit_costs)
+    for mistake in total * np.geomspace(0.1, 100, PENALTIES):
+        prices = mistake * (1 - np.eye(n_classes))
+        arguments = (parts.X_train[rows], parts.y_train[rows], task.costs, prices, STREED_DEPTH, STREED_SECONDS)
+        yield task.trained(optimal_tree, *arguments, task.seed, tune=False)
+
+
 def nested_cascade(task: Task) -> Iterator[Option]:
     """Forests on the 1, 2, 3, ... most useful units, stopped when sure."""
     base = RandomForestClassifier(task.n_trees, random_state=task.seed)
@@ -480,6 +501,7 @@ METHODS: Mapping[str, Method | JointFrontier] = {
     "cost-complexity": cost_complexity,
     "BudgetRF": budget_rf,
     "GreedyMiser": greedy_miser,
+    "STreeD": streed,
     "BudgetPrune": budget_prune,
     "CEGB early exit": cegb_early_exit,
     "NestedCascade": nested_cascade,
@@ -494,6 +516,7 @@ OURS = ("BudgetPrune", "CEGB early exit", "NestedCascade", "BudgetForest", "Budg
 
 NEEDS: Mapping[str, tuple[str, ...]] = {
     "CatBoost penalties": ("catboost",),
+    "STreeD": ("pystreed",),
     "k best, XGBoost": ("lightgbm", "xgboost"),
     **dict.fromkeys(
         ("CEGB lazy", "CEGB coupled", "CEGB early exit", "k best, LightGBM", "forward, LightGBM"), ("lightgbm",)

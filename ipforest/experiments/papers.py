@@ -124,6 +124,7 @@ PAPERS = (
                 "`cstc2014/figure12` draws it, in the right half of its picture.",
             ),
             Part("Figure 14", "Jaccard similarity between binary classifiers of neighbouring degrees of relevance."),
+            Part("Ablation", "What makes a tree of classifiers of the digits of figure 12.", name="ablation"),
         ),
     ),
     Paper(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,13 +46,12 @@ class Task:
 
     def skewed(self) -> Task:
         """Return the task of two degrees in which one document in a hundred is relevant."""
-        parts = (part.skewed() for part in (self.training, self.validation, self.test))
-        return Task(*parts, self.costs)
+        return Task(self.training.skewed(), self.validation.skewed(), self.test.skewed(), self.costs)
 
 
 def cells(quick: bool, seed: int, runs: int = 1) -> list[Cell]:
     """List the cells of a figure: synthetic documents, and Yahoo's where the user has them."""
-    size = {"queries": 30, "trees": 10, "lambdas": 2} if quick else {"queries": 100, "trees": 60, "lambdas": 4}
+    size = {"queries": 30, "trees": 10, "lambdas": 2} if quick else {"queries": 60, "trees": 40, "lambdas": 3}
     return [
         {"data": data, "seed": seed + run, **size}
         for run in range(1 if quick else runs)
@@ -64,8 +63,8 @@ def cells(quick: bool, seed: int, runs: int = 1) -> list[Cell]:
 def task_of(cell: Cell) -> Task:
     """Draw the documents of a cell: so many queries in each part, of 24 documents if they are synthetic."""
     if cell["data"] == SYNTHETIC:
-        drawn = [draw_ranking(cell["queries"], 24, 3 * cell["seed"] + part) for part in range(3)]
-        return Task(*drawn, FeatureCosts(prices()))
+        training, validation, test = (draw_ranking(cell["queries"], 24, 3 * cell["seed"] + part) for part in range(3))
+        return Task(training, validation, test, FeatureCosts(prices()))
     data = datasets.load(YAHOO)
     if data.queries is None or data.split is None:
         raise ValueError(f"{YAHOO}.npz: expected documents with queries and a split, got some without")
@@ -76,7 +75,7 @@ def task_of(cell: Cell) -> Task:
         rows = np.flatnonzero((data.split == part) & np.isin(data.queries, taken))
         y, qid = data.y[rows].astype(np.int64), data.queries[rows]
         chosen.append(Ranking(data.X[rows].astype(np.float64), y, qid, np.ones_like(y)))
-    return Task(*chosen, data.costs)
+    return Task(chosen[0], chosen[1], chosen[2], data.costs)
 
 
 def shared(cell: Cell, costs: FeatureCosts, *, features: bool = True, evaluation: bool = True) -> dict[str, Any]:
@@ -137,12 +136,12 @@ def most_branched(candidates: Sequence[Candidate]) -> Candidate:
     return min((each for each in candidates if each.tree.n_nodes == most), key=lambda each: each.badness)
 
 
-def equally_good(qualities: dict[str, Sequence[float]], costs: dict[str, Sequence[float]]) -> dict[str, int]:
+def equally_good(qualities: Mapping[str, Sequence[float]], costs: Mapping[str, Sequence[float]]) -> dict[str, int]:
     """Choose one candidate per method so that all are about equally good: the cheapest as good as all can be.
 
     Parameters
     ----------
-    qualities, costs : dict of sequence of float
+    qualities, costs : mapping of sequences of float
         Of each method's candidates on validation data.
 
     Returns

@@ -208,3 +208,23 @@ def test_pipelines_are_refused_with_the_line_that_takes_their_parts(around) -> N
     pipeline = make_pipeline(encoder(), forest()).fit(*clinic(40))
     with pytest.raises(TypeError, match=r"BudgetedPipeline\(pipeline\[:-1\], .*pipeline\[-1\].*, feature_costs=...\)"):
         around(pipeline)
+
+
+def test_a_pipeline_is_mixed_and_keeps_a_budget_in_the_columns_of_the_table() -> None:
+    table, y = clinic()
+    forest = BudgetPrune(RandomForestClassifier(5, random_state=0), feature_costs=None, random_state=0)
+    model = BudgetedPipeline(encoder(), forest, feature_costs=PRICES).fit(table, y)
+    mixed = model.mixture(7)
+    keys = table.index.astype(str).tolist()
+    costly = mixed.gets_costly(keys)
+    parts = [part.cost(table) for part in (mixed.cheap, mixed.costly)]
+    np.testing.assert_array_equal(mixed.cost(table, keys), np.where(costly, parts[1], parts[0]))
+    session = mixed.session("3")
+    while session.next_unit is not None:
+        session.tell(table.loc[3, session.next_unit.name])
+    assert session.answer == mixed.predict(table, keys)[3]
+    assert mixed.score(table, y) == np.mean(mixed.predict(table) == y)
+    assert "of the examples at" in repr(mixed)
+    safe = model.at_safe_budget(18, table, bound="student")
+    assert safe.cost(table).mean() <= 18
+    assert model.at_safe_budget(18, table).estimator_.budget <= safe.estimator_.budget

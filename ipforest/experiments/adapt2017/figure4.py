@@ -12,12 +12,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from ipforest.experiments.adaptive_curves import NO_GATE, Sweep, savings
-from ipforest.experiments.budgetrf2015 import figure3
 from ipforest.experiments.condensed import columns
 from ipforest.experiments.curves import (
     draw_curves,
     entropy_forest,
     miser_points,
+    priced_entropy_forest,
     pruning_points,
     within_budgets,
 )
@@ -69,7 +69,7 @@ def cells(quick: bool, seed: int) -> list[Cell]:
         if available(data)
         for run in range(1 if quick else RUNS[data])
         for method in ("Adapt-Gbrt", "BudgetPrune", "GreedyMiser")
-        if (method != "GreedyMiser" or run == 0) and (method, data) != ("BudgetPrune", "yahoo")
+        if method != "GreedyMiser" or run == 0
     ]
 
 
@@ -109,21 +109,25 @@ def _curve(cell: Cell, data: PaperData, n_trees: int, settings: str) -> list[Rec
     quick, name, seed, parts = cell["quick"], cell["data"], cell["seed"], data.parts
     sweep = sweep_of(name, settings, quick, len(parts.y_train))
     if cell["method"] == "GreedyMiser":
-        if data.queries is not None:
-            miser = {**cell, "examples": len(parts.y_train), "tradeoffs": 2 if quick else 5, "rounds": 256}
-            return [{**point, "gate": NO_GATE} for point in figure3.run(miser)]
-        lams = MISER_LAMBDAS.get(name, MISER_LAMBDAS["miniboone"])
+        lams = MISER_LAMBDAS.get(name, MISER_LAMBDAS["miniboone"])[: 2 if quick else None]
         rounds = 16 if quick else sweep.n_estimators
-        points = miser_points(parts, data.costs, rounds, lams[: 2 if quick else None], (0.5,), seed, sweep.charge)
+        points = miser_points(parts, data.costs, rounds, lams, (0.5,), seed, sweep.charge, data.queries)
         return [{**point, "gate": NO_GATE} for point in points]
-    forest = entropy_forest(n_trees, seed, 400 if name == "yahoo" else None)
+    forest = _forest(data, n_trees, seed)
     if cell["method"] == "BudgetPrune":
         fitted = forest.fit(parts.X_train, parts.y_train)
-        points = pruning_points(("BudgetPrune",), fitted, parts, data.costs, 10 if quick else 40)
+        points = pruning_points(("BudgetPrune",), fitted, parts, data.costs, 10 if quick else 40, data.queries)
         costliest = max(range(len(points)), key=lambda number: points[number]["validation_cost"])
         return [{**point, "gate": NO_GATE, "is_full": number == costliest} for number, point in enumerate(points)]
     full: Any = make_pipeline(StandardScaler(), SVC(C=10)) if name == "cifar10" else forest
     return sweep.points(full, data, 2 if quick else 3, seed)
+
+
+def _forest(data: PaperData, n_trees: int, seed: int) -> Any:
+    """Describe the forest that BudgetPrune starts from: of rankings, one whose gains are per price."""
+    if data.queries is None:
+        return entropy_forest(n_trees, seed)
+    return priced_entropy_forest(n_trees, data.costs, seed, min(400, data.parts.X_train.shape[1]))
 
 
 def summarise(records: list[Record]) -> list[Record]:
@@ -154,7 +158,7 @@ def differences(quick: bool) -> list[str]:
         "The full model's losses are cross-fitted in 3 folds",
         "GreedyMiser: squared loss, as many rounds as Adapt-Gbrt, learning rate 0.5; the paper: 1000 trees",
         "Yahoo! and CIFAR-10 need the user's files: `ipforest data` takes them in. Of Yahoo! 30,000 documents per part "
-        "are taken, and BudgetPrune is not drawn; of CIFAR-10 10,000 images per part",
+        "are taken, of CIFAR-10 10,000 images per part",
         "The RBF-SVM of CIFAR-10 is not printed: C = 10, scaled features, scikit-learn's gamma",
     ]
     return [*named, "quick: 10 trees, 1,500 examples per part, 1 share, 2 lambdas, 1 run"] if quick else named
@@ -175,6 +179,14 @@ EXPERIMENT = Experiment(
     printed=(
         "Within 1% of the best accuracy Adapt-Gbrt saves about 63% of the forest's cost on MiniBooNE, 32% on Forest, "
         "58% on Yahoo!, and 12% of that of an RBF-SVM on CIFAR-10",
+    ),
+    reasons=(
+        "MiniBooNE: the best pair has a lower error than the forest, and 1% is counted from it; within 1% of the "
+        "forest's own accuracy 79% are saved under ours and printed, 55% under authors (adapt2017/headline)",
+        "Forest under ours: seven classes, for which the paper has no formula; with two about 31% are saved "
+        "(adapt2017/headline)",
+        "Under printed and authors there is one run; Forest is small, and the threshold of the gate is not chosen, "
+        "which saves another 4 to 15 points (adapt2017/headline)",
     ),
     condense=columns("data", "method", "gate", "full_cost", "full_error", "cost", "error", "saved", "paper", "runs"),
 )

@@ -9,7 +9,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ipforest.adaptive.approximation import Accounting
-from ipforest.experiments.adaptive_curves import Sweep, fitted_points, savings
+from ipforest.experiments.adaptive_curves import ANY_THRESHOLD, Sweep, fitted_points, savings
+from ipforest.experiments.condensed import columns
 from ipforest.experiments.curves import entropy_forest
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.paper_data import available, load_parts, two_classes
@@ -39,6 +40,7 @@ ARMS_OF = {"miniboone": tuple(ARMS)[:6], "forest": tuple(arm for arm in ARMS if 
 ACCOUNTINGS: tuple[Accounting, ...] = get_args(Accounting)
 EXAMPLES = {"miniboone": None, "forest": 4000}
 TREES = {"miniboone": 40, "forest": 20}
+RUNS = 3
 PRINTED = {"miniboone": 0.63, "forest": 0.32}
 
 
@@ -58,12 +60,12 @@ def sweep_of(name: str, arm: str) -> Sweep:
 
 
 def cells(quick: bool, seed: int) -> list[Cell]:
-    """One cell per data set and arm."""
+    """One cell per data set, arm and run; arms that take long have one run."""
     return [
         {
             "data": data,
             "arm": arm,
-            "seed": seed,
+            "seed": seed + run,
             "examples": 600 if quick else EXAMPLES[data],
             "trees": 5 if quick else TREES[data],
             "rounds": 4 if quick else BASE[data].n_estimators,
@@ -71,6 +73,7 @@ def cells(quick: bool, seed: int) -> list[Cell]:
         for data in BASE
         if available(data)
         for arm in ARMS_OF[data]
+        for run in range(1 if quick or "regrown" in arm or "wide grid" in arm else RUNS)
     ]
 
 
@@ -114,6 +117,14 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     return figure
 
 
+def shown(rows: list[Record]) -> list[Record]:
+    """Show the rows of the gate whose threshold is chosen, too."""
+    return columns(
+        *("data", "arm", "accounting", "full_cost", "full_error", "best_error"),
+        *("cost", "error", "saved", "saved_as_full", "paper", "runs"),
+    )([row for row in rows if row["gate"] == ANY_THRESHOLD])
+
+
 def differences(quick: bool) -> list[str]:
     """Name what is not as in the paper."""
     named = [
@@ -122,7 +133,8 @@ def differences(quick: bool) -> list[str]:
         "our sample, a forest of 20 trees, 30 rounds of trees",
         "The small grid: shares .5 and .7, lambdas .001 and .0001, learning rate .5; the wide one: 4 shares, 4 "
         "lambdas, 2 learning rates; the authors': 15 x 16 x 6 over 100 rounds",
-        "The forest's losses are cross-fitted in 3 folds; one seed",
+        "The forest's losses are cross-fitted in 3 folds",
+        "One run where trees are regrown and with the wide grid, three elsewhere",
     ]
     return [*named, "quick: 5 trees, 600 examples per part, 4 rounds of trees"] if quick else named
 
@@ -137,5 +149,19 @@ EXPERIMENT = Experiment(
     draw=draw,
     differences=differences,
     data=tuple(BASE),
-    minutes=15,
+    minutes=12,
+    printed=("Within 1% of the best accuracy 63% of the forest's cost are saved on MiniBooNE, and 32% on Forest",),
+    reasons=(
+        "MiniBooNE: with the small grid 63% are saved, as printed. A wider grid, or regrowing, finds pairs of a "
+        "lower error than the forest's, and 1% is counted from these: then 40 to 43% are saved, though 66 to 81% "
+        "within 1% of the forest's own accuracy",
+        "Forest: the printed algorithm has two classes. With two classes 31% are saved; with all seven, for which the "
+        "paper has no formula, 6% in three runs",
+        "Forest with seven classes and the wide grid, or regrown: as much is saved in one run, but the error on test "
+        "examples is then 1.2 to 1.5 points above that of the forest",
+        "Accounting: to count the full model's features alone adds 1 point at most on MiniBooNE, and 3.4 on Forest",
+        "Charge: per tree or per node changes MiniBooNE by less than one standard deviation, and Forest, whose runs "
+        "differ by 5 to 18 points, by no more than that",
+    ),
+    condense=shown,
 )

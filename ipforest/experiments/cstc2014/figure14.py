@@ -59,7 +59,7 @@ def differences(quick: bool) -> list[str]:
     """Name what is not as in the paper."""
     named = [
         "synthetic documents (ipforest.experiments.rankings), and Yahoo's where yahoo.npz is in the data folder",
-        f"100 queries; logistic regressions with l1 norm and C = {STRENGTH}, which the paper does not print",
+        f"60 queries; logistic regressions with l1 norm and C = {STRENGTH}, which the paper does not print",
     ]
     return [*named, "quick: 30 queries"] if quick else named
 

@@ -59,9 +59,10 @@ def shares_of(cell: Cell, task: Task, methods: dict[str, Make], quality: str) ->
         measures[name] = [
             measure(model, candidate.tree, resources, task.validation) for candidate in model.candidates_[:-1]
         ]
-    chosen = equally_good(
-        *({name: [each[key] for each in of] for name, of in measures.items()} for key in (quality, "cost"))
+    qualities, costs = (
+        {name: [each[key] for each in of_method] for name, of_method in measures.items()} for key in (quality, "cost")
     )
+    chosen = equally_good(qualities, costs)
     records: list[Record] = []
     for name, model in models.items():
         model.tree_ = model.candidates_[chosen[name]].tree
@@ -120,7 +121,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
 
 
 SIZES = (
-    "150 queries in each part, 100 trees of depth 1 in the boosting trick (print: 3,000 of depth 4), 6 lambdas, one run"
+    "60 queries in each part, 40 trees of depth 1 in the boosting trick (print: 3,000 of depth 4), 3 lambdas, one run"
 )
 
 

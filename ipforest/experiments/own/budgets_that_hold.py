@@ -20,7 +20,7 @@ SIZES = (50, 100, 200, 400)
 
 DATA = ("digits", "cube", "letter", "miniboone_5k")
 N_TRAINING, N_TEST = 600, 600
-N_SEEDS = 2
+N_SEEDS = 1
 N_TREES = 15
 BOUNDS = ("betting", "student")
 VALIDATION, BOTH = "validation", "validation, twice as many"

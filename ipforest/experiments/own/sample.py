@@ -42,6 +42,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 """What BudgetRF is changed in."""
 
+N_COLOURS = 10
+"""Of matplotlib's cycle; further curves are dashed."""
+
 
 def cells(quick: bool, seed: int) -> list[Cell]:
     """One cell per method, variant and number of training examples; the variants have ten trees."""
@@ -119,10 +122,12 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw error against the share of features, by method, variant and number of examples, and the paper's."""
     figure = Figure(figsize=(8, 4.6), layout="constrained")
     axes = figure.add_subplot()
-    for method, variant, examples in dict.fromkeys((row["method"], row["variant"], row["examples"]) for row in rows):
+    curves = dict.fromkeys((row["method"], row["variant"], row["examples"]) for row in rows)
+    for number, (method, variant, examples) in enumerate(curves):
         curve = [row for row in rows if (row["method"], row["variant"], row["examples"]) == (method, variant, examples)]
         label = f"{method}, {variant}, {examples}"
-        axes.plot([row["share"] for row in curve], [row["error"] for row in curve], marker=".", label=label)
+        line = "-" if number < N_COLOURS else "--"
+        axes.plot([row["share"] for row in curve], [row["error"] for row in curve], line, marker=".", label=label)
     for method in dict.fromkeys(row["method"] for row in rows):
         shares, errors = zip(*PRINTED["forest", method], strict=True)
         axes.plot(shares, errors, "k:", marker="x", label=f"{method}, paper")

@@ -81,7 +81,7 @@ def cells(quick: bool, seed: int) -> list[Cell]:
     """One cell per repetition, data set and variant."""
     return [
         {"data": data, "seed": seed + run, "variant": name}
-        for run in range(1 if quick else 3)
+        for run in range(1 if quick else 2)
         for data in DATA
         for name in (list(VARIANTS)[:3] if quick else VARIANTS)
     ]
@@ -223,7 +223,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
 
 def differences(quick: bool) -> list[str]:
     """Name what is not as in the paper."""
-    named = ["3 repetitions of 10-fold cross-validation (the paper: 100 runs); an experiment of this package"]
+    named = ["at most 2 repetitions of 10-fold cross-validation (the paper: 100 runs); an experiment of this package"]
     return [*named, "quick: 1 repetition, 3 variants"] if quick else named
 
 
@@ -237,5 +237,10 @@ EXPERIMENT = Experiment(
     draw=draw,
     differences=differences,
     data=DATA,
-    minutes=8,
+    minutes=6,
+    reasons=(
+        "With every cut Sonar's unpruned cost is the printed one, and pruned to the printed costs the forests vary as "
+        "much over folds as in the print: trees and prunings agree. The printed test errors are lower by .02 unpruned "
+        "and by .03 to .06 pruned than in every variant of such a cost; what lowers them was not found.",
+    ),
 )

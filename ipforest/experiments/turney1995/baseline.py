@@ -13,14 +13,13 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.preprocessing import MinMaxScaler
-from sklearn.tree import DecisionTreeClassifier
 
 from ipforest import datasets
 from ipforest._internal.arrays import Array, FloatArray
-from ipforest.costs import NO_GROUP, FeatureCosts
-from ipforest.ensemble.forest import Forest
+from ipforest.costs import FeatureCosts
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.metrics import standard_error
+from ipforest.experiments.streed import N_THRESHOLDS, optimal_tree
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
 from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.tabular.price_lists import read_prices
@@ -36,8 +35,8 @@ MISTAKES = (10, 50, 100, 500, 1000, 5000, 10000)
 """What a mistake costs, in Canadian dollars."""
 N_SPLITS, TEST_SHARE = 10, 1 / 3
 N_TREES = 50
-DEPTH, TIME_LIMIT, N_THRESHOLDS = 4, 600, 5
-"""Of STreeD's trees: the largest depth, seconds for each, and the thresholds that a column may have."""
+DEPTH, TIME_LIMIT = 4, 600
+"""Of STreeD's trees: the largest depth, and seconds for each."""
 NO_TEST, PRUNED, CHOSEN, STREED = "no test", "pruned forest", "BudgetedClassifier", "STreeD"
 RANGES = ((10, 100), (10, 1000), (10, 10000))
 """Costs of mistakes over which the paper averages."""
@@ -124,73 +123,8 @@ def _measured(part: Part) -> Iterator[tuple[str, FloatArray, Array]]:
     chosen = BudgetedClassifier(minimise="total cost", **common).fit(part.X, part.y)
     yield CHOSEN, chosen.cost(part.X_test), chosen.predict(part.X_test)
     if find_spec("pystreed") is not None:
-        tree = _optimal_tree(part)
+        tree = optimal_tree(part.X, part.y, part.costs, part.class_costs, DEPTH, TIME_LIMIT, part.seed)
         yield STREED, tree.cost(part.X_test, part.costs), tree.predict(part.X_test)
-
-
-def _thresholds(column: Array, y: Array) -> list[float]:
-    """Find the thresholds of a column: those of a small tree on it alone."""
-    tree = DecisionTreeClassifier(max_leaf_nodes=N_THRESHOLDS + 1, random_state=0).fit(column[:, None], y).tree_
-    return sorted(tree.threshold[tree.children_left >= 0].tolist())
-
-
-def _optimal_tree(part: Part) -> Forest:
-    """Train STreeD's optimal tree for tests and mistakes together; it knows groups, but no delays.
-
-    J. van der Linden, M. de Weerdt, E. Demirovic, "Necessary and Sufficient Conditions for Optimal Decision Trees using
-    Dynamic Programming", NeurIPS 2023.
-    """
-    from pystreed import STreeDCostSensitiveClassifier
-    from pystreed.cstreed import CostSpecifier, FeatureCostSpecifier
-
-    cuts = [_thresholds(column, part.y) for column in part.X.T]
-    tests = [(feature, threshold) for feature, found in enumerate(cuts) for threshold in found]
-    binary = np.column_stack([part.X[:, feature] <= threshold for feature, threshold in tests]).astype(np.int32)
-    ends = np.cumsum([len(found) for found in cuts]).tolist()
-    prices = [
-        FeatureCostSpecifier(*_prices_of(part.costs, feature), end - len(cuts[feature]), end - 1)
-        for feature, end in enumerate(ends)
-        if cuts[feature]
-    ]
-    model = STreeDCostSensitiveClassifier(
-        max_depth=DEPTH, hyper_tune=True, time_limit=TIME_LIMIT, random_seed=part.seed
-    )
-    model.fit(binary, part.y, CostSpecifier(part.class_costs.tolist(), prices))
-    return _as_forest(model.get_tree(), tests, part)
-
-
-def _prices_of(costs: FeatureCosts, feature: int) -> tuple[float, float, str]:
-    """Return the price of a feature alone, its price in its group, and the group's name."""
-    group, price = int(costs.groups[feature]), float(costs.prices[feature])
-    return (price, price, "x") if group == NO_GROUP else (price + float(costs.group_fees[group]), price, f"g{group}")
-
-
-def _as_forest(root: Any, tests: list[tuple[int, float]], part: Part) -> Forest:
-    """Write STreeD's tree as arrays; its right child is where the test holds."""
-    nodes, children = [root], []
-    for node in nodes:
-        below = () if node.is_leaf_node() else (node.right_child, node.left_child)
-        children.append(range(len(nodes), len(nodes) + len(below)))
-        nodes.extend(below)
-    left, right = ([kids[side] if kids else -1 for kids in children] for side in (0, 1))
-    asked = [(-1, 0.0) if node.is_leaf_node() else tests[node.feature] for node in nodes]
-    labels = [node.label if node.is_leaf_node() else 0 for node in nodes]
-    return Forest(
-        tree_offsets=np.array([0, len(nodes)]),
-        left=np.array(left, dtype=np.int32),
-        right=np.array(right, dtype=np.int32),
-        feature=np.array([feature for feature, _ in asked], dtype=np.int32),
-        threshold=np.array([threshold for _, threshold in asked]),
-        missing_left=np.zeros(len(nodes), dtype=bool),
-        n_features=part.X.shape[1],
-        value=np.eye(part.n_classes)[labels],
-        weight=np.ones(len(nodes)),
-        n_samples=np.ones(len(nodes), dtype=np.int64),
-        impurity=np.zeros(len(nodes)),
-        classes=np.arange(part.n_classes),
-        criterion="gini",
-        dtype=np.dtype(np.float64),
-    )
 
 
 def summarise(records: list[Record]) -> list[Record]:

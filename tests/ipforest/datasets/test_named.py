@@ -54,7 +54,7 @@ def test_stored_data_without_prices(folder) -> None:
     assert data.feature_names == ("age", "thal")
     assert data.costs == FeatureCosts.uniform(2)
     assert (data.currency, data.split.tolist()) == ("features", [0, 2])
-    assert datasets.names() == ["breast_cancer", "digits", "iris", "wine", "cube", "cube_nm", "heart"]
+    assert datasets.names() == ["breast_cancer", "digits", "iris", "wine", "cube", "cube_nm", "cube_nuc", "heart"]
 
 
 def test_stored_prices_are_exact_decimals(folder) -> None:
@@ -97,6 +97,7 @@ def test_damaged_files_are_refused(folder) -> None:
         ({"feature_names": np.array(["age"])}, "heart: expected 2 feature names, one per column of X, got 1"),
         ({"X": np.arange(2)}, "heart: expected X with 2 dimensions, got 1"),
         ({"split": np.array([0])}, r"heart: expected split with one entry per row of X, got shape \(1,\)"),
+        ({"queries": np.array([0])}, r"heart: expected queries with one entry per row of X, got shape \(1,\)"),
         ({name: value[:1] for name, value in PRICES.items()}, "heart: expected 2 prices, one per column of X, got 1"),
         ({**PRICES, "costs": np.array([7.27])}, "in_group: expected 1 prices as in alone, got 2"),
     ],

@@ -3,6 +3,7 @@
 import pytest
 
 from ipforest.experiments import catalogue
+from ipforest.experiments.own import budgets_that_hold
 
 EXPERIMENT = catalogue.find("own/budgets_that_hold")
 
@@ -23,7 +24,9 @@ def test_ratios_are_summed_up_by_size_and_method() -> None:
 
 
 @pytest.mark.slow
-def test_a_cell_measures_every_way_at_every_budget() -> None:
+def test_a_cell_measures_every_way_at_every_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, size in (("N_TREES", 3), ("N_TRAINING", 100), ("N_TEST", 300)):
+        monkeypatch.setattr(budgets_that_hold, name, size)
     cell = next(cell for cell in EXPERIMENT.cells(True, 0))
     records = EXPERIMENT.run(cell)
     assert len(records) == 8 * 4

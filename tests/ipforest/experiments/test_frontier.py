@@ -81,10 +81,12 @@ def test_a_loss_counts_at_one_budget_or_at_all_together() -> None:
         for seed in apart
         for budget in budgets
     ]
-    assert frontier.losses(frontier.summarise(records), "BudgetBoost") == (8, 1, 0)
+    assert list(frontier.losses(frontier.summarise(records), "BudgetBoost").values()) == [8, 1, 0]
     close = [line | {"error": 0.35} if line["error"] > 0.3 else line for line in records]
     close[-3 * 8 + 2]["error"] = 0.3501
-    assert frontier.losses(frontier.summarise(close), "BudgetBoost") == (8, 1, 1)
+    assert list(frontier.losses(frontier.summarise(close), "BudgetBoost").values()) == [8, 1, 1]
+    alone = [line for line in records if line["seed"] == 0]
+    assert list(frontier.losses(frontier.summarise(alone), "BudgetBoost").values()) == [0, 0, 0]
 
 
 def test_a_mixture_of_two_options_spends_the_budget() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ipforest import FeatureCosts
+from ipforest.experiments import streed
 from ipforest.experiments.turney1995 import baseline
 
 
@@ -18,7 +19,7 @@ def test_a_missing_value_is_that_of_the_nearest_example_that_has_one():
 
 def test_prices_are_given_in_turneys_form():
     costs = FeatureCosts.from_discounts([1, 7.27, 5.2], [1, 5.17, 3.1], [-1, 0, 0])
-    assert [baseline._prices_of(costs, feature) for feature in range(3)] == [
+    assert [streed._prices_of(costs, feature) for feature in range(3)] == [
         (1.0, 1.0, "x"),
         (7.27, 5.17, "g0"),
         (5.2, 3.1, "g0"),
@@ -31,12 +32,11 @@ def test_trees_of_streed_predict_and_pay_as_theirs():
     X = rng.normal(size=(300, 4))
     y = ((X[:, 0] > 0.3) & (X[:, 2] < 0.1)).astype(np.int64)
     costs = FeatureCosts([1, 1, 2, 3], delayed=[2])
-    part = baseline.Part(X[:200], y[:200], X[200:], y[200:], costs, 100, 2, 0)
-    tree = baseline._optimal_tree(part)
-    assert np.mean(tree.predict(part.X_test) == part.y_test) > 0.9
-    paid = tree.cost(part.X_test, costs.with_delayed(None))
+    tree = streed.optimal_tree(X[:200], y[:200], costs, 100 * (1 - np.eye(2)), 4, 600, 0)
+    assert np.mean(tree.predict(X[200:]) == y[200:]) > 0.9
+    paid = tree.cost(X[200:], costs.with_delayed(None))
     assert set(paid.tolist()) <= {1.0, 2.0, 3.0}
-    assert (tree.cost(part.X_test, costs) >= paid).all()
+    assert (tree.cost(X[200:], costs) >= paid).all()
 
 
 def test_the_table_averages_mistakes_within_splits():

@@ -1,0 +1,218 @@
+"""Methods of active feature acquisition: which feature of an example to buy next, told by a model of any subset.
+
+`MaskedClassifier` predicts from any subset of the features. `ConditionedOracle` (AACO) asks what the nearest neighbours
+would have gained from more features: M. Valancius, M. Lennon, J. Oliva, "Acquisition Conditioned Oracle for Nongreedy
+Active Feature Acquisition", ICML 2024. `subsets_worth_their_price` is in the manner of CoAI: G. Erion et al., "A
+cost-aware framework for the development of AI models for healthcare applications", Nature Biomedical Engineering 2022.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.special import expit, softmax
+from sklearn.neural_network import MLPClassifier
+
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest.costs import NO_GROUP, FeatureCosts
+
+HIDDEN_LAYERS = (64, 64)
+N_EPOCHS = 80
+"""Each epoch hides other features."""
+
+BATCH = 128
+LEAST_PROBABILITY = 1e-6
+N_NEIGHBOURS = 5
+FIRST_NEIGHBOURS = 50
+"""Examples asked where nothing is known, and all are equally near."""
+
+N_SUBSETS = 60
+MOST_ADDED = 6
+"""Random sets of purchases that are tried in addition to each single one, and their largest size."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Purchases:
+    """What can be bought at once: a feature, or the features of a group that cost nothing in addition to its fee.
+
+    Parameters
+    ----------
+    columns : ndarray of bool, shape (n_purchases, n_features)
+    prices : ndarray of float64, shape (n_purchases,)
+    """
+
+    columns: BoolArray
+    prices: FloatArray
+
+    @classmethod
+    def of(cls, costs: FeatureCosts) -> Purchases:
+        """List the purchases of a price list whose groups have no prices but their fee.
+
+        Raises
+        ------
+        ValueError
+            A feature of a group costs something in addition to the fee.
+        """
+        prices = np.array([float(price) for price in costs.prices])
+        if (prices[costs.groups != NO_GROUP] > 0).any():
+            raise ValueError("costs: expected groups whose features cost nothing in addition to the fee, got others")
+        groups = [np.flatnonzero(costs.groups == group) for group in range(len(costs.group_fees))]
+        alone = [np.array([column]) for column in np.flatnonzero(costs.groups == NO_GROUP)]
+        columns = np.zeros((len(groups) + len(alone), costs.n_features), dtype=bool)
+        for place, members in enumerate([*groups, *alone]):
+            columns[place, members] = True
+        return cls(columns, costs.cost_of(columns))
+
+
+class MaskedClassifier:
+    """A neural network that predicts from any subset of the features.
+
+    It sees the features, 0 where hidden, and which of them are shown. In training each example is shown a random subset
+    of a random size, another one in each epoch.
+
+    Parameters
+    ----------
+    X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
+    seed : int
+    """
+
+    def __init__(self, X: Array, y: IntArray, seed: int) -> None:
+        self.mean, self.spread = X.mean(axis=0), np.maximum(X.std(axis=0), 1e-9)
+        rng = np.random.default_rng(seed)
+        self.network = MLPClassifier(HIDDEN_LAYERS, random_state=seed)
+        classes = np.unique(y)
+        for _ in range(N_EPOCHS):
+            shown = rng.random(X.shape) < rng.random((len(X), 1))
+            order = rng.permutation(len(X))
+            inputs = self._inputs(X, shown)
+            for begin in range(0, len(X), BATCH):
+                rows = order[begin : begin + BATCH]
+                self.network.partial_fit(inputs[rows], y[rows], classes=classes)
+
+    def predict_proba(self, X: Array, shown: BoolArray) -> FloatArray:
+        """Predict from what is shown, shape (n_samples, n_classes)."""
+        layer = self._inputs(X, shown)
+        *hidden, last = zip(self.network.coefs_, self.network.intercepts_, strict=True)
+        for weights, shift in hidden:
+            layer = np.maximum(layer @ weights + shift, 0.0)
+        outputs = layer @ last[0] + last[1]
+        if outputs.shape[1] == 1:
+            return np.column_stack([expit(-outputs), expit(outputs)])
+        return np.asarray(softmax(outputs, axis=1))
+
+    def _inputs(self, X: Array, shown: BoolArray) -> FloatArray:
+        return np.hstack([np.where(shown, (X - self.mean) / self.spread, 0.0), shown])
+
+
+class ConditionedOracle:
+    """AACO: buy what the nearest neighbours of an example would have gained most from.
+
+    Of all training examples those are nearest whose values of the features known so far are. For sets of further
+    purchases, each single one and random ones, the mean log loss of the neighbours with these features known is added
+    to the price of the set times ``lam``. The best set is found, and of its purchases the one is bought that alone is
+    best; then neighbours are sought anew.
+
+    Parameters
+    ----------
+    classifier : MaskedClassifier
+    X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
+        Training examples; classes 0, 1, ...
+    purchases : Purchases
+    seed : int
+    """
+
+    def __init__(self, classifier: MaskedClassifier, X: Array, y: IntArray, purchases: Purchases, seed: int) -> None:
+        self.classifier, self.X, self.y, self.purchases, self.seed = classifier, X, y, purchases, seed
+
+    def bought(self, X: Array, lam: float, most: float, *, forced: bool) -> list[IntArray]:
+        """Buy for each example.
+
+        Parameters
+        ----------
+        X : array, shape (n_samples, n_features)
+        lam : float
+            What one unit of price weighs compared with log loss.
+        most : float
+            What an example may pay at most.
+        forced : bool
+            Whether to buy as long as something is affordable, even if nothing is worth its price.
+
+        Returns
+        -------
+        list of ndarray of int64
+            The purchases of each example, in order.
+        """
+        rng = np.random.default_rng(self.seed)
+        return [self._bought_for(x, lam, most, forced, rng) for x in X]
+
+    def _bought_for(self, x: Array, lam: float, most: float, forced: bool, rng: np.random.Generator) -> IntArray:
+        bought, paid, prices = list[int](), 0.0, self.purchases.prices
+        while True:
+            left = np.setdiff1d(np.flatnonzero(prices <= most - paid + 1e-9), bought)
+            if left.size == 0:
+                break
+            known: BoolArray = np.asarray(self.purchases.columns[bought].any(axis=0))
+            near = self._neighbours(x, known, rng)
+            sets = self._sets(left, most - paid, rng)
+            losses = self._losses(near, known, sets)
+            totals = losses + lam * (sets @ prices)
+            best = int(np.argmin(totals[1:])) + 1 if forced else int(np.argmin(totals))
+            if best == 0:
+                break
+            members = np.flatnonzero(sets[best])
+            alone = 1 + np.searchsorted(left, members)
+            chosen = int(members[np.argmin(totals[alone])])
+            bought.append(chosen)
+            paid += float(prices[chosen])
+        return np.array(bought, dtype=np.int64)
+
+    def _neighbours(self, x: Array, known: BoolArray, rng: np.random.Generator) -> IntArray:
+        if not known.any():
+            return rng.choice(len(self.X), min(FIRST_NEIGHBOURS, len(self.X)), replace=False)
+        scale = self.classifier.spread[known]
+        distance = np.square((self.X[:, known] - x[known]) / scale).sum(axis=1)
+        return np.argpartition(distance, N_NEIGHBOURS)[:N_NEIGHBOURS]
+
+    def _sets(self, left: IntArray, affordable: float, rng: np.random.Generator) -> BoolArray:
+        """Draw sets of purchases that are affordable: nothing, each alone, and random ones."""
+        n_purchases = self.purchases.prices.size
+        sets = np.zeros((1 + left.size + N_SUBSETS, n_purchases), dtype=bool)
+        sets[np.arange(1, 1 + left.size), left] = True
+        sizes = rng.integers(2, MOST_ADDED + 1, (N_SUBSETS, 1))
+        rank = rng.random((N_SUBSETS, left.size)).argsort(axis=1).argsort(axis=1)
+        sets[1 + left.size :, left] = rank < sizes
+        return sets[sets @ self.purchases.prices <= affordable + 1e-9]
+
+    def _losses(self, near: IntArray, known: BoolArray, sets: BoolArray) -> FloatArray:
+        shown = known | (sets.astype(np.int64) @ self.purchases.columns > 0)
+        rows = np.tile(near, len(sets))
+        outputs = self.classifier.predict_proba(self.X[rows], np.repeat(shown, near.size, axis=0))
+        right = outputs[np.arange(rows.size), self.y[rows]]
+        losses: FloatArray = -np.log(np.maximum(right, LEAST_PROBABILITY)).reshape(len(sets), near.size).mean(axis=1)
+        return losses
+
+
+def subsets_worth_their_price(gains: FloatArray, prices: FloatArray, budgets: Sequence[float]) -> list[BoolArray]:
+    """Find for each budget the set of purchases of most gain in all that is within it: a knapsack, solved exactly.
+
+    Parameters
+    ----------
+    gains : ndarray of float64, shape (n_purchases,)
+        What each purchase is worth to some model.
+    prices : ndarray of float64, shape (n_purchases,)
+    budgets : sequence of float
+
+    Returns
+    -------
+    list of ndarray of bool, shape (n_purchases,)
+    """
+    worth = np.maximum(gains, 0.0)
+    found = []
+    for budget in budgets:
+        within = LinearConstraint(prices[None], ub=budget + 1e-9)
+        solved = milp(-worth, constraints=within, integrality=np.ones_like(worth), bounds=Bounds(0, 1))
+        found.append((np.round(solved.x) > 0) & (gains > 0))
+    return found

@@ -1,0 +1,1 @@
+"""AFABench: a benchmark of active feature acquisition, arXiv 2508.14734."""

@@ -1,0 +1,251 @@
+"""CUBE, CUBE-NM and CUBE-NUC in AFABench's measure: accuracy within a cap for each example, and on average.
+
+The benchmark's hard budget is what one example may pay at most; its soft budget lets some examples pay more than
+others. In CUBE-NM the context is one purchase, as there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.inspection import permutation_importance
+
+from ipforest import datasets
+from ipforest.costs import FeatureCosts
+from ipforest.ensemble.forest import Forest
+from ipforest.experiments.acquisition import (
+    ConditionedOracle,
+    MaskedClassifier,
+    Purchases,
+    subsets_worth_their_price,
+)
+from ipforest.experiments.demo import Parts
+from ipforest.experiments.experiment import Cell, Experiment, Record
+from ipforest.experiments.methods import METHODS, Task, choices_within, streed_trees, whole
+from ipforest.experiments.metrics import standard_error
+from ipforest.experiments.options import Option, choose
+from ipforest.frontiers.budget_forest import BudgetForest
+from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
+from ipforest.policy import TreesInOrder
+from ipforest.session import Seller, Sessions
+
+DATA: Mapping[str, Callable[[int, int], datasets.Dataset]] = {
+    "CUBE": datasets.cube,
+    "CUBE-NM": datasets.cube_nm,
+    "CUBE-NUC": datasets.cube_nuc,
+}
+N_CONTEXTS = 5
+BUDGETS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+N_SEEDS, N_TRAINING, N_HELD_OUT = 2, 1000, 200
+"""Examples to train on; as many as the second number to choose on, and to test on."""
+
+N_TREES = 50
+HARD, SOFT = "hard", "soft"
+HARD_PRICE = 0.05
+PRICES = (0.3, 0.1, 0.03, 0.01)
+"""What a unit of price weighs compared with log loss for AACO, within hard and soft budgets."""
+
+OURS = {"BudgetForest": BudgetForest, "BudgetedClassifier": BudgetedClassifier}
+STATIC, COAI, AACO, STREED = "static, forward selection", "CoAI-like", "AACO", "STreeD"
+
+Open = Callable[..., Sessions]
+
+
+def cells(quick: bool, seed: int) -> list[Cell]:
+    """One cell per data set, method and seed."""
+    named, n_seeds, size = (("CUBE",), 1, 400) if quick else (tuple(DATA), N_SEEDS, N_TRAINING)
+    methods = ["BudgetForest", COAI, STATIC, AACO, "BudgetedClassifier", *([STREED] if find_spec("pystreed") else [])]
+    return [
+        {"data": name, "method": method, "training": size, "seed": seed + number}
+        for number in range(n_seeds)
+        for method in methods
+        for name in named
+    ]
+
+
+def task_of(cell: Cell) -> Task:
+    """Generate the parts of a data set, and its prices: in CUBE-NM the context is bought at once, for 1."""
+    sizes = [cell["training"], N_HELD_OUT, N_HELD_OUT]
+    data = DATA[cell["data"]](sum(sizes), cell["seed"])
+    ends = np.cumsum([0, *sizes]).tolist()
+    arrays = [array[first:last] for first, last in pairwise(ends) for array in (data.X, data.y)]
+    costs = data.costs
+    if cell["data"] == "CUBE-NM":
+        context = np.arange(costs.n_features) < N_CONTEXTS
+        costs = FeatureCosts((~context).astype(int).tolist(), np.where(context, 0, -1).tolist(), [1])
+    return Task(Parts(*arrays), costs, BUDGETS, N_TREES, cell["seed"], ("sqrt",), (1,))
+
+
+def run(cell: Cell) -> list[Record]:
+    """Train a method, and measure it within each hard and soft budget."""
+    task, method = task_of(cell), cell["method"]
+    measure = {STATIC: _static, COAI: _coai, AACO: _aaco, STREED: _streed}.get(method) or partial(_ours, OURS[method])
+    return [
+        {"setting": setting, "budget": budget, "cost": option.cost, "accuracy": 1 - option.error}
+        for setting, options in measure(task).items()
+        for budget, option in zip(BUDGETS, options, strict=True)
+    ]
+
+
+Measured = dict[str, Sequence[Option]]
+
+
+def _static(task: Task) -> Measured:
+    """Choose one set of features for all examples, within both kinds of budget."""
+    chosen = choices_within(METHODS["forward, forest"], task).plain
+    return {HARD: chosen, SOFT: chosen}
+
+
+def _coai(task: Task) -> Measured:
+    """Retrain on the set of features whose importance in a boosted model is largest in all within the budget."""
+    parts, purchases = task.parts, Purchases.of(task.costs)
+    model = HistGradientBoostingClassifier(random_state=task.seed).fit(parts.X_train, parts.y_train)
+    found = permutation_importance(
+        model, parts.X_validation, parts.y_validation, scoring="neg_log_loss", n_repeats=3, random_state=task.seed
+    )
+    gains = purchases.columns @ found.importances_mean
+    options = []
+    for bought in subsets_worth_their_price(gains, purchases.prices, BUDGETS):
+        columns = np.flatnonzero(purchases.columns[bought].any(axis=0))
+        fitted = task.forest().fit(parts.X_train[:, columns], parts.y_train)
+        options.append(whole(Forest.from_sklearn(fitted), task, columns))
+    return {HARD: options, SOFT: options}
+
+
+def _aaco(task: Task) -> Measured:
+    """Buy by nearest neighbours: forced up to a hard budget, or as long as it is worth its price."""
+    parts, purchases = task.parts, Purchases.of(task.costs)
+    classifier = MaskedClassifier(parts.X_train, parts.y_train, task.seed)
+    oracle = ConditionedOracle(classifier, parts.X_train, parts.y_train, purchases, task.seed)
+    held_out = (parts.X_validation, parts.y_validation), (parts.X_test, parts.y_test)
+
+    def measured(budget: float, orders: Sequence[Any]) -> Option:
+        numbers: list[float] = []
+        for (X, y), lines in zip(held_out, orders, strict=True):
+            shown = np.zeros(X.shape, dtype=bool)
+            for row, order in enumerate(lines):
+                affordable = np.cumsum(purchases.prices[order]) <= budget + 1e-9
+                shown[row] = purchases.columns[order[affordable]].any(axis=0)
+            labels = classifier.predict_proba(X, shown).argmax(axis=1)
+            numbers += [float(task.costs.cost_of(shown).mean()), float(np.mean(labels != y))]
+        return Option(*numbers)
+
+    capped = [oracle.bought(X, HARD_PRICE, BUDGETS[-1], forced=True) for X, _ in held_out]
+    free = [[oracle.bought(X, lam, np.inf, forced=False) for X, _ in held_out] for lam in PRICES]
+    options = [*(measured(np.inf, orders) for orders in free), measured(0.0, capped)]
+    return {
+        HARD: [measured(budget, capped) for budget in BUDGETS],
+        SOFT: [choose(options, budget) for budget in BUDGETS],
+    }
+
+
+def _streed(task: Task) -> Measured:
+    """Train one optimal tree for each price of a mistake; where a cap ends an example, the node answers."""
+    names = tuple(f"feature {column}" for column in range(task.costs.n_features))
+    opens: list[Open] = []
+    for forest in streed_trees(task):
+        seller = Seller(task.costs, 0.0, np.asarray(forest.classes), names, True)
+        opens.append(partial(_open, TreesInOrder(forest), seller))
+    options = [_seen(each, task, None) for each in opens]
+    options.append(Option(0.0, 1.0, 0.0, 1.0))
+    return {HARD: _capped(opens, task), SOFT: [choose(options, budget) for budget in BUDGETS]}
+
+
+def _open(policy: Any, seller: Seller, n: int, max_cost: float | None) -> Sessions:
+    return Sessions(policy, seller, n, max_cost=max_cost)
+
+
+def _ours(kind: type[Any], task: Task) -> Measured:
+    """Train one of ours: its own choice for an average, and for a cap the one of its choices that is best with it."""
+    parts = task.parts
+    model = kind(feature_costs=task.costs, random_state=task.seed)
+    model.fit(parts.X_train, parts.y_train, parts.X_validation, parts.y_validation)
+    models = [model.at_budget(budget) for budget in (*BUDGETS, 2 * BUDGETS[-1])]
+    opens: list[Open] = [lambda n, max_cost, chosen=chosen: chosen.sessions(n, max_cost=max_cost) for chosen in models]
+    return {HARD: _capped(opens, task), SOFT: [_seen(each, task, None) for each in opens[:-1]]}
+
+
+def _capped(opens: Sequence[Open], task: Task) -> list[Option]:
+    """Take for each cap the model of least validation error with it."""
+    return [min((_seen(each, task, cap) for each in opens), key=lambda option: option[:2][::-1]) for cap in BUDGETS]
+
+
+def _seen(open_sessions: Open, task: Task, cap: float | None) -> Option:
+    parts = task.parts
+    numbers: list[float] = []
+    for X, y in ((parts.X_validation, parts.y_validation), (parts.X_test, parts.y_test)):
+        sessions = open_sessions(len(X), cap)
+        sessions.see(X)
+        numbers += [float(sessions.paid.mean()), float(np.mean(sessions.labels(sessions.outputs) != y))]
+    return Option(*numbers)
+
+
+def summarise(records: list[Record]) -> list[Record]:
+    """Average accuracies over seeds, in per cent: a row per data set, setting and method."""
+    rows = []
+    for (data, setting, method), lines in _grouped(records):
+        seeds = sorted({line["seed"] for line in lines})
+        accuracy = 100 * np.array(
+            [[line["accuracy"] for line in lines if line["seed"] == seed] for seed in seeds], dtype=np.float64
+        )
+        row = {"data": data, "setting": setting, "method": method, "seeds": len(seeds)}
+        row |= {f"{budget:g}": round(float(value), 1) for budget, value in zip(BUDGETS, accuracy.mean(0), strict=True)}
+        means = accuracy.mean(axis=1)
+        rows.append({**row, "mean": round(float(means.mean()), 1), "mean_se": round(standard_error(means), 1)})
+    return rows
+
+
+def _grouped(records: list[Record]) -> Iterator[tuple[tuple[str, str, str], list[Record]]]:
+    groups: dict[tuple[str, str, str], list[Record]] = {}
+    for record in records:
+        groups.setdefault((record["data"], record["setting"], record["method"]), []).append(record)
+    order = [(data, setting) for data in DATA for setting in (HARD, SOFT)]
+    return ((key, groups[key]) for key in sorted(groups, key=lambda key: order.index(key[:2])))
+
+
+def draw(records: list[Record], rows: list[Record]) -> Figure:
+    """Draw accuracy against budget, a panel per data set and setting."""
+    names = list(dict.fromkeys(row["data"] for row in rows))
+    figure = Figure(figsize=(5 * len(names), 7), layout="constrained")
+    for line, setting in enumerate((HARD, SOFT)):
+        for place, name in enumerate(names, start=1):
+            axes = figure.add_subplot(2, len(names), line * len(names) + place)
+            for row in rows:
+                if (row["data"], row["setting"]) == (name, setting):
+                    axes.plot(BUDGETS, [row[f"{budget:g}"] for budget in BUDGETS], ".-", label=row["method"])
+            axes.set_title(f"{name}, {setting} budget")
+            axes.set_xlabel("most cost of an example" if setting == HARD else "average cost, at most")
+            axes.set_ylabel("test accuracy, %")
+    axes.legend(fontsize=8)
+    return figure
+
+
+def differences(quick: bool) -> list[str]:
+    """Name where the protocol is not the benchmark's."""
+    named = [
+        f"{N_TRAINING} examples to train on and {N_HELD_OUT} to choose and to test on, in place of 20,000 in all",
+        f"{N_SEEDS} data sets each; soft budgets are average costs on the validation examples, as everywhere here",
+        "AACO and the static methods are written from their papers; each method brings its own classifier",
+        f"AACO: {len(PRICES)} prices, random sets of purchases anew in each step, a network that sees any subset",
+        "the methods that need PyTorch (GDFS, DIME, EDDI, JAFA, ODIN, OL) are not run",
+    ]
+    return [*named, "quick: CUBE only, 1 seed, 400 examples to train on"] if quick else named
+
+
+EXPERIMENT = Experiment(
+    name="afabench2025/cubes",
+    title="CUBE, CUBE-NM and CUBE-NUC within hard and soft budgets",
+    source="AFABench, arXiv 2508.14734",
+    cells=cells,
+    run=run,
+    summarise=summarise,
+    draw=draw,
+    differences=differences,
+)
