@@ -97,6 +97,7 @@ def test_damaged_files_are_refused(folder) -> None:
         ({"feature_names": np.array(["age"])}, "heart: expected 2 feature names, one per column of X, got 1"),
         ({"X": np.arange(2)}, "heart: expected X with 2 dimensions, got 1"),
         ({"split": np.array([0])}, r"heart: expected split with one entry per row of X, got shape \(1,\)"),
+        ({"queries": np.array([0])}, r"heart: expected queries with one entry per row of X, got shape \(1,\)"),
         ({name: value[:1] for name, value in PRICES.items()}, "heart: expected 2 prices, one per column of X, got 1"),
         ({**PRICES, "costs": np.array([7.27])}, "in_group: expected 1 prices as in alone, got 2"),
     ],
