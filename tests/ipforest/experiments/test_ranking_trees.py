@@ -61,10 +61,10 @@ def test_models_are_equally_good_where_each_is_the_cheapest_as_good_as_all_can_b
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("figure", [8, 9, 10, 11, 14])
-def test_each_figure_is_drawn_at_a_tiny_size(figure: int) -> None:
+@pytest.mark.parametrize(("figure", "queries"), [(8, 12), (9, 12), (10, 12), (11, 12), (14, 60)])
+def test_each_figure_is_drawn_at_a_tiny_size(figure: int, queries: int) -> None:
     experiment = catalogue.find(f"cstc2014/figure{figure}")
-    cell = {**TINY, "queries": 12, "trees": 3}
+    cell = {**TINY, "queries": queries, "trees": 3}
     records = [{**cell, **record} for record in experiment.run(cell)]
     rows = experiment.summarise(records)
     assert rows
