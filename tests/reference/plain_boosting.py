@@ -70,16 +70,17 @@ def grow_tree(X, residuals, needs, prices, lam, charge, owned, max_depth, min_le
         for feature in range(X.shape[1]):
             price = sum(prices[unit] for unit in needs[feature] - free_at(node))
             column = X[node.rows, feature]
-            values = np.unique(column)
-            for low, high in pairwise(values):
-                left = column <= low
-                n_left = left.sum()
-                if min(n_left, r.size - n_left) < min_leaf:
+            order = np.argsort(column, kind="stable")
+            values, sums = column[order].tolist(), np.cumsum(r[order]).tolist()
+            for n_left, (low, high) in enumerate(pairwise(values), start=1):
+                n_right = r.size - n_left
+                if low == high or min(n_left, n_right) < min_leaf:
                     continue
-                gain = r[left].sum() ** 2 / n_left + r[~left].sum() ** 2 / (r.size - n_left) - r.sum() ** 2 / r.size
+                on_left, whole = sums[n_left - 1], sums[-1]
+                gain = on_left**2 / n_left + (whole - on_left) ** 2 / n_right - whole**2 / r.size
                 merit = gain / 2 - lam * len(X) * price
                 if gain > slack and merit > max(merits):
-                    node.feature, node.threshold = feature, (float(low) + float(high)) / 2
+                    node.feature, node.threshold = feature, (low + high) / 2
                 merits.append(merit)
         second, best = sorted(merits)[-2:] if len(merits) > 1 else (-np.inf, 0.0)
         tree.least_lead = min(tree.least_lead, best - second)
