@@ -203,6 +203,7 @@ def test_the_command_sends_cells_to_a_cluster(tmp_path, monkeypatch, capsys):
     assert "Counting" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_an_address_without_a_scheduler_is_refused(tmp_path, monkeypatch, capsys):
     pytest.importorskip("distributed", reason="needs the extra ipforest[dask]")
     monkeypatch.setattr("ipforest.cli.reproduce.CONNECTION_SECONDS", 0.05)
