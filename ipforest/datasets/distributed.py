@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
-from ipforest._internal.arrays import Array, save_arrays
+from ipforest._internal.arrays import Array, one_line, save_arrays
+from ipforest.datasets.pickled_arrays import DAMAGED_PICKLE, read_pickle
 
 __all__ = ["SOURCES", "SPLIT_SEED", "Source", "Tables", "drawn_parts", "import_data"]
 
@@ -197,13 +198,19 @@ def read_mnist(folder: Path) -> Tables:
 
 
 def read_cifar10(path: Path) -> Tables:
-    """Read CIFAR-10's binary version, a folder or the archive ``cifar-10-binary.tar.gz``; the fifth batch validates.
+    """Read CIFAR-10, a folder or the archive as it is distributed; the fifth batch validates. Features are pixels.
 
-    The Python version holds pickles, which may run code, and is not read. Features are pixels.
+    Of the Python version, whose files are pickles, nothing is run; see `ipforest.datasets.pickled_arrays`.
     """
-    files = [*(f"data_batch_{number}.bin" for number in range(1, 6)), "test_batch.bin"]
-    contents = _members(path, files) if path.is_file() else {file: _bytes(_found(path, file)) for file in files}
-    batches = [_batch(path, file, contents[file]) for file in files]
+    stems = [*(f"data_batch_{number}" for number in range(1, 6)), "test_batch"]
+    binary = [f"{stem}.bin" for stem in stems]
+    contents = _members(path, {*binary, *stems}) if path.is_file() else _files(path, [*binary, *stems])
+    names = stems if stems[0] in contents and binary[0] not in contents else binary
+    for name in names:
+        if name not in contents:
+            raise FileNotFoundError(f"{path}: expected {name} (or {stems[0]} to {stems[-1]} as pickles), got none")
+    read = _batch if names is binary else _pickled_batch
+    batches = [read(path, name, contents[name]) for name in names]
     records = np.concatenate(batches)
     split = np.repeat([0, 0, 0, 0, 1, 2], [len(batch) for batch in batches]).astype(np.uint8)
     if records[:, 0].max() > 9:
@@ -342,7 +349,9 @@ SOURCES: Mapping[str, Source] = {
     "forest": Source("covtype.data or covtype.data.gz", "UCI, Covertype (dataset 31)", read_covertype),
     "mnist": Source("a folder with the four idx files, plain or .gz", "yann.lecun.com/exdb/mnist", read_mnist),
     "cifar10": Source(
-        "cifar-10-binary.tar.gz, or its folder", "www.cs.toronto.edu/~kriz/cifar.html, binary version", read_cifar10
+        "cifar-10-binary.tar.gz, cifar-10-python.tar.gz, or the folder in one",
+        "www.cs.toronto.edu/~kriz/cifar.html",
+        read_cifar10,
     ),
     "yahoo": Source(
         "a folder with set1.train.txt, set1.valid.txt, set1.test.txt, and for prices yahoo_cs_cost",
@@ -432,6 +441,33 @@ def _batch(path: Path, name: str, content: bytes) -> Array:
     return np.frombuffer(content, dtype=np.uint8).reshape(-1, CIFAR_RECORD)
 
 
+def _pickled_batch(path: Path, name: str, content: bytes) -> Array:
+    """Read one file of the Python version of CIFAR-10 as records of its binary version."""
+    try:
+        batch = read_pickle(content)
+        labels, pixels = np.asarray(batch[b"labels"]), batch[b"data"]
+        if labels.dtype.kind != "i" or pixels.shape != (labels.size, CIFAR_RECORD - 1) or labels.size == 0:
+            raise ValueError(f"{labels.size} labels and pixels of shape {pixels.shape}")
+        if labels.min() < 0 or labels.max() > 255:
+            raise ValueError(f"classes from {labels.min()} to {labels.max()}")
+    except DAMAGED_PICKLE as problem:
+        raise ValueError(
+            f"{path}: expected {name} to hold labels and {CIFAR_RECORD - 1} pixels per image, got: {one_line(problem)}"
+        ) from None
+    return np.column_stack([labels.astype(np.uint8), pixels])
+
+
+def _files(folder: Path, names: Collection[str]) -> dict[str, bytes]:
+    """Read those files of a folder that are there."""
+    found = {}
+    for name in names:
+        try:
+            found[name] = _bytes(_found(folder, name))
+        except FileNotFoundError:
+            continue
+    return found
+
+
 def _members(archive: Path, names: Collection[str]) -> dict[str, bytes]:
     """Read some files of an archive in one pass, without unpacking the others."""
     found: dict[str, bytes] = {}
@@ -443,8 +479,5 @@ def _members(archive: Path, names: Collection[str]) -> dict[str, bytes]:
                 if file is not None and name in names and name not in found:
                     found[name] = file.read()
     except (tarfile.TarError, ArithmeticError, EOFError, LookupError, RecursionError, ValueError) as problem:
-        raise ValueError(f"{archive}: expected an archive of CIFAR-10's binary version, got: {problem}") from None
-    for name in names:
-        if name not in found:
-            raise FileNotFoundError(f"{archive}: expected {name} of the binary version in the archive, got none")
+        raise ValueError(f"{archive}: expected an archive of CIFAR-10, got: {problem}") from None
     return found

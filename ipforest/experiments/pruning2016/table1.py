@@ -54,7 +54,7 @@ def cells(quick: bool, seed: int) -> list[Cell]:
     """One cell per repetition and data set."""
     small = [
         {"data": data, "seed": seed + run, "trees": 90, "folds": FOLDS, "examples": None}
-        for run in range(1 if quick else 20)
+        for run in range(1 if quick else 100)
         for data in ("sonar", "heart")
     ]
     large = [

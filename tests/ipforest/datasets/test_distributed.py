@@ -162,12 +162,12 @@ def test_archives_whose_members_are_no_plain_files_are_refused(folder, tmp_path)
     header[148:156] = b" " * 8
     header[148:156] = f"{sum(header[:512]):06o}\0 ".encode()
     path.write_bytes(gzip.compress(bytes(header) + bytes(1024)))
-    with pytest.raises(FileNotFoundError, match=r"expected data_batch_1\.bin of the binary version in the archive"):
+    with pytest.raises(FileNotFoundError, match=r"expected data_batch_1\.bin \(or"):
         import_data("cifar10", path, folder)
     link = tarfile.TarInfo("data_batch_1.bin")
     link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
     archive_of(path, (link, b""))
-    with pytest.raises(FileNotFoundError, match=r"expected data_batch_1\.bin of the binary version in the archive"):
+    with pytest.raises(FileNotFoundError, match=r"expected data_batch_1\.bin \(or"):
         import_data("cifar10", path, folder)
 
 
@@ -176,7 +176,7 @@ def test_an_archive_of_long_names_of_long_names_is_refused(folder, tmp_path):
     names.type, names.size = tarfile.GNUTYPE_LONGNAME, 2
     path = tmp_path / "cifar-10-binary.tar.gz"
     path.write_bytes(gzip.compress((names.tobuf(tarfile.GNU_FORMAT) + b"a\0".ljust(512, b"\0")) * 3000))
-    with pytest.raises(ValueError, match="expected an archive of CIFAR-10's binary version"):
+    with pytest.raises(ValueError, match="expected an archive of CIFAR-10, got"):
         import_data("cifar10", path, folder)
 
 
@@ -201,17 +201,83 @@ def test_cifar10(folder, tmp_path, packed):
     assert data.split.tolist() == [0] * 4 + [1] + [2] * 2
 
 
-def test_pickled_images_are_not_read(folder, tmp_path):
-    pickles = tmp_path / "cifar-10-batches-py"
-    pickles.mkdir()
-    (pickles / "data_batch_1").write_bytes(b"\x80\x04.")
-    with pytest.raises(FileNotFoundError, match=r"expected data_batch_1\.bin"):
-        import_data("cifar10", pickles, folder)
+def text_of_python2(content):
+    return b"T" + len(content).to_bytes(4, "little") + content
+
+
+def batch_of_python2(labels, pixels, array=b"cnumpy.core.multiarray\n_reconstruct\n", kind=b"u1", shape=None):
+    """Pickle labels and pixels as Python 2 and NumPy did for CIFAR-10: protocol 2, texts of bytes."""
+    n_rows, n_columns = shape or pixels.shape
+    rows, columns = (b"J" + size.to_bytes(4, "little") for size in (n_rows, n_columns))
+    dtype = b"cnumpy\ndtype\n" + text_of_python2(kind) + b"K\x00K\x01\x87R"
+    dtype += b"(K\x03" + text_of_python2(b"|") + b"NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb"
+    new = array + b"cnumpy\nndarray\nK\x00\x85" + text_of_python2(b"b") + b"\x87R"
+    state = b"(K\x01" + rows + columns + b"\x86" + dtype + b"\x89" + text_of_python2(pixels.tobytes()) + b"tb"
+    counted = b"](" + b"".join(b"K" + bytes([label]) for label in labels) + b"e"
+    data, named = text_of_python2(b"data"), text_of_python2(b"labels")
+    about = text_of_python2(b"batch_label") + text_of_python2(b"training batch 1 of 5")
+    return b"\x80\x02}(" + about + named + counted + data + new + state + b"u."
+
+
+STEMS = (*(f"data_batch_{number}" for number in range(1, 6)), "test_batch")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_python_version_of_cifar10(folder, tmp_path, packed):
+    records = RNG.integers(0, 256, (7, 3073)).astype(np.uint8)
+    records[:, 0] %= 10
+    path = unpacked = tmp_path / "cifar-10-batches-py"
+    unpacked.mkdir()
+    for stem, rows in zip(STEMS, np.split(records, [1, 2, 3, 4, 5]), strict=True):
+        (unpacked / stem).write_bytes(batch_of_python2(rows[:, 0], rows[:, 1:]))
+    if packed:
+        path = tmp_path / "cifar-10-python.tar.gz"
+        with tarfile.open(path, "w:gz") as archive:
+            archive.add(unpacked, unpacked.name)
+    import_data("cifar10", path, folder)
+    data = datasets.load("cifar10")
+    np.testing.assert_array_equal(data.X, records[:, 1:])
+    np.testing.assert_array_equal(data.y, records[:, 0])
+    assert data.split.tolist() == [0] * 4 + [1] + [2] * 2
+
+
+PIXELS = np.zeros((2, 3072), dtype=np.uint8)
+FOREIGN_BATCHES = {
+    "a function to call": (b"cposix\nsystem\n(S'echo'\ntR.", "a pickle that names posix.system"),
+    "another array": (batch_of_python2([0, 1], PIXELS, array=b"cnumpy\nzeros\n"), "a pickle that names numpy.zeros"),
+    "no dict": (b"\x80\x02].", "a pickle of a list"),
+    "no labels": (b"\x80\x02}.", "labels"),
+    "another type": (batch_of_python2([0, 1], PIXELS, kind=b"f8"), "an array that is not of bytes"),
+    "more rows than bytes": (batch_of_python2([0, 1], PIXELS, shape=(2**31 - 1, 3072)), "cannot reshape"),
+    "fewer labels": (batch_of_python2([0], PIXELS), "1 labels and pixels of shape"),
+    "half of a file": (batch_of_python2([0, 1], PIXELS)[:4000], "pickle data was truncated"),
+    "nothing": (b"", "Ran out of input"),
+    "a persistent object": (b"Pmine\n.", "persistent"),
+}
+
+
+@pytest.mark.parametrize("what", FOREIGN_BATCHES)
+def test_pickles_of_anything_but_labels_and_pixels_are_refused(folder, tmp_path, what):
+    content, message = FOREIGN_BATCHES[what]
+    for stem in STEMS:
+        (tmp_path / stem).write_bytes(content)
+    with pytest.raises(
+        ValueError, match=f"expected data_batch_1 to hold labels and 3072 pixels per image, got: .*{message}"
+    ):
+        import_data("cifar10", tmp_path, folder)
+
+
+def test_what_is_missing_of_cifar10_is_named(folder, tmp_path):
+    with pytest.raises(
+        FileNotFoundError, match=r"expected data_batch_1\.bin \(or data_batch_1 to test_batch as pickles\)"
+    ):
+        import_data("cifar10", tmp_path, folder)
+    (tmp_path / "data_batch_1").write_bytes(batch_of_python2([0, 1], PIXELS))
+    with pytest.raises(FileNotFoundError, match="expected data_batch_2 "):
+        import_data("cifar10", tmp_path, folder)
     archive = tmp_path / "cifar-10-python.tar.gz"
     with tarfile.open(archive, "w:gz") as files:
-        files.add(pickles, pickles.name)
-    with pytest.raises(FileNotFoundError, match=r"expected data_batch_1\.bin of the binary version in the archive"):
-        import_data("cifar10", archive, folder)
+        files.add(tmp_path / "data_batch_1", "data_batch_1")
     archive.write_bytes(archive.read_bytes()[:30])
     with pytest.raises(ValueError, match="expected an archive"):
         import_data("cifar10", archive, folder)
