@@ -14,7 +14,7 @@ from ipforest.solvers import SOLVERS
 ROOT = Path(__file__).parent.parent.parent
 FOLDERS = ("docs", "docs/how-to", "docs/developers")
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SLOW = {"getting-started", "how-to/which-estimator", "how-to/deploy", "index"}
+SLOW = {"getting-started", "how-to/which-estimator", "how-to/deploy", "how-to/measures-and-reports", "index"}
 """Pages whose blocks take more than three seconds."""
 
 PAGES = {

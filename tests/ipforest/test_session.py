@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 from ipforest import BudgetPrune, FeatureCosts
 from ipforest.session import Request, Session, Unit
 
-pytestmark = pytest.mark.xdist_group("sessions")
+pytestmark = pytest.mark.xdist_group("growing")  # as tests of trees of classifiers, whose grower is compiled once
 
 Table = tuple[npt.NDArray[Any], npt.NDArray[Any], FeatureCosts]
 
@@ -50,7 +50,13 @@ TABLES: dict[str, Callable[[], Table]] = {
 N_FITTED = 200
 
 
-@pytest.fixture(scope="module", params=list(TABLES))
+QUICK_TABLES = ("sensors", "missing values")
+
+
+@pytest.fixture(
+    scope="module",
+    params=[name if name in QUICK_TABLES else pytest.param(name, marks=pytest.mark.slow) for name in TABLES],
+)
 def table(request: pytest.FixtureRequest) -> Table:
     return TABLES[request.param]()
 
@@ -108,7 +114,7 @@ def test_the_ledger_adds_up_to_the_price_of_the_units(fitted: Any, table: Table)
         assert all(line.reason for line in session.ledger)
 
 
-@pytest.mark.parametrize("cap", [0, 1, 2.5, 4])
+@pytest.mark.parametrize("cap", [0, 2.5, *(pytest.param(cap, marks=pytest.mark.slow) for cap in (1, 4))])
 def test_nobody_pays_more_than_the_cap(fitted: Any, table: Table, cap: float) -> None:
     if fitted.split_cost_:
         pytest.skip("a cap and a split cost do not go together")

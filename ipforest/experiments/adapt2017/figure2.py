@@ -135,4 +135,5 @@ EXPERIMENT = Experiment(
     summarise=summarise,
     draw=draw,
     differences=differences,
+    minutes=1,
 )

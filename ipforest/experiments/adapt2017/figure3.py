@@ -149,4 +149,5 @@ EXPERIMENT = Experiment(
     summarise=summarise,
     draw=draw,
     differences=differences,
+    minutes=1,
 )

@@ -189,4 +189,5 @@ EXPERIMENT = Experiment(
         "which saves another 4 to 15 points (adapt2017/headline)",
     ),
     condense=columns("data", "method", "gate", "full_cost", "full_error", "cost", "error", "saved", "paper", "runs"),
+    minutes=12,
 )

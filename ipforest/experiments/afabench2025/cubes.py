@@ -248,4 +248,5 @@ EXPERIMENT = Experiment(
     summarise=summarise,
     draw=draw,
     differences=differences,
+    minutes=40,
 )

@@ -74,4 +74,5 @@ EXPERIMENT = Experiment(
     draw=draw,
     differences=differences,
     printed=("Coefficients fall monotonically away from the diagonal.",),
+    minutes=1,
 )

@@ -147,4 +147,5 @@ EXPERIMENT = Experiment(
     differences=differences,
     settings=SETTINGS,
     printed=("CSTC has 4 levels, Cronus 10 nodes; features up to price 5 are bought early, expensive ones deeper.",),
+    minutes=1,
 )

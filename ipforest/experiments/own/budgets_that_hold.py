@@ -164,4 +164,5 @@ EXPERIMENT = Experiment(
     summarise=summarise,
     draw=draw,
     differences=differences,
+    minutes=37,
 )

@@ -125,4 +125,5 @@ EXPERIMENT = Experiment(
     draw=draw,
     differences=differences,
     data=DATASETS,
+    minutes=19,
 )

@@ -267,4 +267,5 @@ EXPERIMENT = Experiment(
         *("data", "level", "unpruned_cost", "error", "joint_cost", "paper_joint_cost"),
         *("individual_cost", "paper_individual_cost", "saved", "saved_se", "runs"),
     ),
+    minutes=60,
 )

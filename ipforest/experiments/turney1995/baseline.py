@@ -202,4 +202,5 @@ EXPERIMENT = Experiment(
     draw=draw,
     differences=differences,
     data=tuple(PRICE_LISTS),
+    minutes=140,
 )

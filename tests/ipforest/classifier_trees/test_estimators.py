@@ -26,7 +26,7 @@ from ipforest.classifier_trees.adaboost_rs import AdaBoostVotes
 from ipforest.classifier_trees.block_descent import PRUNINGS, DescentSettings
 from ipforest.costs import FeatureCosts
 
-pytestmark = pytest.mark.xdist_group("cascades")
+pytestmark = pytest.mark.xdist_group("growing")
 
 QUICK = DescentSettings(max_sweeps=1, max_block_steps=8, max_gradient_steps=8)
 SMALL: dict[str, Any] = {"lambdas": 1, "descent": QUICK, "random_state": 0}

@@ -16,6 +16,8 @@ from ipforest import BudgetPrune, FeatureCosts, Forest, Pruning
 from ipforest.learners.vote_descent import VoteProblem, descend, descend_within, measured
 from ipforest.tabular.model_files import load_model, save_model
 
+pytestmark = pytest.mark.xdist_group("votes")  # its kernels are compiled once
+
 COSTS = FeatureCosts([1, 2, 3, 1], [0, 0, -1, -1], [2])
 X, Y = load_breast_cancer(return_X_y=True)
 MODEL = BudgetPrune(RandomForestClassifier(15, random_state=0), budget=6, objective="forest", random_state=0)
