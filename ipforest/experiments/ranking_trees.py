@@ -51,7 +51,7 @@ class Task:
 
 def cells(quick: bool, seed: int, runs: int = 1) -> list[Cell]:
     """List the cells of a figure: synthetic documents, and Yahoo's where the user has them."""
-    size = {"queries": 30, "trees": 10, "lambdas": 2} if quick else {"queries": 60, "trees": 40, "lambdas": 3}
+    size = {"queries": 30, "trees": 10, "lambdas": 2} if quick else {"queries": 150, "trees": 200, "lambdas": 4}
     return [
         {"data": data, "seed": seed + run, **size}
         for run in range(1 if quick else runs)

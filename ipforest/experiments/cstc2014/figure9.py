@@ -31,5 +31,5 @@ EXPERIMENT = Experiment(
     differences=differences,
     settings=SETTINGS,
     printed=("At Precision@5 .135 CSCC and Cronus buy some features of price 100 and 150 in their first node.",),
-    minutes=1,
+    minutes=2,
 )
