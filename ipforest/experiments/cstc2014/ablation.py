@@ -108,7 +108,7 @@ EXPERIMENT = Experiment(
         "3% of the 3s go up), at an error of .035 to .039.",
         "A balanced tree that is not pruned parts the digits as in print, without a higher error. Pruned on validation "
         "data it keeps few nodes, or one: the root's classifier alone has about the same error.",
-        "Pruned before the descent, as printed, the tree has paths of different lengths; the loss and the relaxed cost "
-        "of a path grow with its length, and the descent sends all images by the shortest.",
+        "With logistic loss, pruned before the descent, the tree has paths of different lengths; the loss and the "
+        "relaxed cost of a path grow with its length, and the descent sends all images by the shortest.",
     ),
 )
