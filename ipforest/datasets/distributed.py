@@ -205,12 +205,12 @@ def read_cifar10(path: Path) -> Tables:
     stems = [*(f"data_batch_{number}" for number in range(1, 6)), "test_batch"]
     binary = [f"{stem}.bin" for stem in stems]
     contents = _members(path, {*binary, *stems}) if path.is_file() else _files(path, [*binary, *stems])
-    names = stems if stems[0] in contents and binary[0] not in contents else binary
-    for name in names:
-        if name not in contents:
-            raise FileNotFoundError(f"{path}: expected {name} (or {stems[0]} to {stems[-1]} as pickles), got none")
-    read = _batch if names is binary else _pickled_batch
-    batches = [read(path, name, contents[name]) for name in names]
+    is_pickled = stems[0] in contents and binary[0] not in contents
+    files, read = (stems, _pickled_batch) if is_pickled else (binary, _batch)
+    for file in files:
+        if file not in contents:
+            raise FileNotFoundError(f"{path}: expected {file} (or {stems[0]} to {stems[-1]} as pickles), got none")
+    batches = [read(path, file, contents[file]) for file in files]
     records = np.concatenate(batches)
     split = np.repeat([0, 0, 0, 0, 1, 2], [len(batch) for batch in batches]).astype(np.uint8)
     if records[:, 0].max() > 9:

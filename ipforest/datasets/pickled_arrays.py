@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import pickle
-import struct
 from io import BytesIO
 from typing import Any
 
 import numpy as np
 
-from ipforest._internal.arrays import Array
+from ipforest._internal.arrays import DAMAGED, Array
 
 __all__ = ["DAMAGED_PICKLE", "read_pickle"]
 
-DAMAGED_PICKLE = (
-    ArithmeticError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    MemoryError,
-    RecursionError,
-    TypeError,
-    ValueError,
-    pickle.UnpicklingError,
-    struct.error,
-)
+DAMAGED_PICKLE = (*DAMAGED, AttributeError, pickle.UnpicklingError)
 """What `read_pickle` raises over a damaged or foreign file."""
 
 

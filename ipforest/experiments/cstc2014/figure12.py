@@ -135,7 +135,7 @@ def summarise(records: list[Record]) -> list[Record]:
 def draw(records: list[Record], rows: list[Record]) -> Figure:
     """Draw test error against cost (Figure 12), and what a 3 and an 8 buy at three lambdas (Figure 13)."""
     first = records[0]
-    buying = [row["lambda"] for row in rows if row["cost"] > 0]
+    buying = [row["lambda"] for row in rows if row["cost"] > 0] or [row["lambda"] for row in rows]
     lambdas = [buying[place] for place in np.linspace(0, len(buying) - 1, 3).round().astype(int)]
     told: Cell = {key: first[key] for key in ("seed", "depth", "settings") if key in first}
     shown = [(lam, *fit({**told, "lambda": lam})) for lam in lambdas]

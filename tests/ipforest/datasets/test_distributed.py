@@ -180,27 +180,6 @@ def test_an_archive_of_long_names_of_long_names_is_refused(folder, tmp_path):
         import_data("cifar10", path, folder)
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_cifar10(folder, tmp_path, packed):
-    records = RNG.integers(0, 256, (7, 3073)).astype(np.uint8)
-    records[:, 0] %= 10
-    unpacked = tmp_path / "cifar-10-batches-bin"
-    unpacked.mkdir()
-    files = [*(f"data_batch_{number}.bin" for number in range(1, 6)), "test_batch.bin"]
-    for file, rows in zip(files, np.split(records, [1, 2, 3, 4, 5]), strict=True):
-        (unpacked / file).write_bytes(rows.tobytes())
-    path = unpacked
-    if packed:
-        path = tmp_path / "cifar-10-binary.tar.gz"
-        with tarfile.open(path, "w:gz") as archive:
-            archive.add(unpacked, unpacked.name)
-    import_data("cifar10", path, folder)
-    data = datasets.load("cifar10")
-    np.testing.assert_array_equal(data.X, records[:, 1:])
-    np.testing.assert_array_equal(data.y, records[:, 0])
-    assert data.split.tolist() == [0] * 4 + [1] + [2] * 2
-
-
 def text_of_python2(content):
     return b"T" + len(content).to_bytes(4, "little") + content
 
@@ -222,16 +201,25 @@ def batch_of_python2(labels, pixels, array=b"cnumpy.core.multiarray\n_reconstruc
 STEMS = (*(f"data_batch_{number}" for number in range(1, 6)), "test_batch")
 
 
+VERSIONS = {
+    "binary": (".bin", lambda rows: rows.tobytes()),
+    "python": ("", lambda rows: batch_of_python2(rows[:, 0], rows[:, 1:])),
+}
+"""What names of files end with, and what they hold of records."""
+
+
+@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("packed", [False, True])
-def test_the_python_version_of_cifar10(folder, tmp_path, packed):
+def test_cifar10(folder, tmp_path, packed, version):
     records = RNG.integers(0, 256, (7, 3073)).astype(np.uint8)
     records[:, 0] %= 10
-    path = unpacked = tmp_path / "cifar-10-batches-py"
+    ending, written = VERSIONS[version]
+    path = unpacked = tmp_path / "cifar-10-batches"
     unpacked.mkdir()
     for stem, rows in zip(STEMS, np.split(records, [1, 2, 3, 4, 5]), strict=True):
-        (unpacked / stem).write_bytes(batch_of_python2(rows[:, 0], rows[:, 1:]))
+        (unpacked / f"{stem}{ending}").write_bytes(written(rows))
     if packed:
-        path = tmp_path / "cifar-10-python.tar.gz"
+        path = tmp_path / f"cifar-10-{version}.tar.gz"
         with tarfile.open(path, "w:gz") as archive:
             archive.add(unpacked, unpacked.name)
     import_data("cifar10", path, folder)
