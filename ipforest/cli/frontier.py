@@ -52,6 +52,13 @@ def add(commands: Subparsers) -> None:
         help="trees of the forests of methods that are not ours; boosting has at most four times as many rounds "
         "(default: 100)",
     )
+    command.add_argument(
+        "--rows",
+        type=positive_integer,
+        default=15_000,
+        metavar="N",
+        help="examples to train on at most, and half as many to choose on (default: 15000)",
+    )
     command.add_argument("--jobs", type=positive_integer, default=1, metavar="N", help="cells at once (default: 1)")
     command.add_argument("--out", metavar="DIR", default="frontier", help="where the files go (default: frontier)")
 
@@ -67,7 +74,7 @@ def run(options: Arguments) -> int:
     own = [] if options.csv is None else [_own_table(options)]
     if not options.data and not own:
         raise ValueError("DATA: expected names of data sets, or a table of your own by --csv and --target, got neither")
-    experiment = frontier_experiment([*options.data, *own], methods, options.seeds, options.trees)
+    experiment = frontier_experiment([*options.data, *own], methods, options.seeds, options.trees, options.rows)
     with progress_bar("ipforest frontier", visible=not options.json) as progress:
         result = reproduce(experiment, options.out, seed=options.seed, n_jobs=options.jobs, progress=progress)
     paths = result.write(Path(options.out))

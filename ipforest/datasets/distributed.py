@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from io import BytesIO
 from math import prod
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
 from ipforest._internal.arrays import Array, one_line, save_arrays
+from ipforest.datasets.class_last import CLASS_LAST, read_class_last
 from ipforest.datasets.pickled_arrays import DAMAGED_PICKLE, read_pickle
+from ipforest.datasets.tables import Tables
 
 __all__ = ["SOURCES", "SPLIT_SEED", "Source", "Tables", "drawn_parts", "import_data"]
 
@@ -37,51 +39,6 @@ MOST_FEATURES = 100_000
 """Columns of a sparse file that are made room for."""
 LONGEST_HEAD = 100
 """Bytes of the first line of MiniBooNE's file."""
-
-
-class Tables(NamedTuple):
-    """What a publisher's files hold.
-
-    Parameters
-    ----------
-    X : ndarray, shape (n_samples, n_features)
-    y : ndarray of int64, shape (n_samples,)
-        Class index.
-    feature_names, class_names : list of str
-    split : ndarray of uint8, shape (n_samples,), or None
-        0 train, 1 validation, 2 test.
-    queries : ndarray of int64, shape (n_samples,), or None
-        The query of each document.
-    prices : ndarray of float64, shape (n_features,), or None
-        By default each feature costs 1.
-    groups : ndarray of int64, shape (n_features,), or None
-        The descriptor of each feature: the first feature that is used of one is paid for, the others are free.
-    """
-
-    X: Array
-    y: Array
-    feature_names: list[str]
-    class_names: list[str]
-    split: Array | None
-    queries: Array | None = None
-    prices: Array | None = None
-    groups: Array | None = None
-
-    def arrays(self) -> dict[str, Array]:
-        """Return the arrays of the file that `ipforest.datasets.load` reads."""
-        found = {
-            "X": self.X,
-            "y": self.y,
-            "feature_names": np.array(self.feature_names),
-            "class_names": np.array(self.class_names),
-        }
-        found |= {name: part for name, part in (("split", self.split), ("queries", self.queries)) if part is not None}
-        if self.prices is not None:
-            alone = self.groups is None
-            found["costs"], found["currency"] = self.prices, np.array("price units")
-            found["costs_in_group"] = self.prices if alone else np.zeros(self.prices.size)
-            found["cost_group"] = np.full(self.prices.size, -1) if self.groups is None else self.groups
-        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,8 +321,9 @@ SOURCES: Mapping[str, Source] = {
         "your own SVMs on the descriptors of Scene-15; the papers' margins are not published",
         read_budgetrf,
     ),
+    **{name: Source(f"{name}.dat, the class last", origin, read_class_last) for name, origin in CLASS_LAST.items()},
 }
-"""The papers' large data sets, by the names that experiments use, and LETOR.
+"""The papers' large data sets, by the names that experiments use, LETOR, and tables that no default was chosen on.
 
 No reader takes the vectors of Object Bank: its program computes 44,604 values of an image (177 detectors x 12 scales x
 21 cells), but in which files they are distributed is not documented where we looked (public programs that call it, and

@@ -68,12 +68,20 @@ KNOWN = {**METHODS, **ABLATIONS}
 """Everything that `run` can train, by its name."""
 
 
-def drawn(data: Dataset, seed: int) -> tuple[Parts, FeatureCosts]:
-    """Draw half, a quarter and a quarter of a data set, and no more than `PARTS`; "letter" is A-M against N-Z."""
+def drawn(data: Dataset, seed: int, n_rows: int = PARTS[0]) -> tuple[Parts, FeatureCosts]:
+    """Draw half, a quarter and a quarter of a data set, and no more than `PARTS`; "letter" is A-M against N-Z.
+
+    Parameters
+    ----------
+    data : Dataset
+    seed, n_rows : int
+        At most so many examples to train on, and half as many to choose on.
+    """
     X, y = data.X.astype(np.float64), data.y
     if data.name == "letter":
         y = (y < len(data.class_names) // 2).astype(np.int64)
-    shares = [min(most, int(share * y.size)) for most, share in zip(PARTS, (0.5, 0.25, 0.25), strict=True)]
+    limits = (n_rows, n_rows // 2, PARTS[2])
+    shares = [min(most, int(share * y.size)) for most, share in zip(limits, (0.5, 0.25, 0.25), strict=True)]
     return split_parts(X, y, (shares[0], shares[1], shares[2]), seed), data.costs
 
 
@@ -90,7 +98,8 @@ PROTOCOL = {"protocol": 2}
 def run(tables: Mapping[str, Dataset], cell: Cell) -> list[Record]:
     """Train one method on one seed's parts, and choose for each budget on the validation part."""
     name = cell["data"]
-    parts, costs = drawn(tables[name] if name in tables else datasets.load(name), cell["seed"])
+    data = tables[name] if name in tables else datasets.load(name)
+    parts, costs = drawn(data, cell["seed"], cell.get("most", PARTS[0]))
     task = Task(parts, costs, budgets_for(costs), cell["trees"], cell["seed"])
     choices = choices_within(KNOWN[cell["method"]], task)
     return [
@@ -381,7 +390,11 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
 
 
 def frontier_experiment(
-    data_sets: Sequence[str | Dataset], methods: Sequence[str] | None = None, n_seeds: int = 5, n_trees: int = 100
+    data_sets: Sequence[str | Dataset],
+    methods: Sequence[str] | None = None,
+    n_seeds: int = 5,
+    n_trees: int = 100,
+    n_rows: int = PARTS[0],
 ) -> Experiment:
     """Describe the comparison of methods on data sets, as `ipforest.experiments.experiment.reproduce` runs it.
 
@@ -394,6 +407,8 @@ def frontier_experiment(
     n_seeds : int
     n_trees : int
         Trees of the forests of other people's methods; boosting has up to four times as many rounds.
+    n_rows : int
+        Most examples to train on, and half of it to choose on.
 
     Raises
     ------
@@ -411,10 +426,19 @@ def frontier_experiment(
         raise ValueError(f"methods: expected some of {', '.join(map(repr, KNOWN))}, got {unknown[0]!r}")
 
     told = {name: {"rows": data.fingerprint()} for name, data in tables.items()}
+    limit = {} if n_rows == PARTS[0] else {"most": n_rows}
 
     def cells(quick: bool, seed: int) -> list[Cell]:
         return [
-            {"data": name, "method": method, "trees": n_trees, "seed": seed + number, **told.get(name, {}), **PROTOCOL}
+            {
+                "data": name,
+                "method": method,
+                "trees": n_trees,
+                "seed": seed + number,
+                **told.get(name, {}),
+                **limit,
+                **PROTOCOL,
+            }
             for number in range(1 if quick else n_seeds)
             for name in named
             for method in chosen
@@ -429,7 +453,7 @@ def frontier_experiment(
         summarise=summarise,
         draw=draw,
         differences=lambda quick: [
-            f"at most {PARTS} examples to train, choose and test on",
+            f"at most {n_rows}, {n_rows // 2} and {PARTS[2]} examples to train, choose and test on",
             "everything is chosen on validation examples; stopping levels are cross-fitted there",
             "area is the mean test error over budgets on a logarithmic scale; difference is to the best of others",
             "seconds are the processor's, of training alone; ours measure and choose on validation while they train",
