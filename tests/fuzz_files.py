@@ -221,6 +221,7 @@ def _make_distributed_files(folder: Path, random: Random) -> None:
     lines = "".join(",".join(map(str, [*row, 1 + row[0] % 7])) + "\n" for row in random.integers(0, 300, (20, 54)))
     (folder / "covtype.data").write_text(lines)
     (folder / "covtype.data.gz").write_bytes(gzip.compress(lines.encode()))
+    (folder / "german.dat").write_text("".join(f"{row}.5, {'ab'[row % 2]}, ?, {row % 3}\n" for row in range(20)))
     events = "\n".join(["2 3", *(" ".join(map(str, row)) for row in random.random((5, 50)).round(3)), ""])
     (folder / "MiniBooNE_PID.txt").write_text(events)
     (folder / "idx").mkdir()
@@ -638,7 +639,10 @@ COMPRESSED: tuple[Edit, ...] = (*PLAIN, edited_inside, edited_inside, unpacked_t
 def _data(random: Random, folder: Path) -> Case:
     """Edit data as publishers distribute them, and Turney's test costs."""
     into = ["--folder", str(folder / "edited" / "data")]
-    choice = random.integers(6)
+    choice = random.integers(7)
+    if choice == 6:
+        file = _edited(folder, "german.dat", TEXTS, random)
+        return Case("data", file, ["data", "german", str(file), *into])
     if choice == 0:
         file = _edited(folder, "covtype.data", TABLES_OF_NUMBERS, random)
         return Case("data", file, ["data", "forest", str(file), *into])

@@ -36,6 +36,8 @@ CLASS_LAST: Mapping[str, str] = dict.fromkeys(
 """Tables that no default of this package was chosen on, and where they are to be had."""
 
 MISSING = ("?", "<null>")
+MAX_WORDS = 100
+"""Of a column: of more, it is a damaged column of numbers, or a name."""
 HEADER = b"@"
 """Begins the lines that describe the columns, where a file has them."""
 
@@ -54,7 +56,8 @@ def read_class_last(path: Path) -> Tables:
     Raises
     ------
     ValueError
-        Lines of different lengths, no examples, a class that is missing, or one class only.
+        Lines of different lengths, no examples, an infinite value, too many words in a column, a class that is missing,
+        or one class only.
     """
     lines = path.read_bytes().splitlines(keepends=True)
     content = BytesIO(b"".join(line for line in lines if not line.lstrip().startswith(HEADER)))
@@ -77,10 +80,14 @@ def read_class_last(path: Path) -> Tables:
     columns: list[pd.Series] = []
     groups: list[int] = []
     for number in range(table.shape[1] - 1):
-        of_words = _columns(table[number], f"column{number + 1}")
+        of_words = _columns(table[number], f"column{number + 1}", path)
         columns += of_words
         groups += [NO_GROUP if len(of_words) == 1 else number] * len(of_words)
     X = np.column_stack([column.to_numpy(dtype=np.float64) for column in columns])
+    infinite = np.isinf(X).any(axis=0)
+    if infinite.any():
+        name = columns[int(infinite.argmax())].name
+        raise ValueError(f"{path}: expected finite values or missing ones, got inf in {name}")
     return Tables(
         X,
         y.astype(np.int64),
@@ -92,13 +99,16 @@ def read_class_last(path: Path) -> Tables:
     )
 
 
-def _columns(values: pd.Series, name: str) -> list[pd.Series]:
+def _columns(values: pd.Series, name: str, path: Path) -> list[pd.Series]:
     """Return a column of numbers as it is, and one of words as a column per word."""
     try:
         return [values.astype(np.float64).rename(name)]
-    except ValueError:
+    except ValueError as problem:
         words = values.str.strip()
-        return [
-            (words == word).where(words.notna()).astype(np.float64).rename(f"{name}={word}")
-            for word in sorted(words.dropna().unique())
-        ]
+        distinct = sorted(words.dropna().unique())
+        if len(distinct) > MAX_WORDS:
+            raise ValueError(
+                f"{path}: expected numbers or at most {MAX_WORDS} words in {name}, got {len(distinct)} words: "
+                f"{one_line(problem)}"
+            ) from None
+        return [(words == word).where(words.notna()).astype(np.float64).rename(f"{name}={word}") for word in distinct]

@@ -290,7 +290,7 @@ def test_the_command_says_what_is_missing(tmp_path, monkeypatch, capsys):
         (["miniboone"], "FILE: expected the file, archive or folder of miniboone, got none"),
         (
             ["letters", "x", "--folder", str(tmp_path)],
-            "expected one of miniboone, forest, mnist, cifar10, yahoo, letor, scene15, got 'letters'",
+            "vehicle, got 'letters'",
         ),
         (["--prices", "heart.cost"], "--out: expected the CSV file to write, got none"),
     ):
