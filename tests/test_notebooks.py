@@ -5,8 +5,18 @@ from pathlib import Path
 import pytest
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
-LONG = ("03_solvers", "08_cascades", "09_sessions", "12_frontier")
-"""Branch and bound of HiGHS, or much training, takes a minute or more there."""
+LONG = (
+    "02_formulations",
+    "03_solvers",
+    "04_proofs",
+    "08_cascades",
+    "09_sessions",
+    "10_adaptive",
+    "12_frontier",
+    "13_own_formulation",
+    "15_clinic",
+)
+"""Half a minute or more of a processor each; CI runs the others."""
 TIME_LIMIT_S = 300
 """Five times what a notebook may take on a quiet machine."""
 

@@ -52,7 +52,8 @@ def program(name, n_trees, depth, n_examples):
 
 
 SMALL = ("transpose", "one sign changed", "forty R10 in a chain")
-SLOW = ("network", "2-sums with R10", "IP3, 129,000 rows")
+SLOW = ("2-sums with R10", "IP3, 129,000 rows")
+LONG = ("network",)
 
 
 def accepted_by_cmr(matrix):
@@ -60,7 +61,14 @@ def accepted_by_cmr(matrix):
 
 
 @pytest.mark.parametrize("decide", [is_totally_unimodular, accepted_by_cmr], ids=["ours", "cmr"])
-@pytest.mark.parametrize("name", [*SMALL, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *SMALL,
+        *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW),
+        *(pytest.param(name, marks=(pytest.mark.slow, pytest.mark.long)) for name in LONG),
+    ],
+)
 def test_deciding(benchmark, name, decide):
     matrix, expected = matrices()[name] if name in matrices() else (large_program(), True)
     try:

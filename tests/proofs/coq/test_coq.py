@@ -121,6 +121,7 @@ def _copy_with(directory: Path, file: str, old: str, new: str) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_an_admitted_lemma_shows_in_the_theorems_that_use_it(coq, tmp_path):
     one_step = "Proof. by rewrite mulr_ge0 // (price_nonnegative well_formed_I). Qed."
     tampered = compile_proof(_copy_with(tmp_path, "integrality.v", one_step, "Admitted."))
@@ -166,6 +167,7 @@ def test_a_weakened_theorem_of_the_checker_does_not_fit_its_statement(coq, tmp_p
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_weakened_theorem_of_the_program_does_not_fit_its_statement(coq, tmp_path):
     old = "Theorem vertex_integral m n (A : 'M[R]_(m, n)) (b : 'cV[R]_m) : totally"
     copy = _weakened(tmp_path, "vertices.v", old, old.replace("totally", "b = b -> totally"))

@@ -168,7 +168,7 @@ def test_random_forests_agree_on_everything():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("instances", [80, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.parametrize("instances", [40, pytest.param(200, marks=pytest.mark.long)])
 def test_random_forests_agree(instances):
     result = crosscheck_random(instances=instances, seed=0)
     assert result.agree, str(result)

@@ -24,6 +24,7 @@ def test_a_mutation_of_what_is_not_there_is_an_error(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_crosscheck_notices_every_mutation():
     done = subprocess.run([sys.executable, ROOT / "tests/crosscheck_mutations.py"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
