@@ -24,7 +24,8 @@ from ipforest.experiments.critical_difference import MeanRanks, draw_ranks, rank
 from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.methods import METHODS, OURS, Task, available, choices_within
-from ipforest.experiments.metrics import standard_error
+from ipforest.experiments.metrics import area_under_roc, clipped_log_loss, standard_error
+from ipforest.experiments.options import Option
 from ipforest.experiments.own.early_exit import split_parts
 from ipforest.frontiers.budget_boost import BudgetBoost
 from ipforest.frontiers.budget_forest import BudgetForest
@@ -91,7 +92,13 @@ def budgets_for(costs: FeatureCosts) -> tuple[float, ...]:
     return tuple(float(f"{budget:.3g}") for budget in np.geomspace(2 * min(paid), 0.6 * sum(paid), N_BUDGETS))
 
 
-PROTOCOL = {"protocol": 2}
+OF_CHOSEN = ("auc", "log_loss", "regret")
+"""Means of the chosen options: area under the ROC curve, log loss, and error less the least in hindsight, in points."""
+
+UNMIXED = ("auc", "log_loss", "hindsight_error")
+"""Measures of a method that are not told of its mixtures."""
+
+PROTOCOL = {"protocol": 3}
 """Part of every cell; another number where methods or measures change, so that earlier cells are run again."""
 
 
@@ -105,12 +112,24 @@ def run(tables: Mapping[str, Dataset], cell: Cell) -> list[Record]:
     return [
         {
             "budget": budget,
-            **plain._asdict(),
-            **{f"mixed_{measure}": value for measure, value in mixed._asdict().items()},
+            **plain.means,
+            **_of_probabilities(parts.y_test, plain),
+            "hindsight_error": hindsight,
+            **{f"mixed_{measure}": value for measure, value in mixed.means.items()},
+            **{f"mixed_{measure}": None for measure in UNMIXED},
             "seconds": choices.seconds,
         }
-        for budget, plain, mixed in zip(task.budgets, choices.plain, choices.mixed, strict=True)
+        for budget, plain, mixed, hindsight in zip(
+            task.budgets, choices.plain, choices.mixed, choices.hindsight, strict=True
+        )
     ]
+
+
+def _of_probabilities(y: Array, option: Option) -> dict[str, float | None]:
+    """Measure the probabilities of an option on the test examples; None where they are not known."""
+    if option.outputs is None:
+        return {"auc": None, "log_loss": None}
+    return {"auc": area_under_roc(y, option.outputs), "log_loss": clipped_log_loss(y, option.outputs)}
 
 
 class Composed(NamedTuple):
@@ -171,6 +190,30 @@ def _as_mixed(record: Record) -> Record:
     return {**record, **mixed}
 
 
+def _of_chosen(records: Sequence[Record]) -> dict[tuple[str, str], dict[float | str, Record]]:
+    """Average what the chosen options come to besides their errors: data set and method, then budget and `AREA`."""
+    found: dict[tuple[str, str], dict[float | str, list[list[float | None]]]] = {}
+    for record in records:
+        hindsight = record["hindsight_error"]
+        regret = None if hindsight is None else 100 * (record["error"] - hindsight)
+        at_budgets = found.setdefault((record["data"], record["method"]), {})
+        for budget in (record["budget"], AREA):
+            at_budgets.setdefault(budget, []).append([record["auc"], record["log_loss"], regret])
+    return {
+        key: {
+            budget: dict(zip(OF_CHOSEN, map(_known_mean, zip(*lines, strict=True)), strict=True))
+            for budget, lines in at_budgets.items()
+        }
+        for key, at_budgets in found.items()
+    }
+
+
+def _known_mean(values: Sequence[float | None]) -> float | None:
+    """Average, or None where one value is not known."""
+    known = [value for value in values if value is not None]
+    return _mean(known) if len(known) == len(values) else None
+
+
 def simultaneous_standard_errors(n_seeds: int, n_budgets: int) -> float | None:
     """Return how many paired standard errors a difference must exceed to count at some one of several budgets.
 
@@ -189,21 +232,23 @@ def summarise(records: list[Record]) -> list[Record]:
     Errors are in per cent; ``difference`` is to the best of others, seed by seed, ``relative`` the same in per cent of
     it, and ``difference_low`` the lower end of an interval that holds at all budgets of a data set together: above 0
     it is a loss. The columns that begin with ``stopped_`` and ``mixed_`` are differences to the stronger `REFERENCES`.
+    ``auc``, ``log_loss`` and ``regret`` are those of `OF_CHOSEN`, None where a probability is not known.
     ``rank`` is the mean rank among the methods, 1 the best, and ``seconds`` the mean processor time of training. Rows
     of the data set `ALL` are means over the data sets that all methods finished, their standard errors those over
     data sets.
     """
     rows: list[Record] = []
     complete = with_composed(records)
-    seconds = _mean_seconds(complete)
+    seconds, chosen = _mean_seconds(complete), _of_chosen(complete)
     for data, methods in _table(complete).items():
         ranks = _mean_ranks({name: runs for name, runs in methods.items() if name not in COMPOSED})
         for method, runs in methods.items():
             seeds = sorted(runs)
             errors = _with_area(np.array([runs[seed][1] for seed in seeds]))
-            budgets = runs[seeds[0]][0]
+            budgets: tuple[float, ...] = runs[seeds[0]][0]
             compared = {prefix: _apart(runs, methods.get(name, {})) for prefix, name in REFERENCES.items()}
-            for place, budget in enumerate([*budgets, AREA]):
+            columns: list[float | str] = [*budgets, AREA]
+            for place, budget in enumerate(columns):
                 row = {
                     "data": data,
                     "method": method,
@@ -223,7 +268,7 @@ def summarise(records: list[Record]) -> list[Record]:
                         f"{prefix}relative_se": standard_error(relative[:, place]),
                     }
                 rank = float(ranks[method][place]) if method in ranks else 0.0
-                rows.append({**row, "rank": rank, "seconds": seconds[data, method]})
+                rows.append({**row, **chosen[data, method][budget], "rank": rank, "seconds": seconds[data, method]})
     return rows + _over_all(rows)
 
 
@@ -290,6 +335,7 @@ def _over_all(rows: Sequence[Record]) -> list[Record]:
                 for ending, summed in (("", _mean), ("_se", standard_error))
             },
             **{f"{prefix}difference_low": None for prefix in REFERENCES},
+            **{measure: _known_mean([lines[data][measure] for data in data_sets]) for measure in OF_CHOSEN},
             "rank": ranks.get(method, 0.0),
             "seconds": _mean([lines[data]["seconds"] for data in data_sets]),
         }

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
 from inspect import signature
@@ -29,7 +29,16 @@ from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
 from ipforest.estimator import BudgetedEstimator
 from ipforest.experiments.demo import Parts
-from ipforest.experiments.options import Option, between, choose, levels, majority, mix, record_both
+from ipforest.experiments.options import (
+    Option,
+    between,
+    choose,
+    least_error_in_hindsight,
+    levels,
+    majority,
+    mix,
+    record_both,
+)
 from ipforest.experiments.streed import optimal_tree
 from ipforest.frontiers.averaged_trees import LEAF_SIZES, MANY_FEATURES, with_best_leaves
 from ipforest.frontiers.budget_boost import BudgetBoost
@@ -84,6 +93,9 @@ FORWARD_ROWS, FORWARD_TREES = 2000, 25
 
 STREED_ROWS, STREED_DEPTH, STREED_SECONDS = 5000, 3, 60.0
 """Most examples, the depth and the time of each of STreeD's trees."""
+
+N_HINDSIGHT = 40
+"""Points of a frontier that are measured to tell what could have been chosen, evenly spread."""
 
 RULES = (ThresholdStopping(), OptimalStopping())
 
@@ -168,13 +180,15 @@ Method: TypeAlias = Callable[[Task], Iterable[Option]]
 
 def whole(trees: Forest | BoostedTrees, task: Task, columns: Array | None = None) -> Option:
     """Measure an ensemble, perhaps of some of the columns, when no example stops."""
-    measured = []
+    measured, outputs = list[float](), np.empty(0)
     for X, y in _held_out(task):
         seen = X if columns is None else X[:, columns]
         usage = np.zeros(X.shape, dtype=np.int32)
         usage[:, slice(None) if columns is None else columns] = trees.feature_usage(seen)
-        measured += [float(task.costs.cost_of(usage).mean()), float(np.mean(trees.predict(seen) != y))]
-    return Option(*measured)
+        outputs = trees.predict_proba(seen)
+        labels = np.asarray(trees.classes)[np.argmax(outputs, axis=1)]
+        measured += [float(task.costs.cost_of(usage).mean()), float(np.mean(labels != y))]
+    return Option(*measured, outputs=outputs.astype(np.float32))
 
 
 def prefixes(trees: BoostedTrees, task: Task, columns: Array | None = None) -> Iterator[Option]:
@@ -197,12 +211,13 @@ def at_budgets(model: BudgetedEstimator, task: Task, budgets: Sequence[float]) -
 
 
 def _measured(model: BudgetedEstimator, task: Task) -> Option:
-    measured = []
+    measured, outputs = list[float](), np.empty(0)
     for X, y in _held_out(task):
         sessions = model.sessions(y.size)
         sessions.see(X)
-        measured += [float(sessions.paid.mean()), float(np.mean(sessions.labels(sessions.outputs) != y))]
-    return Option(*measured)
+        outputs = sessions.outputs
+        measured += [float(sessions.paid.mean()), float(np.mean(sessions.labels(outputs) != y))]
+    return Option(*measured, outputs=outputs.astype(np.float32))
 
 
 def _held_out(task: Task) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
@@ -540,30 +555,39 @@ class Choices:
         One option for each budget.
     mixed : tuple of Option
         Where two options may be mixed at random: the average cost has to keep the budget.
+    hindsight : tuple of float
+        The least test error of all options within each budget; of an estimator that makes a frontier itself, of at
+        most `N_HINDSIGHT` points of it.
     seconds : float
         Processor time of all training.
     """
 
     plain: tuple[Option, ...]
     mixed: tuple[Option, ...]
+    hindsight: tuple[float, ...]
     seconds: float
 
 
 def choices_within(method: Method | JointFrontier, task: Task) -> Choices:
     """Train a method, and choose for each budget on the validation part, without and with mixing."""
     if isinstance(method, JointFrontier):
-        plain, mixed = _own_choices(method, task)
+        plain, mixed, options = _own_choices(method, task)
     else:
         options = [majority(task.parts), *method(task)]
         plain, mixed = ([take(options, budget) for budget in task.budgets] for take in (choose, mix))
-    return Choices(tuple(plain), tuple(mixed), task.training.seconds)
+    hindsight = [least_error_in_hindsight(options, budget) for budget in task.budgets]
+    return Choices(tuple(plain), tuple(mixed), tuple(hindsight), task.training.seconds)
 
 
-def _own_choices(estimator: JointFrontier, task: Task) -> tuple[list[Option], list[Option]]:
-    """Measure what an estimator that makes a frontier itself takes from it for each budget."""
+def _own_choices(estimator: JointFrontier, task: Task) -> tuple[list[Option], list[Option], list[Option]]:
+    """Measure what an estimator that makes a frontier itself takes from it for each budget, mixes, and could take."""
     model = _fit(clone(estimator).set_params(feature_costs=task.costs, random_state=task.seed), task)
     expected = model.frontier_.cost[[model.frontier_.within(budget) for budget in task.budgets]]
     measured = at_budgets(model, task, task.budgets)
-    plain = [option._replace(validation_cost=cost) for option, cost in zip(measured, expected.tolist(), strict=True)]
+    plain = [replace(option, validation_cost=cost) for option, cost in zip(measured, expected.tolist(), strict=True)]
     mixtures = [model.mixture(budget) for budget in task.budgets]
-    return plain, [between(_measured(each.cheap, task), _measured(each.costly, task), each.share) for each in mixtures]
+    mixed = [between(_measured(each.cheap, task), _measured(each.costly, task), each.share) for each in mixtures]
+    costs = model.frontier_.cost
+    spread = costs[np.unique(np.linspace(0, costs.size - 1, N_HINDSIGHT).round().astype(np.int64))].tolist()
+    along = zip(spread, at_budgets(model, task, spread), strict=True)
+    return plain, mixed, [*plain, *(replace(option, validation_cost=cost) for cost, option in along)]

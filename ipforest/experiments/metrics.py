@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.metrics import roc_auc_score
 
 from ipforest.classifier_trees.ranking import average_precision_at, ndcg_at, precision_at
 
 __all__ = [
     "FeatureUsage",
+    "area_under_roc",
     "average_precision_at",
+    "clipped_log_loss",
     "error_of_scores",
     "error_rate",
     "feature_usage_table",
@@ -19,6 +22,9 @@ __all__ = [
     "precision_at",
     "standard_error",
 ]
+
+LEAST_PROBABILITY = 1e-3
+"""Leaves of trees have classes of probability 0; one example of such a class would make the log loss infinite."""
 
 OFTEN = 7
 """BudgetPrune's Table 1 tells features used up to so many times from those used more often."""
@@ -47,6 +53,36 @@ def error_of_scores(
     if queries is not None:
         return 1 - average_precision_at(y_true, of_classes[:, -1], queries)
     return error_rate(y_true, np.asarray(classes)[np.argmax(of_classes, axis=1)])
+
+
+def area_under_roc(y_true: npt.ArrayLike, probability: npt.ArrayLike) -> float:
+    """Compute the area under the ROC curve; of several classes the mean of each against the others.
+
+    Parameters
+    ----------
+    y_true : array of int, shape (n_samples,)
+        The column of each example's class.
+    probability : array, shape (n_samples, n_classes)
+    """
+    of_classes = np.asarray(probability, dtype=np.float64)
+    truth = np.asarray(y_true)[:, None] == np.arange(of_classes.shape[1])
+    if of_classes.shape[1] == 2:
+        return float(roc_auc_score(truth[:, 1], of_classes[:, 1]))
+    return float(roc_auc_score(truth, of_classes, average="macro"))
+
+
+def clipped_log_loss(y_true: npt.ArrayLike, probability: npt.ArrayLike) -> float:
+    """Compute the mean of -log p of the true classes, p no smaller than `LEAST_PROBABILITY`.
+
+    Parameters
+    ----------
+    y_true : array of int, shape (n_samples,)
+        The column of each example's class.
+    probability : array, shape (n_samples, n_classes)
+    """
+    of_classes = np.asarray(probability, dtype=np.float64)
+    of_truth = of_classes[np.arange(of_classes.shape[0]), np.asarray(y_true)]
+    return float(-np.log(np.maximum(of_truth, LEAST_PROBABILITY)).mean())
 
 
 def standard_error(values: npt.ArrayLike) -> float:

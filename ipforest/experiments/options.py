@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from ipforest._internal.arrays import Array
 from ipforest.choice import best_affordable, best_mix
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.demo import Parts
@@ -16,13 +17,32 @@ from ipforest.stopping.early_exit import record_paths
 from ipforest.stopping.rules import StoppingPaths, StoppingRule, keenness_along, learn_stopping, stopping_curve
 
 
-class Option(NamedTuple):
-    """Something that a method can do: what it costs and loses on validation and on test examples."""
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Something that a method can do: what it costs and loses on validation and on test examples.
+
+    Parameters
+    ----------
+    validation_cost, validation_error, cost, error : float
+    outputs : ndarray of float32, shape (n_test, n_classes), or None
+        Class probabilities of the test examples, where they are known.
+    """
 
     validation_cost: float
     validation_error: float
     cost: float
     error: float
+    outputs: Array | None = field(default=None, compare=False, kw_only=True)
+
+    @property
+    def means(self) -> dict[str, float]:
+        """What is an average over examples, by name; a mixture's is between those of its parts."""
+        return {
+            "validation_cost": self.validation_cost,
+            "validation_error": self.validation_error,
+            "cost": self.cost,
+            "error": self.error,
+        }
 
 
 def choose(options: Sequence[Option], budget: float) -> Option:
@@ -40,13 +60,24 @@ def mix(options: Sequence[Option], budget: float) -> Option:
 
 def between(cheap: Option, costly: Option, share: float) -> Option:
     """Average two options: what a coin comes to that takes the costly one with this probability."""
-    return Option(*(first + share * (second - first) for first, second in zip(cheap, costly, strict=True)))
+    both = zip(cheap.means.values(), costly.means.values(), strict=True)
+    return Option(*(first + share * (second - first) for first, second in both))
 
 
 def majority(parts: Parts) -> Option:
     """Predict the most frequent class for nothing."""
-    label = np.argmax(np.bincount(parts.y_train))
-    return Option(0.0, float(np.mean(parts.y_validation != label)), 0.0, float(np.mean(parts.y_test != label)))
+    counts = np.bincount(parts.y_train)
+    label = np.argmax(counts)
+    outputs = np.tile((counts / counts.sum()).astype(np.float32), (parts.y_test.size, 1))
+    return Option(
+        0.0, float(np.mean(parts.y_validation != label)), 0.0, float(np.mean(parts.y_test != label)), outputs=outputs
+    )
+
+
+def least_error_in_hindsight(options: Sequence[Option], budget: float) -> float:
+    """Find the least test error of the options that keep a budget on the validation examples."""
+    costs, errors = zip(*((option.validation_cost, option.error) for option in options), strict=True)
+    return options[best_affordable(costs, errors, budget)].error
 
 
 def record_both(trees: TreesInOrder, parts: Parts, costs: FeatureCosts) -> tuple[StoppingPaths, StoppingPaths]:

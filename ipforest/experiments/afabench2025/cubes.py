@@ -174,7 +174,13 @@ def _ours(kind: type[Any], task: Task) -> Measured:
 
 def _capped(opens: Sequence[Open], task: Task) -> list[Option]:
     """Take for each cap the model of least validation error with it."""
-    return [min((_seen(each, task, cap) for each in opens), key=lambda option: option[:2][::-1]) for cap in BUDGETS]
+    return [
+        min(
+            (_seen(each, task, cap) for each in opens),
+            key=lambda option: (option.validation_error, option.validation_cost),
+        )
+        for cap in BUDGETS
+    ]
 
 
 def _seen(open_sessions: Open, task: Task, cap: float | None) -> Option:

@@ -55,7 +55,7 @@ def run(cell: Cell) -> list[Record]:
             "method": method,
             "budget": budget,
             "stages": n_stages.get(method, len(branching.candidates_[-1].policy.stages)),
-            **choose(found, budget)._asdict(),
+            **choose(found, budget).means,
         }
         for method, found in options.items()
         for budget in BUDGETS

@@ -93,7 +93,7 @@ def run(cell: Cell) -> list[Record]:
     make = {"CEGB": _cegb, "BudgetPrune": _budget_prune, "BudgetRF": _budget_rf, "nested": _nested}[cell["input"]]
     options = make(parts, cell["trees"], cell["seed"])
     return [
-        {"method": method, "budget": budget, **choose(found, budget)._asdict()}
+        {"method": method, "budget": budget, **choose(found, budget).means}
         for method, found in options.items()
         for budget in BUDGETS[cell["data"]]
     ]

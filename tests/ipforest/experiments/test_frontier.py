@@ -16,13 +16,14 @@ from ipforest.experiments import frontier
 from ipforest.experiments.experiment import reproduce
 from ipforest.experiments.frontier import ABLATIONS, frontier_experiment
 from ipforest.experiments.methods import METHODS, OURS, available
-from ipforest.experiments.options import Option, choose, mix
+from ipforest.experiments.options import Option, choose, least_error_in_hindsight, mix
 from ipforest.frontiers.joint_frontier import JointFrontier
 
 
 def record(method: str, seed: int, budget: float, validation: float, error: float) -> dict[str, Any]:
     measured = {"validation_cost": budget / 2, "validation_error": validation, "cost": budget, "error": error}
-    mixed = {f"mixed_{name}": value for name, value in measured.items()}
+    measured |= {"auc": 1 - error, "log_loss": 2 * error, "hindsight_error": error / 2}
+    mixed = {f"mixed_{name}": None if name in frontier.UNMIXED else value for name, value in measured.items()}
     return {"data": "d", "method": method, "seed": seed, "budget": budget, "seconds": 2.0, **measured, **mixed}
 
 
@@ -52,6 +53,23 @@ def test_the_best_are_chosen_on_validation_and_compared_seed_by_seed() -> None:
     assert rows["CEGB lazy", 2.0]["rank"] == 3
     figure = frontier.draw(records, list(rows.values()))
     assert len(figure.axes) == 1
+
+
+def test_what_is_chosen_is_compared_with_the_best_in_hindsight_and_by_its_probabilities() -> None:
+    records = [
+        record("BudgetBoost", seed, budget, 0.1, error)
+        for seed, budget, error in ((0, 1.0, 0.1), (0, 2.0, 0.2), (1, 1.0, 0.3), (1, 2.0, 0.4))
+    ]
+    rows = {row["budget"]: row for row in frontier.summarise(records) if row["method"] == "BudgetBoost"}
+    found = [rows[budget][name] for budget in (1.0, 2.0, "area") for name in ("auc", "log_loss", "regret")]
+    assert found == pytest.approx([0.8, 0.4, 10, 0.7, 0.6, 15, 0.75, 0.5, 12.5])
+    mixed = next(row for row in frontier.summarise(records) if row["method"] == "best of ours, mixed")
+    assert [mixed[name] for name in ("auc", "log_loss", "regret")] == [None] * 3
+
+
+def test_the_least_error_in_hindsight_is_that_of_an_option_within_the_budget() -> None:
+    options = [Option(0, 0.5, 0, 0.6), Option(2, 0.1, 3, 0.5), Option(4, 0.3, 5, 0.2), Option(9, 0.3, 9, 0.1)]
+    assert [least_error_in_hindsight(options, budget) for budget in (0, 3, 4, 8, 10)] == [0.6, 0.5, 0.2, 0.2, 0.1]
 
 
 def test_a_peer_with_our_stopping_is_on_both_sides_and_peers_may_mix() -> None:
@@ -91,7 +109,7 @@ def test_a_loss_counts_at_one_budget_or_at_all_together() -> None:
 
 def test_a_mixture_of_two_options_spends_the_budget() -> None:
     options = [Option(0, 0.5, 0, 0.6), Option(2, 0.4, 3, 0.5), Option(4, 0.1, 5, 0.2), Option(9, 0.3, 9, 0.3)]
-    assert mix(options, 3) == pytest.approx((3, 0.2, 3.75, 0.3))
+    assert [*mix(options, 3).means.values()] == pytest.approx([3, 0.2, 3.75, 0.3])
     assert mix(options, 5) == options[2]
     assert mix(options, 0) == options[0]
 

@@ -4,7 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
 
-from ipforest.experiments.metrics import average_precision_at, feature_usage_table, ndcg_at, precision_at
+from ipforest.experiments.metrics import (
+    area_under_roc,
+    average_precision_at,
+    clipped_log_loss,
+    feature_usage_table,
+    ndcg_at,
+    precision_at,
+)
 
 
 @pytest.mark.parametrize(
@@ -52,3 +59,16 @@ def test_bad_rankings_are_refused():
         ndcg_at([1, 0], [1], [1, 1])
     with pytest.raises(ValueError, match="k: expected at least 1, got 0"):
         precision_at([1], [1], [1], k=0)
+
+
+def test_probabilities_are_measured_by_rank_and_by_their_logarithm():
+    y = np.array([0, 1, 1, 0])
+    probability = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.3, 0.7]])
+    assert area_under_roc(y, probability) == pytest.approx(3 / 4)
+    assert clipped_log_loss(y, probability) == pytest.approx(-np.log([0.9, 0.4, 0.8, 0.3]).mean())
+    assert clipped_log_loss([0, 1], [[0.0, 1.0], [0.0, 1.0]]) == pytest.approx(-np.log(1e-3) / 2)
+    three = np.array([[0.8, 0.1, 0.1], [0.2, 0.5, 0.3], [0.1, 0.6, 0.3], [0.3, 0.3, 0.4]])
+    each = [area_under_roc([0, 0, 0, 1], np.column_stack([1 - three[:, 2], three[:, 2]]))]
+    each += [area_under_roc([1, 0, 0, 0], np.column_stack([1 - three[:, 0], three[:, 0]]))]
+    each += [area_under_roc([0, 1, 1, 0], np.column_stack([1 - three[:, 1], three[:, 1]]))]
+    assert area_under_roc([0, 1, 1, 2], three) == pytest.approx(np.mean(each))
