@@ -16,7 +16,9 @@ import numpy as np
 from sklearn.datasets import load_svmlight_file
 
 from ipforest._internal.arrays import Array, one_line, save_arrays
+from ipforest.datasets.afabench import is_afabench, read_afabench
 from ipforest.datasets.class_last import CLASS_LAST, read_class_last
+from ipforest.datasets.named import BUNDLED, GENERATED
 from ipforest.datasets.pickled_arrays import DAMAGED_PICKLE, read_pickle
 from ipforest.datasets.tables import Tables
 
@@ -62,12 +64,13 @@ class Source:
 def import_data(name: str, path: str | Path, folder: str | Path) -> Path:
     """Read a data set as it is distributed, and write it where `ipforest.datasets.load` finds it.
 
-    A folder of files in the text format of BudgetRF's authors is read under each name; see `read_budgetrf`.
+    A folder of files in the text format of BudgetRF's authors is read under each name; see `read_budgetrf`. So is a
+    split of AFABench, whose name may be any other, too; see `ipforest.datasets.afabench.read_afabench`.
 
     Parameters
     ----------
     name : str
-        A key of `SOURCES`.
+        A key of `SOURCES`; of a split of AFABench the name of the file that is written.
     path : path
         Its file, archive or folder.
     folder : path
@@ -85,14 +88,22 @@ def import_data(name: str, path: str | Path, folder: str | Path) -> Path:
     FileNotFoundError
         A file that belongs to the data set is not there.
     """
-    if name not in SOURCES:
-        raise ValueError(f"name: expected one of {', '.join(SOURCES)}, got {name!r}")
-    source = Path(path)
-    tables = (read_budgetrf if _is_budgetrf(source) else SOURCES[name].read)(source)
+    tables = _reader(name, Path(path))(Path(path))
     Path(folder).mkdir(parents=True, exist_ok=True)
     target = Path(folder) / f"{name}.npz"
     save_arrays(target, tables.arrays())
     return target
+
+
+def _reader(name: str, path: Path) -> Callable[[Path], Tables]:
+    """Say what reads a file, archive or folder that is to have a name."""
+    if is_afabench(path):
+        if name in (*BUNDLED, *GENERATED) or not name.replace("-", "_").isidentifier():
+            raise ValueError(f"name: expected a new name of letters, digits, _ and -, got {name!r}")
+        return read_afabench
+    if name not in SOURCES:
+        raise ValueError(f"name: expected one of {', '.join(SOURCES)}, got {name!r}")
+    return read_budgetrf if _is_budgetrf(path) else SOURCES[name].read
 
 
 def read_miniboone(path: Path) -> Tables:

@@ -46,6 +46,9 @@ BUDGETS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 N_SEEDS, N_TRAINING, N_HELD_OUT = 2, 1000, 200
 """Examples to train on; as many as the second number to choose on, and to test on."""
 
+SPLIT = "afabench-"
+"""Begins the names under which `ipforest data` took the benchmark's own splits in."""
+
 N_TREES = 50
 HARD, SOFT = "hard", "soft"
 HARD_PRICE = 0.05
@@ -59,8 +62,8 @@ Open = Callable[..., Sessions]
 
 
 def cells(quick: bool, seed: int) -> list[Cell]:
-    """One cell per data set, method and seed."""
-    named, n_seeds, size = (("CUBE",), 1, 400) if quick else (tuple(DATA), N_SEEDS, N_TRAINING)
+    """One cell per data set, method and seed; the benchmark's own splits are there where the data folder has them."""
+    named, n_seeds, size = (("CUBE",), 1, 400) if quick else ((*DATA, *splits()), N_SEEDS, N_TRAINING)
     methods = ["BudgetForest", COAI, STATIC, AACO, "BudgetedClassifier", *([STREED] if find_spec("pystreed") else [])]
     return [
         {"data": name, "method": method, "training": size, "seed": seed + number}
@@ -70,8 +73,18 @@ def cells(quick: bool, seed: int) -> list[Cell]:
     ]
 
 
+def splits() -> list[str]:
+    """List the benchmark's splits that were taken in under names that begin with `SPLIT`."""
+    return [name for name in datasets.names() if name.startswith(SPLIT)]
+
+
 def task_of(cell: Cell) -> Task:
-    """Generate the parts of a data set, and its prices: in CUBE-NM the context is bought at once, for 1."""
+    """Generate the parts of a data set, and its prices: in CUBE-NM the context is bought at once, for 1.
+
+    A split of the benchmark has its parts and prices already; the seed is that of the methods.
+    """
+    if cell["data"] not in DATA:
+        return _task_of_split(datasets.load(cell["data"]), cell["seed"])
     sizes = [cell["training"], N_HELD_OUT, N_HELD_OUT]
     data = DATA[cell["data"]](sum(sizes), cell["seed"])
     ends = np.cumsum([0, *sizes]).tolist()
@@ -81,6 +94,13 @@ def task_of(cell: Cell) -> Task:
         context = np.arange(costs.n_features) < N_CONTEXTS
         costs = FeatureCosts((~context).astype(int).tolist(), np.where(context, 0, -1).tolist(), [1])
     return Task(Parts(*arrays), costs, BUDGETS, N_TREES, cell["seed"], ("sqrt",), (1,))
+
+
+def _task_of_split(data: datasets.Dataset, seed: int) -> Task:
+    if data.split is None:
+        raise ValueError(f"{data.name}: expected a data set with a split, as AFABench writes it, got one without")
+    parts = [array[data.split == part] for part in range(3) for array in (data.X.astype(np.float64), data.y)]
+    return Task(Parts(*parts), data.costs, BUDGETS, N_TREES, seed, ("sqrt",), (1,))
 
 
 def run(cell: Cell) -> list[Record]:
@@ -212,7 +232,8 @@ def _grouped(records: list[Record]) -> Iterator[tuple[tuple[str, str, str], list
     groups: dict[tuple[str, str, str], list[Record]] = {}
     for record in records:
         groups.setdefault((record["data"], record["setting"], record["method"]), []).append(record)
-    order = [(data, setting) for data in DATA for setting in (HARD, SOFT)]
+    named = dict.fromkeys([*DATA, *(record["data"] for record in records)])
+    order = [(data, setting) for data in named for setting in (HARD, SOFT)]
     return ((key, groups[key]) for key in sorted(groups, key=lambda key: order.index(key[:2])))
 
 

@@ -1,11 +1,14 @@
 """Active feature acquisition: subsets within a price, a classifier of any subset, purchases by nearest neighbours."""
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ipforest import FeatureCosts, datasets
+from ipforest._internal.arrays import save_arrays
+from ipforest.datasets.tables import Tables
 from ipforest.experiments import acquisition, catalogue, methods
 from ipforest.experiments.acquisition import (
     ConditionedOracle,
@@ -89,3 +92,29 @@ def test_no_example_pays_more_than_a_hard_budget(monkeypatch: pytest.MonkeyPatch
     assert len(records) == 2 * len(cubes.BUDGETS)
     assert all(record["cost"] <= record["budget"] + 1e-9 for record in records if record["setting"] == "hard")
     assert all(0 <= record["accuracy"] <= 1 for record in records)
+
+
+def test_a_split_of_the_benchmark_keeps_its_parts_and_prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 3)), rng.integers(2, size=90)
+    table = Tables(
+        X, y, ["a", "b", "c"], ["0", "1"], np.repeat([0, 1, 2], [50, 20, 20]), prices=np.array([1.5, 1, 0.5])
+    )
+    save_arrays(tmp_path / "afabench-own.npz", table.arrays())
+    save_arrays(tmp_path / "afabench-parts.npz", table._replace(split=None).arrays())
+    monkeypatch.setenv(datasets.DATA_VARIABLE, str(tmp_path))
+    named = {cell["data"] for cell in cubes.cells(False, 0)}
+    assert named == {*cubes.DATA, "afabench-own", "afabench-parts"}
+    cell = {"data": "afabench-own", "method": "BudgetForest", "training": 1000, "seed": 1}
+    task = cubes.task_of(cell)
+    parts = task.parts
+    examples_of_parts = (parts.X_train, parts.X_validation, parts.X_test)
+    labels_of_parts = (parts.y_train, parts.y_validation, parts.y_test)
+    for part, (examples, labels) in enumerate(zip(examples_of_parts, labels_of_parts, strict=True)):
+        np.testing.assert_array_equal(examples, X[table.split == part])
+        np.testing.assert_array_equal(labels, y[table.split == part])
+    assert task.alone.tolist() == [1.5, 1, 0.5]
+    records = [{"setting": cubes.HARD, "budget": budget, "accuracy": 0.5, **cell} for budget in cubes.BUDGETS]
+    assert [row["data"] for row in cubes.summarise(records)] == ["afabench-own"]
+    with pytest.raises(ValueError, match="afabench-parts: expected a data set with a split, as AFABench writes it"):
+        cubes.task_of(cell | {"data": "afabench-parts"})
