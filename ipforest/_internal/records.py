@@ -20,6 +20,7 @@ from ipforest._internal.json_text import read_json
 T = TypeVar("T")
 
 ENDING = "\r\n"
+_BAR = "\\|"
 
 
 def to_record(item: Any, names: Sequence[str] | None = None) -> dict[str, Any]:
@@ -142,3 +143,9 @@ def records_to_text(records: Sequence[dict[str, Any]]) -> str:
     with console.capture() as captured:
         console.print(table)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def records_to_markdown(records: Sequence[Mapping[str, Any]]) -> str:
+    """Write records of the same keys as a table in Markdown; nothing of none."""
+    lines = [list(records[0]), ["---"] * len(records[0]), *(record.values() for record in records)] if records else []
+    return "\n".join(f"| {' | '.join(str(cell).replace('|', _BAR) for cell in cells)} |" for cells in lines)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +62,7 @@ def add(commands: Subparsers) -> None:
         help="examples to train on at most, and half as many to choose on (default: 15000)",
     )
     command.add_argument("--jobs", type=positive_integer, default=1, metavar="N", help="cells at once (default: 1)")
+    command.add_argument("--page", metavar="FILE", help="write what was found as a page in Markdown, too")
     command.add_argument("--out", metavar="DIR", default="frontier", help="where the files go (default: frontier)")
 
 
@@ -77,7 +80,7 @@ def run(options: Arguments) -> int:
     experiment = frontier_experiment([*options.data, *own], methods, options.seeds, options.trees, options.rows)
     with progress_bar("ipforest frontier", visible=not options.json) as progress:
         result = reproduce(experiment, options.out, seed=options.seed, n_jobs=options.jobs, progress=progress)
-    paths = result.write(Path(options.out))
+    paths = [*result.write(Path(options.out)), *_write_page(options, result.rows)]
     if options.json:
         print(result.to_json())
         return DONE
@@ -102,6 +105,21 @@ def run(options: Arguments) -> int:
         )
     print(f"Wrote {', '.join(str(path) for path in paths)}.")
     return DONE
+
+
+def _write_page(options: Arguments, rows: list[dict[str, Any]]) -> list[Path]:
+    """Write the page of ``--page``, and say where."""
+    from ipforest._internal.files import write_text
+    from ipforest.experiments.frontier_page import frontier_page
+
+    if options.page is None:
+        return []
+    names = ("csv", "target", "prices", "rows", "trees", "seed", "seeds")
+    settings = [(f"--{name}", str(getattr(options, name))) for name in names if getattr(options, name) is not None]
+    words = [*options.data, *(word for pair in settings for word in pair)]
+    command = f"ipforest frontier {shlex.join(words)}"
+    write_text(Path(options.page), frontier_page(rows, "The frontier, measured", command, datetime.now(UTC).date()))
+    return [Path(options.page)]
 
 
 def _own_table(options: Arguments) -> Dataset:

@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ipforest._internal.records import json_object
+from ipforest._internal.records import json_object, records_to_markdown
 from ipforest.datasets.distributed import SOURCES
 from ipforest.experiments.experiment import Experiment, Record
 from ipforest.experiments.papers import PAPERS, Paper, Part
@@ -179,10 +179,8 @@ def _tables(experiment: Experiment, kept: list[Kept]) -> Iterator[str]:
         order = {tuple(line)[1:]: place for place, line in reversed(list(enumerate(lines)))}
         lines.sort(key=lambda line: order[tuple(line)[1:]])
     for columns, group in groupby(lines, key=tuple):
-        yield f"| {' | '.join(name.replace('_', ' ') for name in columns)} |"
-        yield f"| {' | '.join('---' for _ in columns)} |"
-        for line in group:
-            yield f"| {' | '.join(_short(value) for value in line.values())} |"
+        names = [name.replace("_", " ") for name in columns]
+        yield records_to_markdown([dict(zip(names, map(_short, line.values()), strict=True)) for line in group])
         yield ""
 
 
@@ -191,7 +189,7 @@ def _short(value: Any) -> str:
     try:
         return f"{float(text):.4g}"
     except ValueError:
-        return text.replace("|", "\\|")
+        return text
 
 
 def _ended(sentence: str) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ipforest._internal.json_text import read_json
+from ipforest._internal.records import records_to_markdown
 from ipforest.progress import ProgressCallback, silent
 from proofs.claims import method_claims, pruning_claims, tree_claims
 from proofs.claims.claim import Claim, Finding, Ruling
@@ -84,11 +85,17 @@ def from_json(text: str) -> list[Finding]:
 
 def to_markdown(findings: Sequence[Finding]) -> str:
     """Write the table as Markdown."""
-    lines = ["| claim | where | verdict | kind | evidence |", "| --- | --- | --- | --- | --- |"]
-    for finding in findings:
-        cells = (finding.claim, finding.where, _shown_verdict(finding), finding.kind, finding.evidence)
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines) + "\n"
+    rows = [
+        {
+            "claim": finding.claim,
+            "where": finding.where,
+            "verdict": _shown_verdict(finding),
+            "kind": finding.kind,
+            "evidence": finding.evidence,
+        }
+        for finding in findings
+    ]
+    return records_to_markdown(rows) + "\n"
 
 
 def to_rich(findings: Sequence[Finding]) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from formulations.base import Formulation
-from ipforest._internal.records import to_record
+from ipforest._internal.records import records_to_markdown, to_record
 from ipforest.progress import ProgressCallback, silent
 from proofs.study import checks, matrices
 from proofs.study.problem import Problem, random_problem
@@ -108,9 +108,7 @@ class Atlas:
 
     def to_markdown(self) -> str:
         """Write the table in Markdown."""
-        rows = [{name: str(value) for name, value in entry.row().items()} for entry in self.entries]
-        lines = [list(rows[0]), ["---"] * len(rows[0]), *(list(row.values()) for row in rows)] if rows else []
-        return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+        return records_to_markdown([entry.row() for entry in self.entries])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as JSON types, exact numbers as "p/q"."""

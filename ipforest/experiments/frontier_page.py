@@ -1,0 +1,163 @@
+"""A page with what a comparison found, made from its rows: areas, losses, probabilities, regret and time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+
+from ipforest._internal.records import records_to_markdown
+from ipforest.experiments.experiment import Record
+from ipforest.experiments.frontier import ALL, AREA, COMPOSED, REFERENCES, STANDARD_ERRORS, losses, mean_ranks
+
+FRONT_END = "BudgetedClassifier"
+COMPARED = (FRONT_END, f"{FRONT_END}, mixed", "best of ours", "best of ours, mixed")
+
+EXPLAINED = """*Area* is the mean test error over the budgets on a logarithmic scale, in %; differences are paired,
+seed by seed. The references, the rule for losses and what else is measured are those of the
+[protocol](frontier-protocol.md). Where two numbers stand, the second is that of the best of others."""
+
+
+def frontier_page(rows: Sequence[Record], title: str, command: str, day: date) -> str:
+    """Write the page.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Of `ipforest.experiments.frontier.summarise`; those of the front end are among them.
+    title : str
+    command : str
+        What repeats the comparison.
+    day : date
+        When it was finished.
+
+    Returns
+    -------
+    str
+        Markdown.
+
+    Raises
+    ------
+    ValueError
+        The front end, or a method to compare it with, is not among the rows.
+    """
+    methods = {row["method"] for row in rows}
+    if FRONT_END not in methods or not methods.intersection(REFERENCES.values()):
+        raise ValueError(
+            f"methods: expected {FRONT_END} and one that is not of this package, got {', '.join(sorted(methods))}"
+        )
+    areas = {(row["data"], row["method"]): row for row in rows if row["budget"] == AREA}
+    data_sets = [data for data, method in areas if method == FRONT_END and data != ALL]
+    seeds = [areas[data, FRONT_END]["seeds"] for data in data_sets]
+    return (
+        "\n\n".join(
+            [
+                f"# {title}",
+                f"Made by this command, {day.isoformat()}; {_span(seeds)}:\n\n```bash\n{command}\n```",
+                EXPLAINED,
+                "## Against the references\n\n" + records_to_markdown(list(_headline(rows, areas, data_sets))),
+                "## The front end, data set by data set\n\n"
+                + records_to_markdown(list(_by_data_set(areas, data_sets))),
+                "## Budgets at which it is behind\n\n" + _behind(rows),
+                "## All methods\n\n" + records_to_markdown(list(_by_method(rows, areas, data_sets))) + _ranks(rows),
+            ]
+        )
+        + "\n"
+    )
+
+
+def _span(counts: Sequence[int]) -> str:
+    if len(set(counts)) > 1:
+        return f"{min(counts)} to {max(counts)} seeds"
+    return f"{counts[0]} seed{'s' if counts[0] > 1 else ''}"
+
+
+def _headline(
+    rows: Sequence[Record], areas: dict[tuple[str, str], Record], data_sets: Sequence[str]
+) -> Iterator[Record]:
+    """Compare ours with each reference: relative areas, sets on which they are smaller, budgets that are lost."""
+    for method in COMPARED:
+        for prefix, reference in REFERENCES.items():
+            lines = [areas[data, method] for data in data_sets if {(data, method), (data, reference)} <= areas.keys()]
+            if lines:
+                lost = losses(rows, method, prefix)
+                mean = areas.get((ALL, method), lines[0])
+                yield {
+                    "method": method,
+                    "compared with": reference,
+                    "area, % of it": _told(mean, f"{prefix}relative"),
+                    "smaller on": f"{sum(line[f'{prefix}difference'] < 0 for line in lines)} of {len(lines)}",
+                    f"budgets lost by {STANDARD_ERRORS} se": f"{lost['by two se']} of {lost['budgets']}",
+                    "lost simultaneously": lost["simultaneously"],
+                }
+
+
+def _by_data_set(areas: dict[tuple[str, str], Record], data_sets: Sequence[str]) -> Iterator[Record]:
+    for data in data_sets:
+        own = areas[data, FRONT_END]
+        reference = areas.get((data, "best of others"), {})
+        yield {
+            "data": data,
+            "area": f"{own['error']:.2f}",
+            "best of others": _number(reference, "error", 2),
+            **{f"less {name}": _told(own, f"{prefix}difference", 2) for prefix, name in REFERENCES.items()},
+            "ROC area": f"{_number(own, 'auc', 4)} / {_number(reference, 'auc', 4)}",
+            "log loss": f"{_number(own, 'log_loss', 3)} / {_number(reference, 'log_loss', 3)}",
+            "regret": _number(own, "regret", 2),
+            "CPU s": f"{own['seconds']:.0f} / {_number(reference, 'seconds', 0)}",
+        }
+
+
+def _behind(rows: Sequence[Record]) -> str:
+    """List where the front end is behind a reference by two paired standard errors, and where by more than chance."""
+    found = [
+        {
+            "data": row["data"],
+            "budget": f"{row['budget']:g}",
+            "compared with": reference,
+            "points": _told(row, f"{prefix}difference", 2),
+            "beyond chance at any budget": "yes" if (row[f"{prefix}difference_low"] or 0) > 0 else "no",
+        }
+        for prefix, reference in REFERENCES.items()
+        for row in rows
+        if row["method"] == FRONT_END and row["budget"] != AREA and row["seeds"] > 1
+        if row[f"{prefix}difference"] > STANDARD_ERRORS * row[f"{prefix}difference_se"]
+    ]
+    return records_to_markdown(found) if found else "None."
+
+
+def _by_method(
+    rows: Sequence[Record], areas: dict[tuple[str, str], Record], data_sets: Sequence[str]
+) -> Iterator[Record]:
+    for method in dict.fromkeys(row["method"] for row in rows):
+        mean = areas.get((ALL, method)) or areas.get((data_sets[0], method))
+        if mean is not None:
+            yield {
+                "method": method,
+                "area": f"{mean['error']:.2f}",
+                "area, % of the best of others": _told(mean, "relative"),
+                "rank": f"{mean['rank']:.1f}" if method not in COMPOSED else "",
+                "ROC area": _number(mean, "auc", 4),
+                "log loss": _number(mean, "log_loss", 3),
+                "regret": _number(mean, "regret", 2),
+                "CPU s": f"{mean['seconds']:.0f}",
+            }
+
+
+def _ranks(rows: Sequence[Record]) -> str:
+    ranks = mean_ranks(rows)
+    if ranks is None:
+        return ""
+    return (
+        f"\n\nMean ranks over {ranks.n_data_sets} data sets: those of two methods that differ lie more than "
+        f"{ranks.critical_difference:.2f} apart."
+    )
+
+
+def _told(row: Record, name: str, digits: int = 1) -> str:
+    spread = f" ± {row[f'{name}_se']:.{digits}f}" if row["seeds"] > 1 or row["data"] == ALL else ""
+    return f"{row[name]:+.{digits}f}{spread}"
+
+
+def _number(row: Record, name: str, digits: int) -> str:
+    value = row.get(name)
+    return "" if value is None else f"{value:.{digits}f}"
