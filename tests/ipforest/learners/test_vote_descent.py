@@ -77,7 +77,7 @@ def everything(forest: Forest) -> np.ndarray:
     return np.asarray(~forest.is_leaf)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 12))])
 def test_no_pruning_of_one_tree_is_better_and_losses_and_costs_are_those_of_the_pruned_forest(seed: int) -> None:
     split_cost = 0.3 * (seed % 2)
     forest, problem, data = problem_of(seed, split_cost)
@@ -107,7 +107,7 @@ def test_a_budget_is_held_and_the_loss_is_no_larger_than_that_of_the_start() -> 
             assert found.loss <= measured(problem, start).loss + 1e-12
 
 
-@pytest.mark.parametrize("factor", [1e-6, 1e9])
+@pytest.mark.parametrize("factor", [1e-6, pytest.param(1e9, marks=pytest.mark.slow)])
 def test_the_unit_of_the_targets_does_not_matter(factor: float) -> None:
     for seed in range(6):
         forest, problem, _ = problem_of(seed)
@@ -129,6 +129,7 @@ def test_expected_costs_take_the_place_of_probabilities() -> None:
     np.testing.assert_allclose(problem.trees.value, forest.value @ matrix)
 
 
+@pytest.mark.slow
 def test_the_estimator_keeps_the_budget_and_lowers_the_loss_of_the_vote() -> None:
     model = clone(MODEL).fit(X[::2], Y[::2])
     trees = clone(MODEL).set_params(objective="trees").fit(X[::2], Y[::2])
