@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest._internal.arrays import read_only
-from ipforest._internal.kernels import inner_njit
+from ipforest._internal.kernels import uncounted_njit
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble import routing
 from ipforest.ensemble.trees import Trees
@@ -57,10 +57,11 @@ class AcquisitionState:
     bought : ndarray of bool, shape (n_owners, n_units)
     """
 
-    __slots__ = ("bought", "charge", "costs", "sharing")
+    __slots__ = ("_unit_costs", "bought", "charge", "costs", "sharing")
 
     def __init__(self, costs: FeatureCosts, sharing: int, n_owners: int, charge: Charge = "path") -> None:
         self.costs = costs
+        self._unit_costs = np.array([float(cost) for cost in costs.unit_costs])
         self.sharing = sharing
         self.charge = charge
         self.bought = np.zeros((n_owners, costs.n_units), dtype=np.bool_)
@@ -86,7 +87,7 @@ class AcquisitionState:
         return AcquisitionArrays(
             self.sharing,
             CHARGES[self.charge],
-            np.array([float(cost) for cost in self.costs.unit_costs]),
+            self._unit_costs,
             self.costs.unit_indptr,
             self.costs.unit_indices,
             read_only(self.bought),
@@ -129,7 +130,7 @@ class AcquisitionState:
         routing.mark_needs(needs, leaves, self.bought.view(np.uint8))
 
 
-@inner_njit
+@uncounted_njit
 def mark_free(
     node: int,
     parent: npt.NDArray[np.int32],
@@ -149,14 +150,14 @@ def mark_free(
         above = parent[above]
 
 
-@inner_njit
+@uncounted_njit
 def mark_units(feature: int, acquisition: AcquisitionArrays, free: npt.NDArray[np.bool_]) -> None:
     """Mark the units that a feature needs."""
     for place in range(acquisition.unit_indptr[feature], acquisition.unit_indptr[feature + 1]):
         free[acquisition.unit_indices[place]] = True
 
 
-@inner_njit
+@uncounted_njit
 def price_features(
     acquisition: AcquisitionArrays,
     free: npt.NDArray[np.bool_],

@@ -17,6 +17,7 @@ from ipforest.growing import loop
 from ipforest.growing.acquisition import AcquisitionState
 from ipforest.growing.codes import CodedExamples
 from ipforest.growing.impurities import Gradient, Impurity, Variance
+from ipforest.growing.ordered import N_BUCKETS
 from ipforest.growing.splitting import (
     EXPECTED,
     LEFT,
@@ -330,7 +331,7 @@ class Grower:
         tabled = np.where(sizes <= loop.TABLE_CODES, sizes + 1, 0)
         offsets = np.concatenate([[0], np.cumsum(tabled)]).astype(np.int64)
         n_cells = int(offsets[-1])
-        few_features = self.max_features is not None and 2 * self.max_features < sizes.size
+        few_features = self.max_features is not None and 2 * self.max_features <= sizes.size
         n_tables = 0
         if (
             n_cells
@@ -478,6 +479,8 @@ def _scratch(most_codes: int, n_examples: int, width: int, n_categories: int) ->
     n_runs = min(most_codes, n_examples)
     return Scratch(
         keys=np.empty(n_examples, dtype=np.int64),
+        spare_keys=np.empty(n_examples, dtype=np.int64),
+        n_in_bucket=np.empty(N_BUCKETS, dtype=np.int64),
         table=np.empty((most_codes + 1) * width),
         run_code=np.empty(n_runs, dtype=np.int64),
         run_statistics=np.empty((n_runs, width)),
@@ -485,5 +488,6 @@ def _scratch(most_codes: int, n_examples: int, width: int, n_categories: int) ->
         left=np.empty(width),
         right=np.empty(width),
         draws=np.empty(MAX_DRAWS),
+        ratio=np.empty(n_categories),
         side=np.empty(n_categories, dtype=np.uint8),
     )

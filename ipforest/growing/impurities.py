@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest._internal.arrays import FloatArray, read_only
-from ipforest._internal.kernels import inner_njit, njit
+from ipforest._internal.kernels import njit, uncounted_njit
 
 _COUNTS = np.arange(2.0**13)
 _N_LOG_N = read_only(_COUNTS * np.log2(np.maximum(_COUNTS, 1.0)))
@@ -208,7 +208,7 @@ class Variance(Gradient):
             raise ValueError(f"l2: expected 0, as a leaf predicts the mean, got {self.l2!r}")
 
 
-@inner_njit
+@uncounted_njit
 def set_weight(code: int, statistics: FloatArray) -> float:
     """Weight of a set: that of its classes, or its Hessians."""
     if code == GRADIENT:
@@ -219,7 +219,7 @@ def set_weight(code: int, statistics: FloatArray) -> float:
     return total
 
 
-@inner_njit
+@uncounted_njit
 def _n_log_n(n: float, known: FloatArray) -> float:
     if n < known.size:
         whole = int(n)
@@ -230,6 +230,12 @@ def _n_log_n(n: float, known: FloatArray) -> float:
 
 @njit
 def impurity(code: int, parameters: FloatArray, statistics: FloatArray) -> float:
+    """Compute what `impurity_of_set` does, from Python."""
+    return impurity_of_set(code, parameters, statistics)
+
+
+@uncounted_njit
+def impurity_of_set(code: int, parameters: FloatArray, statistics: FloatArray) -> float:
     """Impurity of a set from its statistics, whose last entry (the number of examples) it does not use."""
     n_classes = statistics.size - 1
     if code == GRADIENT:
@@ -266,7 +272,7 @@ def impurity(code: int, parameters: FloatArray, statistics: FloatArray) -> float
     return _polynomial(parameters, statistics)
 
 
-@inner_njit
+@uncounted_njit
 def _threshold_pairs(alpha: float, statistics: FloatArray) -> float:
     n_classes = statistics.size - 1
     square = alpha * alpha
@@ -281,7 +287,7 @@ def _threshold_pairs(alpha: float, statistics: FloatArray) -> float:
     return 2.0 * pairs
 
 
-@inner_njit
+@uncounted_njit
 def _polynomial(parameters: FloatArray, statistics: FloatArray) -> float:
     n_classes = statistics.size - 1
     total = 0.0

@@ -7,16 +7,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.kernels import inner_njit, njit
+from ipforest._internal.kernels import njit, uncounted_njit
 from ipforest.growing.acquisition import ONCE_PER_TREE, AcquisitionArrays, mark_free, mark_units, price_features
 from ipforest.growing.codes import CodeArrays
-from ipforest.growing.impurities import GRADIENT, impurity
-from ipforest.growing.random_numbers import mix, shuffle
+from ipforest.growing.impurities import GRADIENT, impurity_of_set
+from ipforest.growing.ordered import CONSTANT, Cut, copy_to
+from ipforest.growing.random_numbers import draw_next, mix
 from ipforest.growing.splitting import (
-    CONSTANT,
     TOTAL,
     Criterion,
-    Cut,
     Examples,
     Scratch,
     cut_of_feature,
@@ -84,6 +83,16 @@ class Tables(NamedTuple):
     free: npt.NDArray[np.int32]
 
 
+class Workspace(NamedTuple):
+    """Working arrays of one tree: prices of features and units, what is free, and features that vary."""
+
+    prices: npt.NDArray[np.float64]
+    unit_prices: npt.NDArray[np.float64]
+    free: npt.NDArray[np.bool_]
+    inherited: npt.NDArray[np.int32]
+    here: npt.NDArray[np.int32]
+
+
 class OpenNodes(NamedTuple):
     """Nodes whose split is known and not made yet, with the features that vary there."""
 
@@ -92,7 +101,7 @@ class OpenNodes(NamedTuple):
     varying: npt.NDArray[np.int32]
 
 
-@inner_njit
+@uncounted_njit
 def fill_all_tables(
     codes: CodeArrays,
     examples: Examples,
@@ -107,7 +116,7 @@ def fill_all_tables(
             fill_table(codes.codes[feature], examples, start, stop, sums[offsets[feature] : offsets[feature + 1]])
 
 
-@inner_njit
+@uncounted_njit
 def sum_statistics(examples: Examples, start: int, stop: int, statistics: npt.NDArray[np.float64]) -> float:
     """Sum the statistics of a node's examples; return their weight."""
     statistics[:] = 0.0
@@ -123,7 +132,7 @@ def sum_statistics(examples: Examples, start: int, stop: int, statistics: npt.ND
     return weight
 
 
-@inner_njit
+@uncounted_njit
 def merit_of(criterion: Criterion, reduction: float, price: float, node_impurity: float, limits: Limits) -> float:
     """Compute what is maximised: minus the risk price / reduction, or the reduction less the price.
 
@@ -139,7 +148,7 @@ def merit_of(criterion: Criterion, reduction: float, price: float, node_impurity
     return merit if merit >= limits.min_reduction - slack else -np.inf
 
 
-@inner_njit
+@uncounted_njit
 def most_reduction(criterion: Criterion, node_impurity: float, node_weight: float) -> float:
     """Bound what a cut can reduce: where impurities are sums of no negative terms, by that of the node."""
     if criterion.reduction != TOTAL or criterion.impurity == GRADIENT:
@@ -147,7 +156,7 @@ def most_reduction(criterion: Criterion, node_impurity: float, node_weight: floa
     return total_of_node(criterion, node_impurity, node_weight)
 
 
-@inner_njit
+@uncounted_njit
 def find_split(
     node: int,
     seed: np.uint64,
@@ -184,32 +193,38 @@ def find_split(
     start, stop = tree.start[node], tree.stop[node]
     n = stop - start
     node_impurity = tree.impurity[node]
+    if n < 2 * criterion.min_samples_leaf:
+        return 0
     if n < limits.min_samples_split or (limits.max_depth != NO_LIMIT and tree.depth[node] >= limits.max_depth):
         return 0
     if criterion.impurity != GRADIENT and node_impurity <= limits.stop_impurity:
         return 0
-    mark_free(node, tree.parent, tree.feature, acquisition, free)
-    price_features(
-        acquisition,
-        free,
-        examples.rows[start:stop],
-        examples.weight[start:stop],
-        tree.weight[node],
-        unit_prices,
-        prices,
-    )
+    if criterion.reduction == TOTAL and limits.price_weight == 0.0:
+        prices[:] = 0.0
+    else:
+        mark_free(node, tree.parent, tree.feature, acquisition, free)
+        price_features(
+            acquisition,
+            free,
+            examples.rows[start:stop],
+            examples.weight[start:stop],
+            tree.weight[node],
+            unit_prices,
+            prices,
+        )
     stream = mix(seed, np.uint64(node))
-    if criterion.reduction == TOTAL or limits.max_features < varying.size:
-        shuffle(stream, varying)
+    is_shuffled = criterion.reduction == TOTAL or limits.max_features < varying.size
     share = 1.0 if criterion.reduction == TOTAL else 1.0 / tree.weight[node]
     most = most_reduction(criterion, node_impurity, tree.weight[node])
     best, best_merit, best_feature = Cut(-np.inf, -1, np.nan, False), -np.inf, -1
     n_varying = 0
     for place in range(varying.size):
+        is_tried = place < limits.max_features or best_feature < 0
+        if is_tried and is_shuffled:
+            draw_next(stream, place, varying)
         feature = varying[place]
         varying[n_varying] = feature
         price = prices[feature] * share
-        is_tried = place < limits.max_features or best_feature < 0
         if not is_tried or merit_of(criterion, most, price, node_impurity, limits) == -np.inf:
             n_varying += 1
             continue
@@ -236,7 +251,7 @@ def find_split(
         if merit > best_merit or (merit == best_merit > -np.inf and cut.reduction > best.reduction):
             best, best_merit, best_feature = cut, merit, feature
             if codes.is_category[feature]:
-                tree.side[node] = scratch.side
+                copy_to(tree.side[node], scratch.side)
     if best_feature < 0:
         return 0
     tree.feature[node] = best_feature
@@ -249,7 +264,7 @@ def find_split(
     return n_varying
 
 
-@njit
+@uncounted_njit
 def partition(
     code_row: npt.NDArray[np.int64],
     n_codes: int,
@@ -289,16 +304,16 @@ def partition(
                 spare.gradient[n_right] = examples.gradient[j]
                 spare.hessian[n_right] = examples.hessian[j]
             n_right += 1
-    examples.rows[front:stop] = spare.rows[:n_right]
-    examples.label[front:stop] = spare.label[:n_right]
-    examples.weight[front:stop] = spare.weight[:n_right]
+    copy_to(examples.rows[front:stop], spare.rows[:n_right])
+    copy_to(examples.label[front:stop], spare.label[:n_right])
+    copy_to(examples.weight[front:stop], spare.weight[:n_right])
     if has_gradient:
-        examples.gradient[front:stop] = spare.gradient[:n_right]
-        examples.hessian[front:stop] = spare.hessian[:n_right]
+        copy_to(examples.gradient[front:stop], spare.gradient[:n_right])
+        copy_to(examples.hessian[front:stop], spare.hessian[:n_right])
     return front
 
 
-@inner_njit
+@uncounted_njit
 def has_missing(codes: CodeArrays, feature: int, examples: Examples, start: int, stop: int) -> bool:
     """Return whether a feature is missing for an example of a node."""
     n_codes = codes.offsets[feature + 1] - codes.offsets[feature]
@@ -308,7 +323,7 @@ def has_missing(codes: CodeArrays, feature: int, examples: Examples, start: int,
     return found
 
 
-@inner_njit
+@uncounted_njit
 def add_node(
     node: int,
     parent: int,
@@ -328,11 +343,11 @@ def add_node(
     tree.depth[node] = 0 if parent < 0 else tree.depth[parent] + 1
     tree.start[node], tree.stop[node] = start, stop
     tree.weight[node] = sum_statistics(examples, start, stop, tree.statistics[node])
-    tree.impurity[node] = impurity(criterion.impurity, criterion.parameters, tree.statistics[node])
+    tree.impurity[node] = impurity_of_set(criterion.impurity, criterion.parameters, tree.statistics[node])
     tree.table[node] = -1
 
 
-@inner_njit
+@uncounted_njit
 def share_tables(
     parent: int,
     left: int,
@@ -381,7 +396,7 @@ def share_tables(
     return n_free
 
 
-@inner_njit
+@uncounted_njit
 def next_open(pending: OpenNodes, n_pending: int, by_merit: bool, tree: TreeArrays) -> int:
     """Place of the open node to split next: that of the highest merit, or the smaller of the last pair.
 
@@ -443,13 +458,47 @@ def grow_tree(
     int
         Number of nodes.
     """
-    n_features = codes.codes.shape[0]
-    prices = np.empty(n_features)
-    unit_prices = np.empty(acquisition.unit_costs.size)
-    free = np.zeros(acquisition.unit_costs.size, dtype=np.bool_)
-    inherited = np.arange(n_features, dtype=np.int32)
-    here = np.empty(n_features, dtype=np.int32)
-    n_inherited = n_features
+    n_features, n_units = codes.codes.shape[0], acquisition.unit_costs.size
+    return _grow(
+        seed,
+        codes,
+        examples,
+        spare,
+        criterion,
+        limits,
+        acquisition,
+        tables,
+        tree,
+        pending,
+        scratch,
+        Workspace(
+            np.empty(n_features),
+            np.empty(n_units),
+            np.zeros(n_units, dtype=np.bool_),
+            np.arange(n_features, dtype=np.int32),
+            np.empty(n_features, dtype=np.int32),
+        ),
+    )
+
+
+@uncounted_njit
+def _grow(
+    seed: np.uint64,
+    codes: CodeArrays,
+    examples: Examples,
+    spare: Examples,
+    criterion: Criterion,
+    limits: Limits,
+    acquisition: AcquisitionArrays,
+    tables: Tables,
+    tree: TreeArrays,
+    pending: OpenNodes,
+    scratch: Scratch,
+    work: Workspace,
+) -> int:
+    """Grow a tree in memory that is there; see `grow_tree`."""
+    prices, unit_prices, free, inherited, here = work
+    n_inherited = inherited.size
     n_free = tables.free.size
     for place in range(n_free):
         tables.free[place] = place
@@ -461,7 +510,7 @@ def grow_tree(
     n_nodes, n_leaves, n_examined, n_pending = 1, 1, 0, 0
     while True:
         for node in range(n_examined, n_nodes):
-            here[:n_inherited] = inherited[:n_inherited]
+            copy_to(here, inherited[:n_inherited])
             n_varying = find_split(
                 node,
                 seed,
@@ -481,7 +530,7 @@ def grow_tree(
             if n_varying > 0:
                 pending.node[n_pending] = node
                 pending.n_varying[n_pending] = n_varying
-                pending.varying[n_pending, :n_varying] = here[:n_varying]
+                copy_to(pending.varying[n_pending], here[:n_varying])
                 n_pending += 1
             elif tree.table[node] >= 0:
                 tables.free[n_free] = tree.table[node]
@@ -493,11 +542,11 @@ def grow_tree(
         n_examined = n_nodes
         node = pending.node[place]
         n_inherited = pending.n_varying[place]
-        inherited[:n_inherited] = pending.varying[place, :n_inherited]
+        copy_to(inherited, pending.varying[place, :n_inherited])
         n_pending -= 1
         pending.node[place] = pending.node[n_pending]
         pending.n_varying[place] = pending.n_varying[n_pending]
-        pending.varying[place] = pending.varying[n_pending]
+        copy_to(pending.varying[place], pending.varying[n_pending, : pending.n_varying[n_pending]])
         feature = tree.feature[node]
         start, stop = tree.start[node], tree.stop[node]
         middle = partition(

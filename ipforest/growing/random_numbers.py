@@ -3,10 +3,10 @@
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.kernels import inner_njit, njit
+from ipforest._internal.kernels import uncounted_njit
 
 
-@inner_njit
+@uncounted_njit
 def mix(seed: np.uint64, stream: np.uint64) -> np.uint64:
     """Turn a seed and the number of a stream into well-mixed bits (splitmix64)."""
     z = seed + (stream + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -15,15 +15,14 @@ def mix(seed: np.uint64, stream: np.uint64) -> np.uint64:
     return z ^ (z >> np.uint64(31))
 
 
-@njit
+@uncounted_njit
 def uniform(seed: np.uint64, stream: np.uint64) -> float:
     """Draw a number in [0, 1)."""
     return float(mix(seed, stream) >> np.uint64(11)) / 9007199254740992.0
 
 
-@inner_njit
-def shuffle(stream: np.uint64, features: npt.NDArray[np.int32]) -> None:
-    """Put features into random order."""
-    for place in range(features.size - 1):
-        other = place + int(uniform(stream, np.uint64(place)) * (features.size - place))
-        features[place], features[other] = features[other], features[place]
+@uncounted_njit
+def draw_next(stream: np.uint64, place: int, features: npt.NDArray[np.int32]) -> None:
+    """Draw what stands at a place from what stands there or later: place after place, the order is random."""
+    other = place + int(uniform(stream, np.uint64(place)) * (features.size - place))
+    features[place], features[other] = features[other], features[place]

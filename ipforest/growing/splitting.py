@@ -12,18 +12,30 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ipforest._internal.kernels import inner_njit, njit
+from ipforest._internal.kernels import uncounted_njit
 from ipforest.growing.codes import CodeArrays
-from ipforest.growing.impurities import GRADIENT, impurity, set_weight
+from ipforest.growing.impurities import GINI, GRADIENT, impurity_of_set, set_weight
+from ipforest.growing.ordered import (
+    CONSTANT,
+    Cut,
+    copy_to,
+    gini_cut_in_order,
+    gini_cut_of_table,
+    gradient_cut_in_order,
+    keys_in_order,
+    second_order_loss,
+    sort_few,
+)
 from ipforest.growing.random_numbers import mix, uniform
 
 MINIMAX, EXPECTED, TOTAL = range(3)
-CONSTANT = -2
 MAX_DRAWS = 80
 LEFT, RIGHT, ABSENT = range(3)
 """Where a category goes; one that no example of the node has goes where missing values go."""
 COUNTED_CELLS = 8
 """Examples are counted per code, not sorted, if there are at most so many table cells per example."""
+CELLS_OF_GINI = 2
+"""The same where cuts are found in one walk by the Gini index, for which sorting is quicker."""
 
 
 class Examples(NamedTuple):
@@ -60,6 +72,8 @@ class Scratch(NamedTuple):
     """Working arrays of one tree, overwritten at each feature of each node."""
 
     keys: npt.NDArray[np.int64]
+    spare_keys: npt.NDArray[np.int64]
+    n_in_bucket: npt.NDArray[np.int64]
     table: npt.NDArray[np.float64]
     run_code: npt.NDArray[np.int64]
     run_statistics: npt.NDArray[np.float64]
@@ -67,22 +81,11 @@ class Scratch(NamedTuple):
     left: npt.NDArray[np.float64]
     right: npt.NDArray[np.float64]
     draws: npt.NDArray[np.float64]
+    ratio: npt.NDArray[np.float64]
     side: npt.NDArray[np.uint8]
 
 
-class Cut(NamedTuple):
-    """A test: codes up to ``code`` go left; of categories, those that the scratch says.
-
-    Without a valid cut the reduction is minus infinity; if the feature is constant, the code is `CONSTANT`.
-    """
-
-    reduction: float
-    code: int
-    threshold: float
-    missing_left: bool
-
-
-@inner_njit
+@uncounted_njit
 def add_example(statistics: npt.NDArray[np.float64], examples: Examples, j: int) -> None:
     """Add example j to statistics."""
     if examples.gradient.size > 0:
@@ -93,7 +96,7 @@ def add_example(statistics: npt.NDArray[np.float64], examples: Examples, j: int)
     statistics[-1] += 1.0
 
 
-@inner_njit
+@uncounted_njit
 def fill_table(
     code_row: npt.NDArray[Any], examples: Examples, start: int, stop: int, table: npt.NDArray[np.float64]
 ) -> None:
@@ -113,12 +116,12 @@ def fill_table(
             table[code, last] += 1.0
 
 
-@njit
+@uncounted_njit
 def runs_of_table(table: npt.NDArray[np.float64], scratch: Scratch) -> int:
     """Gather the codes that occur into runs; return their number."""
     n_codes = table.shape[0] - 1
     last = table.shape[1] - 1
-    scratch.missing[:] = table[n_codes]
+    copy_to(scratch.missing, table[n_codes])
     n_runs = 0
     for code in range(n_codes):
         if table[code, last] > 0.0:
@@ -129,21 +132,15 @@ def runs_of_table(table: npt.NDArray[np.float64], scratch: Scratch) -> int:
     return n_runs
 
 
-@inner_njit
-def runs_by_sorting(
-    code_row: npt.NDArray[Any], n_codes: int, examples: Examples, start: int, stop: int, scratch: Scratch
-) -> int:
-    """Gather the codes that occur into runs by sorting the node's examples; return their number."""
-    n = stop - start
-    for j in range(n):
-        scratch.keys[j] = (np.int64(code_row[examples.rows[start + j]]) << 32) | j
-    scratch.keys[:n].sort()
+@uncounted_njit
+def runs_in_order(keys: npt.NDArray[np.int64], n_codes: int, examples: Examples, start: int, scratch: Scratch) -> int:
+    """Gather the codes that occur into runs, from the examples of the node in order; return their number."""
     scratch.missing[:] = 0.0
     n_runs = 0
     previous = -1
-    for place in range(n):
-        code = scratch.keys[place] >> 32
-        j = start + (scratch.keys[place] & 0xFFFFFFFF)
+    for place in range(keys.size):
+        code = keys[place] >> 32
+        j = start + (keys[place] & 0xFFFFFFFF)
         if code == n_codes:
             add_example(scratch.missing, examples, j)
             continue
@@ -156,34 +153,20 @@ def runs_by_sorting(
     return n_runs
 
 
-@inner_njit
-def runs_of_feature(
-    code_row: npt.NDArray[Any], n_codes: int, examples: Examples, start: int, stop: int, scratch: Scratch
-) -> int:
-    """Gather the codes that occur at a node into runs, by counting or by sorting, whichever is quicker."""
-    width = scratch.missing.size
-    n_cells = (n_codes + 1) * width
-    if n_cells <= COUNTED_CELLS * (stop - start) and n_cells <= scratch.table.size:
-        table = scratch.table[:n_cells].reshape(n_codes + 1, width)
-        fill_table(code_row, examples, start, stop, table)
-        return runs_of_table(table, scratch)
-    return runs_by_sorting(code_row, n_codes, examples, start, stop, scratch)
-
-
-@inner_njit
+@uncounted_njit
 def total_impurity(criterion: Criterion, statistics: npt.NDArray[np.float64]) -> float:
     """Impurity of a set, times its weight if it is an average."""
-    value = impurity(criterion.impurity, criterion.parameters, statistics)
+    value = impurity_of_set(criterion.impurity, criterion.parameters, statistics)
     return value * set_weight(criterion.impurity, statistics) if criterion.is_normalised else value
 
 
-@inner_njit
+@uncounted_njit
 def total_of_node(criterion: Criterion, node_impurity: float, node_weight: float) -> float:
     """Return a node's impurity as a sum over its examples."""
     return node_impurity * node_weight if criterion.is_normalised else node_impurity
 
 
-@inner_njit
+@uncounted_njit
 def reduction_of(
     criterion: Criterion,
     node_impurity: float,
@@ -197,8 +180,8 @@ def reduction_of(
     if criterion.reduction == TOTAL:
         whole = total_of_node(criterion, node_impurity, node_weight)
         return whole - total_impurity(criterion, left) - total_impurity(criterion, right)
-    of_left = impurity(criterion.impurity, criterion.parameters, left)
-    of_right = impurity(criterion.impurity, criterion.parameters, right)
+    of_left = impurity_of_set(criterion.impurity, criterion.parameters, left)
+    of_right = impurity_of_set(criterion.impurity, criterion.parameters, right)
     if criterion.reduction == MINIMAX:
         return node_impurity - max(of_left, of_right)
     left_weight = set_weight(criterion.impurity, left)
@@ -206,7 +189,7 @@ def reduction_of(
     return node_impurity - (left_weight * of_left + right_weight * of_right) / node_weight
 
 
-@inner_njit
+@uncounted_njit
 def number_of_random_cuts(n_examples: int) -> int:
     """Random stumps per feature by the size of the node, in which an example counts as often as the bootstrap drew it.
 
@@ -217,17 +200,17 @@ def number_of_random_cuts(n_examples: int) -> int:
     return 40 if n_examples > 500 else 20
 
 
-@inner_njit
+@uncounted_njit
 def draw_cuts(stream: np.uint64, n_examples: int, bottom: float, top: float, draws: npt.NDArray[np.float64]) -> int:
     """Draw the values to cut a feature at, ascending, uniformly between its ends at the node; return their number."""
     n_draws = number_of_random_cuts(n_examples)
     for draw in range(n_draws):
         draws[draw] = bottom + uniform(stream, np.uint64(draw)) * (top - bottom)
-    draws[:n_draws].sort()
+    sort_few(draws[:n_draws])
     return n_draws
 
 
-@njit
+@uncounted_njit
 def best_cut(
     n_runs: int,
     stream: np.uint64,
@@ -311,7 +294,7 @@ def best_cut(
     return best
 
 
-@inner_njit
+@uncounted_njit
 def random_cut(
     code_row: npt.NDArray[Any],
     examples: Examples,
@@ -349,7 +332,13 @@ def random_cut(
     cut, threshold = most, np.inf
     if least < most:
         drawn = lows[least] + uniform(stream, np.uint64(0)) * (highs[most] - lows[least])
-        cut = min(max(least + np.searchsorted(highs[least:most], drawn, side="right") - 1, least), most - 1)
+        cut, past = least, most
+        while cut + 1 < past:
+            middle = (cut + past) // 2
+            if highs[middle] <= drawn:
+                cut = middle
+            else:
+                past = middle
         between = highs[cut] <= drawn < lows[cut + 1]
         threshold = drawn if between else highs[cut] + 0.5 * (lows[cut + 1] - highs[cut])
     left[:], missing[:] = 0.0, 0.0
@@ -373,13 +362,7 @@ def random_cut(
     return Cut(reduction, cut, threshold, missing_left)
 
 
-@njit
-def second_order_loss(gradient: float, hessian: float) -> float:
-    """Compute what one leaf value leaves of a sum of gradients and one of Hessians, penalty included."""
-    return -0.5 * gradient * gradient / hessian if hessian > 0.0 else 0.0
-
-
-@njit
+@uncounted_njit
 def best_gradient_cut(
     table: npt.NDArray[np.float64],
     lows: npt.NDArray[np.float64],
@@ -430,28 +413,33 @@ def best_gradient_cut(
     return best
 
 
-@inner_njit
+@uncounted_njit
 def runs_of_categories(table: npt.NDArray[np.float64], column: int, whole: int, scratch: Scratch) -> int:
     """Gather the categories that occur into runs by the ratio of two sums; return their number.
 
     ``column`` of the statistics is divided by ``whole``, or by the sum of all classes where that is -1.
     """
     n_codes, last = table.shape[0] - 1, table.shape[1] - 1
-    present = np.flatnonzero(table[:n_codes, last])
-    ratio = np.empty(present.size)
-    for place in range(present.size):
-        row = table[present[place]]
-        ratio[place] = row[column] / (row[whole] if whole >= 0 else row[:last].sum())
-    present = present[np.argsort(ratio, kind="mergesort")]
-    for run in range(present.size):
-        scratch.run_code[run] = present[run]
+    n_runs = 0
+    for code in range(n_codes):
+        row = table[code]
+        if row[last] == 0.0:
+            continue
+        scratch.ratio[code] = row[column] / (row[whole] if whole >= 0 else row[:last].sum())
+        place = n_runs
+        while place > 0 and scratch.ratio[scratch.run_code[place - 1]] > scratch.ratio[code]:
+            scratch.run_code[place] = scratch.run_code[place - 1]
+            place -= 1
+        scratch.run_code[place] = code
+        n_runs += 1
+    for run in range(n_runs):
         for k in range(last + 1):
-            scratch.run_statistics[run, k] = table[present[run], k]
-    scratch.missing[:] = table[n_codes]
-    return int(present.size)
+            scratch.run_statistics[run, k] = table[scratch.run_code[run], k]
+    copy_to(scratch.missing, table[n_codes])
+    return n_runs
 
 
-@inner_njit
+@uncounted_njit
 def best_category_cut(
     table: npt.NDArray[np.float64],
     stream: np.uint64,
@@ -495,7 +483,7 @@ def best_category_cut(
     return best
 
 
-@inner_njit
+@uncounted_njit
 def cut_of_feature(
     feature: int,
     codes: CodeArrays,
@@ -522,15 +510,38 @@ def cut_of_feature(
         return random_cut(
             codes.codes[feature], examples, start, stop, stream, lows, highs, criterion, node, node_impurity, scratch
         )
-    if criterion.impurity == GRADIENT and not criterion.random_cuts:
-        if table.size == 0 and n_cells <= COUNTED_CELLS * (stop - start) and n_cells <= scratch.table.size:
-            table = scratch.table[:n_cells].reshape(past - first + 1, node.size)
-            fill_table(codes.codes[feature], examples, start, stop, table)
-        if table.size > 0:
-            l2, least = criterion.parameters[0], criterion.min_samples_leaf
-            return best_gradient_cut(table, lows, highs, l2, least, node, node_impurity)
+    is_known_quicker = criterion.reduction == TOTAL and not criterion.random_cuts
+    by_gini = is_known_quicker and criterion.impurity == GINI
+    by_gradient = is_known_quicker and criterion.impurity == GRADIENT
+    worth_counting = CELLS_OF_GINI if by_gini else COUNTED_CELLS
+    if table.size == 0 and n_cells <= worth_counting * (stop - start) and n_cells <= scratch.table.size:
+        table = scratch.table[:n_cells].reshape(past - first + 1, node.size)
+        fill_table(codes.codes[feature], examples, start, stop, table)
+    least = criterion.min_samples_leaf
     if table.size > 0:
+        if by_gradient:
+            return best_gradient_cut(table, lows, highs, criterion.parameters[0], least, node, node_impurity)
+        if by_gini and table[past - first, node.size - 1] == 0.0:
+            return gini_cut_of_table(table, lows, highs, least, node, scratch.left)
         n_runs = runs_of_table(table, scratch)
     else:
-        n_runs = runs_of_feature(codes.codes[feature], past - first, examples, start, stop, scratch)
+        in_spare = keys_in_order(
+            codes.codes[feature],
+            past - first,
+            examples.rows,
+            start,
+            stop,
+            scratch.keys,
+            scratch.spare_keys,
+            scratch.n_in_bucket,
+        )
+        keys = (scratch.spare_keys if in_spare else scratch.keys)[: stop - start]
+        some_missing = keys[keys.size - 1] >> 32 == past - first
+        if by_gini and not some_missing:
+            labels, weights = examples.label[start:stop], examples.weight[start:stop]
+            return gini_cut_in_order(keys, labels, weights, lows, highs, least, node, scratch.left)
+        if by_gradient and not some_missing:
+            gradients, hessians, l2 = examples.gradient[start:stop], examples.hessian[start:stop], criterion.parameters[0]
+            return gradient_cut_in_order(keys, gradients, hessians, lows, highs, l2, least, node, node_impurity)
+        n_runs = runs_in_order(keys, past - first, examples, start, scratch)
     return best_cut(n_runs, stream, lows, highs, criterion, node, node_impurity, scratch)

@@ -18,19 +18,25 @@ from ipforest.growing import (
     bootstrap_counts,
     forest_of,
 )
+from ipforest._internal.kernels import njit
 from ipforest.growing.grower import _scratch
-from ipforest.growing.splitting import (
-    TOTAL,
-    Criterion,
-    best_cut,
-    best_gradient_cut,
-    runs_of_table,
-    second_order_loss,
-)
+from ipforest.growing import splitting
+from ipforest.growing.splitting import TOTAL, Criterion
 from proofs.claims import impurity as exact
 
 UNIFORM = FeatureCosts.uniform(4)
 GROUPED = FeatureCosts([1, "0.5", 0, 3], groups=[-1, 0, 0, -1], group_fees=[2])
+
+
+@njit
+def general_cut(table, lows, highs, criterion, node, impurity, scratch):
+    runs = splitting.runs_of_table(table, scratch)
+    return splitting.best_cut(runs, np.uint64(0), lows, highs, criterion, node, impurity, scratch)
+
+
+@njit
+def gradient_cut(table, lows, highs, l2, least, node, impurity):
+    return splitting.best_gradient_cut(table, lows, highs, l2, least, node, impurity)
 
 
 def grid_data(seed, n_samples=60, n_features=4, missing=0.1, n_values=6):
@@ -442,11 +448,10 @@ def test_the_quick_search_for_gradients_finds_the_cut_of_the_general_one(min_sam
                 np.column_stack([rng.normal(size=n_codes + 1), rng.random(n_codes + 1), counts]) * (counts > 0)[:, None]
             )
             node = table.sum(axis=0)
-            impurity = second_order_loss(node[0], node[1] + 0.5)
+            impurity = -0.5 * node[0] ** 2 / (node[1] + 0.5)
             scratch = _scratch(n_codes, int(counts.sum()) + n_codes, 3, 0)
-            runs = runs_of_table(table, scratch)
-            general = best_cut(runs, np.uint64(0), lows[::2], lows[1::2], criterion, node, impurity, scratch)
-            quick = best_gradient_cut(table, lows[::2], lows[1::2], 0.5, min_samples_leaf, node, impurity)
+            general = general_cut(table, lows[::2], lows[1::2], criterion, node, impurity, scratch)
+            quick = gradient_cut(table, lows[::2], lows[1::2], 0.5, min_samples_leaf, node, impurity)
             assert quick.code == general.code
             assert quick.missing_left == general.missing_left
             np.testing.assert_allclose([quick.reduction, quick.threshold], [general.reduction, general.threshold])
