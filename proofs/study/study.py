@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 from formulations.base import Formulation
-from formulations.other_solvers import available_pyomo_solvers, solvers_table
+from formulations.other_solvers import available_pyomo_solvers
 from formulations.registry import FORMULATIONS
 from formulations.registry import formulation as formulation_named
+from formulations.solver_answers import solvers_table
 from ipforest._internal.files import write_text
 from ipforest._internal.records import to_record
 from ipforest.instance import PruningInstance
