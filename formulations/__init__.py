@@ -64,7 +64,7 @@ from ipforest.solvers.linear_program import LinearProgram
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from formulations.other_solvers import SolversTable
+    from formulations.solver_answers import SolversTable
     from ipforest.results import BudgetResult, PruningResult
     from proofs.study.study import Study
 
@@ -144,10 +144,10 @@ def solvers_table(
     solvers: Sequence[str] | None = None,
     time_limit: float | None = None,
 ) -> SolversTable:
-    """Solve a formulation by every solver, and check each answer; see `formulations.other_solvers.solvers_table`."""
-    from formulations import other_solvers
+    """Solve a formulation by every solver, and check each answer; see `formulations.solver_answers.solvers_table`."""
+    from formulations import solver_answers
 
-    return other_solvers.solvers_table(formulation, instance, lam, solvers, time_limit)
+    return solver_answers.solvers_table(formulation, instance, lam, solvers, time_limit)
 
 
 def matrix(model: Any) -> LinearProgram:

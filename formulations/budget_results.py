@@ -30,7 +30,7 @@ FLOAT_RESOLUTION = 1e15
 """The solver's float stands for the only p / q near it of p q below this."""
 SOLVER_TOLERANCE = 1e-6
 """How far the solver's point may miss a row, in its largest coefficient, or the least error, in that of bare roots."""
-LARGEST_SUM = 2**61
+MAX_SUM = 2**61
 """Any price gives a valid bound; where scaled errors and costs would exceed this, it is rounded."""
 
 
@@ -242,7 +242,7 @@ def _dual_price(solution: Solution) -> Fraction:
 
 def _in_range(instance: PruningInstance, price: Fraction) -> Fraction:
     """Return the price, or the nearest one at which the Lagrangian bound fits 64 bits."""
-    return coarsened(price, exact_sum(instance.errors), instance.total_cost, LARGEST_SUM)
+    return coarsened(price, exact_sum(instance.errors), instance.total_cost, MAX_SUM)
 
 
 def _bound_at(specification: ModelSpecification, solution: Solution, price: Fraction) -> tuple[Fraction, Pruning]:

@@ -36,7 +36,7 @@ MEASURED_TOLERANCE = Fraction(1, 10**6)
 """Rounding changes no measured price by a larger part of itself."""
 STEPS = (Fraction(1, 2), 1, 2, 5, 10)
 """A resolution is one of these times a power of ten."""
-LARGEST_UNITS = INT64_SAFE
+MAX_UNITS = INT64_SAFE
 """A price, in multiples of what measured prices are rounded to, stays below this: instances count costs in int64."""
 
 
@@ -529,7 +529,7 @@ def _resolution(measured: Iterable[Fraction], largest: Fraction) -> Fraction:
     if resolution > most:
         power = Fraction(10) ** floor(log10(most))  # a float's logarithm may be one too large or too small
         resolution = max(step * power for step in STEPS if step * power <= most)
-    if largest >= LARGEST_UNITS * resolution:
+    if largest >= MAX_UNITS * resolution:
         raise ValueError(
             f"prices: expected prices that 64-bit integers can count together, got {float(largest)!r} and the measured "
             f"{float(smallest)!r}, which differ by a factor of {float(largest / smallest):.0e}; round the small price "

@@ -53,16 +53,16 @@ __all__ = ["BudgetedEstimator", "optional_number", "read_costs", "split_rows"]
 OUTSIDE_SHARE = 0.5
 """Share of held-out examples from which on values far outside the training range of a feature are refused."""
 
-FAR_OUTSIDE = 0.5
+MAX_WIDTHS_OUTSIDE = 0.5
 """How far beyond the training range, in widths of it, values are far outside: those of later times may lie beyond."""
 
 BY_CHANCE = 1e-6
 """Held-out examples of the same distribution are refused with at most this probability."""
 
-SMALLEST_SHARE, N_SHARES = 0.25, 25
+MIN_SHARE, N_SHARES = 0.25, 25
 """The smallest share of a budget that is tried where it has to be kept for sure, and how many are tried."""
 
-SMALLEST_PRICE, LARGEST_PRICE = Fraction(10) ** -100, Fraction(10) ** 100
+MIN_PRICE, MAX_PRICE = Fraction(10) ** -100, Fraction(10) ** 100
 """Beyond these, sums and quotients of prices are no floats."""
 
 
@@ -415,7 +415,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
 
     def _at_rising_budgets(self, limit: float) -> Iterator[Self]:
         """Give the models for rising shares of a budget, as far as there are any."""
-        for share in np.geomspace(SMALLEST_SHARE, 1, N_SHARES).tolist():
+        for share in np.geomspace(MIN_SHARE, 1, N_SHARES).tolist():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # that nothing is bought within a small share
                 try:
@@ -607,10 +607,10 @@ def read_costs(
 
 def _check_size(costs: FeatureCosts) -> None:
     for amount in costs.unit_costs:
-        if amount and not SMALLEST_PRICE <= amount <= LARGEST_PRICE:
+        if amount and not MIN_PRICE <= amount <= MAX_PRICE:
             shown = (Decimal(amount.numerator) / Decimal(amount.denominator)).normalize()
             raise ValueError(
-                f"feature_costs: expected 0 or prices from {float(SMALLEST_PRICE):g} to {float(LARGEST_PRICE):g}, got "
+                f"feature_costs: expected 0 or prices from {float(MIN_PRICE):g} to {float(MAX_PRICE):g}, got "
                 f"{shown:.3g}; give all prices in another unit"
             )
 
@@ -826,7 +826,7 @@ def check_alike(examples: Array, training: Array, name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a column may be missing throughout
         low, high = (end(training, axis=0).astype(np.float64) for end in (np.nanmin, np.nanmax))
-    beyond = FAR_OUTSIDE * (high - low) + 1e-6 * np.maximum(np.abs(low), np.abs(high))
+    beyond = MAX_WIDTHS_OUTSIDE * (high - low) + 1e-6 * np.maximum(np.abs(low), np.abs(high))
     n_outside = ((held_out < low - beyond) | (held_out > high + beyond)).sum(axis=0)
     n_held_out, n_training = (~np.isnan(held_out)).sum(axis=0), (~np.isnan(training)).sum(axis=0)
     share = n_outside / np.maximum(n_held_out, 1)

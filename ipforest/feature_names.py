@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-MOST_SHOWN = 3
+MAX_SHOWN = 3
 
 
 def column_names(X: object) -> tuple[str, ...] | None:
@@ -267,5 +267,5 @@ def _with_closest(name: str, known: Sequence[str]) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = len(names) - MOST_SHOWN
-    return ", ".join(names[:MOST_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - MAX_SHOWN
+    return ", ".join(names[:MAX_SHOWN]) + (f" and {more} more" if more > 0 else "")

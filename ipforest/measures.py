@@ -27,7 +27,7 @@ Scorer: TypeAlias = Callable[..., float]
 ROUNDING = 1e-12
 """How far below what is asked for a rate may be: floats round."""
 
-SMALLEST = np.finfo(np.float64).tiny
+MIN_POSITIVE = np.finfo(np.float64).tiny
 
 
 def log_odds(probability: FloatArray) -> FloatArray:
@@ -45,7 +45,7 @@ def log_odds(probability: FloatArray) -> FloatArray:
     others = probability.sum(axis=1, keepdims=True) - probability
     if probability.shape[1] == 2:
         others = probability[:, ::-1]
-    values = np.log(np.maximum(probability, SMALLEST)) - np.log(np.maximum(others, SMALLEST))
+    values = np.log(np.maximum(probability, MIN_POSITIVE)) - np.log(np.maximum(others, MIN_POSITIVE))
     return np.asarray(values[:, 1] if probability.shape[1] == 2 else values)
 
 

@@ -3,9 +3,9 @@
 Optimal prunings are nested: a node once dropped, as lambda rises, stays dropped. So one number per node, lam_h, is the
 whole tradeoff. The method is to split and contract (`ipforest.maxflow.splitting`), in integers: every subproblem
 starts from the flow of the one it came from, large ones are handed to threads one cut at a time, small ones whole
-(`ipforest.maxflow.crew`), and those that are a small part of their network move to one of their own
+(`ipforest.maxflow.threads`), and those that own a small share of their network move to one of their own
 (`ipforest.maxflow.subproblems`). Cuts are found by the pseudoflow algorithm (`ipforest.maxflow.pseudoflow`), whose
-flow lives on a forest of trees: each half of a subproblem goes on from its part of the forest.
+flow lives on a forest of trees: what a cut keeps and the rest go on from their trees.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from ipforest._internal.kernels import clock
 from ipforest.instance import PruningInstance, require_instance
 from ipforest.maxflow.balance import balance_fault
 from ipforest.maxflow.checkpoint import pack, unpack
-from ipforest.maxflow.crew import Crew
 from ipforest.maxflow.flows import Capacities, restore_flow
 from ipforest.maxflow.network import Lambda
-from ipforest.maxflow.parametric_cut import SMALL, Halves, ParametricCut
+from ipforest.maxflow.parametric_cut import MAX_ENTRIES_IN_ONE_CALL, KeptAndRest, ParametricCut
 from ipforest.maxflow.path_flow import PathFlow
 from ipforest.maxflow.presolve import presolve
 from ipforest.maxflow.subproblems import Subproblem, division_fault
+from ipforest.maxflow.threads import CutThreads
 from ipforest.path import NEVER_KEPT, PruningPath, SkippedInterval
 from ipforest.progress import ProgressCallback, silent
 from ipforest.rational import exact_sum, nonnegative_fraction
@@ -130,7 +130,7 @@ class PathSearch:
         instance: PruningInstance,
         max_points: int | None = None,
         lam_range: tuple[object, object] | None = None,
-        small: int = SMALL,
+        small: int = MAX_ENTRIES_IN_ONE_CALL,
     ) -> None:
         started = clock()
         require_instance(instance)
@@ -142,7 +142,7 @@ class PathSearch:
         self._outside: list[Subproblem] = []
         if bounds is not None and self._cut.open:
             self._restrict(*bounds)
-        self._crew = Crew(self._cut)
+        self._threads = CutThreads(self._cut)
         self._n_runs, self._ended = 0, False
         self._whole: PruningPath | None = None
         self._seconds = clock() - started
@@ -151,11 +151,11 @@ class PathSearch:
         """Set aside what lies outside a range of lambda."""
         above, below = self._cut_at(self._cut.open.pop(), high)
         inside, rest = (None, None) if below is None else self._cut_at(below, low)
-        self._cut.open += [problem for problem in (inside,) if problem is not None]
-        self._outside += [problem for problem in (above, rest) if problem is not None]
+        self._cut.open += [subproblem for subproblem in (inside,) if subproblem is not None]
+        self._outside += [subproblem for subproblem in (above, rest) if subproblem is not None]
 
-    def _cut_at(self, problem: Subproblem, lam: Fraction) -> Halves:
-        return self._cut.cut_at_checked(problem, Lambda(*self._instance.scaled_lambda(lam)))
+    def _cut_at(self, subproblem: Subproblem, lam: Fraction) -> KeptAndRest:
+        return self._cut.cut_at_checked(subproblem, Lambda(*self._instance.scaled_lambda(lam)))
 
     def run(self, progress: ProgressCallback | None = None) -> None:
         """Search until all that was asked for is found; an interrupt (KeyboardInterrupt) passes through.
@@ -170,7 +170,7 @@ class PathSearch:
         max_points = None if self._max_points is None else self._max_points - len(self._outside)
         self._n_runs += 1
         try:
-            self._crew.resolve(max_points, progress or silent, lambda_unit)
+            self._threads.resolve(max_points, progress or silent, lambda_unit)
             self._ended = True
         finally:
             self._seconds += clock() - started
@@ -186,12 +186,12 @@ class PathSearch:
         if self._whole is not None:
             return self._whole
         started = clock()
-        cut = self._crew.gathered()
+        cut = self._threads.gathered()
         still_open = [*cut.open, *self._outside]
         status = Status.OPTIMAL if not still_open else Status.FEASIBLE if self._ended else Status.INTERRUPTED
-        pieces = _by_rising_lambda([*cut.done, *still_open])
-        _require_no_fault(division_fault(cut.host, pieces[::-1]))
-        path = _assemble(self._instance, cut, pieces, status)
+        subproblems = _by_rising_lambda([*cut.done, *still_open])
+        _require_no_fault(division_fault(cut.host, subproblems[::-1]))
+        path = _assemble(self._instance, cut, subproblems, status)
         if path.flow is not None and (self._n_runs > 1 or not self._ended):
             _require_no_fault(balance_fault(self._instance, path.flow))
         self._seconds += clock() - started
@@ -262,7 +262,7 @@ class PathSearch:
             "seconds": self._seconds,
             "small": self._cut.small,
         }
-        save_arrays(file, {"about": np.array(json.dumps(about)), **pack(self._crew.gathered(), self._outside)})
+        save_arrays(file, {"about": np.array(json.dumps(about)), **pack(self._threads.gathered(), self._outside)})
 
     @classmethod
     def load(cls, file: str | Path, instance: PruningInstance) -> PathSearch:
@@ -286,9 +286,9 @@ class PathSearch:
             search._outside = unpack(search._cut, stored)
             search._ended = bool(about["ended"])
             search._seconds = float(nonnegative_fraction(about["seconds"], "seconds"))
-        except (ArithmeticError, KeyError, TypeError, ValueError) as problem:
+        except (ArithmeticError, KeyError, TypeError, ValueError) as fault:
             raise ValueError(
-                f"{file}: expected an unfinished path of this problem, got: {one_line(problem)}; remove the file to "
+                f"{file}: expected an unfinished path of this problem, got: {one_line(fault)}; remove the file to "
                 "start anew"
             ) from None
         search._n_runs = 2  # its path is checked as that of a search that was interrupted
@@ -312,8 +312,8 @@ def _require_no_fault(fault: str | None) -> None:
         )
 
 
-def _by_rising_lambda(problems: Iterable[Subproblem]) -> list[Subproblem]:
-    return sorted(problems, key=lambda problem: -problem.nodes.start)
+def _by_rising_lambda(subproblems: Iterable[Subproblem]) -> list[Subproblem]:
+    return sorted(subproblems, key=lambda subproblem: -subproblem.nodes.start)
 
 
 def _checked_range(lam_range: tuple[object, object]) -> tuple[Fraction, Fraction]:
@@ -326,15 +326,15 @@ def _checked_range(lam_range: tuple[object, object]) -> tuple[Fraction, Fraction
 
 
 def _assemble(
-    instance: PruningInstance, cut: ParametricCut, pieces: Sequence[Subproblem], status: Status
+    instance: PruningInstance, cut: ParametricCut, subproblems: Sequence[Subproblem], status: Status
 ) -> PruningPath:
     """Turn subproblems, by rising lambda, into a PruningPath on the instance."""
-    k = len(pieces)
+    k = len(subproblems)
     unit = instance.error_unit / instance.cost_unit
-    totals = [piece.totals()[:2] for piece in pieces]
+    totals = [subproblem.totals()[:2] for subproblem in subproblems]
     reduced_breakpoint = np.where(cut.never, NEVER_KEPT, k).astype(np.int32)
-    for index, piece in enumerate(pieces):
-        reduced_breakpoint[piece.part.nodes] = index
+    for index, subproblem in enumerate(subproblems):
+        reduced_breakpoint[subproblem.members.nodes] = index
     node_breakpoint = np.append(reduced_breakpoint, np.int32(k))[cut.reduced.node]
     error = exact_sum(instance.errors[instance.tree_offsets[:-1]]) - exact_sum(instance.gain[node_breakpoint == k])
     cost = 0
@@ -344,10 +344,13 @@ def _assemble(
         costs.append(costs[-1] + price)
     skipped = tuple(
         SkippedInterval(
-            index, piece.lam_low * unit, piece.lam_high * unit if piece.lam_high != inf else inf, piece.n_nodes
+            index,
+            subproblem.lam_low * unit,
+            subproblem.lam_high * unit if subproblem.lam_high != inf else inf,
+            subproblem.n_nodes,
         )
-        for index, piece in enumerate(pieces)
-        if piece.resolved is None
+        for index, subproblem in enumerate(subproblems)
+        if subproblem.resolved is None
     )
     return PruningPath(
         instance=instance,
@@ -355,7 +358,7 @@ def _assemble(
         errors=tuple(instance.error_unit * value for value in reversed(errors)),
         costs=tuple(instance.cost_unit * value for value in reversed(costs)),
         node_breakpoint=node_breakpoint,
-        flow=None if skipped else _path_flow(instance, cut, pieces, node_breakpoint),
+        flow=None if skipped else _path_flow(instance, cut, subproblems, node_breakpoint),
         skipped=skipped,
         status=status,
         runtime_s=0.0,
@@ -365,15 +368,15 @@ def _assemble(
 def _path_flow(
     instance: PruningInstance,
     cut: ParametricCut,
-    pieces: Sequence[Subproblem],
+    subproblems: Sequence[Subproblem],
     node_breakpoint: npt.NDArray[np.int32],
 ) -> PathFlow:
     network, reduced = cut.network, cut.reduced
-    lambdas = [piece.resolved for piece in pieces if piece.resolved is not None]
+    lambdas = [subproblem.resolved for subproblem in subproblems if subproblem.resolved is not None]
     node_p, node_q = np.zeros(reduced.gain.size, dtype=np.int64), np.ones(reduced.gain.size, dtype=np.int64)
     price = np.zeros(reduced.cost.size, dtype=np.int64)
-    for piece, (p, q) in zip(pieces, lambdas, strict=True):
-        nodes, acquisitions = piece.part
+    for subproblem, (p, q) in zip(subproblems, lambdas, strict=True):
+        nodes, acquisitions = subproblem.members
         node_p[nodes], node_q[nodes], price[acquisitions] = p, q, p
     flow = restore_flow(instance, reduced, network, cut.host.nodes, Capacities(node_p, node_q, price))
     return PathFlow(

@@ -37,9 +37,9 @@ Point: TypeAlias = tuple[float, float]
 OPTIMISED, HELD_OUT, BUDGET, FADED = "tab:blue", "tab:orange", "tab:red", "0.85"
 LARGE_DOTS_UP_TO = 80
 LIGHTEST = 0.05
-MOST_SHOWN = 15
+MAX_SHOWN = 15
 RELIABILITY_BINS = 8
-LARGEST_FONT = 9.0
+MAX_FONT_SIZE = 9.0
 COLUMN_OF_WORDS, EM_PER_CHARACTER, LINE_HEIGHT = 30, 0.66, 1.3
 """Of a picture of rules: characters in a line, and the room for each, in sizes of the font."""
 
@@ -307,7 +307,7 @@ def plot_purchases(model: BudgetedEstimator, X: npt.ArrayLike, y: npt.ArrayLike,
 def draw_purchases(axes: Axes, acquired: BoolArray, labels: Array | None, names: Sequence[Any]) -> Axes:
     """Draw `plot_purchases` of what examples buy, shape (n_samples, n_features); without labels of all together."""
     order = np.argsort(-acquired.mean(axis=0), kind="stable")
-    shown = order[acquired[:, order].any(axis=0)][:MOST_SHOWN]
+    shown = order[acquired[:, order].any(axis=0)][:MAX_SHOWN]
     parts = {"all": np.ones(len(acquired), dtype=bool)}
     if labels is not None:
         parts = {_literal(label): labels == label for label in np.unique(labels)}
@@ -488,7 +488,7 @@ def draw_rules(rules: Rules, *, ax: Axes | None = None) -> Axes:
     axes = _axes_for_words(n_columns, n_lines) if ax is None else ax
     width, height = axes.get_window_extent().size / axes.figure.dpi * 72
     width_of_box, pitch = COLUMN_OF_WORDS * EM_PER_CHARACTER, (COLUMN_OF_WORDS + 4) * EM_PER_CHARACTER
-    font = min(LARGEST_FONT, width / (n_columns * pitch), height / (n_lines * LINE_HEIGHT))
+    font = min(MAX_FONT_SIZE, width / (n_columns * pitch), height / (n_lines * LINE_HEIGHT))
     axes.set(xlim=(0, width / font), ylim=(height / font / LINE_HEIGHT, 0))
     labels = [] if rules.seller.classes is None else rules.seller.classes.tolist()
     for place, (box, top) in enumerate(zip(boxes, tops, strict=True)):
@@ -561,7 +561,7 @@ def _axes_for_words(n_columns: int, n_lines: float) -> Axes:
     """Make a figure as large as rules need in the largest letters."""
     import matplotlib.pyplot as plt
 
-    inch = LARGEST_FONT / 72
+    inch = MAX_FONT_SIZE / 72
     width = n_columns * (COLUMN_OF_WORDS + 4) * EM_PER_CHARACTER * inch
     height = n_lines * LINE_HEIGHT * inch
     figure = plt.figure(figsize=(width + 0.2, height + 0.8))

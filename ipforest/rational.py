@@ -14,7 +14,7 @@ import numpy.typing as npt
 Number: TypeAlias = int | float | str | Decimal | Fraction
 
 INT64_SAFE = 2**62
-MOST_DIGITS = 1000
+MAX_DIGITS = 1000
 
 
 def as_fraction(value: object, name: str) -> Fraction:
@@ -40,7 +40,7 @@ def as_fraction(value: object, name: str) -> Fraction:
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, (str, Decimal)) and _has_too_many_digits(str(value)):
-        raise ValueError(f"{name}: expected a number of at most {MOST_DIGITS} digits, got {reprlib.repr(value)}")
+        raise ValueError(f"{name}: expected a number of at most {MAX_DIGITS} digits, got {reprlib.repr(value)}")
     try:
         if isinstance(value, float):
             return Fraction(float.__repr__(value))
@@ -56,7 +56,7 @@ def as_fraction(value: object, name: str) -> Fraction:
 def _has_too_many_digits(text: str) -> bool:
     """Return whether writing the number out would take too long: 1e1000000000 is a short text."""
     exponent = re.search(r"[eE][+-]?([\d_]+)", text)
-    return len(text) > MOST_DIGITS or (exponent is not None and int(exponent[1].replace("_", "") or 0) > MOST_DIGITS)
+    return len(text) > MAX_DIGITS or (exponent is not None and int(exponent[1].replace("_", "") or 0) > MAX_DIGITS)
 
 
 def nonnegative_fraction(value: object, name: str) -> Fraction:

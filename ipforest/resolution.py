@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ipforest.losses import NodeErrors
 from ipforest.rational import INT64_SAFE
 
-LEAST_ERROR_BITS = 22
+MIN_ERROR_BITS = 22
 """Losses that add up to more units than 2 to this power are rounded before prices are."""
 
 
@@ -74,7 +74,7 @@ def _ever_coarser(errors: NodeErrors, parent: npt.NDArray[np.int32]) -> Iterator
     """Yield errors as they are, then in units of 2, 4, ... of them while 2^22 units or more remain at the roots."""
     yield errors
     total = int(errors.errors[parent < 0].sum())
-    for bits in range(1, total.bit_length() - LEAST_ERROR_BITS):
+    for bits in range(1, total.bit_length() - MIN_ERROR_BITS):
         yield NodeErrors(
             np.rint(errors.errors / 2.0**bits).astype(np.int64),
             errors.error_unit * 2**bits,

@@ -12,7 +12,7 @@ __all__ = ["BOUNDS", "keeps"]
 
 BOUNDS = ("betting", "student")
 
-MOST_BET = 0.75
+MAX_BET = 0.75
 """Share of the capital that one bet may lose at most."""
 
 
@@ -62,5 +62,5 @@ def _capital(costs: npt.NDArray[np.float64], budget: float, confidence: float) -
     mean = (0.5 + np.cumsum(costs)) / (before + 1)
     spread = (0.25 + np.cumsum(np.square(costs - mean))) / (before + 1)
     known = np.concatenate([[0.25], spread[:-1]])
-    bets = np.minimum(np.sqrt(2 * log(1 / (1 - confidence)) / (known * costs.size)), MOST_BET / (1 - budget))
+    bets = np.minimum(np.sqrt(2 * log(1 / (1 - confidence)) / (known * costs.size)), MAX_BET / (1 - budget))
     return np.asarray(np.cumprod(1 + bets * (budget - costs)), dtype=np.float64)

@@ -32,7 +32,7 @@ from ipforest.feature_names import column_of
 from ipforest.policy import ANSWERS, Policy, Progress, Rows, Test, ordered_together
 from ipforest.rational import nonnegative_fraction
 
-LARGEST_FLOAT = sys.float_info.max
+MAX_FLOAT = sys.float_info.max
 
 
 @dataclass(frozen=True, slots=True)
@@ -1240,7 +1240,7 @@ def _check_single(value: Any, name: str) -> None:
     """Require None, a text, or a number that a float holds."""
     if value is None or isinstance(value, (str, float)):
         return
-    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST_FLOAT:
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > MAX_FLOAT:
         raise ValueError(f"{reprlib.repr(value)} in place of a number for {name}")
 
 

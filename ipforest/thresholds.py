@@ -17,7 +17,7 @@ from ipforest.session import Seller
 
 __all__ = ["ThresholdClassifier"]
 
-MOST_TRIED = 200
+MAX_TRIED = 200
 """Thresholds that are tried for two classes."""
 
 FACTORS = np.geomspace(1 / 16, 16, 33)
@@ -174,7 +174,7 @@ class ThresholdClassifier(AdaptedClassifier):
         if self.classes_.size == 2:
             positive = self._two_classes(0.5).positive
             values = np.unique(outputs[:, positive])
-            some = np.unique(np.linspace(0, values.size - 1, min(values.size, MOST_TRIED)).astype(np.int64))
+            some = np.unique(np.linspace(0, values.size - 1, min(values.size, MAX_TRIED)).astype(np.int64))
             tried = [self._two_classes(value) for value in values[some].tolist()]
         else:
             tried = [Decision(np.full(self.classes_.size, 1 / self.classes_.size))]

@@ -10,11 +10,10 @@ from sklearn.tree import DecisionTreeClassifier
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.instance import PruningInstance
-from ipforest.maxflow.crew import Crew
-from ipforest.maxflow.helpers import LEAST_ENTRIES, team_for
 from ipforest.maxflow.parametric_cut import ParametricCut
 from ipforest.maxflow.presolve import presolve
 from ipforest.maxflow.subproblems import moved
+from ipforest.maxflow.threads import MIN_ENTRIES_FOR_HELPERS, CutThreads, search_for
 from ipforest.path_search import prune_path
 from ipforest.progress import ProgressCallback, silent
 from ipforest.solvers import solve, solve_budget
@@ -43,8 +42,8 @@ def warm_up(progress: ProgressCallback = silent) -> None:
     path.result(0)
     progress(0.7, "compiling: large cuts")
     cut = ParametricCut(presolve(instance), small=0)
-    team_for(cut.network, cut.network.whole, LEAST_ENTRIES)
-    Crew(cut).resolve(None, silent, 1.0)
+    search_for(cut.network, cut.network.whole, MIN_ENTRIES_FOR_HELPERS)
+    CutThreads(cut).resolve(None, silent, 1.0)
     cut.done.append(moved(cut.done.pop()))
     cut.gather()
     progress(0.8, "compiling: budget")

@@ -8,7 +8,7 @@ import numpy as np
 from ipforest import DualFlow, PruningInstance
 from ipforest.maxflow.bit_rows import BitRows, bit_rows, rows_of
 from ipforest.maxflow.network import Network, build_network
-from ipforest.maxflow.team import Team, new_team
+from ipforest.maxflow.shared_search import SharedSearch, new_shared_search
 from ipforest.path import PruningPath
 
 
@@ -38,9 +38,9 @@ def marks(network: Network) -> np.ndarray:
     return np.full(-(-network.problem.cost.size // 64), 0x5555555555555555)
 
 
-def team(network: Network, n_helpers: int = 0) -> Team:
-    """The team of a cut of a whole network; helpers are yet to begin."""
-    return new_team(network.trees.labels.size, network.problem.cost.size, n_helpers)
+def shared_search(network: Network, n_helpers: int = 0) -> SharedSearch:
+    """For a cut of a whole network; helpers are yet to begin."""
+    return new_shared_search(network.trees.labels.size, network.problem.cost.size, n_helpers)
 
 
 @cache

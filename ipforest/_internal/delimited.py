@@ -45,7 +45,7 @@ OTHER_FILES = (
 FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 """How a text begins that a spreadsheet computes, or that was escaped for it."""
 LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-MOST_KEPT_ONCE = 1 << 18
+MAX_KEPT_ONCE = 1 << 18
 """Of so many different cells, the first ones, each is in memory once however often it stands in the file."""
 
 
@@ -221,7 +221,7 @@ def _split(text: str, separator: str, path: str, first_line: int) -> tuple[IntAr
                 )
             for column, cell in zip(columns, row, strict=True):
                 text = unescaped(cell.strip()) if has_escapes else cell.strip()
-                column.append(known.setdefault(text, text) if len(known) < MOST_KEPT_ONCE else known.get(text, text))
+                column.append(known.setdefault(text, text) if len(known) < MAX_KEPT_ONCE else known.get(text, text))
     except csv.Error as problem:
         line, begun = reader.line_num + first_line - 1, lines[-1] + 1 if lines else first_line
         raise ValueError(

@@ -19,7 +19,7 @@ from ipforest._internal.undisturbed import Undisturbed, undisturbed
 
 R = TypeVar("R")
 
-LEAST_WORK = 2**16
+MIN_WORK = 2**16
 """Threads are started for no fewer steps."""
 
 
@@ -154,7 +154,7 @@ def run_in_slices(kernel: Callable[[slice], R], n: int, n_steps: int) -> list[R]
         Called with a slice.
     n : int
     n_steps : int
-        How much work there is, about; below `LEAST_WORK` one thread does it.
+        How much work there is, about; below `MIN_WORK` one thread does it.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def run_in_slices(kernel: Callable[[slice], R], n: int, n_steps: int) -> list[R]
         What the kernel returned, in the order of the slices.
     """
     n_slices = min(n, n_threads())
-    if n_slices <= 1 or n_steps < LEAST_WORK:
+    if n_slices <= 1 or n_steps < MIN_WORK:
         return [kernel(slice(0, n))]
     bounds = [n * i // n_slices for i in range(n_slices + 1)]
 

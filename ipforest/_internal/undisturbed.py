@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 
 R = TypeVar("R")
 
-LONGEST_WAIT_S = 0.5
+MAX_WAIT_S = 0.5
 """On Windows an interrupt is seen at the end of a wait."""
 
 
@@ -79,7 +79,7 @@ class _Work(Generic[R]):
 
     def _wait(self) -> None:
         while not self._is_over:
-            self._latch.acquire(timeout=LONGEST_WAIT_S)
+            self._latch.acquire(timeout=MAX_WAIT_S)
 
     def settle(self) -> None:
         """Wait until the work is over; if it has not begun, it never will."""

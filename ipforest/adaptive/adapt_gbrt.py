@@ -23,7 +23,7 @@ from ipforest.learners.greedy_miser import Logistic, Squared, SummedTrees
 from ipforest.learners.priced_booster import PricedBooster, check_charge
 from ipforest.learners.staged import first_trees
 
-LARGEST, SMALLEST = 1e-1, 1e-5
+MAX_LAMBDA_SHARE, MIN_LAMBDA_SHARE = 1e-1, 1e-5
 """Ends of a grid of lambdas, in the squared error of a constant per the least price."""
 
 STILL_ACCURACY, STILL_SHARES = 1e-3, 1e-2
@@ -154,7 +154,7 @@ class AdaptGbrt(AdaptiveApproximation):
         if isinstance(lambdas, Integral):
             cheapest = min(self.costs_.positive_costs, default=1.0)
             most = float(training.targets.var(axis=0).sum()) / 2 / cheapest
-            lambdas = most * np.geomspace(LARGEST, SMALLEST, lambdas)
+            lambdas = most * np.geomspace(MAX_LAMBDA_SHARE, MIN_LAMBDA_SHARE, lambdas)
         return [(float(share), float(lam)) for share in self.shares for lam in lambdas]
 
     def _learn(self, training: Training, share: float, lam: float) -> list[GatedPair]:

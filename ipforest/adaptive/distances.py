@@ -22,17 +22,17 @@ from ipforest._internal.arrays import FloatArray
 SQUARED_CURVATURE = 2.0
 """Second derivative of the squared distance of log-odds."""
 
-LEAST_BEND = np.sqrt(432)
+MIN_BEND = np.sqrt(432)
 """The price from which on a sigmoid bends more than a squared distance: the discriminant of `_inflections` is 0."""
 
-LOWEST = -700.0
+MIN_LOG_ODDS = -700.0
 """Log-odds whose share is as good as 0."""
 
 MAX_HALVINGS = 100_000
 """Steps of a search whose interval may be as wide as floating-point numbers are."""
 
 MAX_STEPS = 60
-SMALLEST_STEP = 1e-11
+MIN_STEP = 1e-11
 
 
 class Distance(Protocol):
@@ -70,7 +70,7 @@ class KullbackLeibler:
 
     def value(self, log_odds: FloatArray, gate: FloatArray) -> FloatArray:
         """Compute the divergences, as Bregman's of the function log(1 + exp)."""
-        start = np.maximum(log_odds, LOWEST)
+        start = np.maximum(log_odds, MIN_LOG_ODDS)
         return np.asarray(np.logaddexp(0, gate) - np.logaddexp(0, start) - expit(start) * (gate - start))
 
     def slope(self, log_odds: FloatArray, gate: FloatArray) -> FloatArray:
@@ -171,8 +171,8 @@ def _inflections(steep: FloatArray) -> tuple[FloatArray, FloatArray]:
 
     Both are infinite where there is no solution: then the derivative rises everywhere.
     """
-    bends = steep > LEAST_BEND
-    angle = np.arccos(-LEAST_BEND / np.where(bends, steep, LEAST_BEND)) / 3
+    bends = steep > MIN_BEND
+    angle = np.arccos(-MIN_BEND / np.where(bends, steep, MIN_BEND)) / 3
     first, second = (logit(0.5 + np.cos(angle - turn) / np.sqrt(3)) for turn in (2 * np.pi / 3, 0.0))
     return np.where(bends, first, np.inf), np.where(bends, second, np.inf)
 
@@ -191,6 +191,6 @@ def _rising_root(steep: FloatArray, score: FloatArray, low: FloatArray, high: Fl
         ahead = here - derivative / np.maximum(curvature, np.finfo(float).eps)
         ahead = np.where((low <= ahead) & (ahead <= high), ahead, (low + high) / 2)
         step, here = float(np.abs(ahead - here).max()), ahead
-        if step <= SMALLEST_STEP:
+        if step <= MIN_STEP:
             break
     return here

@@ -16,7 +16,7 @@ from ipforest.ensemble.libraries import read
 from ipforest.estimator import BudgetedEstimator
 from ipforest.policy import Policy, TreesInOrder
 
-LEAST_PROBABILITY = 1e-3
+MIN_PROBABILITY = 1e-3
 """A forest that gives the true class no vote is not infinitely wrong."""
 
 
@@ -55,7 +55,7 @@ def class_probabilities(model: Any, X: npt.ArrayLike) -> FloatArray:
 
 def log_losses(probabilities: FloatArray, labels: IntArray) -> FloatArray:
     """Compute minus the log-probability of the true class, shape (n_samples,)."""
-    return np.asarray(-np.log(np.maximum(probabilities[np.arange(labels.size), labels], LEAST_PROBABILITY)))
+    return np.asarray(-np.log(np.maximum(probabilities[np.arange(labels.size), labels], MIN_PROBABILITY)))
 
 
 def cross_fitted(model: Any, X: npt.ArrayLike, y: Array, n_folds: int, random_state: Any) -> FloatArray:

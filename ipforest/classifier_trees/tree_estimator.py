@@ -33,7 +33,7 @@ from ipforest.rational import nonnegative_fraction
 RANKS_COUNTED = 5
 """Rankings are judged by their first so many documents."""
 
-SMALLEST_SHARE = 3e-3
+MIN_LAMBDA_SHARE = 3e-3
 """The smallest lambda of a grid, of the largest."""
 
 
@@ -363,4 +363,4 @@ def geometric_grid(largest: float, size: int) -> list[float]:
     """Return ``size`` lambdas below the largest, evenly on a logarithmic scale; 0 if the largest is 0."""
     if largest == 0:
         return [0.0]
-    return [float(lam) for lam in largest * np.geomspace(1, SMALLEST_SHARE, size + 1)[1:]]
+    return [float(lam) for lam in largest * np.geomspace(1, MIN_LAMBDA_SHARE, size + 1)[1:]]

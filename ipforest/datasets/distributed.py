@@ -31,15 +31,15 @@ CIFAR_RECORD = 1 + 3 * 32 * 32
 """Bytes of an image: its class, and its pixels."""
 IDX_IMAGES, IDX_LABELS = 0x0803, 0x0801
 """Magic numbers of the files of MNIST: bytes in three dimensions, and in one."""
-MOST_PIXELS = 28 * 28
+MAX_PIXELS = 28 * 28
 """Of an image of MNIST."""
 GZIP_MARK = b"\x1f\x8b"
-MOST_TIMES_UNPACKED, SPARE_BYTES = 10, 1 << 24
+MAX_TIMES_UNPACKED, SPARE_BYTES = 10, 1 << 24
 """What is compressed unpacks to at most so many times its size and these bytes; the data sets do to 7 times."""
 BUDGETRF_PARTS = ("_tr", "_tv", "_te")
-MOST_FEATURES = 100_000
+MAX_FEATURES = 100_000
 """Columns of a sparse file that are made room for."""
-LONGEST_HEAD = 100
+MAX_HEAD_LENGTH = 100
 """Bytes of the first line of MiniBooNE's file."""
 
 
@@ -109,7 +109,7 @@ def _reader(name: str, path: Path) -> Callable[[Path], Tables]:
 def read_miniboone(path: Path) -> Tables:
     """Read ``MiniBooNE_PID.txt``: a line with the numbers of signal and background events, then 50 values a line."""
     content = BytesIO(_bytes(path))
-    first = content.readline(LONGEST_HEAD).rstrip()
+    first = content.readline(MAX_HEAD_LENGTH).rstrip()
     head = first.split()
     if len(head) != 2 or not all(count.isdigit() for count in head):
         raise ValueError(f"{path}: expected two counts in the first line, got {first[:40]!r}")
@@ -154,9 +154,9 @@ def read_mnist(folder: Path) -> Tables:
         labels.append(_idx(_found(folder, f"{part}-labels-idx1-ubyte", f"{part}-labels.idx1-ubyte"), IDX_LABELS))
         if len(images[-1]) != len(labels[-1]):
             raise ValueError(f"{folder}: expected a label for each of {len(images[-1])} images, got {len(labels[-1])}")
-    if images[0].shape[1:] != images[1].shape[1:] or prod(images[0].shape[1:]) > MOST_PIXELS:
+    if images[0].shape[1:] != images[1].shape[1:] or prod(images[0].shape[1:]) > MAX_PIXELS:
         sizes = " and ".join(f"{rows} x {columns}" for _, rows, columns in (part.shape for part in images))
-        raise ValueError(f"{folder}: expected images of one size, of at most {MOST_PIXELS} pixels, got {sizes}")
+        raise ValueError(f"{folder}: expected images of one size, of at most {MAX_PIXELS} pixels, got {sizes}")
     n_train, n_test = map(len, images)
     split = np.repeat([0, 1, 2], [n_train - n_train // 6, n_train // 6, n_test]).astype(np.uint8)
     X = np.concatenate([part.reshape(len(part), -1) for part in images])
@@ -299,8 +299,8 @@ def _sparse(path: Path) -> tuple[Any, Array, Array]:
         X, y, queries = load_svmlight_file(BytesIO(_bytes(path)), dtype=np.float32, zero_based=False, query_id=True)
     except (ValueError, OverflowError) as problem:
         raise ValueError(f"{path}: expected lines of a label and feature:value, got: {problem}") from None
-    if X.shape[1] > MOST_FEATURES:
-        raise ValueError(f"{path}: expected at most {MOST_FEATURES} features, got number {X.shape[1]}")
+    if X.shape[1] > MAX_FEATURES:
+        raise ValueError(f"{path}: expected at most {MAX_FEATURES} features, got number {X.shape[1]}")
     return X, y, queries
 
 
@@ -348,7 +348,7 @@ def _bytes(path: Path) -> bytes:
         if plain.read(len(GZIP_MARK)) != GZIP_MARK:
             plain.seek(0)
             return plain.read()
-    most = MOST_TIMES_UNPACKED * path.stat().st_size + SPARE_BYTES
+    most = MAX_TIMES_UNPACKED * path.stat().st_size + SPARE_BYTES
     try:
         with gzip.open(path) as unpacked:
             content = unpacked.read(most + 1)

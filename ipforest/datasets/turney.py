@@ -13,7 +13,7 @@ from typing import Any
 __all__ = ["read_test_costs"]
 
 DELAYS = {"immediate": False, "delayed": True}
-LARGEST_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 """The largest of the files has less than a thousandth of it."""
 
 
@@ -75,8 +75,8 @@ def _lines(stem: Path, ending: str, needed: bool = False) -> dict[str, list[str]
         if needed:
             raise FileNotFoundError(f"{file}: expected the file with the costs of the tests, got none")
         return {}
-    if file.stat().st_size > LARGEST_BYTES:
-        raise ValueError(f"{file}: expected at most {LARGEST_BYTES} bytes, got {file.stat().st_size}")
+    if file.stat().st_size > MAX_BYTES:
+        raise ValueError(f"{file}: expected at most {MAX_BYTES} bytes, got {file.stat().st_size}")
     width = 2 if ending == ".expense" else 1
     entries: dict[str, list[str]] = {}
     for number, line in enumerate(file.read_text(encoding="ascii").splitlines(), start=1):

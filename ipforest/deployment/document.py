@@ -28,7 +28,7 @@ from ipforest.stopping.early_exit import EarlyExitPolicy
 from ipforest.stopping.rules import CertifiedRule, FittedRule, StagedRule, ThresholdStopping
 from ipforest.stopping.stages import END, Stage, StagesInOrder
 
-LARGEST = float(np.finfo(np.float64).max)
+MAX_FLOAT = float(np.finfo(np.float64).max)
 """Stands for an infinite threshold, which JSON does not write: all numbers are at most this."""
 
 
@@ -211,4 +211,4 @@ def _number(value: float) -> float | str:
 
 
 def _finite(threshold: float) -> float:
-    return min(max(threshold, -LARGEST), LARGEST)
+    return min(max(threshold, -MAX_FLOAT), MAX_FLOAT)

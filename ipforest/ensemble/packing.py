@@ -22,9 +22,9 @@ __all__ = ["pack", "unpack"]
 LEAF = -1
 AT_LEAVES, DISTINCT, PLACE = " at leaves", ", distinct", ", place"
 """What names of kept arrays end with: of the leaves alone, the values that occur, and where each of these stands."""
-MOST_PER_BYTE = 100
+MAX_VALUES_PER_BYTE = 100
 """What unpacks to more bytes per byte, and to more than `FREE_BYTES`, is refused."""
-MOST_EXACT = 2**53
+MAX_EXACT_INTEGER = 2**53
 """Whole numbers below this add up as float64 without rounding."""
 
 
@@ -72,7 +72,7 @@ def unpack(packed: npt.NDArray[np.uint8]) -> dict[str, Array]:
     ValueError, KeyError, BadZipFile, ...
         It is damaged, or unpacks to much more than it has bytes.
     """
-    kept = read_arrays(io.BytesIO(packed.tobytes()), max(FREE_BYTES, MOST_PER_BYTE * packed.size))
+    kept = read_arrays(io.BytesIO(packed.tobytes()), max(FREE_BYTES, MAX_VALUES_PER_BYTE * packed.size))
     structure = _Structure.of_distances(kept.pop("is_leaf"), kept.pop("left"), kept.pop("right"))
     fields = {"left": structure.left, "right": structure.right, **_derived(structure, kept)}
     for name, values in kept.items():
@@ -133,7 +133,7 @@ def _whole_numbers(fields: Mapping[str, Array]) -> dict[str, Array]:
         counts = np.rint(fields["value"] * fields["weight"][:, None])
         with np.errstate(invalid="ignore", divide="ignore"):
             follows = _same_bits(counts / counts.sum(axis=1, keepdims=True), fields["value"])
-        if follows and counts.min() >= 0 and counts.max() < MOST_EXACT / counts.size:
+        if follows and counts.min() >= 0 and counts.max() < MAX_EXACT_INTEGER / counts.size:
             found["counts"] = counts.astype(np.int64)
     return found
 

@@ -24,13 +24,13 @@ N_EPOCHS = 80
 """Each epoch hides other features."""
 
 BATCH = 128
-LEAST_PROBABILITY = 1e-6
+MIN_PROBABILITY = 1e-6
 N_NEIGHBOURS = 5
 FIRST_NEIGHBOURS = 50
 """Examples asked where nothing is known, and all are equally near."""
 
 N_SUBSETS = 60
-MOST_ADDED = 6
+MAX_ADDED = 6
 """Random sets of purchases that are tried in addition to each single one, and their largest size."""
 
 
@@ -181,7 +181,7 @@ class ConditionedOracle:
         n_purchases = self.purchases.prices.size
         sets = np.zeros((1 + left.size + N_SUBSETS, n_purchases), dtype=bool)
         sets[np.arange(1, 1 + left.size), left] = True
-        sizes = rng.integers(2, MOST_ADDED + 1, (N_SUBSETS, 1))
+        sizes = rng.integers(2, MAX_ADDED + 1, (N_SUBSETS, 1))
         rank = rng.random((N_SUBSETS, left.size)).argsort(axis=1).argsort(axis=1)
         sets[1 + left.size :, left] = rank < sizes
         return sets[sets @ self.purchases.prices <= affordable + 1e-9]
@@ -191,7 +191,7 @@ class ConditionedOracle:
         rows = np.tile(near, len(sets))
         outputs = self.classifier.predict_proba(self.X[rows], np.repeat(shown, near.size, axis=0))
         right = outputs[np.arange(rows.size), self.y[rows]]
-        losses: FloatArray = -np.log(np.maximum(right, LEAST_PROBABILITY)).reshape(len(sets), near.size).mean(axis=1)
+        losses: FloatArray = -np.log(np.maximum(right, MIN_PROBABILITY)).reshape(len(sets), near.size).mean(axis=1)
         return losses
 
 

@@ -47,7 +47,7 @@ from ipforest.solvers import solve
 ORTOOLS_VARIABLE = "IPFOREST_ORTOOLS_PYTHON"
 PEER_SCRIPT = Path(__file__).with_name("ortools_peer.py")
 KEPT_SHARES = (0.001, 0.25, 0.9, 0.99)
-LARGEST = {
+MAX_TRIPLES = {
     "min-cut": 10**9,
     "tree-dp": 10**9,
     "primal-dual": 2_000_000,
@@ -200,7 +200,7 @@ def bench_solvers(
             instance.save(file)
             for share, lam in kept_share_lambdas(instance, prune_path(instance)).items():
                 progress(number / len(sizes), f"{instance.n_triples} triples, {share:.1%} kept")
-                methods = [method for method, limit in LARGEST.items() if instance.n_triples <= limit]
+                methods = [method for method, limit in MAX_TRIPLES.items() if instance.n_triples <= limit]
                 rows += _single_lambda_rows(instance, file, share, lam, methods, {"ortools": instance})
     progress(1.0, "")
     _write(out, rows)

@@ -31,7 +31,7 @@ TOLERANCE = 1e-10
 N_LAMBDAS = 14
 """Values of lambda that are tried for a budget, by bisection between the two ends on a logarithmic scale."""
 
-SMALLEST, LARGEST = 1e-7, 100.0
+MIN_SHARE, MAX_SHARE = 1e-7, 100.0
 """Ends of lambda, in the loss of bare trees for the cost of everything."""
 
 
@@ -191,7 +191,7 @@ def descend_within(problem: VoteProblem, kept: BoolArray, budget: float) -> Desc
     everything = float(problem.orders.price.sum() * problem.orders.n_payers)
     bare = measured(problem, np.zeros_like(kept)).loss
     scale = bare / everything if bare > 0 and everything > 0 else 1.0
-    low, high = (np.log(end * scale) for end in (SMALLEST, LARGEST))
+    low, high = (np.log(end * scale) for end in (MIN_SHARE, MAX_SHARE))
     best = measured(problem, kept)
     for _ in range(N_LAMBDAS):
         middle = (low + high) / 2

@@ -1,9 +1,9 @@
 """The state of a parametric cut between two steps, as arrays: to be written to disk and taken up again.
 
-Written is what the instance does not tell: who belongs to which subproblem, and the flow in the trees. All else is made
-again, and what was read is checked before a kernel sees it: a search that is taken up has a division of the problem
-into closed parts, and trees on its arcs with a flow that 64 bits hold. That the flow proves what is found is checked
-where a path is given out (`ipforest.maxflow.balance`).
+Written is what the instance does not tell: which vertices belong to which subproblem, and the flow in the trees. All
+else is made again, and what was read is checked before a kernel sees it: a search that is taken up has a division of
+the problem into closed subproblems, and trees on its arcs with a flow that 64 bits hold. That the flow proves what is
+found is checked where a path is given out (`ipforest.maxflow.balance`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 NODES, ACQUISITIONS, ABOVE, FLOW, IMBALANCE = "node_order", "acquisition_order", "above", "flow", "imbalance"
 DONE, OPEN, OUTSIDE = "done", "open", "outside"
 
-MOST_TIMES_SUPPLIED = 4.0
+MAX_TIMES_SUPPLIED = 4.0
 """What arrives at a vertex and what leaves it come to at most so many times all supplies of its subproblem: a cut that
 was stopped may use all supplies and fill all capacities, and these are no more where a subproblem breaks even."""
 
@@ -61,8 +61,8 @@ def pack(cut: ParametricCut, outside: Sequence[Subproblem]) -> Arrays:
         FLOW: vertices["flow"],
         IMBALANCE: imbalance,
         **{
-            name: np.array(_write_subproblems(problems))
-            for name, problems in ((DONE, cut.done), (OPEN, cut.open), (OUTSIDE, outside))
+            name: np.array(_write_subproblems(subproblems))
+            for name, subproblems in ((DONE, cut.done), (OPEN, cut.open), (OUTSIDE, outside))
         },
     }
 
@@ -100,24 +100,28 @@ def unpack(cut: ParametricCut, state: Mapping[str, npt.NDArray[Any]]) -> list[Su
     return outside
 
 
-def _write_subproblems(problems: Sequence[Subproblem]) -> str:
+def _write_subproblems(subproblems: Sequence[Subproblem]) -> str:
     """Write subproblems as JSON."""
     return json.dumps(
         [
             [
-                *(edge for part in (problem.nodes, problem.acquisitions) for edge in (part.start, part.stop)),
-                problem.flow_q,
-                str(problem.lam_low),
-                str(problem.lam_high),
-                *(problem.resolved or (0, 0)),
+                *(
+                    edge
+                    for segment in (subproblem.nodes, subproblem.acquisitions)
+                    for edge in (segment.start, segment.stop)
+                ),
+                subproblem.flow_q,
+                str(subproblem.lam_low),
+                str(subproblem.lam_high),
+                *(subproblem.resolved or (0, 0)),
             ]
-            for problem in problems
+            for subproblem in subproblems
         ]
     )
 
 
 def _read_subproblems(text: object, host: Host) -> list[Subproblem]:
-    problems = []
+    subproblems = []
     for a, b, c, d, flow_q, low, high, p, q in read_json(str(text)):
         for number in (a, b, c, d, flow_q, p, q):
             if not 0 <= checked_integer(number, "subproblems") < INT64_SAFE:
@@ -128,8 +132,8 @@ def _read_subproblems(text: object, host: Host) -> list[Subproblem]:
         for bound in bounds:
             if isinstance(bound, Fraction) and not (bound >= 0 and max(bound.as_integer_ratio()) < INT64_SAFE):
                 raise ValueError(f"subproblems: expected bounds of numbers 0..{INT64_SAFE - 1}, got {bound}")
-        problems.append(Subproblem(host, slice(a, b), slice(c, d), flow_q, *bounds, Lambda(p, q) if q else None))
-    return problems
+        subproblems.append(Subproblem(host, slice(a, b), slice(c, d), flow_q, *bounds, Lambda(p, q) if q else None))
+    return subproblems
 
 
 def _state_fault(cut: ParametricCut, outside: Sequence[Subproblem]) -> str | None:
@@ -137,26 +141,26 @@ def _state_fault(cut: ParametricCut, outside: Sequence[Subproblem]) -> str | Non
 
     Makes the rows and parents of the subproblems from those of a problem that was never cut.
     """
-    by_falling_lambda = sorted([*cut.done, *cut.open, *outside], key=lambda piece: piece.nodes.start)
+    by_falling_lambda = sorted([*cut.done, *cut.open, *outside], key=lambda subproblem: subproblem.nodes.start)
     if fault := division_fault(cut.host, by_falling_lambda):
         return fault
-    if any(piece.resolved is None or piece.resolved.q != piece.flow_q for piece in cut.done):
+    if any(subproblem.resolved is None or subproblem.resolved.q != subproblem.flow_q for subproblem in cut.done):
         return "a breakpoint without its lambda, or with a flow of another one"
-    if any(piece.resolved is not None for piece in (*cut.open, *outside)):
+    if any(subproblem.resolved is not None for subproblem in (*cut.open, *outside)):
         return "a subproblem that is still to be cut and has a breakpoint"
-    for piece in (*cut.done, *cut.open):
-        piece.break_even()
-    return _parts_fault(cut.host, by_falling_lambda) or _trees_fault(cut.host, by_falling_lambda)
+    for subproblem in (*cut.done, *cut.open):
+        subproblem.break_even()
+    return _closure_fault(cut.host, by_falling_lambda) or _trees_fault(cut.host, by_falling_lambda)
 
 
-def _parts_fault(host: Host, by_falling_lambda: Sequence[Subproblem]) -> str | None:
+def _closure_fault(host: Host, by_falling_lambda: Sequence[Subproblem]) -> str | None:
     """Say which subproblem is not closed; cut ties to those above it."""
     problem = host.network.problem
     paid, met = np.zeros((2, n_blocks(problem.cost.size)), dtype=np.int64)
-    for piece in by_falling_lambda:
-        if not (is_ascending(piece.part.nodes) and is_ascending(piece.part.acquisitions)):
+    for subproblem in by_falling_lambda:
+        if not (is_ascending(subproblem.members.nodes) and is_ascending(subproblem.members.acquisitions)):
             return "a subproblem whose nodes or acquisitions do not ascend"
-        if not divide_again(problem, piece.part, paid, met):
+        if not divide_again(problem, subproblem.members, paid, met):
             return "a subproblem that does not own what its nodes meet"
     owner = _owners(host, by_falling_lambda)[: problem.parent.size]
     child = np.flatnonzero(problem.parent >= 0)
@@ -174,21 +178,23 @@ def _trees_fault(host: Host, by_falling_lambda: Sequence[Subproblem]) -> str | N
     if not are_trees(problem, np.ascontiguousarray(above), owner):
         return "vertices that do not hang below one another in trees, by arcs of their subproblem"
     hangs = above >= 0
-    most = np.array([MOST_TIMES_SUPPLIED * piece.flow_q * piece.totals()[2] for piece in by_falling_lambda] + [0.0])
+    most = np.array(
+        [MAX_TIMES_SUPPLIED * subproblem.flow_q * subproblem.totals()[2] for subproblem in by_falling_lambda] + [0.0]
+    )
     through = flow + np.bincount(above[hangs], flow[hangs], flow.size)
     if np.any(flow < 0) or np.any(flow[~hangs]) or np.any(through > most[owner]):
         return "a flow that the subproblem cannot carry"
-    done = np.array([piece.resolved is not None for piece in by_falling_lambda] + [False])
+    done = np.array([subproblem.resolved is not None for subproblem in by_falling_lambda] + [False])
     if np.any(done[owner] & (np.abs(trees.imbalance.astype(np.float64)) > most[owner])):
         return "an imbalance that the subproblem cannot have"
     return None
 
 
-def _owners(host: Host, pieces: Sequence[Subproblem]) -> Array:
+def _owners(host: Host, subproblems: Sequence[Subproblem]) -> Array:
     """Tell to which subproblem each vertex belongs, -1 for none."""
     problem = host.network.problem
     n = problem.gain.size
     owner = np.full(n + problem.cost.size, -1)
-    for place, piece in enumerate(pieces):
-        owner[piece.part.nodes] = owner[n + piece.part.acquisitions] = place
+    for place, subproblem in enumerate(subproblems):
+        owner[subproblem.members.nodes] = owner[n + subproblem.members.acquisitions] = place
     return owner

@@ -9,7 +9,7 @@ import numpy as np
 from ipforest._internal.arrays import Array
 from ipforest._internal.kernels import njit, run_in_slices
 from ipforest.maxflow.bit_rows import Rows, rows_of
-from ipforest.maxflow.network import Flow, Network, Payments, Problem, Trees
+from ipforest.maxflow.network import ClosureProblem, Flow, Network, Payments, ResidualTrees
 from ipforest.maxflow.presolve import FREE, ReducedProblem
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def restore_flow(
 
 
 @njit
-def _write_node_flow(problem: Problem, trees: Trees, flow: Flow, nodes: Array) -> None:
+def _write_node_flow(problem: ClosureProblem, trees: ResidualTrees, flow: Flow, nodes: Array) -> None:
     parent, vertices, imbalance = problem.parent, trees.vertices, trees.imbalance
     up, excess, own_room = flow
     for i in range(nodes.size):
@@ -139,7 +139,9 @@ def _write_node_flow(problem: Problem, trees: Trees, flow: Flow, nodes: Array) -
 
 
 @njit
-def _share(trees: Trees, group: Array, cost: Array, price: Array) -> tuple[Array, Array, Array, Array, Array, Array]:
+def _share(
+    trees: ResidualTrees, group: Array, cost: Array, price: Array
+) -> tuple[Array, Array, Array, Array, Array, Array]:
     vertices, n = trees.vertices, trees.next_entry.size
     begin, paid_from = np.empty(group.size, np.int64), np.zeros(n, np.int64)
     payer, laid_out = np.empty(price.size, np.int32), np.zeros(price.size, np.int64)
@@ -161,7 +163,7 @@ def _share(trees: Trees, group: Array, cost: Array, price: Array) -> tuple[Array
 
 @njit
 def _pay_rows(
-    rows: Rows, first: Array, start: int, stop: int, trees: Trees, shares: Shares, used: Array, triple: Array
+    rows: Rows, first: Array, start: int, stop: int, trees: ResidualTrees, shares: Shares, used: Array, triple: Array
 ) -> int:
     """Write the triples of some rows that carry flow, and their flow; return their number.
 

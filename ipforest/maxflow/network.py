@@ -24,14 +24,14 @@ class Lambda(NamedTuple):
     q: int
 
 
-class Part(NamedTuple):
-    """The nodes and the acquisitions of a subproblem, each ascending: views of two permutations, int32."""
+class Members(NamedTuple):
+    """The nodes and the acquisitions that a subproblem owns, each ascending: views of two permutations, int32."""
 
     nodes: Array
     acquisitions: Array
 
 
-class Problem(NamedTuple):
+class ClosureProblem(NamedTuple):
     """A closure problem with n nodes and m acquisitions.
 
     Written between cuts only: by `split` and `settle_ends` (`ipforest.maxflow.splitting`), and where a subproblem moves
@@ -91,12 +91,12 @@ VERTEX = np.dtype(
         ("flow", np.int64),
     ]
 )
-"""A vertex of `Trees`; for the numbers of other vertices, -1 stands for none.
+"""A vertex of `ResidualTrees`; for the numbers of other vertices, -1 stands for none.
 
 ``above`` is the vertex above it in its tree, and ``flow`` what goes between the two on the arc of the problem that
-joins them, whichever way it leads. ``first_child``, ``next_child`` and ``previous_child`` list who hangs below while a
+joins them, whichever way it leads. ``first_child``, ``next_child`` and ``previous_child`` list what hangs below while a
 cut is under way, and ``scan`` is the child that a search looks at next. ``next_root`` lists roots of the same label,
-and at the end of a cut who has yet to return an imbalance.
+and at the end of a cut vertices that have yet to return an imbalance.
 """
 
 
@@ -105,7 +105,7 @@ def new_vertices(size: int) -> Array:
     return with_fields(aligned_empty(size, VERTEX))
 
 
-class Trees(NamedTuple):
+class ResidualTrees(NamedTuple):
     """Rooted trees over nodes and acquisitions, which carry all flow; every cut starts from it, rescaled.
 
     Vertex h is node h, vertex n + j is acquisition j. See `ipforest.maxflow.pseudoflow`.
@@ -139,20 +139,20 @@ class Network(NamedTuple):
     """All arrays, which subproblems share.
 
     Each owns some nodes and acquisitions, and the thread that works on it writes only the entries of these.
-    ``signals``, int64 (2,), is for everyone: not 0 at `STOP` ends all cuts after their merger, and at `MERGERS`
+    ``signals``, int64 (2,), is for all threads: not 0 at `STOP` ends all cuts after their merger, and at `MERGERS`
     mergers are counted.
     """
 
-    problem: Problem
+    problem: ClosureProblem
     flow: Flow
-    trees: Trees
+    trees: ResidualTrees
     signals: Array
 
     @property
-    def whole(self) -> Part:
+    def whole(self) -> Members:
         """All nodes and acquisitions."""
         n, m = self.problem.gain.size, self.problem.cost.size
-        return Part(np.arange(n, dtype=np.int32), np.arange(m, dtype=np.int32))
+        return Members(np.arange(n, dtype=np.int32), np.arange(m, dtype=np.int32))
 
 
 def build_network(parent: Array, gain: Array, split_cost: Array, rows: BitRows, cost: Array) -> Network:
@@ -165,7 +165,7 @@ def build_network(parent: Array, gain: Array, split_cost: Array, rows: BitRows, 
     vertices = new_vertices(n + m)
     vertices.view(np.int64)[:] = -1  # as records they would be written a field at a time
     vertices["flow"] = 0
-    problem = Problem(
+    problem = ClosureProblem(
         parent=parent.astype(np.int32),
         rows=rows,
         gain=gain.astype(np.int64),
@@ -175,6 +175,6 @@ def build_network(parent: Array, gain: Array, split_cost: Array, rows: BitRows, 
     return Network(
         problem,
         Flow(zeros(n), zeros(n), zeros(n)),
-        Trees(vertices, zeros(n + m), np.zeros(n + m, dtype=np.int32), np.zeros(m, dtype=np.int32), zeros(n)),
+        ResidualTrees(vertices, zeros(n + m), np.zeros(n + m, dtype=np.int32), np.zeros(m, dtype=np.int32), zeros(n)),
         signals=zeros(2),
     )

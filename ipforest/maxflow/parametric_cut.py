@@ -1,6 +1,6 @@
 """The parametric minimum cut: a reduced problem, and the steps that split it until each subproblem is one breakpoint.
 
-Threads take the steps in `ipforest.maxflow.crew`. See `ipforest.path_search` for the method and
+Threads take the steps in `ipforest.maxflow.threads`. See `ipforest.path_search` for the method and
 `ipforest.maxflow.splitting` for one step of it. Lambdas in here are in integer units of gain over those of cost.
 """
 
@@ -13,31 +13,30 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ipforest.maxflow.helpers import team_for
 from ipforest.maxflow.network import Lambda, Network, build_network
 from ipforest.maxflow.presolve import ReducedProblem
 from ipforest.maxflow.pseudoflow import maximum_flow
+from ipforest.maxflow.shared_search import SharedSearch
 from ipforest.maxflow.splitting import Report, Task, divide, settle_ends, solve
 from ipforest.maxflow.subproblems import Host, Subproblem, deepest, housed, in_outer_host, return_home, return_rows
-from ipforest.maxflow.team import Team
 from ipforest.rational import INT64_SAFE
 
-SMALL = 50_000
+MAX_ENTRIES_IN_ONE_CALL = 50_000
 """Subproblems of at most so many entries are split to the end in one call."""
 
 
-Halves: TypeAlias = tuple[Subproblem | None, Subproblem | None]
-"""What a cut keeps and the rest; None for an empty one."""
+KeptAndRest: TypeAlias = tuple[Subproblem | None, Subproblem | None]
+"""The subproblem that a cut keeps and that of the rest; None for an empty one."""
 Outcome: TypeAlias = tuple[list[Subproblem], list[Subproblem]]
 """Resolved subproblems and open ones."""
 
 
 class CutStopped(Exception):
-    """A cut ended at a signal; `problem` is still open, with the flow that was found."""
+    """A cut ended at a signal; `subproblem` is still open, with the flow that was found."""
 
-    def __init__(self, problem: Subproblem) -> None:
+    def __init__(self, subproblem: Subproblem) -> None:
         super().__init__()
-        self.problem = problem
+        self.subproblem = subproblem
 
 
 class ParametricCut:
@@ -58,7 +57,7 @@ class ParametricCut:
     done, open : list of Subproblem
     """
 
-    def __init__(self, reduced: ReducedProblem, small: int = SMALL) -> None:
+    def __init__(self, reduced: ReducedProblem, small: int = MAX_ENTRIES_IN_ONE_CALL) -> None:
         n, m = reduced.parent.size, reduced.cost.size
         self.reduced, self.small = reduced, small
         network = build_network(reduced.parent, reduced.gain, reduced.split_cost, reduced.rows, reduced.cost)
@@ -83,27 +82,27 @@ class ParametricCut:
         while hosts := deepest([*self.done, *self.open]):
             for host in hosts:
                 return_home(host)
-            for host in hosts & {problem.host for problem in self.open}:
+            for host in hosts & {subproblem.host for subproblem in self.open}:
                 return_rows(host)
             self.done, self.open = (
-                [in_outer_host(problem) if problem.host in hosts else problem for problem in problems]
-                for problems in (self.done, self.open)
+                [in_outer_host(subproblem) if subproblem.host in hosts else subproblem for subproblem in subproblems]
+                for subproblems in (self.done, self.open)
             )
 
-    def cut_at(self, problem: Subproblem, lam: Lambda) -> Halves:
+    def cut_at(self, subproblem: Subproblem, lam: Lambda) -> KeptAndRest:
         """Solve a subproblem at a lambda whose flows fit 64 bits."""
-        report, parts = self._solve(problem, Task(lam, problem.flow_q))
+        report, results = self._solve(subproblem, Task(lam, subproblem.flow_q))
         if not report.is_whole:
-            raise CutStopped(parts[0])
+            raise CutStopped(results[0])
         at = Fraction(*lam)
         if report.n_kept == 0:
-            return None, replace(parts[0], resolved=None, lam_high=min(at, problem.lam_high))
-        if len(parts) == 1:
-            return replace(parts[0], lam_low=max(at, problem.lam_low)), None
-        upper, lower = parts
+            return None, replace(results[0], resolved=None, lam_high=min(at, subproblem.lam_high))
+        if len(results) == 1:
+            return replace(results[0], lam_low=max(at, subproblem.lam_low)), None
+        upper, lower = results
         return replace(upper, lam_low=at), replace(lower, lam_high=at)
 
-    def cut_at_checked(self, problem: Subproblem, lam: Lambda) -> Halves:
+    def cut_at_checked(self, subproblem: Subproblem, lam: Lambda) -> KeptAndRest:
         """As `cut_at`, at a lambda given by the user.
 
         Raises
@@ -111,61 +110,61 @@ class ParametricCut:
         OverflowError
             Flows at this lambda may not fit 64 bits.
         """
-        _, cost, positive = problem.totals()
+        _, cost, positive = subproblem.totals()
         if lam.q * positive + lam.p * cost >= INT64_SAFE:
             raise OverflowError(
                 f"lam_range: expected gains and costs below 2^62 in integer units, got {lam.q} x {positive} and "
                 f"{lam.p} x {cost}; use bounds of fewer digits"
             )
-        return self.cut_at(problem, lam)
+        return self.cut_at(subproblem, lam)
 
-    def team(self, problem: Subproblem) -> Team:
-        """Make a team to cut a subproblem once."""
-        return team_for(problem.host.network, problem.part, problem.n_entries)
-
-    def resolve_or_split(self, problem: Subproblem, team: Team) -> Outcome:
+    def resolve_or_split(self, subproblem: Subproblem, search: SharedSearch) -> Outcome:
         """Split a small subproblem to the end in one call, a larger one once."""
-        if problem.n_entries > self.small:
-            return self.split_once(problem, team)
-        report, parts = self._solve(problem, Task(problem.break_even(), problem.flow_q, problem.n_nodes * 2))
+        if subproblem.n_entries > self.small:
+            return self.split_once(subproblem, search)
+        report, results = self._solve(
+            subproblem, Task(subproblem.break_even(), subproblem.flow_q, subproblem.n_nodes * 2)
+        )
         if report.n_open and report.is_whole:
-            parts[report.n_trivial].break_even()
-        return parts[: report.n_trivial], parts[report.n_trivial :]
+            results[report.n_trivial].break_even()
+        return results[: report.n_trivial], results[report.n_trivial :]
 
-    def split_once(self, problem: Subproblem, team: Team) -> Outcome:
+    def split_once(self, subproblem: Subproblem, search: SharedSearch) -> Outcome:
         """Cut a subproblem where it breaks even: with nothing kept, it is one breakpoint.
 
         Nor is all of it kept there, as all of it is worth nothing.
         """
-        network, part, lam = problem.host.network, problem.part, problem.break_even()
-        scale = lam.q / problem.flow_q if problem.flow_q else 0.0
-        n_kept, _, is_whole = maximum_flow(network, part, team, lam, scale)
+        network, members, lam = subproblem.host.network, subproblem.members, subproblem.break_even()
+        scale = lam.q / subproblem.flow_q if subproblem.flow_q else 0.0
+        n_kept, _, is_whole = maximum_flow(network, members, search, lam, scale)
         if not is_whole:
-            raise CutStopped(replace(problem, flow_q=lam.q))
+            raise CutStopped(replace(subproblem, flow_q=lam.q))
         if n_kept == 0:
-            return [replace(problem, flow_q=lam.q, resolved=lam)], []
-        upper, lower = self._halves(problem, *divide(network, part), lam)
+            return [replace(subproblem, flow_q=lam.q, resolved=lam)], []
+        upper, lower = self._kept_and_rest(subproblem, *divide(network, members), lam)
         return [], [housed(upper), housed(lower)]
 
-    def _halves(self, problem: Subproblem, n_kept: int, n_paid: int, lam: Lambda) -> tuple[Subproblem, Subproblem]:
+    def _kept_and_rest(
+        self, subproblem: Subproblem, n_kept: int, n_paid: int, lam: Lambda
+    ) -> tuple[Subproblem, Subproblem]:
         """Return the subproblems that a cut at lambda made of one: so many nodes and acquisitions, and the rest."""
-        node, acquisition, at = problem.nodes.start + n_kept, problem.acquisitions.start + n_paid, Fraction(*lam)
-        upper = slice(problem.nodes.start, node), slice(problem.acquisitions.start, acquisition)
-        lower = slice(node, problem.nodes.stop), slice(acquisition, problem.acquisitions.stop)
+        node, acquisition, at = subproblem.nodes.start + n_kept, subproblem.acquisitions.start + n_paid, Fraction(*lam)
+        upper = slice(subproblem.nodes.start, node), slice(subproblem.acquisitions.start, acquisition)
+        lower = slice(node, subproblem.nodes.stop), slice(acquisition, subproblem.acquisitions.stop)
         return (
-            Subproblem(problem.host, *upper, lam.q, max(at, problem.lam_low), problem.lam_high),
-            Subproblem(problem.host, *lower, lam.q, problem.lam_low, min(at, problem.lam_high)),
+            Subproblem(subproblem.host, *upper, lam.q, max(at, subproblem.lam_low), subproblem.lam_high),
+            Subproblem(subproblem.host, *lower, lam.q, subproblem.lam_low, min(at, subproblem.lam_high)),
         )
 
-    def _solve(self, problem: Subproblem, task: Task) -> tuple[Report, list[Subproblem]]:
-        """Run the kernel; return its report, and the trivial cuts and open parts as subproblems."""
-        found = np.empty((problem.n_nodes, 6), dtype=np.int64)
-        report = Report(*solve(problem.host.network, problem.part, task, found))
-        rows = found[: report.n_trivial].tolist() + found[problem.n_nodes - report.n_open :].tolist()
-        first_node, first_acquisition = problem.nodes.start, problem.acquisitions.start
+    def _solve(self, subproblem: Subproblem, task: Task) -> tuple[Report, list[Subproblem]]:
+        """Run the kernel; return its report, and what was cut trivially and what is open as subproblems."""
+        found = np.empty((subproblem.n_nodes, 6), dtype=np.int64)
+        report = Report(*solve(subproblem.host.network, subproblem.members, task, found))
+        rows = found[: report.n_trivial].tolist() + found[subproblem.n_nodes - report.n_open :].tolist()
+        first_node, first_acquisition = subproblem.nodes.start, subproblem.acquisitions.start
         return report, [
             replace(
-                problem,
+                subproblem,
                 nodes=slice(first_node + a, first_node + b),
                 acquisitions=slice(first_acquisition + c, first_acquisition + d),
                 flow_q=q,

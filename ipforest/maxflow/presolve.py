@@ -140,7 +140,7 @@ def _random_keys(size: int) -> Array:
 def _merge_rows(rows: Rows, number: Array, n_numbers: int) -> tuple[Array, int, Rows]:
     """Write each number of a row once; acquisitions that share a number, but not all their rows, get their own.
 
-    Numbers are, and stay, in the order of who has them first; so rows stay ascending.
+    Numbers are, and stay, in the order of first appearance; so rows stay ascending.
 
     Returns
     -------
@@ -194,7 +194,7 @@ def _sign(rows: Rows, start: int, stop: int, keys: Array, signature: Array) -> N
 
 @njit
 def _number_signatures(signature: Array, costly: Array, number: Array) -> int:
-    """Give numbers to signatures in the order of who has them first; acquisitions that met no node share none.
+    """Give numbers to signatures in the order of first appearance; acquisitions that met no node share none.
 
     Returns
     -------

@@ -3,8 +3,8 @@
 The network (see `ipforest.results.DualFlow`) has few nodes, many acquisitions and very many triples. Its arcs
 ``h -> parent(h)`` and ``h -> acquisition`` have no capacity, so all arcs that carry flow can be kept in a forest over
 nodes and acquisitions, and an arc outside of it is empty: it leads from its node to its acquisition and never back. So
-the flow takes memory for nodes and acquisitions only, and a search for a way on reads the rows of nodes; no search
-needs to know who meets an acquisition.
+the flow takes memory for nodes and acquisitions only, and a search for a way on reads the rows of nodes; no
+index from acquisitions to nodes is needed.
 
 All supplies and all capacities into the sink are taken as used. That leaves an imbalance, and each tree carries those
 of its members at its root: it is *strong* when there is excess at its root, and *weak* otherwise. Labels bound from
@@ -15,12 +15,12 @@ children.
    to the roots; an arc that would carry less than nothing leaves the forest. `fill_rows` pays for acquisitions that
    are unpaid, and hands what is left to parents.
 2. `merge_trees` takes all strong trees of least label. In each, depth-first search from its root, among vertices of the
-   root's label, looks for a row that meets a label one lower; helpers (`ipforest.maxflow.team`) search some of them
-   meanwhile. There the tree is turned around and hung into the other one, and its excess is sent to the new root;
+   root's label, looks for a row that meets a label one lower; helpers (`ipforest.maxflow.shared_search`) search some of
+   them meanwhile. There the tree is turned around and hung into the other one, and its excess is sent to the new root;
    where an arc cannot take it back, the rest splits off as a strong tree. A tree that finds nothing is lifted by one
    label. When no vertex has the label below, no strong tree reaches a weak one.
-   Which acquisitions may have a label is kept as bits, for each label: who turns out to have a larger one is not asked
-   again. So an entry of a row takes one look.
+   Which acquisitions may have a label is kept as bits, for each label: an acquisition found to have a larger one is not
+   examined again. So an entry of a row takes one look.
    Most acquisitions hang below a node and have nothing below them, nor a row to search: they share the node's label and
    stay out of its list of children as long as this lasts.
 3. `return_excess` sends what excess is left back to the supplies that it came from, and `mark_kept` finds the smallest
@@ -42,15 +42,25 @@ from ipforest._internal.atomics import fetch_add, load, pause
 from ipforest._internal.kernels import inlined, njit, uncounted_njit
 from ipforest._internal.union_find import find_root
 from ipforest.maxflow.bit_rows import BitRows, bit_of, block_of, first_acquisition, n_blocks, set_blocks
-from ipforest.maxflow.network import KEPT, MERGERS, STOP, Lambda, Network, Part, Payments, Problem, Trees
-from ipforest.maxflow.team import (
+from ipforest.maxflow.network import (
+    KEPT,
+    MERGERS,
+    STOP,
+    ClosureProblem,
+    Lambda,
+    Members,
+    Network,
+    Payments,
+    ResidualTrees,
+)
+from ipforest.maxflow.shared_search import (
     DISMISSED,
     FINISHED,
     HELPERS,
     LIMIT,
-    MOST_LABELS,
+    MAX_LABELS,
     NO_TICKET,
-    Team,
+    SharedSearch,
     hand_out,
     take_ticket,
 )
@@ -151,7 +161,7 @@ def _hand_to_root(parent: Array, vertices: Array, imbalance: Array, root: int) -
 
 
 @inlined
-def _pay(trees: Trees, n: int, v: int, h: int, price: int) -> None:
+def _pay(trees: ResidualTrees, n: int, v: int, h: int, price: int) -> None:
     """Let a node pay for an acquisition without children, which shares its label and stays out of its list."""
     trees.vertices[v].above = h
     trees.vertices[v].flow = price
@@ -174,7 +184,7 @@ def _rescale(parent: Array, vertices: Array, imbalance: Array, v: int, flow_scal
 
 
 @uncounted_njit
-def load_trees(problem: Problem, trees: Trees, part: Part, lam: Lambda, flow_scale: float) -> None:
+def load_trees(problem: ClosureProblem, trees: ResidualTrees, members: Members, lam: Lambda, flow_scale: float) -> None:
     """Set supplies and capacities for lambda, scale the flow, and hand what does not fit to the roots.
 
     Lists of children are made anew, ascending, as rows lie in memory. A node that pays for an acquisition without
@@ -183,7 +193,7 @@ def load_trees(problem: Problem, trees: Trees, part: Part, lam: Lambda, flow_sca
     parent, gain, split_cost, cost = problem.parent, problem.gain, problem.split_cost, problem.cost
     vertices, imbalance = trees.vertices, trees.imbalance
     n = problem.parent.size
-    nodes, acquisitions = part
+    nodes, acquisitions = members
     for i in range(nodes.size):
         h = nodes[i]
         imbalance[h] = lam.q * gain[h] - lam.p * split_cost[h]
@@ -194,6 +204,7 @@ def load_trees(problem: Problem, trees: Trees, part: Part, lam: Lambda, flow_sca
         imbalance[v] = -lam.p * cost[v - n]
         vertices[v].first_child = NO_VERTEX
         trees.guide[v - n] = v
+    # backwards, because the last one that is linked comes first in its parent's list: lists ascend
     for i in range(nodes.size - 1, -1, -1):
         _rescale(parent, vertices, imbalance, nodes[i], flow_scale)
     for i in range(acquisitions.size - 1, -1, -1):
@@ -211,7 +222,7 @@ def load_trees(problem: Problem, trees: Trees, part: Part, lam: Lambda, flow_sca
 
 
 @inlined
-def _mark_unpaid(trees: Trees, n: int, acquisitions: Array, unpaid: Array) -> None:
+def _mark_unpaid(trees: ResidualTrees, n: int, acquisitions: Array, unpaid: Array) -> None:
     """Set the bits of the acquisitions that are unpaid."""
     set_blocks(unpaid, acquisitions, 0)
     for i in range(acquisitions.size):
@@ -222,7 +233,7 @@ def _mark_unpaid(trees: Trees, n: int, acquisitions: Array, unpaid: Array) -> No
 
 
 @inlined
-def _fill_row(problem: Problem, trees: Trees, unpaid: Array, h: int, excess: int) -> int:
+def _fill_row(problem: ClosureProblem, trees: ResidualTrees, unpaid: Array, h: int, excess: int) -> int:
     """Let a root pay for the acquisitions of its row that are still unpaid; return what is left of its excess."""
     rows, vertices, imbalance, n = problem.rows, trees.vertices, trees.imbalance, problem.parent.size
     x = rows.start[h]
@@ -246,7 +257,7 @@ def _fill_row(problem: Problem, trees: Trees, unpaid: Array, h: int, excess: int
 
 
 @uncounted_njit
-def fill_rows(problem: Problem, trees: Trees, part: Part, unpaid: Array) -> None:
+def fill_rows(problem: ClosureProblem, trees: ResidualTrees, members: Members, unpaid: Array) -> None:
     """Let each root with excess pay for acquisitions that are still unpaid, and hand the rest to its parent.
 
     Children come before their parents, so what a node cannot use reaches the acquisitions of all nodes above it. A cut
@@ -254,7 +265,7 @@ def fill_rows(problem: Problem, trees: Trees, part: Part, unpaid: Array) -> None
     block.
     """
     parent, vertices, imbalance = problem.parent, trees.vertices, trees.imbalance
-    nodes, acquisitions = part
+    nodes, acquisitions = members
     _mark_unpaid(trees, parent.size, acquisitions, unpaid)
     for i in range(nodes.size - 1, -1, -1):
         h = nodes[i]
@@ -277,7 +288,7 @@ def _note_root(vertices: Array, roots: Array, v: int, label: int) -> None:
 
 
 @inlined
-def _label_first(trees: Trees, v: int, roots: Array, count: Array) -> None:
+def _label_first(trees: ResidualTrees, v: int, roots: Array, count: Array) -> None:
     """Label a vertex 0 at the root of a weak tree and 1 elsewhere; note strong trees."""
     vertices, labels = trees.vertices, trees.labels
     is_root = vertices[v].above < 0
@@ -307,13 +318,13 @@ def _stop_following(vertices: Array, labels: Array, guide: Array, n: int, v: int
 
 
 @inlined
-def _find_in_row(rows: BitRows, trees: Trees, candidates: Array, v: int, wanted: int) -> int:
+def _find_in_row(rows: BitRows, trees: ResidualTrees, candidates: Array, v: int, wanted: int) -> int:
     """Return an acquisition of a node's row that has the wanted label, from where the search has come to, if there is.
 
-    The label is the least that there can be. Who has another one has a larger one, and is no candidate for it any more.
+    The label is the least that there can be. Any other acquisition has a larger label and is no candidate any more.
     """
     labels, guide, next_entry = trees.labels, trees.guide, trees.next_entry
-    row = min(wanted, MOST_LABELS)
+    row = min(wanted, MAX_LABELS)
     x, found = next_entry[v], NO_VERTEX
     while x < rows.end[v]:
         block = rows.block[x]
@@ -326,7 +337,7 @@ def _find_in_row(rows: BitRows, trees: Trees, candidates: Array, v: int, wanted:
             else:
                 higher |= bit_of(j)
                 left ^= bit_of(j)
-        if higher != 0 and wanted < MOST_LABELS:
+        if higher != 0 and wanted < MAX_LABELS:
             candidates[row, block] &= ~higher
         if found >= 0:
             break
@@ -356,7 +367,9 @@ def _lift_if_alone(vertices: Array, labels: Array, guide: Array, n: int, v: int,
 
 
 @uncounted_njit
-def _search(problem: Problem, trees: Trees, candidates: Array, root: int, count: Array) -> tuple[int, int]:
+def _search(
+    problem: ClosureProblem, trees: ResidualTrees, candidates: Array, root: int, count: Array
+) -> tuple[int, int]:
     """Search a tree for an arc to a label below the root's, and lift what was searched in vain.
 
     Returns
@@ -390,79 +403,89 @@ def _search(problem: Problem, trees: Trees, candidates: Array, root: int, count:
 
 
 @uncounted_njit
-def _search_one(problem: Problem, trees: Trees, team: Team, i: int, signals: Array, count: Array) -> None:
+def _search_one(
+    problem: ClosureProblem, trees: ResidualTrees, search: SharedSearch, i: int, signals: Array, count: Array
+) -> None:
     """Search a tree of a round, unless all cuts are to stop, and note what was found."""
     v, lower = NO_VERTEX, NO_VERTEX
     if signals[STOP] == 0:
-        v, lower = _search(problem, trees, team.candidates, team.ways[i, 0], count)
-    team.ways[i, 1], team.ways[i, 2] = v, lower
+        v, lower = _search(problem, trees, search.candidates, search.ways[i, 0], count)
+    search.ways[i, 1], search.ways[i, 2] = v, lower
 
 
 @uncounted_njit
-def _search_some(problem: Problem, trees: Trees, team: Team, signals: Array, count: Array) -> None:
+def _search_some(
+    problem: ClosureProblem, trees: ResidualTrees, search: SharedSearch, signals: Array, count: Array
+) -> None:
     """Search one tree of a round after another until all are taken."""
-    i = take_ticket(team.board)
+    i = take_ticket(search.board)
     while i != NO_TICKET:
-        _search_one(problem, trees, team, i, signals, count)
-        fetch_add(team.board, FINISHED, 1)
-        i = take_ticket(team.board)
+        _search_one(problem, trees, search, i, signals, count)
+        fetch_add(search.board, FINISHED, 1)
+        i = take_ticket(search.board)
 
 
 @uncounted_njit
 def _search_all(
-    problem: Problem, trees: Trees, team: Team, signals: Array, roots: Array, label: int, count: Array
+    problem: ClosureProblem,
+    trees: ResidualTrees,
+    search: SharedSearch,
+    signals: Array,
+    roots: Array,
+    label: int,
+    count: Array,
 ) -> int:
-    """Search all strong trees of the least label, with the helpers of the team, if any; return their number.
+    """Search all strong trees of the least label, with helpers, if there are any; return their number.
 
     Whatever the order, each search finds the same: it lifts vertices of its own tree, which have that label, and looks
     for the label below, which no strong tree has. Where a label is read while it is lifted, neither value is the one
-    looked for. ``team.ways`` receives root and both ends of the arc for each tree, `NO_VERTEX` for those that found
+    looked for. ``search.ways`` receives root and both ends of the arc for each tree, `NO_VERTEX` for those that found
     none.
     """
-    board, size = team.board, 0
+    board, size = search.board, 0
     root = roots[label]
     roots[label] = NO_VERTEX
     while root >= 0:
-        team.ways[size, 0] = root
+        search.ways[size, 0] = root
         root = trees.vertices[root].next_root
         size += 1
     if board[HELPERS] == 0 or size == 1:
         for i in range(size):
-            _search_one(problem, trees, team, i, signals, count)
+            _search_one(problem, trees, search, i, signals, count)
         return size
     hand_out(board, size)
-    _search_some(problem, trees, team, signals, count)
+    _search_some(problem, trees, search, signals, count)
     while load(board, FINISHED) < size:
         pause()
     for helper in range(board[HELPERS]):
         for changed in range(label, label + 2):
-            count[changed] += team.changes[helper, changed]
-            team.changes[helper, changed] = 0
+            count[changed] += search.changes[helper, changed]
+            search.changes[helper, changed] = 0
     return size
 
 
 @njit
-def help_searching(network: Network, team: Team, number: int) -> None:
+def help_searching(network: Network, search: SharedSearch, number: int) -> None:
     """Search trees of each round, while another thread merges them, until helpers are to leave.
 
     Parameters
     ----------
     network : Network
-    team : Team
+    search : SharedSearch
     number : int
         Which of the helpers this one is, from 0.
     """
-    board, seen = team.board, 0
+    board, seen = search.board, 0
     while load(board, DISMISSED) == 0:
         pause()
         limit = load(board, LIMIT)
         if limit > seen:
             seen = limit
-            _search_some(network.problem, network.trees, team, network.signals, team.changes[number])
+            _search_some(network.problem, network.trees, search, network.signals, search.changes[number])
 
 
 @uncounted_njit
-def _send_excess(parent: Array, trees: Trees, start: int, roots: Array, count: Array) -> int:
+def _send_excess(parent: Array, trees: ResidualTrees, start: int, roots: Array, count: Array) -> int:
     """Send the excess of a vertex up to the root of its tree; what an arc cannot take back splits off.
 
     Returns
@@ -495,10 +518,10 @@ def _send_excess(parent: Array, trees: Trees, start: int, roots: Array, count: A
 
 
 @inlined
-def _mark_candidates(trees: Trees, wanted: int, acquisitions: Array, candidates: Array) -> None:
+def _mark_candidates(trees: ResidualTrees, wanted: int, acquisitions: Array, candidates: Array) -> None:
     """Set the bits of the acquisitions that have a label, or a smaller one; of all in the row for all other labels."""
     labels, guide, row = trees.labels, trees.guide, candidates[wanted]
-    largest = wanted if wanted < MOST_LABELS else KEPT
+    largest = wanted if wanted < MAX_LABELS else KEPT
     i = 0
     while i < acquisitions.size:
         block, bits = block_of(acquisitions[i]), np.int64(0)
@@ -512,15 +535,21 @@ def _mark_candidates(trees: Trees, wanted: int, acquisitions: Array, candidates:
 
 @uncounted_njit
 def merge_trees(
-    problem: Problem, trees: Trees, part: Part, team: Team, signals: Array, roots: Array, count: Array
+    problem: ClosureProblem,
+    trees: ResidualTrees,
+    members: Members,
+    search: SharedSearch,
+    signals: Array,
+    roots: Array,
+    count: Array,
 ) -> tuple[int, bool]:
     """Merge strong trees with others until none reaches a weak one; return how often, and whether that was the end.
 
-    Scratch, int32, two longer than the part has vertices: ``roots`` lists strong trees by label, and ``count`` counts
-    vertices by label.
+    Scratch, int32, two longer than the subproblem has vertices: ``roots`` lists strong trees by label, and ``count``
+    counts vertices by label.
     """
     parent, vertices, labels, guide = problem.parent, trees.vertices, trees.labels, trees.guide
-    nodes, acquisitions = part
+    nodes, acquisitions = members
     n, size = parent.size, nodes.size + acquisitions.size
     for label in range(size + 2):
         roots[label] = NO_VERTEX
@@ -537,17 +566,21 @@ def merge_trees(
             _label_first(trees, v, roots, count)
     n_mergers, label, n_labels = 0, 1, 0
     is_whole = False
+    # No strong tree has a label below `label`, and labels never fall; each strong tree is listed once, under the label
+    # of its root. count[l] is the number of vertices of label l, without acquisitions that share that of the node above
+    # them. candidates[l] has at least all acquisitions of label l, for l < n_labels.
     while signals[STOP] == 0 and not is_whole:
         while label < size + 2 and roots[label] < 0:
             label += 1
         is_whole = label == size + 2 or count[label - 1] == 0
         if not is_whole:
-            while n_labels < min(label, MOST_LABELS + 1):
-                _mark_candidates(trees, n_labels, acquisitions, team.candidates)
+            while n_labels < min(label, MAX_LABELS + 1):
+                _mark_candidates(trees, n_labels, acquisitions, search.candidates)
                 n_labels += 1
-            n_searched = _search_all(problem, trees, team, signals, roots, label, count)
+            n_searched = _search_all(problem, trees, search, signals, roots, label, count)
+            # trees are merged in the order in which they were listed, so threads change no result
             for i in range(n_searched):
-                root, v, lower = team.ways[i, 0], team.ways[i, 1], team.ways[i, 2]
+                root, v, lower = search.ways[i, 0], search.ways[i, 1], search.ways[i, 2]
                 if v < 0:
                     _note_root(vertices, roots, root, labels[root])
                     continue
@@ -560,13 +593,13 @@ def merge_trees(
 
 
 @inlined
-def _is_overdrawn(problem: Problem, imbalance: Array, h: int, lam: Lambda) -> bool:
+def _is_overdrawn(problem: ClosureProblem, imbalance: Array, h: int, lam: Lambda) -> bool:
     """Return whether a node has a greater deficit than its own arcs to the sink have capacity."""
     return bool(imbalance[h] < min(lam.q * problem.gain[h] - lam.p * problem.split_cost[h], 0))
 
 
 @inlined
-def _return_from(problem: Problem, vertices: Array, imbalance: Array, root: int, lam: Lambda) -> None:
+def _return_from(problem: ClosureProblem, vertices: Array, imbalance: Array, root: int, lam: Lambda) -> None:
     """Send the excess of a root back to the supplies it came from, or its deficit to the capacities it came from."""
     parent, gain, split_cost, cost = problem.parent, problem.gain, problem.split_cost, problem.cost
     n = parent.size
@@ -574,6 +607,7 @@ def _return_from(problem: Problem, vertices: Array, imbalance: Array, root: int,
     sign = 1 if excess else -1
     pending = int(root)
     vertices[root].next_root = NO_VERTEX
+    # vertices that may have more than their own arcs hold are linked by `next_root` from `pending`, each once
     while pending >= 0:
         v = pending
         pending = int(vertices[v].next_root)
@@ -593,14 +627,14 @@ def _return_from(problem: Problem, vertices: Array, imbalance: Array, root: int,
 
 
 @uncounted_njit
-def return_excess(problem: Problem, trees: Trees, part: Part, lam: Lambda) -> None:
+def return_excess(problem: ClosureProblem, trees: ResidualTrees, members: Members, lam: Lambda) -> None:
     """Send excess back to the supplies that it came from.
 
     After it the imbalance of a node of a strong tree is what its arc from the source does not carry, or, if negative,
     what its arcs to the sink can still take.
     """
     vertices, imbalance, n = trees.vertices, trees.imbalance, problem.parent.size
-    nodes, acquisitions = part
+    nodes, acquisitions = members
     for i in range(nodes.size):
         if vertices[nodes[i]].above < 0 and imbalance[nodes[i]] > 0:
             _return_from(problem, vertices, imbalance, nodes[i], lam)
@@ -610,14 +644,14 @@ def return_excess(problem: Problem, trees: Trees, part: Part, lam: Lambda) -> No
 
 
 @uncounted_njit
-def return_deficits(problem: Problem, trees: Trees, part: Part, lam: Lambda) -> None:
+def return_deficits(problem: ClosureProblem, trees: ResidualTrees, members: Members, lam: Lambda) -> None:
     """Give up flow to the sink where weak trees have more deficit than capacities that are not used: a flow is left.
 
     After it the imbalance of any node is as `return_excess` says, and that of an acquisition is what it can still take,
     negative.
     """
     vertices, imbalance, guide, n = trees.vertices, trees.imbalance, trees.guide, problem.parent.size
-    nodes, acquisitions = part
+    nodes, acquisitions = members
     first = 0
     while first < nodes.size and not _is_overdrawn(problem, imbalance, nodes[first], lam):
         first += 1
@@ -660,18 +694,18 @@ def _reach_row(rows: BitRows, labels: Array, n: int, h: int, unreached: Array, s
 
 
 @uncounted_njit
-def mark_kept(problem: Problem, trees: Trees, part: Part, stack: Array, unreached: Array) -> int:
+def mark_kept(problem: ClosureProblem, trees: ResidualTrees, members: Members, stack: Array, unreached: Array) -> int:
     """Give the label `KEPT` to the smallest source side of the minimum cut: all that is reachable from what is unused.
 
     Nodes are searched from in their order, as far as possible: rows that lie side by side meet the same acquisitions.
 
     Parameters
     ----------
-    problem : Problem
-    trees : Trees
-    part : Part
+    problem : ClosureProblem
+    trees : ResidualTrees
+    members : Members
     stack : int32
-        Scratch, of at least as many entries as the part has vertices.
+        Scratch, of at least as many entries as the subproblem has vertices.
     unreached : int64 (number of blocks,)
         Scratch.
 
@@ -681,13 +715,15 @@ def mark_kept(problem: Problem, trees: Trees, part: Part, stack: Array, unreache
         Number of nodes kept.
     """
     parent, vertices, labels, n = problem.parent, trees.vertices, trees.labels, problem.parent.size
-    nodes, acquisitions = part
+    nodes, acquisitions = members
     n_kept = 0
     set_blocks(unreached, acquisitions, -1)
     for i in range(acquisitions.size):
         labels[n + acquisitions[i]] = 0
     for i in range(nodes.size):
         labels[nodes[i]] = KEPT if trees.imbalance[nodes[i]] > 0 else 0
+    # All on the stack is kept and not yet searched from; a kept node after `turn` is not on it, as its turn will come.
+    # Each vertex is put there once, when it gets its label.
     for i in range(nodes.size):
         turn = nodes[i]
         stack[0] = turn
@@ -712,7 +748,9 @@ def mark_kept(problem: Problem, trees: Trees, part: Part, stack: Array, unreache
 
 
 @inlined
-def cut(network: Network, part: Part, team: Team, lam: Lambda, flow_scale: float) -> tuple[int, int, bool]:
+def cut(
+    network: Network, members: Members, search: SharedSearch, lam: Lambda, flow_scale: float
+) -> tuple[int, int, bool]:
     """Find a maximum flow of a subproblem at lambda and its smallest minimum cut, from its flow times `flow_scale`.
 
     Returns
@@ -724,24 +762,26 @@ def cut(network: Network, part: Part, team: Team, lam: Lambda, flow_scale: float
         False when a signal stopped it; then nothing is kept, and the trees carry what flow was found.
     """
     problem, trees = network.problem, network.trees
-    size = part.nodes.size + part.acquisitions.size + 2
+    size = members.nodes.size + members.acquisitions.size + 2
     roots, count = np.empty(size, np.int32), np.empty(size, np.int32)
     marks = np.empty(n_blocks(problem.cost.size), np.int64)
-    load_trees(problem, trees, part, lam, flow_scale)
-    fill_rows(problem, trees, part, marks)
-    n_mergers, is_whole = merge_trees(problem, trees, part, team, network.signals, roots, count)
+    load_trees(problem, trees, members, lam, flow_scale)
+    fill_rows(problem, trees, members, marks)
+    n_mergers, is_whole = merge_trees(problem, trees, members, search, network.signals, roots, count)
     n_kept = 0
     if is_whole:
-        return_excess(problem, trees, part, lam)
-        n_kept = mark_kept(problem, trees, part, roots, marks)
-        return_deficits(problem, trees, part, lam)
+        return_excess(problem, trees, members, lam)
+        n_kept = mark_kept(problem, trees, members, roots, marks)
+        return_deficits(problem, trees, members, lam)
     return n_kept, n_mergers, is_whole
 
 
 @njit
-def maximum_flow(network: Network, part: Part, team: Team, lam: Lambda, flow_scale: float) -> tuple[int, int, bool]:
+def maximum_flow(
+    network: Network, members: Members, search: SharedSearch, lam: Lambda, flow_scale: float
+) -> tuple[int, int, bool]:
     """Run `cut` by itself."""
-    return cut(network, part, team, lam, flow_scale)
+    return cut(network, members, search, lam, flow_scale)
 
 
 @inlined
@@ -757,13 +797,15 @@ def _join(vertices: Array, tree: Array, size: Array, a: int, b: int, amount: int
 
 
 @njit
-def plant(problem: Problem, trees: Trees, payments: Payments, up: Array, lam: Lambda, flow_scale: float) -> None:
+def plant(
+    problem: ClosureProblem, trees: ResidualTrees, payments: Payments, up: Array, lam: Lambda, flow_scale: float
+) -> None:
     """Make trees of any flow on the arcs of the problem, times `flow_scale`: what closes a cycle is left out.
 
     Parameters
     ----------
-    problem : Problem
-    trees : Trees
+    problem : ClosureProblem
+    trees : ResidualTrees
         Without arcs.
     payments : Payments
     up : int64 (n,)

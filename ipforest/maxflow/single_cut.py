@@ -9,10 +9,10 @@ import numpy as np
 
 from ipforest._internal.undisturbed import undisturbed
 from ipforest.maxflow.flows import Capacities, reduce_flow, restore_flow
-from ipforest.maxflow.helpers import helped
 from ipforest.maxflow.network import KEPT, STOP, Lambda, build_network
 from ipforest.maxflow.presolve import TWIN_SHARE_OF_ONE_CUT, presolve
 from ipforest.maxflow.pseudoflow import maximum_flow, plant
+from ipforest.maxflow.threads import helped
 from ipforest.rational import INT64_SAFE, exact_sum
 from ipforest.results import DualFlow, Pruning
 
@@ -57,8 +57,8 @@ def minimum_cut(instance: PruningInstance, lam: Lambda, start: DualFlow | None =
     whole = network.whole
 
     def cut() -> int:
-        with helped(network, whole, reduced.rows.bits.size) as team:
-            return maximum_flow(network, whole, team, lam, 1.0)[1]
+        with helped(network, whole, reduced.rows.bits.size) as search:
+            return maximum_flow(network, whole, search, lam, 1.0)[1]
 
     try:
         n_mergers = undisturbed(cut)

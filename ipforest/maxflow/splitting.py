@@ -2,12 +2,12 @@
 
 A subproblem is what lies between two known optimal sets: nodes, and the acquisitions that they make necessary. At the
 lambda at which it breaks even as a whole, gain(S) / cost(S), its minimum cut is either trivial, then the subproblem is
-one breakpoint and its maximum flow saturates every arc from the source and into the sink; or the kept part has larger
-breakpoints and the rest smaller ones. Both parts are subproblems again. They start from the flow of the parent,
+one breakpoint and its maximum flow saturates every arc from the source and into the sink; or what is kept has larger
+breakpoints and the rest smaller ones. Both are subproblems again. They start from the flow of the one that was cut,
 rescaled.
 
 Subproblems own disjoint segments of one permutation of the nodes and one of the acquisitions, and rows of the lower
-part drop what the upper part has paid for. So a split copies nothing, and several threads can work. See
+subproblem drop what the upper one has paid for. So a split copies nothing, and several threads can work. See
 `ipforest.maxflow.subproblems` for those that move.
 
 Sources: Eisner and Severance, "Mathematical techniques for efficient record segmentation in large shared databases"
@@ -25,9 +25,9 @@ import numpy as np
 from ipforest._internal.arrays import Array
 from ipforest._internal.kernels import inlined, njit, uncounted_njit
 from ipforest.maxflow.bit_rows import BitRows, bit_of, block_of, n_blocks, set_blocks
-from ipforest.maxflow.network import KEPT, Flow, Lambda, Network, Part, Problem, Trees
+from ipforest.maxflow.network import KEPT, ClosureProblem, Flow, Lambda, Members, Network, ResidualTrees
 from ipforest.maxflow.pseudoflow import NO_VERTEX, cut
-from ipforest.maxflow.team import new_team
+from ipforest.maxflow.shared_search import new_shared_search
 
 SAFE = 2.0**62
 
@@ -38,7 +38,7 @@ class Task(NamedTuple):
     Attributes
     ----------
     lam : Lambda
-        Where to cut first; what comes out of a cut is cut where it breaks even.
+        Lambda of the first cut; the subproblems that come of it are cut at their break-even lambda.
     flow_q : int
         The flow in the trees is counted in units of 1 / flow_q; 0 where there is none.
     max_cuts : int
@@ -57,7 +57,7 @@ class Report(NamedTuple):
     n_trivial : int
         Number of trivial cuts: nothing was kept.
     n_open : int
-        Number of parts that are still to be cut.
+        Number of subproblems that are still to be cut.
     n_kept : int
         Number of nodes that the last cut kept.
     n_mergers : int
@@ -74,7 +74,7 @@ class Report(NamedTuple):
 
 @inlined
 def _cut_ties(vertices: Array, labels: Array, v: int) -> None:
-    """Detach a vertex from one of the other part, lists of children apart; between the parts there is no flow."""
+    """Detach a vertex from one on the other side of the cut, lists of children apart; no flow crosses the cut."""
     above = vertices[v].above
     if above >= 0 and (labels[v] == KEPT) != (labels[above] == KEPT):
         vertices[v].above = NO_VERTEX
@@ -94,21 +94,24 @@ def _drop_from_row(rows: BitRows, h: int, paid: Array) -> None:
 
 
 @uncounted_njit
-def split(problem: Problem, trees: Trees, part: Part, lower: Array, paid: Array) -> tuple[int, int]:
-    """Order a subproblem that was cut: kept nodes and their acquisitions first; cut all ties between the two parts.
+def split(
+    problem: ClosureProblem, trees: ResidualTrees, members: Members, lower: Array, paid: Array
+) -> tuple[int, int]:
+    """Order a subproblem that was cut: kept nodes and their acquisitions first; cut all ties to the rest.
 
-    Scratch: ``lower``, int32, of at least as many entries as the part has nodes, or acquisitions, and ``paid``, int64,
+    Scratch: ``lower``, int32, of at least as many entries as there are nodes, or acquisitions, and ``paid``, int64,
     an entry for each block.
 
     Returns
     -------
     n_kept, n_paid : int
-        Sizes of the kept part.
+        How many nodes and acquisitions are kept.
     """
     parent, vertices, labels, n = problem.parent, trees.vertices, trees.labels, problem.parent.size
-    nodes, acquisitions = part
+    nodes, acquisitions = members
     n_paid, rest = 0, 0
     set_blocks(paid, acquisitions, 0)
+    # acquisitions[:n_paid] are the kept ones of [0, i), lower[:rest] the others, both ascending; n_paid + rest == i
     for i in range(acquisitions.size):
         j = acquisitions[i]
         _cut_ties(vertices, labels, n + j)
@@ -122,6 +125,7 @@ def split(problem: Problem, trees: Trees, part: Part, lower: Array, paid: Array)
     for i in range(rest):
         acquisitions[n_paid + i] = lower[i]
     n_kept, rest = 0, 0
+    # the same of nodes; `paid` has the bits of all kept acquisitions, and no row of a lower node lists them any more
     for i in range(nodes.size):
         h = nodes[i]
         _cut_ties(vertices, labels, h)
@@ -141,19 +145,19 @@ def split(problem: Problem, trees: Trees, part: Part, lower: Array, paid: Array)
 
 
 @njit
-def divide_again(problem: Problem, part: Part, paid: Array, met: Array) -> bool:
-    """Take out of the rows of a part what those above it have paid for, as the splits did that it came from.
+def divide_again(problem: ClosureProblem, members: Members, paid: Array, met: Array) -> bool:
+    """Take out of the rows of a subproblem what those above it have paid for, as the splits did that made it.
 
-    Parts come by falling lambda. ``paid``, int64, an entry for each block, has the acquisitions of those before this
-    one and receives its own; ``met``, of the same shape, is scratch.
+    Subproblems come by falling lambda. ``paid``, int64, an entry for each block, has the acquisitions of those before
+    this one and receives its own; ``met``, of the same shape, is scratch.
 
     Returns
     -------
     bool
-        Whether the acquisitions of the part are what its nodes still meet; if not, all is half done.
+        Whether the acquisitions of the subproblem are what its nodes still meet; if not, all is half done.
     """
     rows = problem.rows
-    nodes, acquisitions = part
+    nodes, acquisitions = members
     set_blocks(met, acquisitions, 0)
     for i in range(nodes.size):
         _drop_from_row(rows, nodes[i], paid)
@@ -176,7 +180,7 @@ def divide_again(problem: Problem, part: Part, paid: Array, met: Array) -> bool:
 
 
 @inlined
-def _is_arc(problem: Problem, v: int, w: int) -> bool:
+def _is_arc(problem: ClosureProblem, v: int, w: int) -> bool:
     """Return whether an arc joins two vertices, of which the second has the larger number."""
     n = problem.parent.size
     if v >= n:
@@ -189,12 +193,12 @@ def _is_arc(problem: Problem, v: int, w: int) -> bool:
 
 
 @njit
-def are_trees(problem: Problem, above: Array, owner: Array) -> bool:
+def are_trees(problem: ClosureProblem, above: Array, owner: Array) -> bool:
     """Return whether arcs within subproblems join each vertex to the one above it, and all ways up come to an end.
 
     Parameters
     ----------
-    problem : Problem
+    problem : ClosureProblem
     above : int32 (n + m,)
         As in `ipforest.maxflow.network.VERTEX`; any numbers.
     owner : int64 (n + m,)
@@ -220,10 +224,10 @@ def are_trees(problem: Problem, above: Array, owner: Array) -> bool:
 
 
 @inlined
-def break_even(problem: Problem, part: Part) -> tuple[Lambda, bool]:
+def break_even(problem: ClosureProblem, members: Members) -> tuple[Lambda, bool]:
     """Find the lambda at which a subproblem breaks even, reduced, and tell whether flows at this scale fit 64 bits."""
     gain, split_cost, cost = problem.gain, problem.split_cost, problem.cost
-    nodes, acquisitions = part
+    nodes, acquisitions = members
     gains, costs, positive = 0, 0, 0
     for i in range(nodes.size):
         gains += gain[nodes[i]]
@@ -244,26 +248,26 @@ def _write(found: Array, row: int, nodes: tuple[int, int], acquisitions: tuple[i
 
 
 @njit
-def divide(network: Network, part: Part) -> tuple[int, int]:
+def divide(network: Network, members: Members) -> tuple[int, int]:
     """Run `split` with scratch of its own."""
-    lower = np.empty(max(part.nodes.size, part.acquisitions.size), np.int32)
+    lower = np.empty(max(members.nodes.size, members.acquisitions.size), np.int32)
     paid = np.empty(n_blocks(network.problem.cost.size), np.int64)
-    return split(network.problem, network.trees, part, lower, paid)
+    return split(network.problem, network.trees, members, lower, paid)
 
 
 @njit
-def solve(network: Network, part: Part, task: Task, found: Array) -> tuple[int, int, int, int, bool]:
+def solve(network: Network, members: Members, task: Task, found: Array) -> tuple[int, int, int, int, bool]:
     """Cut a subproblem, and what comes out of the cuts, as often as a task says.
 
     Parameters
     ----------
     network : Network
-    part : Part
+    members : Members
     task : Task
     found : int64 (nodes.size, 6)
         Receives node begin and end, acquisition begin and end, p, q: at its front what was cut trivially, with the
         lambda, at its end what is open, with p = 0 and the scale of its flow as q; both by falling lambda. Work stops
-        before `max_cuts` at a signal, or at a part that does not fit 64 bits; it is the first of the open ones.
+        before `max_cuts` at a signal, or at a subproblem that does not fit 64 bits; it is the first of the open ones.
 
     Returns
     -------
@@ -271,28 +275,30 @@ def solve(network: Network, part: Part, task: Task, found: Array) -> tuple[int, 
         The fields of a `Report`.
     """
     problem = network.problem
-    nodes, acquisitions = part
+    nodes, acquisitions = members
     size = nodes.size
     _write(found, size - 1, (0, size), (0, acquisitions.size), 0, task.flow_q)
     n_open, n_trivial, n_cuts, n_mergers = 1, 0, 0, 0
     n_kept, is_whole, lam, fits = 0, True, task.lam, True
+    # found[:n_trivial] are breakpoints and found[size - n_open:] open subproblems, both by falling lambda. Together
+    # they own each node and acquisition once: n_trivial + n_open <= size. The first open one has the largest lambdas.
     while n_open > 0 and n_cuts < task.max_cuts:
         top = size - n_open
         a, b, c, d, flow_q = found[top, 0], found[top, 1], found[top, 2], found[top, 3], found[top, 5]
-        own = Part(nodes[a:b], acquisitions[c:d])
+        own = Members(nodes[a:b], acquisitions[c:d])
         if n_cuts > 0:
             lam, fits = break_even(problem, own)
         if not fits:
             break
         scale = float(lam.q) / float(flow_q) if flow_q > 0 else 0.0
-        team = new_team(own.nodes.size + own.acquisitions.size, problem.cost.size, 0)
-        n_kept, more, is_whole = cut(network, own, team, lam, scale)
+        search = new_shared_search(own.nodes.size + own.acquisitions.size, problem.cost.size, 0)
+        n_kept, more, is_whole = cut(network, own, search, lam, scale)
         n_cuts += 1
         n_mergers += more
         if not is_whole:
             found[top, 5] = lam.q
             break
-        n_open -= 1
+        n_open -= 1  # the cut one leaves; its rows go on to one breakpoint, or to two open subproblems
         if n_kept == 0:
             _write(found, n_trivial, (a, b), (c, d), lam.p, lam.q)
             n_trivial += 1
@@ -307,7 +313,7 @@ def solve(network: Network, part: Part, task: Task, found: Array) -> tuple[int, 
 
 
 @inlined
-def _classify_ends(problem: Problem, never: Array, always: Array) -> None:
+def _classify_ends(problem: ClosureProblem, never: Array, always: Array) -> None:
     """Mark nodes that are kept for no lambda > 0, and nodes that are kept for every lambda.
 
     As lambda falls to 0, gain decides: a node stays when it and what is best below it gain something. As lambda rises,
@@ -337,7 +343,7 @@ def _classify_ends(problem: Problem, never: Array, always: Array) -> None:
 
 
 @njit
-def settle_ends(problem: Problem, flow: Flow, never: Array, always: Array, needed: Array) -> None:
+def settle_ends(problem: ClosureProblem, flow: Flow, never: Array, always: Array, needed: Array) -> None:
     """Take the two ends of the path out of the problem, with the flow that proves them.
 
     Where nothing is ever kept, positive gains flow up until negative ones absorb them. Where all is always kept,
@@ -345,7 +351,7 @@ def settle_ends(problem: Problem, flow: Flow, never: Array, always: Array, neede
 
     Parameters
     ----------
-    problem : Problem
+    problem : ClosureProblem
     flow : Flow
     never, always : bool (n,)
         Receive which nodes are kept for no lambda > 0, and which for every lambda.
@@ -359,6 +365,7 @@ def settle_ends(problem: Problem, flow: Flow, never: Array, always: Array, neede
     met = np.zeros(n_blocks(needed.size), np.int64)
     required = np.zeros(n, np.int64)
     offered = np.zeros(n, np.int64)
+    # Children come before their parents: offered[h] is what its settled children send up, and is not negative.
     for h in range(n - 1, -1, -1):
         own_room[h] = max(-gain[h], 0)
         if never[h] or always[h]:
@@ -374,6 +381,7 @@ def settle_ends(problem: Problem, flow: Flow, never: Array, always: Array, neede
                 met[rows.block[x]] |= rows.bits[x]
     for j in range(needed.size):
         needed[j] = met[block_of(j)] & bit_of(j) != 0
+    # Parents come first: required[above] is what is still missing to fill it from its children not yet visited.
     for h in range(n):
         above = parent[h]
         if always[h]:

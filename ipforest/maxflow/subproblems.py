@@ -2,7 +2,7 @@
 
 Subproblems of one network own segments of two permutations, of its nodes and of its acquisitions. As they shrink, their
 vertices lie further and further apart in memory, until every look at one is a line of the cache. So a subproblem that
-owns a small part of its network moves to one where its vertices lie side by side. That takes a pass over its rows;
+owns a small share of its network moves to one where its vertices lie side by side. That takes a pass over its rows;
 when the search has ended, or is saved, its flow and its permutations go back to where they came from, and its rows, if
 it is still to be cut.
 """
@@ -21,14 +21,14 @@ import numpy as np
 from ipforest._internal.arrays import Array
 from ipforest._internal.kernels import inlined, njit
 from ipforest.maxflow.bit_rows import BitRows, bit_of, block_of, first_acquisition
-from ipforest.maxflow.network import Flow, Lambda, Network, Part, Problem, Trees, new_vertices
+from ipforest.maxflow.network import ClosureProblem, Flow, Lambda, Members, Network, ResidualTrees, new_vertices
 from ipforest.rational import INT64_SAFE
 
-LEAST_ENTRIES = 5_000
+MIN_ENTRIES_TO_MOVE = 5_000
 """Subproblems of fewer entries stay where they are."""
-MOST_OF_A_HOST = 0.25
+MAX_SHARE_OF_HOST = 0.25
 """So do those that own a larger share of the vertices of their host."""
-MOST_NEW_ENTRIES = 2
+MAX_NEW_ENTRIES = 2
 """What is in one block gets numbers side by side, which lie in two blocks at most."""
 
 
@@ -53,7 +53,7 @@ class Host:
     @property
     def depth(self) -> int:
         """How often its subproblems moved."""
-        return 0 if self.origin is None else self.origin.problem.host.depth + 1
+        return 0 if self.origin is None else self.origin.subproblem.host.depth + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +83,9 @@ class Subproblem:
         return int(self.n_nodes + self.acquisitions.stop - self.acquisitions.start)
 
     @property
-    def part(self) -> Part:
+    def members(self) -> Members:
         """The nodes and the acquisitions, views of the permutations."""
-        return Part(self.host.nodes[self.nodes], self.host.acquisitions[self.acquisitions])
+        return Members(self.host.nodes[self.nodes], self.host.acquisitions[self.acquisitions])
 
     @cached_property
     def n_entries(self) -> int:
@@ -105,7 +105,7 @@ class Subproblem:
 
     @cached_property
     def _totals(self) -> tuple[int, int, int]:
-        (nodes, acquisitions), problem = self.part, self.host.network.problem
+        (nodes, acquisitions), problem = self.members, self.host.network.problem
         gain = problem.gain[nodes]
         cost = np.sum(problem.split_cost[nodes]) + np.sum(problem.cost[acquisitions])
         return int(np.sum(gain)), int(cost), int(np.sum(np.maximum(gain, 0)))
@@ -139,24 +139,26 @@ class Subproblem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Origin:
-    """The subproblem that a host was made for, and a copy of what its part was then."""
+    """The subproblem that a host was made for, and a copy of what its members were then."""
 
-    problem: Subproblem
-    part: Part
+    subproblem: Subproblem
+    members: Members
 
 
-def housed(problem: Subproblem) -> Subproblem:
+def housed(subproblem: Subproblem) -> Subproblem:
     """Move a subproblem to a network of its own where that pays off; see `moved`."""
-    share = problem.n_vertices / problem.host.network.trees.vertices.size
-    return moved(problem) if share <= MOST_OF_A_HOST and problem.n_entries >= LEAST_ENTRIES else problem
+    share = subproblem.n_vertices / subproblem.host.network.trees.vertices.size
+    return (
+        moved(subproblem) if share <= MAX_SHARE_OF_HOST and subproblem.n_entries >= MIN_ENTRIES_TO_MOVE else subproblem
+    )
 
 
-def moved(problem: Subproblem) -> Subproblem:
+def moved(subproblem: Subproblem) -> Subproblem:
     """Move a subproblem to a network of its own; nothing may use it where it was until that returns home.
 
     Parameters
     ----------
-    problem : Subproblem
+    subproblem : Subproblem
         No cut of it is under way: its labels are written over.
 
     Returns
@@ -164,13 +166,13 @@ def moved(problem: Subproblem) -> Subproblem:
     Subproblem
         The whole of a new host.
     """
-    network = problem.host.network
-    part = Part(*(numbers.copy() for numbers in problem.part))
-    n, m = part.nodes.size, part.acquisitions.size
-    own = _allocate(n, m, MOST_NEW_ENTRIES * problem.n_entries, network.signals)
-    _move(network, part, own)
-    host = Host(own, np.arange(n, dtype=np.int32), np.arange(m, dtype=np.int32), Origin(problem, part))
-    return replace(problem, host=host, nodes=slice(0, n), acquisitions=slice(0, m))
+    network = subproblem.host.network
+    members = Members(*(numbers.copy() for numbers in subproblem.members))
+    n, m = members.nodes.size, members.acquisitions.size
+    own = _allocate(n, m, MAX_NEW_ENTRIES * subproblem.n_entries, network.signals)
+    _move(network, members, own)
+    host = Host(own, np.arange(n, dtype=np.int32), np.arange(m, dtype=np.int32), Origin(subproblem, members))
+    return replace(subproblem, host=host, nodes=slice(0, n), acquisitions=slice(0, m))
 
 
 def _allocate(n: int, m: int, n_entries: int, signals: Array) -> Network:
@@ -179,9 +181,9 @@ def _allocate(n: int, m: int, n_entries: int, signals: Array) -> Network:
     rows = BitRows(start, end, np.empty(n_entries, dtype=np.int32), np.empty(n_entries, dtype=np.int64))
     nothing = np.empty(0, dtype=np.int64)
     return Network(
-        Problem(np.empty(n, dtype=np.int32), rows, gain, split_cost, np.empty(m, dtype=np.int64)),
+        ClosureProblem(np.empty(n, dtype=np.int32), rows, gain, split_cost, np.empty(m, dtype=np.int64)),
         Flow(nothing, nothing, nothing),
-        Trees(
+        ResidualTrees(
             new_vertices(n + m),
             np.empty(n + m, dtype=np.int64),
             np.empty(n + m, dtype=np.int32),
@@ -210,11 +212,11 @@ def _renumber(source: BitRows, h: int, number: Array, first: int, rows: BitRows,
 
 
 @njit
-def _move(network: Network, part: Part, own: Network) -> None:
+def _move(network: Network, members: Members, own: Network) -> None:
     """Write a subproblem and its flow into a network of its own; labels tell meanwhile which vertex becomes which."""
     problem, trees, labels = network.problem, network.trees, network.trees.labels
     rows, own_rows = problem.rows, own.problem.rows
-    nodes, acquisitions = part
+    nodes, acquisitions = members
     n, n_own = problem.parent.size, nodes.size
     number = labels[n:]
     for i in range(n_own):
@@ -239,30 +241,30 @@ def _move(network: Network, part: Part, own: Network) -> None:
 
 
 def return_home(host: Host) -> None:
-    """Bring flow and permutations back to where they came from; once more does no harm, if no cut was made there."""
-    outer, part = _origin_of(host)
-    _move_back(host.network, part, outer.host.network)
-    outer.part.nodes[:] = part.nodes[host.nodes]
-    outer.part.acquisitions[:] = part.acquisitions[host.acquisitions]
+    """Bring flow and permutations back to where they came from; idempotent, unless a cut was made in between."""
+    outer, members = _origin_of(host)
+    _move_back(host.network, members, outer.host.network)
+    outer.members.nodes[:] = members.nodes[host.nodes]
+    outer.members.acquisitions[:] = members.acquisitions[host.acquisitions]
 
 
 def return_rows(host: Host) -> None:
     """Bring what is left of rows back, too, which only those need that are still to be cut."""
-    outer, part = _origin_of(host)
-    _move_rows_back(host.network.problem.rows, part, outer.host.network.problem.rows)
+    outer, members = _origin_of(host)
+    _move_rows_back(host.network.problem.rows, members, outer.host.network.problem.rows)
 
 
-def _origin_of(host: Host) -> tuple[Subproblem, Part]:
+def _origin_of(host: Host) -> tuple[Subproblem, Members]:
     if host.origin is None:
         raise ValueError("host: expected that of a subproblem that moved, got that of the whole problem")
-    return host.origin.problem, host.origin.part
+    return host.origin.subproblem, host.origin.members
 
 
 @njit
-def _move_back(own: Network, part: Part, network: Network) -> None:
+def _move_back(own: Network, members: Members, network: Network) -> None:
     """Write flow, imbalances, and what is left of parents into the network that a subproblem came from."""
     problem, trees, inner = network.problem, network.trees, own.problem
-    nodes, acquisitions = part
+    nodes, acquisitions = members
     n, n_own = problem.parent.size, nodes.size
     for i in range(n_own):
         h = nodes[i]
@@ -278,22 +280,22 @@ def _move_back(own: Network, part: Part, network: Network) -> None:
 
 
 @njit
-def _move_rows_back(own: BitRows, part: Part, rows: BitRows) -> None:
-    nodes, acquisitions = part
+def _move_rows_back(own: BitRows, members: Members, rows: BitRows) -> None:
+    nodes, acquisitions = members
     for i in range(nodes.size):
         rows.end[nodes[i]] = _renumber(own, i, acquisitions, 0, rows, rows.start[nodes[i]])
 
 
-def in_outer_host(problem: Subproblem) -> Subproblem:
+def in_outer_host(subproblem: Subproblem) -> Subproblem:
     """Describe a subproblem where its host came from, once that has returned home."""
-    if problem.host.origin is None:
-        return problem
-    outer = problem.host.origin.problem
+    if subproblem.host.origin is None:
+        return subproblem
+    outer = subproblem.host.origin.subproblem
     return replace(
-        problem,
+        subproblem,
         host=outer.host,
-        nodes=_shifted(problem.nodes, outer.nodes.start),
-        acquisitions=_shifted(problem.acquisitions, outer.acquisitions.start),
+        nodes=_shifted(subproblem.nodes, outer.nodes.start),
+        acquisitions=_shifted(subproblem.acquisitions, outer.acquisitions.start),
     )
 
 
@@ -301,35 +303,35 @@ def _shifted(segment: slice, by: int) -> slice:
     return slice(segment.start + by, segment.stop + by)
 
 
-def division_fault(host: Host, pieces: Sequence[Subproblem]) -> str | None:
+def division_fault(host: Host, subproblems: Sequence[Subproblem]) -> str | None:
     """Say why subproblems of one host, by ascending segments of nodes, are no division of it; None if they are.
 
     Each vertex belongs to one of them, and the lambda at which they break even, within the bounds that are known of it,
     falls from each one to the next.
     """
     for kind, segments, size in (
-        ("nodes", [piece.nodes for piece in pieces], host.nodes.size),
-        ("acquisitions", [piece.acquisitions for piece in pieces], host.acquisitions.size),
+        ("nodes", [subproblem.nodes for subproblem in subproblems], host.nodes.size),
+        ("acquisitions", [subproblem.acquisitions for subproblem in subproblems], host.acquisitions.size),
     ):
         edges = [0, *(edge for segment in segments for edge in (segment.start, segment.stop)), size]
         if edges[::2] != edges[1::2]:
             return f"subproblems whose {kind} are not each of the {size} once"
-    totals = [piece.totals() for piece in pieces]
+    totals = [subproblem.totals() for subproblem in subproblems]
     if any(cost <= 0 or gain <= 0 for gain, cost, _ in totals):
         return "a subproblem that gains or costs nothing"
     lambdas = [Fraction(gain, cost) for gain, cost, _ in totals]
     if any(upper <= lower for upper, lower in pairwise(lambdas)):
         return "subproblems whose lambdas do not fall"
-    for piece, lam in zip(pieces, lambdas, strict=True):
-        if not piece.lam_low <= lam <= piece.lam_high or piece.lam_low == piece.lam_high:
+    for subproblem, lam in zip(subproblems, lambdas, strict=True):
+        if not subproblem.lam_low <= lam <= subproblem.lam_high or subproblem.lam_low == subproblem.lam_high:
             return f"a subproblem that breaks even at {lam}, outside of its bounds"
-        if piece.resolved is not None and piece.resolved != Lambda(lam.numerator, lam.denominator):
-            return f"a breakpoint at {piece.resolved.p} / {piece.resolved.q} that breaks even at {lam}"
+        if subproblem.resolved is not None and subproblem.resolved != Lambda(lam.numerator, lam.denominator):
+            return f"a breakpoint at {subproblem.resolved.p} / {subproblem.resolved.q} that breaks even at {lam}"
     return None
 
 
-def deepest(problems: Iterable[Subproblem]) -> set[Host]:
+def deepest(subproblems: Iterable[Subproblem]) -> set[Host]:
     """Find the hosts whose subproblems moved most often; none when none moved."""
-    hosts = {problem.host for problem in problems}
+    hosts = {subproblem.host for subproblem in subproblems}
     depth = max((host.depth for host in hosts), default=0)
     return {host for host in hosts if host.depth == depth > 0}

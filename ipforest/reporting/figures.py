@@ -17,7 +17,7 @@ from ipforest.plotting import Axes, draw_purchases, draw_reliability, show_budge
 from ipforest.reporting.measured import Answered, Measure, confidence_of
 
 SIZE = (5.2, 3.6)
-MOST_BARS = 30
+MAX_BARS = 30
 
 
 class Picture(NamedTuple):
@@ -135,10 +135,10 @@ def _roc(axes: Axes, answered: Answered) -> None:
 
 def _costs(axes: Axes, answered: Answered, budget: float | None) -> None:
     values, counts = np.unique(answered.cost, return_counts=True)
-    if values.size <= MOST_BARS:
+    if values.size <= MAX_BARS:
         axes.bar(values, counts, width=max(values[-1], 1.0) / 50, color="tab:blue")
     else:
-        axes.hist(answered.cost, bins=MOST_BARS, color="tab:blue")
+        axes.hist(answered.cost, bins=MAX_BARS, color="tab:blue")
     axes.axvline(answered.cost.mean(), color="black", linewidth=1.2, label=f"mean {answered.cost.mean():.4g}")
     show_budget(axes, budget)
     axes.set(xlabel="cost", ylabel="examples")

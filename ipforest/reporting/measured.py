@@ -15,7 +15,7 @@ from ipforest.measures import Answers, name_of, read_scoring
 
 CONFIDENCE = 0.95
 
-SMALLEST = np.finfo(np.float64).eps
+MIN_DIVISOR = np.finfo(np.float64).eps
 """Probabilities below this count as this in the log loss, as in scikit-learn."""
 
 N_BINS = 10
@@ -135,7 +135,7 @@ def _of_classes(answered: Answered) -> dict[str, MeasureOfRows]:
     classes, weight, outputs = answered.classes, answered.weight, answered.outputs
     truth = np.searchsorted(classes, answered.y)
     wrong = (answered.labels != answered.y).astype(np.float64)
-    own = np.clip(outputs[np.arange(truth.size), truth], SMALLEST, 1 - SMALLEST)
+    own = np.clip(outputs[np.arange(truth.size), truth], MIN_DIVISOR, 1 - MIN_DIVISOR)
     squares = np.square(outputs).sum(axis=1) - 2 * outputs[np.arange(truth.size), truth] + 1
     halved = squares / 2 if classes.size == 2 else squares
     sure, right = confidence_of(answered)
@@ -250,7 +250,7 @@ def _precision(truth: BoolArray, probability: FloatArray, weight: FloatArray) ->
     true, false = _positives(truth, probability, weight)
     if true[-1] == 0:
         return float("nan")
-    called = np.maximum(true + false, SMALLEST)[1:]
+    called = np.maximum(true + false, MIN_DIVISOR)[1:]
     return float(np.sum(np.diff(true) / true[-1] * true[1:] / called))
 
 

@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Report", "report"]
 
-MOST_BUDGETS = 8
+MAX_BUDGETS = 8
 """Budgets that are tried, of those that a frontier distinguishes."""
 
-MOST_NAMED = 12
+MAX_NAMED = 12
 """Features that are bought for no example, of which the names are given."""
 
-MOST_COLUMNS = 4
+MAX_COLUMNS = 4
 """Tables of more columns have the width of the page."""
 
 UNKNOWN = "–"
@@ -281,7 +281,7 @@ def _budgets(buyer: BudgetedEstimator, budgets: Sequence[Any] | None) -> list[An
     if frontier is None or frontier.cost.size < 2:
         return []
     costs = np.sort(frontier.cost)
-    wanted = np.geomspace(max(costs[costs > 0].min(), costs[-1] / 1000), costs[-1], MOST_BUDGETS - 1)
+    wanted = np.geomspace(max(costs[costs > 0].min(), costs[-1] / 1000), costs[-1], MAX_BUDGETS - 1)
     nearest = {float(costs[np.argmin(np.abs(costs - cost))]) for cost in wanted}
     return sorted({float(costs[0]), *nearest})
 
@@ -361,8 +361,8 @@ def _purchase_table(buyer: BudgetedEstimator, model: Any, answered: Answered) ->
         if line.share > 0
     )
     idle = [line.name for line in bills[0] if line.share == 0]
-    more = f" and {len(idle) - MOST_NAMED} more" if len(idle) > MOST_NAMED else ""
-    note = f"Bought for no example: {', '.join(idle[:MOST_NAMED])}{more}." if idle else ""
+    more = f" and {len(idle) - MAX_NAMED} more" if len(idle) > MAX_NAMED else ""
+    note = f"Bought for no example: {', '.join(idle[:MAX_NAMED])}{more}." if idle else ""
     heads = ("feature", "price", *(f"bought for {name}" for name, _ in parts), "paid per example")
     return Table("What is bought", heads, rows, note)
 
@@ -392,7 +392,7 @@ def _table(table: Table) -> str:
         for row in table.rows
     )
     note = f"<p>{escape(table.note)}</p>\n" if table.note else ""
-    broad = ' class="broad"' if len(table.heads) > MOST_COLUMNS else ""
+    broad = ' class="broad"' if len(table.heads) > MAX_COLUMNS else ""
     return (
         f'<section{broad}>\n<h2>{escape(table.title)}</h2>\n<div class="wide" tabindex="0" role="region" '
         f'aria-label="{escape(table.title)}"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n'

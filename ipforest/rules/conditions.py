@@ -15,7 +15,7 @@ from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.words import any_of
 from ipforest.session import Seller
 
-MOST_DIGITS = 15
+MAX_DIGITS = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def roundest(low: float, high: float) -> float:
         return low
     middle = (low + high) / 2
     first = -ceil(log10(largest))
-    for digits in range(first, first + MOST_DIGITS):
+    for digits in range(first, first + MAX_DIGITS):
         for unit in (10.0, 5.0, 1.0):
             step = unit * 10.0**-digits
             for multiple in (round(middle / step), ceil(low / step), floor(high / step)):

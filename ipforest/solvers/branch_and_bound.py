@@ -65,7 +65,7 @@ WORTH_FIXING = 0.05
 """Share of the open nodes that a flow should fix; where it fixes fewer, the next flow waits for a smaller gap."""
 SMALLER_GAP = 0.7
 """So much of the gap at which hardly anything was fixed may be left when it is tried again."""
-LARGEST_FLOW = 2**61
+MAX_FLOW = 2**61
 """Flows that fix nodes stay below this in integer units; lambda is rounded where it has to be."""
 
 
@@ -352,7 +352,7 @@ def _without_too_dear(base: PruningInstance, decisions: _Decisions, room: int, s
 def _flow(instance: PruningInstance, lam: Fraction) -> DualFlow:
     """Return an optimal flow at lambda, or at a number near it where flows could leave 64 bits."""
     ratio = lam * instance.cost_unit / instance.error_unit
-    near = coarsened(ratio, exact_sum(np.abs(instance.gain)), instance.total_cost, LARGEST_FLOW)
+    near = coarsened(ratio, exact_sum(np.abs(instance.gain)), instance.total_cost, MAX_FLOW)
     flow = solve_min_cut(instance, near * instance.error_unit / instance.cost_unit).flow
     if flow is None:
         raise AssertionError("a minimum cut comes with its flow")

@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 N_TRIALS = 10
-LARGEST = 2**63 - 1
+MAX_INT64 = 2**63 - 1
 
 
 def solve_budget_greedy(
@@ -107,7 +107,7 @@ def solve_budget_greedy(
 
 def budget_units(instance: PruningInstance, budget: Fraction) -> int:
     """Read a budget in cost units, at most the largest integer of the kernels: no pruning costs more."""
-    return min(int(budget // instance.cost_unit), LARGEST)
+    return min(int(budget // instance.cost_unit), MAX_INT64)
 
 
 def cap_units(instance: PruningInstance, max_cost: object) -> IntArray:

@@ -33,7 +33,7 @@ class NoOptimumError(RuntimeError):
         self.ending = ending
 
 
-LARGEST_ENTRY = 2.0**53
+MAX_ENTRY = 2.0**53
 """Up to it floats tell integers apart; HiGHS by default refuses entries from 10^15 on."""
 INFEASIBLE = "Infeasible"
 """HiGHS's name for a program without a feasible point."""
@@ -168,7 +168,7 @@ def options(integer: bool, solver: LinearSolver, time_limit: float | None, relat
     """
     if solver not in ("simplex", "ipm"):
         raise ValueError(f"solver: expected simplex or ipm (with crossover), which end in a vertex, got {solver!r}")
-    wanted: dict[str, Any] = {"output_flag": False, "large_matrix_value": LARGEST_ENTRY}
+    wanted: dict[str, Any] = {"output_flag": False, "large_matrix_value": MAX_ENTRY}
     if integer:
         wanted["mip_rel_gap"] = float(relative_gap)
     else:

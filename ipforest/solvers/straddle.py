@@ -61,16 +61,16 @@ def straddle(instance: PruningInstance, limit: int, enough: int | None = None) -
     kept = cut.always.copy()
     if not cut.open:
         return _ends(instance, cut, kept)
-    part = cut.open.pop()
-    if part.totals()[1] <= limit:
-        kept[part.part.nodes] = True
+    subproblem = cut.open.pop()
+    if subproblem.totals()[1] <= limit:
+        kept[subproblem.members.nodes] = True
         return _ends(instance, cut, kept)
     spare = limit
     error = instance.integer_error(Pruning(_restored(cut, kept)))
     best: Fraction | None = None
     while True:
-        lam = part.break_even()
-        upper, lower = cut.cut_at(part, lam)
+        lam = subproblem.break_even()
+        upper, lower = cut.cut_at(subproblem, lam)
         gain, cost, _ = (0, 0, 0) if upper is None else upper.totals()
         bound = error - gain - Fraction(*lam) * (spare - cost)
         if best is None or bound >= best:
@@ -78,12 +78,12 @@ def straddle(instance: PruningInstance, limit: int, enough: int | None = None) -
         if upper is None or lower is None or (enough is not None and best > enough):
             break
         if cost > spare:
-            part = upper
+            subproblem = upper
         else:
-            kept[upper.part.nodes] = True
-            error, spare, part = error - gain, spare - cost, lower
+            kept[upper.members.nodes] = True
+            error, spare, subproblem = error - gain, spare - cost, lower
     smaller = _restored(cut, kept)
-    kept[part.part.nodes] = True
+    kept[subproblem.members.nodes] = True
     return Straddle(smaller, _restored(cut, kept), slope * instance.error_unit / instance.cost_unit, best)
 
 

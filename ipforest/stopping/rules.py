@@ -30,7 +30,7 @@ from ipforest.resolution import joint_resolution
 TIE = 1e-9
 """How much less keen a signal larger by 1 is within its bin."""
 
-MOST_SCORED = 32
+MAX_SCORED = 32
 """Levels of a rule that a measure of all examples together is computed at."""
 
 ScoreOfStops: TypeAlias = Callable[[IntArray], float]
@@ -305,7 +305,7 @@ def learn_stopping(
     n_folds : int
         Folds for the curves; see `cross_fitted_keenness`.
     score : callable (stages) -> float, optional
-        What the curves have in place of the mean loss: its negative, at `MOST_SCORED` levels at most. The rules learn
+        What the curves have in place of the mean loss: its negative, at `MAX_SCORED` levels at most. The rules learn
         from the losses all the same.
     """
     if stopping is None:
@@ -331,7 +331,7 @@ def _learn(rule: StoppingRule, paths: StoppingPaths, n_folds: int, score: ScoreO
 def _scored(curve: Curve, keenness: Sequence[FloatArray], score: ScoreOfStops) -> Curve:
     """Give some levels, spread over cost, with the negative of the smallest score of several keennesses at each."""
     paid, last = curve.cost[curve.cost > 0], curve.level.size - 1
-    half = (MOST_SCORED - 2) // 2
+    half = (MAX_SCORED - 2) // 2
     wanted = [np.linspace(0, curve.cost[-1], half), np.geomspace(paid[0], paid[-1], half)] if paid.size else []
     places = np.searchsorted(curve.cost, np.concatenate([[0.0], *wanted]), side="right") - 1
     some = np.unique(np.append(np.maximum(places, 0), last))

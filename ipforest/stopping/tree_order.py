@@ -11,10 +11,10 @@ from ipforest.ensemble.forest import Forest
 
 ORDERS = ("given", "greedy", "exact")
 
-MOST_EXAMPLES = 500
+MAX_EXAMPLES = 500
 """So many examples, evenly spread over those given, decide on the order."""
 
-MOST_TREES_EXACTLY = 14
+MAX_TREES_EXACTLY = 14
 """The exact order looks at every set of trees."""
 
 
@@ -49,9 +49,9 @@ def order_trees(
     ValueError
         There are too many trees for the exact order.
     """
-    if exact and trees.n_trees > MOST_TREES_EXACTLY:
-        raise ValueError(f"order: expected at most {MOST_TREES_EXACTLY} trees for 'exact', got {trees.n_trees}")
-    spread = np.unique(np.linspace(0, X.shape[0] - 1, MOST_EXAMPLES).astype(np.int64))
+    if exact and trees.n_trees > MAX_TREES_EXACTLY:
+        raise ValueError(f"order: expected at most {MAX_TREES_EXACTLY} trees for 'exact', got {trees.n_trees}")
+    spread = np.unique(np.linspace(0, X.shape[0] - 1, MAX_EXAMPLES).astype(np.int64))
     prefixes = _Prefixes(trees, X[spread], y[spread], costs)
     order = _least_area(prefixes) if exact else _greedy(prefixes)
     return trees.reordered(order)

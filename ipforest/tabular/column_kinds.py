@@ -22,7 +22,7 @@ __all__ = ["Column", "Kind", "summary", "typed_columns"]
 FEW_WORDS = 8
 """So many different words are never too many, however few the rows."""
 FEW_UNITS = 3
-LEAST_RUN = 20
+MIN_RUN = 20
 """Rows from which on integers that go up by one from row to row are taken for the number of the row."""
 QUANTITY = re.compile(r"[<>~≈≤≥]?\s*[+-]?[0-9][0-9.,]*\s*[^\W\d_]{1,6}(/\w+)?|\([0-9.,\s]+\)|[A-Z]{3}\s?[0-9][0-9.,]*")
 """A number with a unit, a currency's letters, a comparison or an accountant's brackets."""
@@ -177,7 +177,7 @@ def _why_no_numbers(name: str, numbers: npt.NDArray[np.float64], n_present: int,
         return ""
     if NAMELESS.fullmatch(folded(name)):
         return "no name"
-    if len(numbers) >= LEAST_RUN and np.all(np.diff(numbers) == 1):
+    if len(numbers) >= MIN_RUN and np.all(np.diff(numbers) == 1):
         return "counts the rows"
     if ID.search(_spaced(name)):
         different = np.unique(numbers[~np.isnan(numbers)])

@@ -40,7 +40,7 @@ ON_COLUMNS = (BaggingClassifier, BaggingRegressor)
 ON_ALL_COLUMNS = (*FORESTS, AdaBoostClassifier, AdaBoostRegressor)
 BOOSTED = (GradientBoostingClassifier, GradientBoostingRegressor)
 HISTOGRAM_BOOSTED = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
-LARGEST_POSITION = {"pos": 624, "buffer_pos": 4}
+MAX_POSITION = {"pos": 624, "buffer_pos": 4}
 """In the state of a generator of random numbers, by its name: an index into its buffer."""
 
 
@@ -124,7 +124,7 @@ def _check_tree(tree: Any) -> None:
 
 def _check_generator(generator: Any) -> None:
     state = generator.get_state(legacy=False) if hasattr(generator, "get_state") else generator.bit_generator.state
-    for name, most in LARGEST_POSITION.items():
+    for name, most in MAX_POSITION.items():
         position = state["state"].get(name, state.get(name, 0)) if isinstance(state["state"], dict) else 0
         if not 0 <= position <= most:
             raise ValueError(f"{name}: expected a position 0..{most} in the state of random numbers, got {position}")

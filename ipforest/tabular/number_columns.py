@@ -16,11 +16,11 @@ from ipforest.tabular.numerals import PLAIN, Notation, best_notation, notations
 MISSING = ("", "NA", "NaN", "nan", "?")
 """Cells that stand for a missing value."""
 
-MOST_CHARACTERS = 100
+MAX_CHARACTERS = 100
 """Most characters of a cell in a message."""
 
 NAN_FOR = dict.fromkeys(MISSING, "nan")
-MOST_SHOWN = 6
+MAX_SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def refuse(
 
 def _shown(cell: str) -> str:
     """Write a cell for a message, a long one by its beginning."""
-    return repr(cell) if len(cell) <= MOST_CHARACTERS else f"{cell[:MOST_CHARACTERS]!r}... ({len(cell)} characters)"
+    return repr(cell) if len(cell) <= MAX_CHARACTERS else f"{cell[:MAX_CHARACTERS]!r}... ({len(cell)} characters)"
 
 
 def tell_notations(notation_of: Mapping[str, Notation], source: str) -> None:
@@ -170,5 +170,5 @@ def is_number(cell: str) -> bool:
 
 def some_names(names: Sequence[str]) -> str:
     """List names for a message, with their number where there is no room for all."""
-    shown = ", ".join(names[:MOST_SHOWN])
-    return shown if len(names) <= MOST_SHOWN else f"{shown} and {len(names) - MOST_SHOWN} more"
+    shown = ", ".join(names[:MAX_SHOWN])
+    return shown if len(names) <= MAX_SHOWN else f"{shown} and {len(names) - MAX_SHOWN} more"

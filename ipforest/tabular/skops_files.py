@@ -26,7 +26,7 @@ from ipforest.tabular.loadable_types import KEYS, LOSSES, NAMED_TUPLES, OBJECTS,
 
 SCHEMA = "schema.json"
 OLDEST_PROTOCOL = 2
-MOST_MEMBERS = 1 << 18
+MAX_MEMBERS = 1 << 18
 
 SHORT = 100
 """Texts below so many characters are repeated where others are referred to: skops looks into some of them."""
@@ -102,8 +102,8 @@ def _members(content: bytes) -> dict[str, bytes]:
     """Unpack an archive that is not much larger than its bytes."""
     with ZipFile(io.BytesIO(content)) as archive:
         listed = archive.infolist()
-        if len(listed) > MOST_MEMBERS:
-            raise ValueError(f"{len(listed)} members, where at most {MOST_MEMBERS} were expected")
+        if len(listed) > MAX_MEMBERS:
+            raise ValueError(f"{len(listed)} members, where at most {MAX_MEMBERS} were expected")
         if len({member.filename for member in listed}) < len(listed):
             raise ValueError("a member that stands twice")
         if any(member.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for member in listed):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from flask import Flask, Response
 
 HERE = "127.0.0.1"
-LARGEST_BODY = 1 << 20
+MAX_BODY_BYTES = 1 << 20
 SAVED_AS = "ipforest-session.json"
 
 HEADERS = {
@@ -57,7 +57,7 @@ def serve(ward: Ward, port: int, announce: Callable[[str], None]) -> None:
     with listening:
         token, at = secrets.token_urlsafe(24), listening.getsockname()[1]
         app = create_app(ward, token, at)
-        server = waitress.create_server(app, sockets=[listening], ident=None, max_request_body_size=LARGEST_BODY)
+        server = waitress.create_server(app, sockets=[listening], ident=None, max_request_body_size=MAX_BODY_BYTES)
         announce(f"http://{HERE}:{at}/{token}/")
         try:
             server.run()
@@ -107,7 +107,7 @@ def create_app(ward: Ward, token: str, port: int) -> Flask:
     from flask import Flask
 
     app = Flask(__name__, static_folder=None)
-    app.config.update(MAX_CONTENT_LENGTH=LARGEST_BODY, MAX_FORM_MEMORY_SIZE=LARGEST_BODY)
+    app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES, MAX_FORM_MEMORY_SIZE=MAX_BODY_BYTES)
     app.jinja_env.globals.update(RESULT=RESULT, ABSENT=ABSENT, MISSING_RESULT=MISSING_RESULT)
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     _guard(app, token, port)

@@ -13,7 +13,7 @@ from ipforest.session import Purchase, Session, Unit
 RESULT, ABSENT, MISSING_RESULT = "result", "absent", "missing"
 """What came of an order: a value; nothing, as it could not be had; nothing, though it was done and is charged."""
 
-LONGEST_NAME = 80
+MAX_NAME_LENGTH = 80
 
 
 class Columns(Protocol):
@@ -129,7 +129,7 @@ class Ward:
 
     def _admitted_with(self, name: str, session: Session, note: str) -> Patient:
         self._admitted += 1
-        told = " ".join(name.split())[:LONGEST_NAME] or f"Patient {self._admitted}"
+        told = " ".join(name.split())[:MAX_NAME_LENGTH] or f"Patient {self._admitted}"
         self.patients[self._admitted] = Patient(self._admitted, told, session, note)
         return self.patients[self._admitted]
 

@@ -57,9 +57,9 @@ if TYPE_CHECKING:
 
 VERSION = 3
 FLOW_ARRAYS = ("used", "triple", "up", "gain", "split")
-LARGEST_HEADER = 1 << 16
-LARGEST_DIRECTORY = 1 << 14
-LONGEST_TEXT = 2001
+MAX_HEADER_BYTES = 1 << 16
+MAX_DIRECTORY_BYTES = 1 << 14
+MAX_TEXT_LENGTH = 2001
 _INSTANCE_NUMBERS = ("error_unit", "cost_unit", "n_units", "n_examples")
 _COMMON_KEYS = ("format", "version", "instance_sha256", "provenance", *_INSTANCE_NUMBERS)
 _NUMBER = re.compile(r"-?\d{1,1000}(/\d{1,1000})?", re.ASCII)
@@ -158,7 +158,7 @@ _UNREADABLE = (
 
 def _unpack(file: BinaryIO) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     size = file.seek(0, os.SEEK_END)
-    if _directory_size(file, size) > LARGEST_DIRECTORY:
+    if _directory_size(file, size) > MAX_DIRECTORY_BYTES:
         raise ValueError("it has too many members")
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
@@ -190,8 +190,8 @@ def _directory_size(file: BinaryIO, size: int) -> int:
 
 def _read_header(data: bytes) -> dict[str, Any]:
     """Read the flat JSON object of a header; the first thing that is no part of the format is an error."""
-    if len(data) > LARGEST_HEADER:
-        raise ValueError(f"its header has more than {LARGEST_HEADER} bytes")
+    if len(data) > MAX_HEADER_BYTES:
+        raise ValueError(f"its header has more than {MAX_HEADER_BYTES} bytes")
     header = json.loads(
         data.decode("ascii"), object_pairs_hook=_once, parse_float=_no_number, parse_constant=_no_number
     )
@@ -219,7 +219,7 @@ def _no_number(text: str) -> NoReturn:
 def _is_plain(value: object) -> bool:
     if type(value) is int:
         return 0 <= value < 1 << 63
-    return isinstance(value, str) and value.isprintable() and len(value) <= LONGEST_TEXT
+    return isinstance(value, str) and value.isprintable() and len(value) <= MAX_TEXT_LENGTH
 
 
 def _read_array(name: str, data: bytes) -> NDArray[Any]:

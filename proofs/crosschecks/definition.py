@@ -15,7 +15,7 @@ from proofs.crosschecks.brute_force import count_prunings, prunings
 Kept = npt.NDArray[np.bool_]
 Point = tuple[Fraction, Fraction]
 
-MOST_PRUNINGS = 2_000
+MAX_PRUNINGS = 2_000
 
 
 class Definition:
@@ -67,7 +67,7 @@ class Definition:
     @cached_property
     def every(self) -> list[Point] | None:
         """Error and cost of every pruning; None for a forest of more than 2,000."""
-        if count_prunings(self._instance) > MOST_PRUNINGS:
+        if count_prunings(self._instance) > MAX_PRUNINGS:
             return None
         return [self.evaluate(pruning.kept) for pruning in prunings(self._instance)]
 

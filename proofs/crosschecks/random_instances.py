@@ -10,7 +10,7 @@ from ipforest.instance import PruningInstance
 
 IntegerSource: TypeAlias = Callable[[int, int], int]
 """Returns an integer between two bounds, both included."""
-FEWEST_ITEMS, MOST_ITEMS = 3, 6
+MIN_ITEMS, MAX_ITEMS = 3, 6
 """Stumps of a knapsack among other instances: with fewer greed finds the best, with more there are many prunings."""
 
 
@@ -38,8 +38,8 @@ def draw_instance(integer: IntegerSource, max_internal: int = 9, max_trees: int 
     -------
     PruningInstance
     """
-    if max_internal >= FEWEST_ITEMS and max_trees >= 3 and integer(0, 4) == 0:
-        return draw_knapsack(integer, min(max_internal, MOST_ITEMS))
+    if max_internal >= MIN_ITEMS and max_trees >= 3 and integer(0, 4) == 0:
+        return draw_knapsack(integer, min(max_internal, MAX_ITEMS))
     n_trees, n_examples, n_units = integer(1, max_trees), integer(1, 4), integer(1, 4)
     unit_costs = [integer(0, 3) for _ in range(n_units)]
     split_price = integer(0, 1) * integer(0, 2)
@@ -86,13 +86,13 @@ def draw_knapsack(integer: IntegerSource, max_internal: int = 9) -> PruningInsta
     integer : callable
         As of `draw_instance`.
     max_internal : int
-        At least `FEWEST_ITEMS`.
+        At least `MIN_ITEMS`.
 
     Returns
     -------
     PruningInstance
     """
-    n_items, n_examples, n_leaves = integer(FEWEST_ITEMS, max_internal), integer(1, 2), integer(1, 2)
+    n_items, n_examples, n_leaves = integer(MIN_ITEMS, max_internal), integer(1, 2), integer(1, 2)
     units = [0]
     for _ in range(n_items - 1):
         units.append(units[-1] + (integer(0, 4) > 0))

@@ -26,8 +26,8 @@ from proofs.unimodularity.total_unimodularity import is_totally_unimodular
 __all__ = ["FRACTIONAL", "INTEGRAL", "OPEN", "Integrality", "is_integral"]
 
 INTEGRAL, FRACTIONAL, OPEN = "integral", "fractional", "open"
-LARGEST_DENOMINATOR = 1_000_000
-LARGEST_RANK = 200
+MAX_DENOMINATOR = 1_000_000
+MAX_RANK = 200
 """Vertices with more coordinates between their bounds are not recomputed in fractions."""
 
 
@@ -152,7 +152,7 @@ def _searched(relaxed: LinearProgram, objectives: int, rng: np.random.Generator,
 def _fractional(
     relaxed: LinearProgram, point: NDArray[np.float64], visited: int, integral: int, unbounded: int
 ) -> Integrality:
-    exact_point = [Fraction(value).limit_denominator(LARGEST_DENOMINATOR) for value in point.tolist()]
+    exact_point = [Fraction(value).limit_denominator(MAX_DENOMINATOR) for value in point.tolist()]
     exact = _is_vertex(relaxed, exact_point)
     shown = {
         name: value
@@ -171,7 +171,7 @@ def _is_vertex(relaxed: LinearProgram, point: list[Fraction]) -> bool:
     if not all(low <= value <= high for value, (low, high) in zip(point, bounds, strict=True)):
         return False
     between = {column: place for place, column in enumerate(_between_bounds(point, bounds))}
-    if len(between) > LARGEST_RANK:
+    if len(between) > MAX_RANK:
         return False
     active: list[list[Fraction]] = []
     A = relaxed.A

@@ -20,9 +20,9 @@ from proofs.study.refutation import Refutation, shrink
 
 __all__ = ["Atlas", "Entry", "Standing", "atlas", "is_closure"]
 
-MOST_NODES = 3
+MAX_NODES = 3
 """Internal nodes of the problems, at most."""
-MOST_COLUMNS = 10
+MAX_COLUMNS = 10
 """All 0-1 points and all vertices are enumerated of programs with at most so many columns."""
 
 
@@ -161,8 +161,8 @@ def is_closure(program: ExactProgram) -> bool:
 
 
 def _entry(variant: Formulation, count: int, seed: int) -> Entry:
-    rng = np.random.default_rng([seed, MOST_NODES])
-    problems = [random_problem(rng, variant.takes, variant.one_tree, 1 + n % MOST_NODES) for n in range(count)]
+    rng = np.random.default_rng([seed, MAX_NODES])
+    problems = [random_problem(rng, variant.takes, variant.one_tree, 1 + n % MAX_NODES) for n in range(count)]
     standing, evidence, refutation = _standing(variant, problems)
     gaps = [_gap(variant, problem) for problem in problems]
     return Entry(
@@ -180,7 +180,7 @@ def _entry(variant: Formulation, count: int, seed: int) -> Entry:
 
 
 def _is_small(variant: Formulation, problem: Problem) -> bool:
-    return len(checks.program_of(variant, problem).columns) <= MOST_COLUMNS
+    return len(checks.program_of(variant, problem).columns) <= MAX_COLUMNS
 
 
 def _fault(variant: Formulation, problem: Problem) -> str:

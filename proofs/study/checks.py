@@ -30,7 +30,7 @@ __all__ = [
     "unit_of",
 ]
 
-MOST_VERTEX_COLUMNS = 14
+MAX_VERTEX_COLUMNS = 14
 """Relaxations with at most so many columns have their vertices enumerated."""
 OBJECTIVES = 12
 """Random objectives tried on a relaxation."""

@@ -28,9 +28,9 @@ from proofs.study.problem import Problem
 
 __all__ = ["Cut", "Strengthened", "close", "missing_inequalities", "separate"]
 
-MOST_ROWS = 5
+MAX_ROWS = 5
 """Rows, bounds apart, that are combined."""
-MOST_CUTS = 40
+MAX_CUTS = 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,7 +139,7 @@ def _halves(
 ) -> list[IntegerRow] | None:
     """Find rows and bounds half of whose sum is a violated cut, as few rows as possible."""
     near = [(row, slack) for row in rows if (slack := row.slack(point)) < 1]
-    for size in range(1, MOST_ROWS + 1):
+    for size in range(1, MAX_ROWS + 1):
         best: tuple[Fraction, list[IntegerRow]] | None = None
         for chosen in combinations(near, size):
             slack = sum((slack for _, slack in chosen), Fraction(0))
@@ -176,7 +176,7 @@ def close(polytope: Polytope, row_names: Sequence[str]) -> Strengthened:
         while True:
             corners = vertices(closed)
             fractional = [point for point in corners if not is_integral(point)]
-            tried = fractional if len(cuts) < MOST_CUTS else []
+            tried = fractional if len(cuts) < MAX_CUTS else []
             found = (separate(base, names, point, f"cut {len(cuts) + 1}", rank) for point in tried)
             cut = next((cut for cut in found if cut is not None), None)
             if cut is None:

@@ -318,7 +318,7 @@ def _answer(solver: str, instance: PruningInstance, lam: Fraction, time_limit: f
         limits = {"time_limit": time_limit} if SOLVERS[solver].takes_time_limit else {}
         result = solve(instance, lam, method=solver, **limits)
         return result.objective, result.bound
-    from formulations.other_solvers import solvers_table
+    from formulations.solver_answers import solvers_table
 
     answer = solvers_table("closure", instance, lam, [solver], time_limit).answers[0]
     if not answer.checked or answer.objective is None:

@@ -19,11 +19,11 @@ from ipforest.solvers.highs import run
 from ipforest.solvers.linear_program import LinearProgram, Solution
 from proofs.integrality.vertices import Polytope, Vector, vertices
 
-__all__ = ["MOST_INTEGER_COLUMNS", "ExactProgram", "Optimum", "simplest"]
+__all__ = ["MAX_INTEGER_COLUMNS", "ExactProgram", "Optimum", "simplest"]
 
-MOST_INTEGER_COLUMNS = 16
+MAX_INTEGER_COLUMNS = 16
 """Programs with at most so many 0-1 columns, or as many points of integer columns, are enumerated."""
-MOST_DENOMINATOR = 10**6
+MAX_DENOMINATOR = 10**6
 FEASIBILITY = 1e-6
 Row = tuple[dict[int, Fraction], str, Fraction]
 """Entries by column, sense ("==", "<=", ">=") and right-hand side."""
@@ -31,7 +31,7 @@ Row = tuple[dict[int, Fraction], str, Fraction]
 
 def simplest(value: float) -> Fraction:
     """Return the fraction of a denominator up to 10^6 that a float is nearest to, or the float itself if none is."""
-    simple = Fraction(value).limit_denominator(MOST_DENOMINATOR)
+    simple = Fraction(value).limit_denominator(MAX_DENOMINATOR)
     return simple if float(simple) == value else Fraction(value)
 
 
@@ -118,7 +118,7 @@ class ExactProgram:
     @property
     def enumerable(self) -> bool:
         """Whether the points of the integer columns are few enough."""
-        return self._points_to_try <= 1 << MOST_INTEGER_COLUMNS
+        return self._points_to_try <= 1 << MAX_INTEGER_COLUMNS
 
     @property
     def _spans(self) -> list[range]:
@@ -150,8 +150,8 @@ class ExactProgram:
             More than 2^16 points to try.
         """
         integer, spans, count = np.flatnonzero(self.program.integer), self._spans, self._points_to_try
-        if count > 2**MOST_INTEGER_COLUMNS:
-            raise ValueError(f"program: expected at most {2**MOST_INTEGER_COLUMNS} points to try, got {count}")
+        if count > 2**MAX_INTEGER_COLUMNS:
+            raise ValueError(f"program: expected at most {2**MAX_INTEGER_COLUMNS} points to try, got {count}")
         grid = (
             np.stack([axis.ravel() for axis in np.meshgrid(*spans, indexing="ij")], axis=1)
             if spans
@@ -273,7 +273,7 @@ def _solved(program: LinearProgram) -> Solution | None:
 def _near(value: float) -> Fraction:
     """Return the fraction of a small denominator near a solver's float."""
     near = Fraction(value).limit_denominator(5040) if isfinite(value) else Fraction(0)
-    return near if abs(near - Fraction(value)) < FEASIBILITY else Fraction(value).limit_denominator(MOST_DENOMINATOR)
+    return near if abs(near - Fraction(value)) < FEASIBILITY else Fraction(value).limit_denominator(MAX_DENOMINATOR)
 
 
 def _meets(left: Fraction, sense: str, side: Fraction) -> bool:

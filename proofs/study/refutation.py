@@ -20,7 +20,7 @@ __all__ = ["Refutation", "Violation", "shrink"]
 
 SHARE_DENOMINATOR = 5040
 """Shares that a reader computes in floats are fractions of at most this denominator."""
-MOST_ATTEMPTS = 2000
+MAX_ATTEMPTS = 2000
 """Problems that the shrinker tries."""
 
 
@@ -139,7 +139,7 @@ def shrink(
         raise ValueError("problem: expected one that the check refutes, got one without a violation")
     attempts = 0
     shrinks = True
-    while shrinks and attempts < MOST_ATTEMPTS:
+    while shrinks and attempts < MAX_ATTEMPTS:
         shrinks = False
         for smaller in _smaller(problem):
             attempts += 1

@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 from formulations.base import Formulation
-from formulations.other_solvers import available_pyomo_solvers, solvers_table
+from formulations.other_solvers import available_pyomo_solvers
 from formulations.registry import FORMULATIONS
 from formulations.registry import formulation as formulation_named
+from formulations.solver_answers import solvers_table
 from ipforest._internal.files import write_text
 from ipforest._internal.records import to_record
 from ipforest.instance import PruningInstance
@@ -41,9 +42,9 @@ from proofs.study.sketch import Sketch
 
 __all__ = ["Evidence", "Row", "Study", "study"]
 
-MOST_NODES_OF_NAPKIN = 3
+MAX_NODES_OF_NAPKIN = 3
 """Internal nodes of the small problems, at most."""
-MOST_NODES = 6
+MAX_NODES = 6
 """Internal nodes of the problems on which only optima are compared, at most."""
 PROJECTED = 8
 """Small problems on which the relaxation is projected onto another."""
@@ -291,8 +292,8 @@ class _Look:
         if isinstance(instances, int):
             if instances < 1:
                 raise ValueError(f"instances: expected 1 or more, got {instances}")
-            self.small = list(islice(self._draw(MOST_NODES_OF_NAPKIN), instances))
-            self.large = list(islice(self._draw(MOST_NODES), instances))
+            self.small = list(islice(self._draw(MAX_NODES_OF_NAPKIN), instances))
+            self.large = list(islice(self._draw(MAX_NODES), instances))
         else:
             if not instances:
                 raise ValueError("instances: expected one or more, got none")
@@ -333,7 +334,7 @@ class _Look:
         few = [
             problem
             for problem in self.small
-            if len(checks.program_of(self.formulation, problem).columns) <= checks.MOST_VERTEX_COLUMNS
+            if len(checks.program_of(self.formulation, problem).columns) <= checks.MAX_VERTEX_COLUMNS
         ]
         rows = []
         if few:
@@ -435,7 +436,7 @@ class _Look:
         few = [
             problem
             for problem in self.small
-            if len(checks.program_of(self.formulation, problem).columns) <= checks.MOST_VERTEX_COLUMNS
+            if len(checks.program_of(self.formulation, problem).columns) <= checks.MAX_VERTEX_COLUMNS
         ]
         if few and all(matrices.is_zero_one(self.formulation, problem) for problem in self.small):
             rows.append(self._row(MATRIX, "perfect", matrices.perfect, few, Evidence.EXHAUSTIVE))
@@ -463,7 +464,7 @@ class _Look:
         return [unimodular, *([] if hole.holds else [hole])]
 
     def size(self) -> list[Row]:
-        source = (problem.instance for problem in self._draw(MOST_NODES))
+        source = (problem.instance for problem in self._draw(MAX_NODES))
         variables, constraints, checked = size_law(self.formulation, source)
         return [
             Row(

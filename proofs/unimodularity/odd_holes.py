@@ -11,7 +11,7 @@ the sums of the two are together that of C plus 2 modulo 4: if C is odd, both ar
 cut at chords of the first kind; with one of the second it is given up.
 
 **How long.** The search promises nothing: finding an odd hole is hard in general. Line number k, those of the most
-nonzeros first, may spend 1/k of as many steps as there are nonzeros, and at least `FEWEST_STEPS`: together about
+nonzeros first, may spend 1/k of as many steps as there are nonzeros, and at least `MIN_STEPS`: together about
 log(nonzeros) passes over the matrix.
 """
 
@@ -25,9 +25,9 @@ from ipforest._internal.kernels import inner_njit, njit
 
 Array = NDArray[np.int64]
 
-FEWEST_STEPS = 64
+MIN_STEPS = 64
 """Steps that every line may spend."""
-LEAST_STEPS_OF_MATRIX = 1 << 16
+MIN_STEPS_OF_MATRIX = 1 << 16
 """A matrix with fewer nonzeros is searched as if it had so many."""
 
 
@@ -50,7 +50,7 @@ def odd_hole(matrix: sparse.csr_array) -> tuple[Array, Array] | None:
     line = np.concatenate([by_row.indices + m, by_column.indices]).astype(np.int64)
     entry = np.concatenate([by_row.data, by_column.data]).astype(np.int64)
     order = np.argsort(-np.diff(start), kind="stable")
-    hole = np.sort(_search(start, line, entry, order, max(by_row.nnz, LEAST_STEPS_OF_MATRIX)))
+    hole = np.sort(_search(start, line, entry, order, max(by_row.nnz, MIN_STEPS_OF_MATRIX)))
     return (hole[hole < m], hole[hole >= m] - m) if hole.size else None
 
 
@@ -63,7 +63,7 @@ def _search(start: Array, line: Array, entry: Array, order: Array, steps: int) -
     place = np.full(lines, -1, np.int64)  # of a line on the cycle that is looked at
     queue, cycle, step = np.empty(lines, np.int64), np.empty(lines, np.int64), np.empty(lines, np.int64)
     for number in range(lines):
-        left = max(FEWEST_STEPS, steps // (number + 1))
+        left = max(MIN_STEPS, steps // (number + 1))
         source = order[number]
         reached[source], above[source], depth[source], total[source] = number, -1, 0, 0
         queue[0] = source

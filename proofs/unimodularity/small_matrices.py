@@ -36,10 +36,10 @@ from proofs.exact import Number
 from proofs.unimodularity.counterexample import Counterexample, as_dense_matrix, exact_rows
 from proofs.verdict import Verdict, accept, refuse
 
-LONGEST_SHORT_SIDE = 18
+MAX_SHORT_SIDE = 18
 """The exponential tests refuse matrices whose shorter side is longer than this."""
 
-_FIELD = 8  # bits a column sum takes in a packed integer; sums stay within +-(LONGEST_SHORT_SIDE + 1)
+_FIELD = 8  # bits a column sum takes in a packed integer; sums stay within +-(MAX_SHORT_SIDE + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,9 +191,9 @@ def _lines(values: NDArray[Any], transposed: bool) -> NDArray[np.int64] | None:
 def _shorter_side(values: NDArray[Any]) -> tuple[bool, NDArray[np.int64] | None]:
     transposed = values.shape[1] < values.shape[0]
     side = min(values.shape)
-    if side > LONGEST_SHORT_SIDE:
+    if side > MAX_SHORT_SIDE:
         raise ValueError(
-            f"matrix: expected at most {LONGEST_SHORT_SIDE} rows or columns for an exponential test, got "
+            f"matrix: expected at most {MAX_SHORT_SIDE} rows or columns for an exponential test, got "
             f"{values.shape[0]} x {values.shape[1]}; call is_totally_unimodular instead"
         )
     return transposed, _lines(values, transposed)

@@ -49,7 +49,7 @@ from proofs.unimodularity.network_recognition import away_from_root, orient, pat
 from proofs.unimodularity.odd_holes import odd_hole
 from proofs.unimodularity.separations import Separation, three_separation, two_separation, two_sum_lines
 from proofs.unimodularity.signings import odd_cycle
-from proofs.unimodularity.small_matrices import LONGEST_SHORT_SIDE, by_colouring
+from proofs.unimodularity.small_matrices import MAX_SHORT_SIDE, by_colouring
 
 if TYPE_CHECKING:
     from ipforest.solvers.linear_program import LinearProgram
@@ -152,7 +152,7 @@ def _stated(values: NDArray[Any] | sparse.csr_array, violation: _Violation) -> C
 
 def _coloured(values: NDArray[Any] | sparse.csr_array) -> Certificate | Counterexample:
     """Decide by colourings, whatever they take."""
-    if min(values.shape) > LONGEST_SHORT_SIDE:
+    if min(values.shape) > MAX_SHORT_SIDE:
         raise RuntimeError(
             f"matrix: the search on this {values.shape[0]} x {values.shape[1]} matrix ended without evidence; whether "
             "it is totally unimodular stays open; report this matrix"

@@ -14,12 +14,13 @@ from ipforest import Status
 from ipforest import path_search as path_module
 from ipforest._internal import undisturbed
 from ipforest.experiments.synthetic import synthetic_instance
-from ipforest.maxflow import checkpoint, crew, parametric_cut, subproblems
+from ipforest.maxflow import checkpoint, parametric_cut, subproblems, threads
 from ipforest.path_search import PathSearch, prune_path
 from proofs.certificates.path_optimality import verify_path
 
 ONE_CUT_A_CALL = -1
-SEARCH_FILES = {module.__file__ for module in (path_module, crew, parametric_cut, subproblems, checkpoint, undisturbed)}
+MODULES = (path_module, threads, parametric_cut, subproblems, checkpoint, undisturbed)
+SEARCH_FILES = {module.__file__ for module in MODULES}
 
 
 class Trace:

@@ -113,7 +113,7 @@ def test_the_garbage_collector_waits_while_a_kernel_is_compiled(enabled):
 
 @pytest.mark.parametrize("n", [0, 1, 2, 7])
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
-@pytest.mark.parametrize("n_steps", [0, _numba.LEAST_WORK])
+@pytest.mark.parametrize("n_steps", [0, _numba.MIN_WORK])
 def test_slices_are_all_things_once(n, n_threads, n_steps, monkeypatch):
     monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", n_threads)
     times = np.zeros(n, dtype=int)
@@ -130,7 +130,7 @@ def test_slices_are_all_things_once(n, n_threads, n_steps, monkeypatch):
 
 def test_what_slices_return_comes_in_their_order(monkeypatch):
     monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", 3)
-    for n_steps in (0, _numba.LEAST_WORK):
+    for n_steps in (0, _numba.MIN_WORK):
         parts = run_in_slices(lambda part: np.arange(part.start, part.stop), 10, n_steps)
         assert np.concatenate(parts).tolist() == list(range(10))
 
@@ -142,7 +142,7 @@ def test_an_error_in_a_slice_is_raised(monkeypatch):
         raise ZeroDivisionError(part)
 
     with pytest.raises(ZeroDivisionError):
-        run_in_slices(fail, 4, _numba.LEAST_WORK)
+        run_in_slices(fail, 4, _numba.MIN_WORK)
 
 
 NAMED, CALLED, CALLING = "kernels_named", "kernels_called", "kernels_calling"

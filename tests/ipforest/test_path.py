@@ -13,10 +13,10 @@ from strategies import instances, lambdas
 
 from ipforest import PruningInstance, Status, solve, solve_budget
 from ipforest.experiments.synthetic import synthetic_instance
-from ipforest.maxflow.crew import Crew
 from ipforest.maxflow.network import STOP
-from ipforest.maxflow.parametric_cut import SMALL, CutStopped, ParametricCut
+from ipforest.maxflow.parametric_cut import MAX_ENTRIES_IN_ONE_CALL, CutStopped, ParametricCut
 from ipforest.maxflow.presolve import presolve
+from ipforest.maxflow.threads import CutThreads, search_for
 from ipforest.path import PruningPath
 from ipforest.path_search import PathSearch, prune_path
 from ipforest.progress import silent
@@ -300,18 +300,20 @@ def test_an_interrupt_passes_through_by_default(middle_sized):
         prune_path(middle_sized, progress=interrupt)
 
 
-@pytest.mark.parametrize("small", [SMALL, ONE_CUT_A_CALL], ids=["small", "large"])
+@pytest.mark.parametrize("small", [MAX_ENTRIES_IN_ONE_CALL, ONE_CUT_A_CALL], ids=["small", "large"])
 def test_a_cut_that_is_stopped_goes_on_later(middle_sized, small):
     cut = ParametricCut(presolve(middle_sized), small)
     cut.network.signals[STOP] = 1
     try:
         problem = cut.open.pop()
-        done, still_open = cut.resolve_or_split(problem, cut.team(problem))
+        done, still_open = cut.resolve_or_split(
+            problem, search_for(problem.host.network, problem.members, problem.n_entries)
+        )
     except CutStopped as stopped:
-        done, still_open = [], [stopped.problem]
+        done, still_open = [], [stopped.subproblem]
     assert not done
     cut.open, cut.network.signals[STOP] = still_open, 0
-    Crew(cut).resolve(None, silent, 1.0)
+    CutThreads(cut).resolve(None, silent, 1.0)
     assert_same_breakpoints(cut, middle_sized)
 
 

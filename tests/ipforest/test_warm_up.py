@@ -19,7 +19,7 @@ warm_up(lambda share, message: shares.append(share))
 assert shares[0] == 0 and shares == sorted(shares) and shares[-1] == 1, shares
 kernels = {kernel for name, module in sys.modules.items() if name.startswith(rooms)
            for kernel in vars(module).values() if isinstance(kernel, Dispatcher)}
-subproblems.LEAST_ENTRIES, subproblems.MOST_OF_A_HOST = 0, 1
+subproblems.MIN_ENTRIES_TO_MOVE, subproblems.MAX_SHARE_OF_HOST = 0, 1
 before = {kernel: list(kernel.overloads) for kernel in kernels}
 search = PathSearch(instance, small=0)
 search.run()

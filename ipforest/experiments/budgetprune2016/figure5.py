@@ -14,7 +14,7 @@ from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.paper_data import load_parts
 
 MISSING = -999.0
-HIGHEST = 40
+MAX_WHOLE_WEIGHT = 40
 
 
 def cells(quick: bool, seed: int) -> list[Cell]:
@@ -52,7 +52,7 @@ def svm_prices(X: Array, y: Array) -> Array:
     values = np.where(X == MISSING, 0.0, X)
     scaled = values / np.maximum(np.linalg.norm(values, axis=0), np.finfo(float).tiny) * np.sqrt(len(X))
     weights = np.abs(LinearSVC(dual=False, max_iter=5000).fit(scaled, y).coef_[0])
-    whole = np.maximum(1.0, np.round(HIGHEST * weights / weights.max()))
+    whole = np.maximum(1.0, np.round(MAX_WHOLE_WEIGHT * weights / weights.max()))
     prices: Array = np.round(whole * X.shape[1] / whole.sum(), 6)
     return prices
 

@@ -36,6 +36,6 @@ def test_threads_write_the_same(n_threads, monkeypatch):
     generator = np.random.default_rng(0)
     rows = as_rows([set(generator.integers(0, 1000, 200).tolist()) for _ in range(50)])
     expected = bit_rows(rows)
-    monkeypatch.setattr(_numba, "LEAST_WORK", 0)
+    monkeypatch.setattr(_numba, "MIN_WORK", 0)
     monkeypatch.setattr(_numba, "n_threads", lambda: n_threads)
     assert all(np.array_equal(*pair) for pair in zip(bit_rows(rows), expected, strict=True))

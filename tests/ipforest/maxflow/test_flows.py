@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from closure_checks import assert_feasible, row_of, team
+from closure_checks import assert_feasible, row_of, shared_search
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import instances, lambdas
@@ -23,7 +23,7 @@ def flow_through(instance, lam, twin_share):
     """Solve the reduced problem and carry its flow back; return it with the reduced problem and the network."""
     lam, reduced = Lambda(*instance.scaled_lambda(Fraction(lam))), presolve(instance, twin_share)
     network = build_network(reduced.parent, reduced.gain, reduced.split_cost, reduced.rows, reduced.cost)
-    maximum_flow(network, network.whole, team(network), lam, 1.0)
+    maximum_flow(network, network.whole, shared_search(network), lam, 1.0)
     n, m = reduced.gain.size, reduced.cost.size
     capacities = Capacities(np.full(n, lam.p), np.full(n, lam.q), np.full(m, lam.p))
     flow = restore_flow(instance, reduced, network, network.whole.nodes, capacities)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from closure_checks import callable_kernel, marks, network_of, team
+from closure_checks import callable_kernel, marks, network_of, shared_search
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import instances, lambdas
@@ -136,7 +136,7 @@ def test_what_is_planted_is_a_forest_of_what_could_flow_and_ends_at_the_same_cut
     assert_is_forest(vertices)
     assert np.count_nonzero(vertices["above"] >= 0) > n / 2
     assert np.all(vertices["flow"][n:] <= lam.p * instance.acquisition_cost)
-    maximum_flow(network, network.whole, team(network), lam, 1.0)
+    maximum_flow(network, network.whole, shared_search(network), lam, 1.0)
     result = solve(instance, lam.p * instance.error_unit / lam.q / instance.cost_unit)
     assert np.array_equal(network.trees.labels[:n] == KEPT, result.pruning.kept)
     assert_is_pseudoflow(instance, network, lam, unlisted(network.trees))
@@ -180,11 +180,13 @@ def test_rows_are_filled_until_excess_has_nowhere_to_go_but_through_the_forest(i
 @given(instances(), lambdas, st.integers(0, 2**32))
 def test_when_mergers_end_trees_are_normalised_and_no_strong_tree_has_an_arc_to_a_weak_one(instance, lam, seed):
     lam, network = scaled(instance, lam), network_of(instance)
-    problem, trees, part, n = network.problem, network.trees, network.whole, instance.n_internal
+    problem, trees, members, n = network.problem, network.trees, network.whole, instance.n_internal
     plant(problem, trees, *random_flow(instance, lam, seed), lam, 1.0)
-    callable_kernel(load_trees)(problem, trees, part, lam, 1.0)
+    callable_kernel(load_trees)(problem, trees, members, lam, 1.0)
     roots, count = scratch(trees), scratch(trees)
-    _, is_whole = callable_kernel(merge_trees)(problem, trees, part, team(network), network.signals, roots, count)
+    _, is_whole = callable_kernel(merge_trees)(
+        problem, trees, members, shared_search(network), network.signals, roots, count
+    )
     assert is_whole
     assert_is_pseudoflow(instance, network, lam, followers(trees))
     assert_is_normalised(trees)
@@ -196,11 +198,11 @@ def test_when_mergers_end_trees_are_normalised_and_no_strong_tree_has_an_arc_to_
     assert not np.any(strong[instance.triple_node] & ~strong[n + instance.indices])
     below = instance.parent >= 0
     assert not np.any(strong[:n][below] & ~strong[instance.parent[below]])
-    callable_kernel(return_excess)(problem, trees, part, lam)
-    kept = callable_kernel(mark_kept)(problem, trees, part, scratch(trees), marks(network))
+    callable_kernel(return_excess)(problem, trees, members, lam)
+    kept = callable_kernel(mark_kept)(problem, trees, members, scratch(trees), marks(network))
     assert kept == np.count_nonzero(trees.labels[:n] == KEPT)
     assert not np.any(strong < (trees.labels == KEPT))
-    callable_kernel(return_deficits)(problem, trees, part, lam)
+    callable_kernel(return_deficits)(problem, trees, members, lam)
     assert_is_pseudoflow(instance, network, lam, unlisted(trees))
     imbalance = trees.imbalance
     own = np.concatenate([lam.q * instance.gain - lam.p * instance.split_cost, -lam.p * instance.acquisition_cost])
@@ -212,8 +214,8 @@ def test_when_mergers_end_trees_are_normalised_and_no_strong_tree_has_an_arc_to_
 UNCOMPILED = """
 import sys
 from ipforest import PruningInstance, prune_path
-from ipforest.maxflow import pseudoflow, team
-pseudoflow.MOST_LABELS = team.MOST_LABELS = int(sys.argv[2])
+from ipforest.maxflow import pseudoflow, shared_search
+pseudoflow.MAX_LABELS = shared_search.MAX_LABELS = int(sys.argv[2])
 path = prune_path(PruningInstance.load(sys.argv[1]))
 print(*path.breakpoints, *path.node_breakpoint)
 """
@@ -240,9 +242,9 @@ def test_a_signal_stops_the_mergers_and_what_they_found_is_a_pseudoflow():
     instance = synthetic_instance(4, 60, 8, seed=0)
     lam, network = Lambda(int(instance.gain.sum()), int(instance.acquisition_cost.sum())), network_of(instance)
     network.signals[STOP] = 1
-    maximum_flow(network, network.whole, team(network), lam, 1.0)
+    maximum_flow(network, network.whole, shared_search(network), lam, 1.0)
     assert_is_pseudoflow(instance, network, lam, followers(network.trees))
     before = network.trees.vertices["flow"].sum()
     network.signals[STOP] = 0
-    assert maximum_flow(network, network.whole, team(network), lam, 1.0)[1] > 0
+    assert maximum_flow(network, network.whole, shared_search(network), lam, 1.0)[1] > 0
     assert network.trees.vertices["flow"].sum() != before

@@ -14,9 +14,14 @@ from ipforest.maxflow import parametric_cut, subproblems
 from ipforest.maxflow.parametric_cut import ParametricCut
 from ipforest.maxflow.presolve import presolve
 from ipforest.maxflow.subproblems import deepest, moved, return_home
+from ipforest.maxflow.threads import search_for
 from ipforest.path_search import PathSearch
 
 ONE_CUT_A_CALL = -1
+
+
+def search_of(subproblem):
+    return search_for(subproblem.host.network, subproblem.members, subproblem.n_entries)
 
 
 @pytest.fixture(scope="module")
@@ -36,17 +41,17 @@ def always_moving(monkeypatch):
     return depths
 
 
-def state_of(network, part):
+def state_of(network, members):
     """What a subproblem is made of, row by row."""
     problem, vertices = network.problem, network.trees.vertices
-    of_part = np.concatenate([part.nodes, problem.parent.size + part.acquisitions])
-    rows = [row_of(problem.rows, h) for h in part.nodes]
+    of_part = np.concatenate([members.nodes, problem.parent.size + members.acquisitions])
+    rows = [row_of(problem.rows, h) for h in members.nodes]
     return {
         "rows": rows,
-        "parent": problem.parent[part.nodes].tolist(),
-        "gain": problem.gain[part.nodes].tolist(),
-        "split_cost": problem.split_cost[part.nodes].tolist(),
-        "cost": problem.cost[part.acquisitions].tolist(),
+        "parent": problem.parent[members.nodes].tolist(),
+        "gain": problem.gain[members.nodes].tolist(),
+        "split_cost": problem.split_cost[members.nodes].tolist(),
+        "cost": problem.cost[members.acquisitions].tolist(),
         "above": vertices["above"][of_part].tolist(),
         "flow": vertices["flow"][of_part].tolist(),
     }
@@ -55,14 +60,14 @@ def state_of(network, part):
 def split_once(instance):
     cut = ParametricCut(presolve(instance))
     problem = cut.open.pop()
-    _, cut.open = cut.split_once(problem, cut.team(problem))
+    _, cut.open = cut.split_once(problem, search_of(problem))
     return cut
 
 
 def test_what_moved_and_returned_is_as_it_was(instance):
     cut = split_once(instance)
     assert len(cut.open) == 2
-    before = [state_of(cut.network, problem.part) for problem in cut.open]
+    before = [state_of(cut.network, problem.members) for problem in cut.open]
     assert any(value >= 0 for value in before[0]["above"])
     cut.open = [moved(moved(problem)) for problem in cut.open]
     for name in ("above", "flow"):
@@ -72,16 +77,16 @@ def test_what_moved_and_returned_is_as_it_was(instance):
     cut.network.problem.parent[:] = -7
     cut.gather()
     assert [problem.host for problem in cut.open] == [cut.host, cut.host]
-    assert [state_of(cut.network, problem.part) for problem in cut.open] == before
+    assert [state_of(cut.network, problem.members) for problem in cut.open] == before
 
 
 def test_a_host_holds_its_subproblem_and_nothing_else(instance):
     problem = split_once(instance).open[0]
-    before, inside = state_of(problem.host.network, problem.part), moved(problem)
+    before, inside = state_of(problem.host.network, problem.members), moved(problem)
     assert inside.n_vertices == inside.host.network.trees.vertices.size
-    after = state_of(inside.host.network, inside.part)
+    after = state_of(inside.host.network, inside.members)
     assert all(before[name] == after[name] for name in ("gain", "split_cost", "cost", "flow"))
-    acquisitions = problem.part.acquisitions
+    acquisitions = problem.members.acquisitions
     assert before["rows"] == [acquisitions[row].tolist() for row in after["rows"]]
 
 
@@ -89,12 +94,12 @@ def test_returning_home_again_does_no_harm(instance):
     cut = split_once(instance)
     cut.open = [moved(problem) for problem in cut.open]
     inside = cut.open[0]
-    parts, cut.open = cut.split_once(inside, cut.team(inside))
+    parts, cut.open = cut.split_once(inside, search_of(inside))
     cut.open += parts
     return_home(inside.host)
-    once = state_of(cut.network, inside.host.origin.problem.part)
+    once = state_of(cut.network, inside.host.origin.subproblem.members)
     return_home(inside.host)
-    assert state_of(cut.network, inside.host.origin.problem.part) == once
+    assert state_of(cut.network, inside.host.origin.subproblem.members) == once
 
 
 def test_the_host_of_the_whole_problem_has_no_other_home(instance):
@@ -103,14 +108,14 @@ def test_the_host_of_the_whole_problem_has_no_other_home(instance):
 
 
 def test_subproblems_move_where_they_are_a_small_part_of_many_triples(instance, monkeypatch):
-    monkeypatch.setattr(subproblems, "LEAST_ENTRIES", 20)
+    monkeypatch.setattr(subproblems, "MIN_ENTRIES_TO_MOVE", 20)
     search = PathSearch(instance, small=ONE_CUT_A_CALL)
     search.run()
     hosts = {problem.host for problem in search._cut.done}
     assert deepest(search._cut.done)
     for host in hosts - {search._cut.host}:
-        outer = host.origin.problem
-        assert outer.n_vertices <= subproblems.MOST_OF_A_HOST * outer.host.network.trees.vertices.size
+        outer = host.origin.subproblem
+        assert outer.n_vertices <= subproblems.MAX_SHARE_OF_HOST * outer.host.network.trees.vertices.size
         assert outer.n_entries >= 20
     assert search.path().breakpoints == prune_path(instance).breakpoints
 

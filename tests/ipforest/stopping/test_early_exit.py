@@ -20,7 +20,7 @@ from ipforest.policy import TreesInOrder
 from ipforest.session import Sessions
 from ipforest.stopping.early_exit import EarlyExitPolicy, record_paths
 from ipforest.stopping.rules import CertifiedStopping, OptimalStopping, ThresholdStopping
-from ipforest.stopping.tree_order import MOST_TREES_EXACTLY, _Prefixes, order_trees
+from ipforest.stopping.tree_order import MAX_TREES_EXACTLY, _Prefixes, order_trees
 from ipforest.tabular.model_files import load_model, save_model
 
 X, Y = load_breast_cancer(return_X_y=True)
@@ -246,7 +246,7 @@ def test_errors(settings: dict[str, Any], error: type[Exception], message: str) 
 
 
 def test_too_many_trees_for_the_exact_order() -> None:
-    with pytest.raises(ValueError, match=rf"^order: expected at most {MOST_TREES_EXACTLY} trees for 'exact', got 20"):
+    with pytest.raises(ValueError, match=rf"^order: expected at most {MAX_TREES_EXACTLY} trees for 'exact', got 20"):
         EarlyExit(RandomForestClassifier(20, random_state=0), order="exact", random_state=0).fit(X, Y)
 
 

@@ -13,8 +13,8 @@ import pytest
 from proofs.certificates import path_file, pruning_file
 from proofs.certificates.archive import (
     FLOW_ARRAYS,
-    LARGEST_DIRECTORY,
-    LARGEST_HEADER,
+    MAX_DIRECTORY_BYTES,
+    MAX_HEADER_BYTES,
     CertificateFileError,
     instance_parts,
     read_archive,
@@ -156,7 +156,7 @@ def test_members_are_few(pruning_certificate, tmp_path):
 def test_the_list_of_members_takes_16_kib(tmp_path, more, expected):
     """An entry takes 46 bytes and its name."""
     names = [f"{number:036}" for number in range(199)]
-    names.append("x" * (LARGEST_DIRECTORY - 46 * 200 - 36 * 199 + more))
+    names.append("x" * (MAX_DIRECTORY_BYTES - 46 * 200 - 36 * 199 + more))
     pack(tmp_path / "many.cert", [(name, b"") for name in names])
     assert expected in reason(tmp_path / "many.cert")
 
@@ -243,9 +243,9 @@ def test_a_header_is_there(pruning_certificate, tmp_path):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (" " * (LARGEST_HEADER + 1), f"its header has more than {LARGEST_HEADER} bytes"),
+        (" " * (MAX_HEADER_BYTES + 1), f"its header has more than {MAX_HEADER_BYTES} bytes"),
         ("[1]", "its header is no JSON object"),
-        ("[1]".ljust(LARGEST_HEADER), "its header is no JSON object"),
+        ("[1]".ljust(MAX_HEADER_BYTES), "its header is no JSON object"),
         ("[" * 60_000, "maximum recursion depth exceeded"),
         ("{", "Expecting property name"),
         ('{"é": 1}', "'ascii' codec can't decode"),

@@ -8,7 +8,7 @@ import pytest
 
 from proofs.unimodularity.known_matrices import known_matrices, random_network_matrix, signed_support
 from proofs.unimodularity.small_matrices import (
-    LONGEST_SHORT_SIDE,
+    MAX_SHORT_SIDE,
     by_colouring,
     by_eulerian_submatrices,
     by_subdeterminants,
@@ -108,7 +108,7 @@ def test_network_matrices_are_unimodular():
 def test_a_large_matrix_is_refused():
     for test in (by_colouring, by_eulerian_submatrices, by_subdeterminants):
         with pytest.raises(ValueError, match="call is_totally_unimodular instead"):
-            test(np.eye(LONGEST_SHORT_SIDE + 1))
+            test(np.eye(MAX_SHORT_SIDE + 1))
 
 
 def halves_its_sums(matrix: np.ndarray, whole: int, part: int) -> bool:

@@ -1,4 +1,4 @@
-"""Who works on one cut: the thread that merges trees, and helpers that search some of them meanwhile."""
+"""What the threads of one cut share: one merges trees, and helpers search some of the trees meanwhile."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ipforest._internal.kernels import inlined, shared, uncounted_njit
 from ipforest.maxflow.bit_rows import n_blocks
 
 HELPERS, FIRST, NEXT, LIMIT, FINISHED, DISMISSED = (i * (CACHE_LINE // 8) for i in range(6))
-"""Places of `Team.board`, each in a line of the cache of its own.
+"""Places of `SharedSearch.board`, each in a line of the cache of its own.
 
 How many helpers there may be. Tickets for the trees of this round: the first one, the next one, and the first one that
 is not valid yet. How many trees of this round are finished. Not 0 when helpers are to leave.
 """
 NO_TICKET = -1
-MOST_LABELS = 32
+MAX_LABELS = 32
 """Candidate bitmaps are kept only for labels below this value; on real forests labels stay below 20."""
 
 
-class Team(NamedTuple):
+class SharedSearch(NamedTuple):
     """What the threads of one cut share.
 
     No thread waits for a helper that has not begun with a tree. So helpers may come late and leave early, and one that
@@ -32,11 +32,11 @@ class Team(NamedTuple):
     ----------
     board : int64
         See `HELPERS`.
-    ways : int32 (number of vertices of the part, 3)
+    ways : int32 (number of vertices of the subproblem, 3)
         The root of each tree of this round, and the ends of the arc that was found.
-    changes : int32 (number of helpers, number of vertices of the part + 2)
+    changes : int32 (number of helpers, number of vertices of the subproblem + 2)
         By how much each helper has changed the number of vertices of each label in this round.
-    candidates : int64 (MOST_LABELS + 1, number of blocks of the network)
+    candidates : int64 (MAX_LABELS + 1, number of blocks of the network)
         Bits of the acquisitions that may have each label, or a smaller one; the last row is for all other labels. Where
         two threads write into one entry, one of them may be lost: that acquisition is looked at again.
     """
@@ -48,15 +48,15 @@ class Team(NamedTuple):
 
 
 @shared
-def new_team(size: int, n_acquisitions: int, n_helpers: int) -> Team:
+def new_shared_search(size: int, n_acquisitions: int, n_helpers: int) -> SharedSearch:
     """Allocate for a cut of so many vertices, in a network of so many acquisitions, with room for so many helpers."""
     board = np.zeros(DISMISSED + 1, np.int64)
     board[HELPERS] = n_helpers
-    return Team(
+    return SharedSearch(
         board,
         np.empty((size, 3), np.int32),
         np.zeros((n_helpers, size + 2), np.int32),
-        np.empty((MOST_LABELS + 1, n_blocks(n_acquisitions)), np.int64),
+        np.empty((MAX_LABELS + 1, n_blocks(n_acquisitions)), np.int64),
     )
 
 

@@ -12,11 +12,11 @@ from strategies import instances, lambdas
 from ipforest import prune_path, solve
 from ipforest._internal.kernels import njit
 from ipforest.experiments.synthetic import synthetic_instance
-from ipforest.maxflow import crew, helpers
-from ipforest.maxflow.helpers import LEAST_ENTRIES, helped
+from ipforest.maxflow import threads
 from ipforest.maxflow.network import STOP, Lambda
 from ipforest.maxflow.pseudoflow import maximum_flow
-from ipforest.maxflow.team import HELPERS, LIMIT, NEXT, NO_TICKET, hand_out, new_team, take_ticket
+from ipforest.maxflow.shared_search import HELPERS, LIMIT, NEXT, NO_TICKET, hand_out, new_shared_search, take_ticket
+from ipforest.maxflow.threads import MIN_ENTRIES_FOR_HELPERS, helped
 from ipforest.path_search import PathSearch
 
 
@@ -26,9 +26,8 @@ def forest_instance():
 
 
 def with_threads(patch, n_threads):
-    patch.setattr(helpers, "LEAST_ENTRIES", 0)
-    for module in (helpers, crew):
-        patch.setattr(module, "n_threads", lambda: n_threads)
+    patch.setattr(threads, "MIN_ENTRIES_FOR_HELPERS", 0)
+    patch.setattr(threads, "n_threads", lambda: n_threads)
 
 
 def cut_of(instance, lam, n_threads, stop=0):
@@ -36,10 +35,10 @@ def cut_of(instance, lam, n_threads, stop=0):
     network.signals[STOP] = stop
     with pytest.MonkeyPatch.context() as patch:
         with_threads(patch, n_threads)
-        with helped(network, network.whole, network.problem.rows.bits.size) as team:
-            assert team.board[HELPERS] == n_threads - 1
-            done = maximum_flow(network, network.whole, team, Lambda(*instance.scaled_lambda(lam)), 1.0)
-    assert not team.changes.any()
+        with helped(network, network.whole, network.problem.rows.bits.size) as search:
+            assert search.board[HELPERS] == n_threads - 1
+            done = maximum_flow(network, network.whole, search, Lambda(*instance.scaled_lambda(lam)), 1.0)
+    assert not search.changes.any()
     return done, network.trees
 
 
@@ -97,14 +96,14 @@ def test_helpers_end_when_the_cut_fails(forest_instance, monkeypatch):
 
 def test_small_cuts_and_single_threads_have_no_helpers(forest_instance, monkeypatch):
     network = network_of(forest_instance)
-    monkeypatch.setattr(helpers, "n_threads", lambda: 4)
-    with helped(network, network.whole, LEAST_ENTRIES - 1) as team:
-        assert team.board[HELPERS] == 0
-    with helped(network, network.whole, LEAST_ENTRIES) as team:
-        assert team.board[HELPERS] == 3
-    monkeypatch.setattr(helpers, "n_threads", lambda: 1)
-    with helped(network, network.whole, LEAST_ENTRIES) as team:
-        assert team.board[HELPERS] == 0
+    monkeypatch.setattr(threads, "n_threads", lambda: 4)
+    with helped(network, network.whole, MIN_ENTRIES_FOR_HELPERS - 1) as search:
+        assert search.board[HELPERS] == 0
+    with helped(network, network.whole, MIN_ENTRIES_FOR_HELPERS) as search:
+        assert search.board[HELPERS] == 3
+    monkeypatch.setattr(threads, "n_threads", lambda: 1)
+    with helped(network, network.whole, MIN_ENTRIES_FOR_HELPERS) as search:
+        assert search.board[HELPERS] == 0
 
 
 @njit
@@ -120,7 +119,7 @@ def take(board):
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=5))
 @settings(max_examples=20)
 def test_tickets_of_rounds_are_numbered_from_zero(sizes):
-    board = new_team(1, 1, 0).board
+    board = new_shared_search(1, 1, 0).board
     for size in sizes:
         begin_round(board, size)
         assert [take(board) for _ in range(size + 2)] == [*range(size), NO_TICKET, NO_TICKET]
@@ -136,7 +135,7 @@ def take_until_none(board, taken):
 
 
 def test_each_ticket_is_taken_once_by_three_threads():
-    board, size = new_team(1, 1, 0).board, 200_000
+    board, size = new_shared_search(1, 1, 0).board, 200_000
     begin_round(board, size)
     taken = np.zeros((3, size), dtype=np.int64)
     with ThreadPoolExecutor(3) as pool:
