@@ -69,8 +69,7 @@ SMALLEST_PRICE, LARGEST_PRICE = Fraction(10) ** -100, Fraction(10) ** 100
 class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Base of the estimators that pay for features.
 
-    A subclass takes ``feature_costs``, ``groups``, ``group_fees``, ``budget`` and ``random_state`` in its constructor,
-    checks its parameters before any training, sets the attributes below in ``fit``, and says in `policy` what it wants
+    A subclass takes ``feature_costs``, ``budget`` and ``random_state`` in its constructor, checks its parameters before any training, sets the attributes below in ``fit``, and says in `policy` what it wants
     to know of examples one feature at a time, and in `_choose` how it goes over to another budget. Costs, predictions
     and sessions follow from its policy.
 
@@ -85,8 +84,6 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     """
 
     feature_costs: Any
-    groups: Any
-    group_fees: Any
     budget: Any
     random_state: Any
 
@@ -558,7 +555,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     def _read_costs(self) -> FeatureCosts:
         """Read the price list for the features seen in `fit`."""
         names = getattr(self, "feature_names_in_", None)
-        costs = read_costs(self.feature_costs, self.groups, self.group_fees, self.n_features_in_, names)
+        costs = read_costs(self.feature_costs, self.n_features_in_, names)
         require_no_split_cost(costs, getattr(self, "split_cost", 0))
         return costs
 
@@ -568,17 +565,13 @@ def optional_number(value: object, name: str) -> Fraction | None:
     return None if value is None else nonnegative_fraction(value, name)
 
 
-def read_costs(
-    feature_costs: Any, groups: Any, group_fees: Any, n_features: int, feature_names: Sequence[str] | None = None
-) -> FeatureCosts:
+def read_costs(feature_costs: Any, n_features: int, feature_names: Sequence[str] | None = None) -> FeatureCosts:
     """Read an estimator's price list: prices, a `FeatureCosts`, or None for 1 each.
 
     Parameters
     ----------
     feature_costs : FeatureCosts, sequence of numbers, dict, Series, DataFrame, path or None
         What is no FeatureCosts is read by `ipforest.tabular.price_lists.read_prices`.
-    groups, group_fees : sequence or None
-        See `FeatureCosts`; none with a `FeatureCosts`.
     n_features : int
     feature_names : sequence of str, shape (n_features,), optional
         Prices that have names are matched to these.
@@ -586,15 +579,15 @@ def read_costs(
     Raises
     ------
     ValueError
-        Prices of another number of features, negative, not finite, or beyond 1e-100 to 1e100; groups together with a
-        `FeatureCosts`.
+        Prices of another number of features, negative, not finite, or beyond 1e-100 to 1e100; or prices by name for
+        features that have no names.
     """
     if isinstance(feature_costs, FeatureCosts):
-        if groups is not None or group_fees is not None:
-            raise ValueError("groups: expected none with feature_costs that are FeatureCosts, got some")
         costs = feature_costs
-    elif groups is not None or not _is_price_list(feature_costs):
-        costs = FeatureCosts([1] * n_features if feature_costs is None else feature_costs, groups, group_fees)
+        if not costs.in_column_order:
+            _check_columns_have_names(costs.feature_names, feature_names)
+    elif not _is_price_list(feature_costs):
+        costs = FeatureCosts([1] * n_features if feature_costs is None else feature_costs)
         _check_columns_have_names(costs.feature_names, feature_names)
     else:
         prices = read_prices(feature_costs)
@@ -778,9 +771,8 @@ def check_inner_estimator(outer: BudgetedEstimator, inner: BudgetedEstimator) ->
     ValueError
         Prices on the outer estimator; a split cost, class costs or a cap on the inner one.
     """
-    for name in ("feature_costs", "groups", "group_fees"):
-        if getattr(outer, name) is not None:
-            raise ValueError(f"{name}: expected none with an estimator that has its own, got some")
+    if outer.feature_costs is not None:
+        raise ValueError("feature_costs: expected none with an estimator that has its own, got some")
     if getattr(inner, "split_cost", 0) != 0:
         raise ValueError(f"estimator: expected one without split_cost, got {inner.split_cost!r}")
     kind = type(outer).__name__

@@ -43,7 +43,7 @@ class AdaptGbrt(AdaptiveApproximation):
 
     Parameters
     ----------
-    estimator, shares, lambdas, gate_shares, feature_costs, groups, group_fees, budget, max_cost
+    estimator, shares, lambdas, gate_shares, feature_costs, budget, max_cost
         See `AdaptiveApproximation`. Lambda is that of `GreedyMiser`.
     n_estimators : int, default=100
         Rounds.
@@ -102,8 +102,6 @@ class AdaptGbrt(AdaptiveApproximation):
         lambdas: Any = 6,
         gate_shares: Sequence[float] = (),
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
@@ -127,8 +125,6 @@ class AdaptGbrt(AdaptiveApproximation):
         self.lambdas = lambdas
         self.gate_shares = gate_shares
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
         self.class_costs = class_costs

@@ -100,7 +100,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
     gate_shares : sequence of numbers from 0 to 1, default=()
         Each learnt pair is a candidate with the gate's threshold at probability 1/2, and also with those above which
         these shares of the training examples score.
-    feature_costs, groups, group_fees : optional
+    feature_costs : optional
         See `BudgetPrune`; none with an estimator that has its own.
     budget : number, optional
         What an example may cost on average; without one, the least error counts.

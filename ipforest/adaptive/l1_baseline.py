@@ -33,7 +33,7 @@ class L1Baseline(AdaptiveApproximation):
 
     Parameters
     ----------
-    estimator, shares, lambdas, feature_costs, groups, group_fees, budget, max_cost, class_costs
+    estimator, shares, lambdas, feature_costs, budget, max_cost, class_costs
         See `AdaptiveApproximation`. Lambda is the weight of the L1 norm against the mean loss.
     minimise, n_folds, validation_fraction, n_jobs, scale, random_state
         See `AdaptiveApproximation` and `LinearApproximation`.
@@ -49,8 +49,6 @@ class L1Baseline(AdaptiveApproximation):
         lambdas: Any = 10,
         scale: bool = True,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
@@ -65,8 +63,6 @@ class L1Baseline(AdaptiveApproximation):
         self.lambdas = lambdas
         self.scale = scale
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
         self.class_costs = class_costs

@@ -25,7 +25,7 @@ class LinearApproximation(AdaptiveApproximation):
 
     Parameters
     ----------
-    estimator, shares, lambdas, gate_shares, feature_costs, groups, group_fees, budget, max_cost
+    estimator, shares, lambdas, gate_shares, feature_costs, budget, max_cost
         See `AdaptiveApproximation`. A number of lambdas is spread below the one from which on no feature is bought.
     n_starts : int, default=1
         The alternation finds a local optimum: the first start lets the full model have the same share of each example,
@@ -50,8 +50,6 @@ class LinearApproximation(AdaptiveApproximation):
         scale: bool = True,
         gate_shares: Sequence[float] = (),
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
@@ -69,8 +67,6 @@ class LinearApproximation(AdaptiveApproximation):
         self.scale = scale
         self.gate_shares = gate_shares
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
         self.class_costs = class_costs

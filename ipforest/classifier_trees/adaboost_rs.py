@@ -116,7 +116,7 @@ class AdaBoostRS(ClassifierTreeEstimator):
     minimise : {"error", "total cost"}, default="error"
         With "total cost", what is bought and what mistakes cost together are as cheap as can be on validation examples,
         in the unit of the prices; a budget is then only a limit.
-    feature_costs, groups, group_fees, split_cost, budget, validation_fraction, random_state
+    feature_costs, split_cost, budget, validation_fraction, random_state
         See `ipforest.classifier_trees.CSTC`.
 
     Notes
@@ -134,8 +134,6 @@ class AdaBoostRS(ClassifierTreeEstimator):
         n_trees: int = 200,
         max_depth: int = 2,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         split_cost: Any = 0,
         budget: Any = None,
         class_costs: Any = None,
@@ -146,8 +144,6 @@ class AdaBoostRS(ClassifierTreeEstimator):
         self.n_trees = n_trees
         self.max_depth = max_depth
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.split_cost = split_cost
         self.budget = budget
         self.class_costs = class_costs

@@ -47,7 +47,7 @@ class AndOrCascade(ClassifierTreeEstimator):
         Class costs take their place.
     class_costs, minimise
         See `ipforest.classifier_trees.CSTC`.
-    feature_map, feature_costs, groups, group_fees, split_cost, budget, validation_fraction, random_state
+    feature_map, feature_costs, split_cost, budget, validation_fraction, random_state
         See `ipforest.classifier_trees.CSTC`. Outputs of a feature map belong to a stage if all their features do.
 
     Notes
@@ -69,8 +69,6 @@ class AndOrCascade(ClassifierTreeEstimator):
         class_weight: Any = "balanced",
         feature_map: Any = None,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         split_cost: Any = 0,
         budget: Any = None,
         class_costs: Any = None,
@@ -83,8 +81,6 @@ class AndOrCascade(ClassifierTreeEstimator):
         self.class_weight = class_weight
         self.feature_map = feature_map
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.split_cost = split_cost
         self.budget = budget
         self.class_costs = class_costs

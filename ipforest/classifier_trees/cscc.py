@@ -28,7 +28,7 @@ class CSCC(RelaxedTreeEstimator):
         target, and "balanced" is for a target of two values: one of more is not weighted then.
     lambdas, rho, spread, feature_map, fine_tune, descent, validation_fraction, n_jobs, random_state
         See `CSTC`.
-    feature_costs, groups, group_fees, split_cost, budget, class_costs, minimise
+    feature_costs, split_cost, budget, class_costs, minimise
         See `CSTC`.
     """
 
@@ -47,8 +47,6 @@ class CSCC(RelaxedTreeEstimator):
         fine_tune: bool = True,
         descent: DescentSettings | None = None,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         split_cost: Any = 0,
         budget: Any = None,
         class_costs: Any = None,
@@ -67,8 +65,6 @@ class CSCC(RelaxedTreeEstimator):
         self.fine_tune = fine_tune
         self.descent = descent
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.split_cost = split_cost
         self.budget = budget
         self.class_costs = class_costs

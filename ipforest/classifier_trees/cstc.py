@@ -48,7 +48,7 @@ class CSTC(RelaxedTreeEstimator):
     descent : DescentSettings or None
         How the tree is optimised and when it is pruned; see
         `ipforest.classifier_trees.DescentSettings`, whose ``printed()`` is the paper's way.
-    feature_costs, groups, group_fees, split_cost
+    feature_costs, split_cost
         Prices; see `ipforest.costs.FeatureCosts`. With the boosting trick, `split_cost` times the number of its
         features is what evaluating a tree costs, besides the ``evaluation_cost`` of `BoostingTrick`: e_t.
     budget : number, optional
@@ -100,8 +100,6 @@ class CSTC(RelaxedTreeEstimator):
         fine_tune: bool = True,
         descent: DescentSettings | None = None,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         split_cost: Any = 0,
         budget: Any = None,
         class_costs: Any = None,
@@ -120,8 +118,6 @@ class CSTC(RelaxedTreeEstimator):
         self.fine_tune = fine_tune
         self.descent = descent
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.split_cost = split_cost
         self.budget = budget
         self.class_costs = class_costs

@@ -57,8 +57,6 @@ class GrownBoosting(GrownFrontier):
         refit: str | None = "newton",
         stopping: Any = None,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         scoring: Any = None,
@@ -78,8 +76,6 @@ class GrownBoosting(GrownFrontier):
         self.refit = refit
         self.stopping = stopping
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
         self.scoring = scoring
@@ -205,7 +201,7 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
         jointly and grows trees on what is bought; or not.
     stopping : StoppingRule or sequence of StoppingRule, optional
         As in `EarlyExit`; an empty sequence to stop no example.
-    feature_costs, groups, group_fees
+    feature_costs
         See `BudgetPrune`. Trees are grown as if no feature were delayed; pruning, stopping and the choice on validation
         examples go by what is ordered in rounds.
     budget : number, optional
@@ -257,8 +253,6 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
         refit: str | None = "newton",
         stopping: Any = None,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
@@ -281,8 +275,6 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
             refit=refit,
             stopping=stopping,
             feature_costs=feature_costs,
-            groups=groups,
-            group_fees=group_fees,
             budget=budget,
             max_cost=max_cost,
             scoring=scoring,
@@ -310,7 +302,7 @@ class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]
         See `BudgetBoost`.
     stopping : StoppingRule or sequence of StoppingRule, optional
         As in `EarlyExit`; an empty sequence to stop no example. `CertifiedStopping` counts errors, and is for classes.
-    feature_costs, groups, group_fees
+    feature_costs
         See `BudgetPrune`. Trees are grown as if no feature were delayed; pruning, stopping and the choice on validation
         examples go by what is ordered in rounds.
     budget : number, optional

@@ -40,12 +40,9 @@ class BudgetPrune(ForestPruner):
         as it is; wrap it in `sklearn.frozen.FrozenEstimator` to keep it so in clones (grid search, pipelines).
     feature_costs : FeatureCosts, sequence of numbers, dict, Series, DataFrame or path, optional
         What each feature costs; by default 1 each. Prices by name are matched to the columns of X; see
-        `ipforest.tabular.price_lists.read_prices`. They may say that features are delayed: the pruning is then optimal
-        for what is ordered in rounds (`ipforest.policy.TreesInOrder`); the ensemble is trained without prices.
-    groups : sequence of int, shape (n_features,), optional
-        Group of each feature, -1 for none; see `FeatureCosts`.
-    group_fees : sequence of numbers, shape (n_groups,), optional
-        Paid once an example with the first feature of the group.
+        `ipforest.tabular.price_lists.read_prices`. A `FeatureCosts` also has groups, whose fee is paid once. Prices may
+        say that features are delayed: the pruning is then optimal for what is ordered in rounds
+        (`ipforest.policy.TreesInOrder`); the ensemble is trained without prices.
     budget : number, optional
         What an example may cost on average: the pruning of least error within it, as far as ``search`` goes. If it
         buys nothing, as all roots test what costs more, another ensemble is trained that never tests columns that cost
@@ -143,8 +140,6 @@ class BudgetPrune(ForestPruner):
         estimator: Any,
         *,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         lam: Any = None,
         search: str = "greedy",
@@ -162,8 +157,6 @@ class BudgetPrune(ForestPruner):
     ) -> None:
         self.estimator = estimator
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.budget = budget
         self.lam = lam
         self.search = search

@@ -110,7 +110,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
     ----------
     n_estimators : int, default=40
         Most trees.
-    feature_costs, groups, group_fees : optional
+    feature_costs : optional
         Prices; see `BudgetPrune`.
     budget : number, optional
         What an example may cost on average, measured on the validation examples; without one all trees are taken.
@@ -179,8 +179,6 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         n_estimators: int = 40,
         *,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
@@ -201,8 +199,6 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
     ) -> None:
         self.n_estimators = n_estimators
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
         self.class_costs = class_costs

@@ -44,7 +44,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    estimator, feature_costs, groups, group_fees, budget, max_cost, loss, split_cost, validation_fraction, random_state
+    estimator, feature_costs, budget, max_cost, loss, split_cost, validation_fraction, random_state
         See `BudgetPrune`; so are ``errors``, ``objective``, ``class_costs`` and ``refit``, which a subclass need not
         offer.
 

@@ -128,7 +128,7 @@ class PricedBoosting(BudgetedEstimator):
     min_samples_leaf : int, default=1
     max_bins : int or None, default=255
         Thresholds lie between so many bins per feature; with None between any two values.
-    feature_costs, groups, group_fees : optional
+    feature_costs : optional
         Prices; see `BudgetPrune`. Trees are grown as if no feature were delayed; how many rounds of boosting are taken
         goes by what is ordered in the rounds of sessions.
     budget : number, optional
@@ -166,8 +166,6 @@ class PricedBoosting(BudgetedEstimator):
         min_samples_leaf: int = 1,
         max_bins: int | None = 255,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         validation_fraction: float | None = 0.25,
@@ -181,8 +179,6 @@ class PricedBoosting(BudgetedEstimator):
         self.min_samples_leaf = min_samples_leaf
         self.max_bins = max_bins
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
         self.validation_fraction = validation_fraction
@@ -372,8 +368,6 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
         min_samples_leaf: int = 1,
         max_bins: int | None = 255,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
@@ -390,8 +384,6 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
             min_samples_leaf=min_samples_leaf,
             max_bins=max_bins,
             feature_costs=feature_costs,
-            groups=groups,
-            group_fees=group_fees,
             budget=budget,
             max_cost=max_cost,
             validation_fraction=validation_fraction,

@@ -92,7 +92,7 @@ class PruningBaseline(ForestPruner):
 
     Parameters
     ----------
-    estimator, feature_costs, groups, group_fees, budget, max_cost, loss, split_cost, validation_fraction, random_state
+    estimator, feature_costs, budget, max_cost, loss, split_cost, validation_fraction, random_state
         See `BudgetPrune`. With a budget, the pruning of least error within it on the method's path; without one, the
         whole forest.
     class_costs : array, DataFrame, mapping of mappings or path, optional
@@ -119,8 +119,6 @@ class PruningBaseline(ForestPruner):
         estimator: Any,
         *,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
@@ -133,8 +131,6 @@ class PruningBaseline(ForestPruner):
     ) -> None:
         self.estimator = estimator
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
         self.class_costs = class_costs

@@ -96,7 +96,7 @@ class BranchingCascade(StagedEstimator):
         Fewest training examples of a part.
     stopping : StoppingRule or sequence of StoppingRule, optional
         As in `EarlyExit`.
-    feature_costs, groups, group_fees
+    feature_costs
         See `BudgetPrune`.
     budget : number, optional
         What an example may cost on average; without one, as much as lowers the error.
@@ -164,8 +164,6 @@ class BranchingCascade(StagedEstimator):
         min_support: int = 50,
         stopping: StoppingRule | Sequence[StoppingRule] | None = None,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
@@ -181,8 +179,6 @@ class BranchingCascade(StagedEstimator):
         self.min_support = min_support
         self.stopping = stopping
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
         self.class_costs = class_costs

@@ -35,7 +35,7 @@ class NestedCascade(StagedEstimator):
         Whether a stage also sees what the one before answers, in training by examples that it was not trained on.
     stopping : StoppingRule or sequence of StoppingRule, optional
         As in `EarlyExit`.
-    feature_costs, groups, group_fees
+    feature_costs
         See `BudgetPrune`.
     budget : number, optional
         What an example may cost on average; without one, as much as lowers the error.
@@ -98,8 +98,6 @@ class NestedCascade(StagedEstimator):
         sees_before: bool = False,
         stopping: StoppingRule | Sequence[StoppingRule] | None = None,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
@@ -116,8 +114,6 @@ class NestedCascade(StagedEstimator):
         self.sees_before = sees_before
         self.stopping = stopping
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
         self.class_costs = class_costs
