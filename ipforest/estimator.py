@@ -27,9 +27,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from ipforest._internal.arrays import Array, one_line
 from ipforest._internal.examples import require_rows_in_order, validated
 from ipforest.choice import ROUNDING, best_affordable, best_mix
-from ipforest.class_costs import MINIMISED, costs_of, read_class_costs
+from ipforest.class_costs import TOTAL_COST, costs_of, read_class_costs
 from ipforest.costs import FeatureCosts, require_no_split_cost
 from ipforest.feature_names import column_numbers
+from ipforest.measures import read_scoring
 from ipforest.mixed_model import MixedModel
 from ipforest.policy import Policy
 from ipforest.rational import nonnegative_fraction
@@ -45,6 +46,7 @@ from ipforest.session import (
     buy_on_demand,
     buy_on_demand_async,
 )
+from ipforest.settings import groups_of
 from ipforest.tabular.price_lists import read_prices
 
 __all__ = ["BudgetedEstimator", "optional_number", "read_costs", "split_rows"]
@@ -69,9 +71,10 @@ SMALLEST_PRICE, LARGEST_PRICE = Fraction(10) ** -100, Fraction(10) ** 100
 class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Base of the estimators that pay for features.
 
-    A subclass takes ``feature_costs``, ``budget`` and ``random_state`` in its constructor, checks its parameters before any training, sets the attributes below in ``fit``, and says in `policy` what it wants
-    to know of examples one feature at a time, and in `_choose` how it goes over to another budget. Costs, predictions
-    and sessions follow from its policy.
+    A subclass takes ``feature_costs``, ``budget`` and ``random_state`` in its constructor, checks its parameters before
+    any training, sets the attributes below in ``fit``, and says in `policy` what it wants to know of examples one
+    feature at a time, and in `_choose` how it goes over to another budget. Costs, predictions and sessions follow from
+    its policy. Parameters that travel together are one, a `Settings`, declared by a `Grouped`.
 
     Attributes
     ----------
@@ -89,8 +92,9 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
 
     max_cost: Any = None
     class_costs: Any = None
-    minimise: str = MINIMISED[0]
+    validation_fraction: float | None = None
     scoring: Any = None
+    takes_scorers = False
     split_cost_ = Fraction(0)
     class_costs_: Array | None = None
     _column_labels: tuple[str, ...] | None = None
@@ -103,6 +107,48 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     @abstractmethod
     def _choose(self) -> None:
         """Take the model for ``self.budget`` from those that were fitted."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; deep ones, as ``growth__max_depth``, also where their group is None.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to return those of settings and inner estimators, too.
+        """
+        params: dict[str, Any] = super().get_params(deep=deep)
+        for name, group in groups_of(type(self)).items():
+            if deep and params[name] is None:
+                params |= {f"{name}__{field}": value for field, value in group.kind().get_params().items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those within settings by ``growth__max_depth``.
+
+        Raises
+        ------
+        ValueError
+            A parameter is unknown, or a value of a setting is none of those allowed.
+        """
+        groups, changes = groups_of(type(self)), dict[str, dict[str, Any]]()
+        for key in [*params]:
+            name, _, field = key.partition("__")
+            if field and name in groups:
+                changes.setdefault(name, {})[field] = params.pop(key)
+        super().set_params(**params)
+        for name, values in changes.items():
+            given = getattr(self, name)
+            setattr(self, name, (groups[name].kind() if given is None else given).with_params(**values))
+        return self
+
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
+        optional_number(self.budget, "budget")
+        optional_number(self.max_cost, "max_cost")
+        check_share(self.validation_fraction, "validation_fraction")
+        self._check_money()
+        for group in groups_of(type(self)).values():
+            group.__get__(self, type(self))  # of the right kind
 
     def cost(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Compute what each example pays: its features, each bought once, and its tests if there is a split cost.
@@ -179,15 +225,25 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         return sum(self._money(X, y, sample_weight))
 
     def _check_money(self) -> None:
-        """Check what mistakes cost, and what is minimised, before any training."""
-        if self.minimise not in MINIMISED:
-            raise ValueError(f"minimise: expected {' or '.join(map(repr, MINIMISED))}, got {self.minimise!r}")
-        if self.minimise != MINIMISED[0] and self.class_costs is None:
+        """Check what mistakes cost, and what choices are made by, before any training."""
+        if self._least_total and self.class_costs is None:
             raise ValueError("class_costs: expected what mistakes cost, to minimise the total cost, got None")
-        if self.minimise != MINIMISED[0] and self.scoring is not None:
-            raise ValueError(f"scoring: expected None where the {self.minimise} is minimised, got {self.scoring!r}")
+        if self._scorer is not None:
+            if not self.takes_scorers:
+                raise ValueError(f"scoring: expected None or {TOTAL_COST!r}, got {one_line(repr(self.scoring))}")
+            read_scoring(self._scorer)
         if self.class_costs is not None and not is_classifier(self):
             raise ValueError("class_costs: expected none for regression, got some")
+
+    @property
+    def _least_total(self) -> bool:
+        """Whether choices are made by what is bought and what mistakes cost together."""
+        return isinstance(self.scoring, str) and self.scoring == TOTAL_COST
+
+    @property
+    def _scorer(self) -> Any:
+        """The scorer that choices are made by, None where losses or total costs decide."""
+        return None if self._least_total else self.scoring
 
     def _take_class_costs(self, classes: Array | None) -> None:
         """Read what mistakes cost for the classes of training."""
@@ -197,7 +253,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     def _to_minimise(self, cost: npt.ArrayLike, loss: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Give what choices are made by: the loss, or the sum of cost and loss in money."""
         losses = np.asarray(loss, dtype=np.float64)
-        return losses if self.minimise == MINIMISED[0] else losses + np.asarray(cost, dtype=np.float64)
+        return losses + np.asarray(cost, dtype=np.float64) if self._least_total else losses
 
     def _best_within_budget(self, cost: npt.ArrayLike, loss: npt.ArrayLike) -> int:
         """Find the choice of least loss, or total cost, within the budget; see `best_affordable`."""

@@ -63,7 +63,7 @@ class AdaptGbrt(AdaptiveApproximation):
     min_samples_leaf : int, default=1
     max_bins : int or None, default=255
         See `GreedyMiser`.
-    class_costs, minimise, n_folds, validation_fraction, n_jobs
+    class_costs, scoring, n_folds, validation_fraction, n_jobs
         See `AdaptiveApproximation`.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part and the folds.
@@ -105,7 +105,7 @@ class AdaptGbrt(AdaptiveApproximation):
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
+        scoring: str | None = None,
         n_folds: int = 5,
         validation_fraction: float | None = 0.25,
         n_jobs: int | None = None,
@@ -128,7 +128,7 @@ class AdaptGbrt(AdaptiveApproximation):
         self.budget = budget
         self.max_cost = max_cost
         self.class_costs = class_costs
-        self.minimise = minimise
+        self.scoring = scoring
         self.n_folds = n_folds
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs

@@ -33,7 +33,7 @@ class LinearApproximation(AdaptiveApproximation):
     settings : AlternationSettings, optional
     scale : bool, default=True
         Whether features are shifted and scaled to mean 0 and variance 1, so that the norm treats them alike.
-    class_costs, minimise, n_folds, validation_fraction, n_jobs
+    class_costs, scoring, n_folds, validation_fraction, n_jobs
         See `AdaptiveApproximation`.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part, folds and starts.
@@ -53,7 +53,7 @@ class LinearApproximation(AdaptiveApproximation):
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
+        scoring: str | None = None,
         n_folds: int = 5,
         validation_fraction: float | None = 0.25,
         n_jobs: int | None = None,
@@ -70,7 +70,7 @@ class LinearApproximation(AdaptiveApproximation):
         self.budget = budget
         self.max_cost = max_cost
         self.class_costs = class_costs
-        self.minimise = minimise
+        self.scoring = scoring
         self.n_folds = n_folds
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs

@@ -113,7 +113,7 @@ class AdaBoostRS(ClassifierTreeEstimator):
         What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the
         number of draws is chosen by what mistakes cost, and the class of the least expected cost is predicted; the
         trees are boosted and drawn without regard to it.
-    minimise : {"error", "total cost"}, default="error"
+    scoring : {None, "total cost"}, default=None
         With "total cost", what is bought and what mistakes cost together are as cheap as can be on validation examples,
         in the unit of the prices; a budget is then only a limit.
     feature_costs, split_cost, budget, validation_fraction, random_state
@@ -137,7 +137,7 @@ class AdaBoostRS(ClassifierTreeEstimator):
         split_cost: Any = 0,
         budget: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
+        scoring: str | None = None,
         validation_fraction: float | None = 0.25,
         random_state: Any = None,
     ) -> None:
@@ -147,7 +147,7 @@ class AdaBoostRS(ClassifierTreeEstimator):
         self.split_cost = split_cost
         self.budget = budget
         self.class_costs = class_costs
-        self.minimise = minimise
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 

@@ -45,7 +45,7 @@ class AndOrCascade(ClassifierTreeEstimator):
         See `ipforest.classifier_trees.CSTC`.
     class_weight : dict, "balanced" or None, default="balanced"
         Class costs take their place.
-    class_costs, minimise
+    class_costs, scoring
         See `ipforest.classifier_trees.CSTC`.
     feature_map, feature_costs, split_cost, budget, validation_fraction, random_state
         See `ipforest.classifier_trees.CSTC`. Outputs of a feature map belong to a stage if all their features do.
@@ -72,7 +72,7 @@ class AndOrCascade(ClassifierTreeEstimator):
         split_cost: Any = 0,
         budget: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
+        scoring: str | None = None,
         validation_fraction: float | None = 0.25,
         random_state: Any = None,
     ) -> None:
@@ -84,7 +84,7 @@ class AndOrCascade(ClassifierTreeEstimator):
         self.split_cost = split_cost
         self.budget = budget
         self.class_costs = class_costs
-        self.minimise = minimise
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 

@@ -28,7 +28,7 @@ class CSCC(RelaxedTreeEstimator):
         target, and "balanced" is for a target of two values: one of more is not weighted then.
     lambdas, rho, spread, feature_map, fine_tune, descent, validation_fraction, n_jobs, random_state
         See `CSTC`.
-    feature_costs, split_cost, budget, class_costs, minimise
+    feature_costs, split_cost, budget, class_costs, scoring
         See `CSTC`.
     """
 
@@ -50,7 +50,7 @@ class CSCC(RelaxedTreeEstimator):
         split_cost: Any = 0,
         budget: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
+        scoring: str | None = None,
         validation_fraction: float | None = 0.25,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -68,7 +68,7 @@ class CSCC(RelaxedTreeEstimator):
         self.split_cost = split_cost
         self.budget = budget
         self.class_costs = class_costs
-        self.minimise = minimise
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.random_state = random_state

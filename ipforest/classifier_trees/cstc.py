@@ -57,7 +57,7 @@ class CSTC(RelaxedTreeEstimator):
         What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. For two
         classes. Then labels are weighted in training by what missing them costs, the probabilities are corrected for
         it, trees are chosen by what mistakes cost, and the class of the least expected cost is predicted.
-    minimise : {"error", "total cost"}, default="error"
+    scoring : {None, "total cost"}, default=None
         With "total cost", what is bought and what mistakes cost together are as cheap as can be on validation examples,
         in the unit of the prices; a budget is then only a limit.
     validation_fraction : float or None, default=0.25
@@ -103,7 +103,7 @@ class CSTC(RelaxedTreeEstimator):
         split_cost: Any = 0,
         budget: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
+        scoring: str | None = None,
         validation_fraction: float | None = 0.25,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -121,7 +121,7 @@ class CSTC(RelaxedTreeEstimator):
         self.split_cost = split_cost
         self.budget = budget
         self.class_costs = class_costs
-        self.minimise = minimise
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.random_state = random_state

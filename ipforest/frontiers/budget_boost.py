@@ -211,12 +211,11 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
     class_costs : array, DataFrame or mapping of mappings, optional
         What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
         of least expected cost is predicted, and validation examples choose by what mistakes cost.
-    minimise : {"error", "total cost"}, default="error"
-        With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
-        the unit of the prices; a budget is then only a limit.
     scoring : str or callable, optional
         What chooses within the budget on validation examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
         the like (see `ipforest.measures`), with the weights of the examples; by default the error.
+        With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
+        the unit of the prices; a budget is then only a limit.
     validation_fraction : float or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; None only with these.
     random_state : int, RandomState instance or None, default=None
@@ -256,7 +255,6 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
         scoring: Any = None,
         validation_fraction: float | None = 0.25,
         random_state: Any = None,
@@ -282,7 +280,6 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
             random_state=random_state,
         )
         self.class_costs = class_costs
-        self.minimise = minimise
 
 
 class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]  # scikit-learn is untyped
@@ -311,6 +308,8 @@ class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]
         The most that any one example may pay.
     scoring : str or callable, optional
         What chooses within the budget; see `BudgetBoost`. By default the squared error.
+        With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
+        the unit of the prices; a budget is then only a limit.
     validation_fraction : float or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; None only with these.
     random_state : int, RandomState instance or None, default=None

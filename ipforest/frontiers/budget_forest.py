@@ -352,7 +352,7 @@ class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scik
         contexts.
     loss : {"gini", "entropy", "misclassification"}, default="gini"
         What the nodes of a pruning lose; see `ipforest.losses.node_errors`.
-    stopping, feature_costs, budget, max_cost, class_costs, minimise, scoring, validation_fraction
+    stopping, feature_costs, budget, max_cost, class_costs, scoring, validation_fraction
         See `BudgetBoost`.
     n_jobs : int, optional
         Nested forests that are trained at once, by joblib; the model does not depend on it.
@@ -393,7 +393,6 @@ class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scik
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
         scoring: Any = None,
         validation_fraction: float | None = 0.25,
         n_jobs: int | None = None,
@@ -421,7 +420,6 @@ class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scik
         )
         self.loss = loss
         self.class_costs = class_costs
-        self.minimise = minimise
 
 
 class BudgetForestRegressor(RegressorMixin, GrownForests):  # type: ignore[misc]  # scikit-learn is untyped

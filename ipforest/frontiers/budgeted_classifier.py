@@ -214,7 +214,7 @@ class ManyFrontiers(JointFrontier):
         if self.class_costs_ is not None:
             model.set_params(class_costs=self.class_costs_)
         if isinstance(model, JointFrontier):
-            model.set_params(categorical_features=[*self.categories_.columns] or None, scoring=self.scoring)
+            model.set_params(categorical_features=[*self.categories_.columns] or None, scoring=self._scorer)
             model._work, model._held_out_weight = work, validation.weight
         try:
             model.fit(self._named(training.X), training.y, self._named(validation.X), validation.y, **weight)
@@ -265,12 +265,11 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
     class_costs : array, DataFrame or mapping of mappings, optional
         What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
         of least expected cost is predicted, and validation examples choose by what mistakes cost.
-    minimise : {"error", "total cost"}, default="error"
-        With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
-        the unit of the prices; a budget is then only a limit.
     scoring : str or callable, optional
         What chooses within the budget on validation examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
         the like (see `ipforest.measures`), with the weights of the examples; by default the error.
+        With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
+        the unit of the prices; a budget is then only a limit.
     validation_fraction : float or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; None only with these.
     cv : splitter, int or iterable of splits, optional
@@ -321,7 +320,6 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
         scoring: Any = None,
         validation_fraction: float | None = 0.25,
         cv: Any = None,
@@ -345,7 +343,6 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
             random_state=random_state,
         )
         self.class_costs = class_costs
-        self.minimise = minimise
 
 
 class BudgetedRegressor(RegressorMixin, ManyFrontiers):  # type: ignore[misc]  # scikit-learn is untyped

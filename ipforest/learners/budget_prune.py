@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, IntArray
-from ipforest.class_costs import MINIMISED
 from ipforest.costs import FeatureCosts
 from ipforest.estimator import optional_number
 from ipforest.learners.forest_pruner import ForestPruner, Parts
@@ -75,7 +74,7 @@ class BudgetPrune(ForestPruner):
         What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the loss
         is the average cost of a prediction, and the class of the least expected cost is predicted. (Weights of classes
         are the ensemble's own ``class_weight``.)
-    minimise : {"error", "total cost"}, default="error"
+    scoring : {None, "total cost"}, default=None
         With "total cost" the pruning is taken for which what examples pay and what the mistakes of the trees cost sum
         up to the least, by ``class_costs`` in the unit of the prices: that of lambda 1, proven optimal. It takes no
         budget.
@@ -149,7 +148,7 @@ class BudgetPrune(ForestPruner):
         errors: str = "in-bag",
         objective: str = "trees",
         class_costs: Any = None,
-        minimise: str = "error",
+        scoring: str | None = None,
         refit: bool = False,
         split_cost: Any = 0,
         validation_fraction: float | None = 0.25,
@@ -166,7 +165,7 @@ class BudgetPrune(ForestPruner):
         self.errors = errors
         self.objective = objective
         self.class_costs = class_costs
-        self.minimise = minimise
+        self.scoring = scoring
         self.refit = refit
         self.split_cost = split_cost
         self.validation_fraction = validation_fraction
@@ -178,7 +177,7 @@ class BudgetPrune(ForestPruner):
             raise ValueError(f"budget: expected a budget or lam, got budget={self.budget!r} and lam={self.lam!r}")
         optional_number(self.lam, "lam")
         for name in ("budget", "lam"):
-            if self.minimise != MINIMISED[0] and getattr(self, name) is not None:
+            if self._least_total and getattr(self, name) is not None:
                 raise ValueError(
                     f"{name}: expected none where the total cost is minimised, got {getattr(self, name)!r}"
                 )
@@ -229,7 +228,7 @@ class BudgetPrune(ForestPruner):
         return Pruning(found.kept[internal])
 
     def _result(self) -> BudgetResult | PruningResult:
-        if self.minimise != MINIMISED[0]:
+        if self._least_total:
             return self.path_.result(1)
         budget = self.budget
         if budget is None:
@@ -263,11 +262,11 @@ class BudgetPrune(ForestPruner):
         BudgetPrune
             Fitted; shares the forest and the path with this one, which stays as it is.
         """
-        return self._another(budget=budget, lam=None, minimise=MINIMISED[0])
+        return self._another(budget=budget, lam=None, scoring=None)
 
     def at_lambda(self, lam: object) -> Self:
         """Return the same model at another lambda, without training or solving again; see `at_budget`."""
-        return self._another(budget=None, lam=lam, minimise=MINIMISED[0])
+        return self._another(budget=None, lam=lam, scoring=None)
 
 
 def columns_beyond(costs: FeatureCosts, budget: Fraction) -> IntArray:

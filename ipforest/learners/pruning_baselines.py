@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from ipforest._internal.arrays import BoolArray, FloatArray
 from ipforest._internal.kernels import njit
-from ipforest.class_costs import MINIMISED
 from ipforest.estimator import optional_number
 from ipforest.instance import PruningInstance
 from ipforest.learners.forest_pruner import ForestPruner
@@ -99,7 +98,7 @@ class PruningBaseline(ForestPruner):
         What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the loss
         is the average cost of a prediction, by which the method prunes where it goes by the loss and by which a pruning
         is taken, and the class of the least expected cost is predicted.
-    minimise : {"error", "total cost"}, default="error"
+    scoring : {None, "total cost"}, default=None
         With "total cost", the pruning on the path is taken for which what examples pay and what mistakes cost sum up to
         the least, in the unit of the prices; a budget is then only a limit.
     n_prunings : int, default=100
@@ -122,7 +121,7 @@ class PruningBaseline(ForestPruner):
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
+        scoring: str | None = None,
         loss: str | None = None,
         split_cost: Any = 0,
         validation_fraction: float | None = 0.25,
@@ -134,7 +133,7 @@ class PruningBaseline(ForestPruner):
         self.budget = budget
         self.max_cost = max_cost
         self.class_costs = class_costs
-        self.minimise = minimise
+        self.scoring = scoring
         self.loss = loss
         self.split_cost = split_cost
         self.validation_fraction = validation_fraction
@@ -167,9 +166,9 @@ class PruningBaseline(ForestPruner):
         return self.sequence_.costs, self.sequence_.errors
 
     def _choose_pruning(self) -> Pruning:
-        if self.budget is None and self.minimise == MINIMISED[0]:
+        if self.budget is None and not self._least_total:
             return self.sequence_.prunings[0]
-        return self.sequence_.prunings[self.sequence_.at_budget(self.budget, with_cost=self.minimise != MINIMISED[0])]
+        return self.sequence_.prunings[self.sequence_.at_budget(self.budget, with_cost=self._least_total)]
 
 
 class CostComplexity(PruningBaseline):
