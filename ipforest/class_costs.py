@@ -14,7 +14,7 @@ from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, pl
 from ipforest._internal.json_text import read_json
 
 __all__ = [
-    "MINIMISED",
+    "TOTAL_COST",
     "cheapest_is_certain",
     "costs_of",
     "expected_costs",
@@ -26,8 +26,8 @@ __all__ = [
     "weighted_labels",
 ]
 
-MINIMISED = ("error", "total cost")
-"""What is chosen: the least loss within the budget, or the least sum of cost and loss."""
+TOTAL_COST = "total cost"
+"""What ``scoring`` is for the least sum of cost and loss, in place of the least loss within the budget."""
 
 
 def read_class_costs(class_costs: Any, classes: Array) -> FloatArray:

@@ -27,9 +27,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from ipforest._internal.arrays import Array, one_line
 from ipforest._internal.examples import require_rows_in_order, validated
 from ipforest.choice import ROUNDING, best_affordable, best_mix
-from ipforest.class_costs import MINIMISED, costs_of, read_class_costs
+from ipforest.class_costs import TOTAL_COST, costs_of, read_class_costs
 from ipforest.costs import FeatureCosts, require_no_split_cost
 from ipforest.feature_names import column_numbers
+from ipforest.measures import read_scoring
 from ipforest.mixed_model import MixedModel
 from ipforest.policy import Policy
 from ipforest.rational import nonnegative_fraction
@@ -45,6 +46,7 @@ from ipforest.session import (
     buy_on_demand,
     buy_on_demand_async,
 )
+from ipforest.settings import groups_of
 from ipforest.tabular.price_lists import read_prices
 
 __all__ = ["BudgetedEstimator", "optional_number", "read_costs", "split_rows"]
@@ -69,10 +71,10 @@ MIN_PRICE, MAX_PRICE = Fraction(10) ** -100, Fraction(10) ** 100
 class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Base of the estimators that pay for features.
 
-    A subclass takes ``feature_costs``, ``groups``, ``group_fees``, ``budget`` and ``random_state`` in its constructor,
-    checks its parameters before any training, sets the attributes below in ``fit``, and says in `policy` what it wants
-    to know of examples one feature at a time, and in `_choose` how it goes over to another budget. Costs, predictions
-    and sessions follow from its policy.
+    A subclass takes ``feature_costs``, ``budget`` and ``random_state`` in its constructor, checks its parameters before
+    any training, sets the attributes below in ``fit``, and says in `policy` what it wants to know of examples one
+    feature at a time, and in `_choose` how it goes over to another budget. Costs, predictions and sessions follow from
+    its policy. Parameters that travel together are one, a `Settings`, declared by a `Grouped`.
 
     Attributes
     ----------
@@ -85,15 +87,14 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     """
 
     feature_costs: Any
-    groups: Any
-    group_fees: Any
     budget: Any
     random_state: Any
 
     max_cost: Any = None
     class_costs: Any = None
-    minimise: str = MINIMISED[0]
+    validation_fraction: float | None = None
     scoring: Any = None
+    takes_scorers = False
     split_cost_ = Fraction(0)
     class_costs_: Array | None = None
     _column_labels: tuple[str, ...] | None = None
@@ -106,6 +107,48 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     @abstractmethod
     def _choose(self) -> None:
         """Take the model for ``self.budget`` from those that were fitted."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; deep ones, as ``growth__max_depth``, also where their group is None.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to return those of settings and inner estimators, too.
+        """
+        params: dict[str, Any] = super().get_params(deep=deep)
+        for name, group in groups_of(type(self)).items():
+            if deep and params[name] is None:
+                params |= {f"{name}__{field}": value for field, value in group.kind().get_params().items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those within settings by ``growth__max_depth``.
+
+        Raises
+        ------
+        ValueError
+            A parameter is unknown, or a value of a setting is none of those allowed.
+        """
+        groups, changes = groups_of(type(self)), dict[str, dict[str, Any]]()
+        for key in [*params]:
+            name, _, field = key.partition("__")
+            if field and name in groups:
+                changes.setdefault(name, {})[field] = params.pop(key)
+        super().set_params(**params)
+        for name, values in changes.items():
+            given = getattr(self, name)
+            setattr(self, name, (groups[name].kind() if given is None else given).with_params(**values))
+        return self
+
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
+        optional_number(self.budget, "budget")
+        optional_number(self.max_cost, "max_cost")
+        check_share(self.validation_fraction, "validation_fraction")
+        self._check_money()
+        for group in groups_of(type(self)).values():
+            group.__get__(self, type(self))  # of the right kind
 
     def cost(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Compute what each example pays: its features, each bought once, and its tests if there is a split cost.
@@ -182,15 +225,25 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         return sum(self._money(X, y, sample_weight))
 
     def _check_money(self) -> None:
-        """Check what mistakes cost, and what is minimised, before any training."""
-        if self.minimise not in MINIMISED:
-            raise ValueError(f"minimise: expected {' or '.join(map(repr, MINIMISED))}, got {self.minimise!r}")
-        if self.minimise != MINIMISED[0] and self.class_costs is None:
+        """Check what mistakes cost, and what choices are made by, before any training."""
+        if self._least_total and self.class_costs is None:
             raise ValueError("class_costs: expected what mistakes cost, to minimise the total cost, got None")
-        if self.minimise != MINIMISED[0] and self.scoring is not None:
-            raise ValueError(f"scoring: expected None where the {self.minimise} is minimised, got {self.scoring!r}")
+        if self._scorer is not None:
+            if not self.takes_scorers:
+                raise ValueError(f"scoring: expected None or {TOTAL_COST!r}, got {one_line(repr(self.scoring))}")
+            read_scoring(self._scorer)
         if self.class_costs is not None and not is_classifier(self):
             raise ValueError("class_costs: expected none for regression, got some")
+
+    @property
+    def _least_total(self) -> bool:
+        """Whether choices are made by what is bought and what mistakes cost together."""
+        return isinstance(self.scoring, str) and self.scoring == TOTAL_COST
+
+    @property
+    def _scorer(self) -> Any:
+        """The scorer that choices are made by, None where losses or total costs decide."""
+        return None if self._least_total else self.scoring
 
     def _take_class_costs(self, classes: Array | None) -> None:
         """Read what mistakes cost for the classes of training."""
@@ -200,7 +253,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     def _to_minimise(self, cost: npt.ArrayLike, loss: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Give what choices are made by: the loss, or the sum of cost and loss in money."""
         losses = np.asarray(loss, dtype=np.float64)
-        return losses if self.minimise == MINIMISED[0] else losses + np.asarray(cost, dtype=np.float64)
+        return losses + np.asarray(cost, dtype=np.float64) if self._least_total else losses
 
     def _best_within_budget(self, cost: npt.ArrayLike, loss: npt.ArrayLike) -> int:
         """Find the choice of least loss, or total cost, within the budget; see `best_affordable`."""
@@ -558,7 +611,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     def _read_costs(self) -> FeatureCosts:
         """Read the price list for the features seen in `fit`."""
         names = getattr(self, "feature_names_in_", None)
-        costs = read_costs(self.feature_costs, self.groups, self.group_fees, self.n_features_in_, names)
+        costs = read_costs(self.feature_costs, self.n_features_in_, names)
         require_no_split_cost(costs, getattr(self, "split_cost", 0))
         return costs
 
@@ -568,17 +621,13 @@ def optional_number(value: object, name: str) -> Fraction | None:
     return None if value is None else nonnegative_fraction(value, name)
 
 
-def read_costs(
-    feature_costs: Any, groups: Any, group_fees: Any, n_features: int, feature_names: Sequence[str] | None = None
-) -> FeatureCosts:
+def read_costs(feature_costs: Any, n_features: int, feature_names: Sequence[str] | None = None) -> FeatureCosts:
     """Read an estimator's price list: prices, a `FeatureCosts`, or None for 1 each.
 
     Parameters
     ----------
     feature_costs : FeatureCosts, sequence of numbers, dict, Series, DataFrame, path or None
         What is no FeatureCosts is read by `ipforest.tabular.price_lists.read_prices`.
-    groups, group_fees : sequence or None
-        See `FeatureCosts`; none with a `FeatureCosts`.
     n_features : int
     feature_names : sequence of str, shape (n_features,), optional
         Prices that have names are matched to these.
@@ -586,15 +635,15 @@ def read_costs(
     Raises
     ------
     ValueError
-        Prices of another number of features, negative, not finite, or beyond 1e-100 to 1e100; groups together with a
-        `FeatureCosts`.
+        Prices of another number of features, negative, not finite, or beyond 1e-100 to 1e100; or prices by name for
+        features that have no names.
     """
     if isinstance(feature_costs, FeatureCosts):
-        if groups is not None or group_fees is not None:
-            raise ValueError("groups: expected none with feature_costs that are FeatureCosts, got some")
         costs = feature_costs
-    elif groups is not None or not _is_price_list(feature_costs):
-        costs = FeatureCosts([1] * n_features if feature_costs is None else feature_costs, groups, group_fees)
+        if not costs.in_column_order:
+            _check_columns_have_names(costs.feature_names, feature_names)
+    elif not _is_price_list(feature_costs):
+        costs = FeatureCosts([1] * n_features if feature_costs is None else feature_costs)
         _check_columns_have_names(costs.feature_names, feature_names)
     else:
         prices = read_prices(feature_costs)
@@ -778,9 +827,8 @@ def check_inner_estimator(outer: BudgetedEstimator, inner: BudgetedEstimator) ->
     ValueError
         Prices on the outer estimator; a split cost, class costs or a cap on the inner one.
     """
-    for name in ("feature_costs", "groups", "group_fees"):
-        if getattr(outer, name) is not None:
-            raise ValueError(f"{name}: expected none with an estimator that has its own, got some")
+    if outer.feature_costs is not None:
+        raise ValueError("feature_costs: expected none with an estimator that has its own, got some")
     if getattr(inner, "split_cost", 0) != 0:
         raise ValueError(f"estimator: expected one without split_cost, got {inner.split_cost!r}")
     kind = type(outer).__name__

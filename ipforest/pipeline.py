@@ -45,7 +45,7 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     estimator : estimator
         `BudgetPrune`, `BudgetedClassifier`, `EarlyExit` or another of this package, without prices. One that wraps a
         fitted ensemble, as ``pipeline[-1]``, keeps it.
-    feature_costs, groups, group_fees : optional
+    feature_costs : optional
         Prices by column of the table, as `BudgetPrune` takes them.
 
     Attributes
@@ -79,20 +79,10 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     'ecg'
     """
 
-    def __init__(
-        self,
-        preprocessing: Any,
-        estimator: Any,
-        *,
-        feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
-    ) -> None:
+    def __init__(self, preprocessing: Any, estimator: Any, *, feature_costs: Any = None) -> None:
         self.preprocessing = preprocessing
         self.estimator = estimator
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
 
     def fit(self, X: Any, y: npt.ArrayLike | None = None, **parameters: Any) -> Self:
         """Fit the preprocessing, price what it computes, and fit the estimator.
@@ -125,7 +115,7 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self.preprocessing_ = clone(self.preprocessing)
             computed = self.preprocessing_.fit_transform(X, y)
         names = getattr(self, "feature_names_in_", None)
-        self.costs_ = read_costs(self.feature_costs, self.groups, self.group_fees, self.n_features_in_, names)
+        self.costs_ = read_costs(self.feature_costs, self.n_features_in_, names)
         self.sources_ = source_columns(self.preprocessing_, self.n_features_in_)
         examples = self._dense(computed)
         prices = self.costs_.for_columns(self.sources_, column_names(examples))
@@ -143,10 +133,9 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 "estimator: expected one that buys, such as BudgetPrune(forest) or EarlyExit(FrozenEstimator(trees)), "
                 f"got {type(estimator).__name__}"
             )
-        given = [name for name in ("feature_costs", "groups", "group_fees") if getattr(estimator, name) is not None]
-        if given:
+        if estimator.feature_costs is not None:
             raise ValueError(
-                f"{given[0]}: expected none in {type(estimator).__name__}, as the prices of the table's columns are "
+                f"feature_costs: expected none in {type(estimator).__name__}, as the prices of the table's columns are "
                 "given to BudgetedPipeline, got some"
             )
 

@@ -16,6 +16,7 @@ from sklearn.calibration import CalibrationDisplay
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest.class_costs import TOTAL_COST
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.trees import LEAF
 from ipforest.measures import name_of, read_scoring
@@ -744,12 +745,13 @@ def _frontier_curves(model: JointFrontier, X: npt.ArrayLike, y: npt.ArrayLike, m
         chosen = copy(model)
         chosen.choice_ = place
         points.append(_on_data(chosen, X, y))
-    values = frontier.loss if model.scoring is None else -frontier.loss
+    scorer = None if model.scoring == TOTAL_COST else model.scoring
+    values = frontier.loss if scorer is None else -frontier.loss
     taken = float(frontier.cost[model.choice_]), float(values[model.choice_])
     kind = "softened error" if is_classifier(model) else "1 - R^2"
     if model.class_costs_ is not None:
         kind = "softened cost of mistakes, as a share of one"
-    name = f"{kind if model.scoring is None else name_of(model.scoring)} on validation examples"
+    name = f"{kind if scorer is None else name_of(scorer)} on validation examples"
     tried, on_data = np.array(points), _on_data(model, X, y)
     return [
         Curve(frontier.cost, values, "choices of the frontier", name, taken, "choice taken"),

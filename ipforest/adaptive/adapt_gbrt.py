@@ -43,7 +43,7 @@ class AdaptGbrt(AdaptiveApproximation):
 
     Parameters
     ----------
-    estimator, shares, lambdas, gate_shares, feature_costs, groups, group_fees, budget, max_cost
+    estimator, shares, lambdas, gate_shares, feature_costs, budget, max_cost
         See `AdaptiveApproximation`. Lambda is that of `GreedyMiser`.
     n_estimators : int, default=100
         Rounds.
@@ -63,7 +63,7 @@ class AdaptGbrt(AdaptiveApproximation):
     min_samples_leaf : int, default=1
     max_bins : int or None, default=255
         See `GreedyMiser`.
-    class_costs, minimise, n_folds, validation_fraction, n_jobs
+    class_costs, scoring, n_folds, validation_fraction, n_jobs
         See `AdaptiveApproximation`.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part and the folds.
@@ -102,12 +102,10 @@ class AdaptGbrt(AdaptiveApproximation):
         lambdas: Any = 6,
         gate_shares: Sequence[float] = (),
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
+        scoring: str | None = None,
         n_folds: int = 5,
         validation_fraction: float | None = 0.25,
         n_jobs: int | None = None,
@@ -127,12 +125,10 @@ class AdaptGbrt(AdaptiveApproximation):
         self.lambdas = lambdas
         self.gate_shares = gate_shares
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
         self.class_costs = class_costs
-        self.minimise = minimise
+        self.scoring = scoring
         self.n_folds = n_folds
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs

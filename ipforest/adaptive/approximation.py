@@ -34,11 +34,9 @@ from ipforest.estimator import (
     BudgetedEstimator,
     check_inner_estimator,
     check_integer,
-    check_share,
     check_validation_part,
     classes_of,
     is_fitted,
-    optional_number,
     split_rows,
 )
 from ipforest.policy import Policy
@@ -100,7 +98,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
     gate_shares : sequence of numbers from 0 to 1, default=()
         Each learnt pair is a candidate with the gate's threshold at probability 1/2, and also with those above which
         these shares of the training examples score.
-    feature_costs, groups, group_fees : optional
+    feature_costs : optional
         See `BudgetPrune`; none with an estimator that has its own.
     budget : number, optional
         What an example may cost on average; without one, the least error counts.
@@ -110,7 +108,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
         of the least expected cost is predicted, and pairs are judged by what mistakes cost; gates and cheap models are
         trained as they are, by log loss.
-    minimise : {"error", "total cost"}, default="error"
+    scoring : {None, "total cost"}, default=None
         With "total cost", what is bought and what mistakes cost together are as cheap as can be on held-out examples,
         in the unit of the prices; a budget is then only a limit.
     n_folds : int, default=5
@@ -208,10 +206,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         full = unfrozen(self.estimator)
         if isinstance(full, BudgetedEstimator):
             check_inner_estimator(self, full)
-        for name, value in (("budget", self.budget), ("max_cost", self.max_cost)):
-            optional_number(value, name)
-        self._check_money()
-        check_share(self.validation_fraction, "validation_fraction")
+        super().check_parameters()
         check_lambdas(self.lambdas)
         self._check_shares()
         _check_numbers(self.gate_shares, "gate_shares")

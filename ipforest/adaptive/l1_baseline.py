@@ -33,9 +33,9 @@ class L1Baseline(AdaptiveApproximation):
 
     Parameters
     ----------
-    estimator, shares, lambdas, feature_costs, groups, group_fees, budget, max_cost, class_costs
+    estimator, shares, lambdas, feature_costs, budget, max_cost, class_costs
         See `AdaptiveApproximation`. Lambda is the weight of the L1 norm against the mean loss.
-    minimise, n_folds, validation_fraction, n_jobs, scale, random_state
+    scoring, n_folds, validation_fraction, n_jobs, scale, random_state
         See `AdaptiveApproximation` and `LinearApproximation`.
     """
 
@@ -49,12 +49,10 @@ class L1Baseline(AdaptiveApproximation):
         lambdas: Any = 10,
         scale: bool = True,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
+        scoring: str | None = None,
         n_folds: int = 5,
         validation_fraction: float | None = 0.25,
         n_jobs: int | None = None,
@@ -65,12 +63,10 @@ class L1Baseline(AdaptiveApproximation):
         self.lambdas = lambdas
         self.scale = scale
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
         self.class_costs = class_costs
-        self.minimise = minimise
+        self.scoring = scoring
         self.n_folds = n_folds
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs

@@ -25,7 +25,7 @@ class LinearApproximation(AdaptiveApproximation):
 
     Parameters
     ----------
-    estimator, shares, lambdas, gate_shares, feature_costs, groups, group_fees, budget, max_cost
+    estimator, shares, lambdas, gate_shares, feature_costs, budget, max_cost
         See `AdaptiveApproximation`. A number of lambdas is spread below the one from which on no feature is bought.
     n_starts : int, default=1
         The alternation finds a local optimum: the first start lets the full model have the same share of each example,
@@ -33,7 +33,7 @@ class LinearApproximation(AdaptiveApproximation):
     settings : AlternationSettings, optional
     scale : bool, default=True
         Whether features are shifted and scaled to mean 0 and variance 1, so that the norm treats them alike.
-    class_costs, minimise, n_folds, validation_fraction, n_jobs
+    class_costs, scoring, n_folds, validation_fraction, n_jobs
         See `AdaptiveApproximation`.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part, folds and starts.
@@ -50,12 +50,10 @@ class LinearApproximation(AdaptiveApproximation):
         scale: bool = True,
         gate_shares: Sequence[float] = (),
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
+        scoring: str | None = None,
         n_folds: int = 5,
         validation_fraction: float | None = 0.25,
         n_jobs: int | None = None,
@@ -69,12 +67,10 @@ class LinearApproximation(AdaptiveApproximation):
         self.scale = scale
         self.gate_shares = gate_shares
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
         self.class_costs = class_costs
-        self.minimise = minimise
+        self.scoring = scoring
         self.n_folds = n_folds
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs

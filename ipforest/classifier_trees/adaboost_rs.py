@@ -113,10 +113,10 @@ class AdaBoostRS(ClassifierTreeEstimator):
         What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the
         number of draws is chosen by what mistakes cost, and the class of the least expected cost is predicted; the
         trees are boosted and drawn without regard to it.
-    minimise : {"error", "total cost"}, default="error"
+    scoring : {None, "total cost"}, default=None
         With "total cost", what is bought and what mistakes cost together are as cheap as can be on validation examples,
         in the unit of the prices; a budget is then only a limit.
-    feature_costs, groups, group_fees, split_cost, budget, validation_fraction, random_state
+    feature_costs, split_cost, budget, validation_fraction, random_state
         See `ipforest.classifier_trees.CSTC`.
 
     Notes
@@ -134,24 +134,20 @@ class AdaBoostRS(ClassifierTreeEstimator):
         n_trees: int = 200,
         max_depth: int = 2,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         split_cost: Any = 0,
         budget: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
+        scoring: str | None = None,
         validation_fraction: float | None = 0.25,
         random_state: Any = None,
     ) -> None:
         self.n_trees = n_trees
         self.max_depth = max_depth
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.split_cost = split_cost
         self.budget = budget
         self.class_costs = class_costs
-        self.minimise = minimise
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 

@@ -45,9 +45,9 @@ class AndOrCascade(ClassifierTreeEstimator):
         See `ipforest.classifier_trees.CSTC`.
     class_weight : dict, "balanced" or None, default="balanced"
         Class costs take their place.
-    class_costs, minimise
+    class_costs, scoring
         See `ipforest.classifier_trees.CSTC`.
-    feature_map, feature_costs, groups, group_fees, split_cost, budget, validation_fraction, random_state
+    feature_map, feature_costs, split_cost, budget, validation_fraction, random_state
         See `ipforest.classifier_trees.CSTC`. Outputs of a feature map belong to a stage if all their features do.
 
     Notes
@@ -69,12 +69,10 @@ class AndOrCascade(ClassifierTreeEstimator):
         class_weight: Any = "balanced",
         feature_map: Any = None,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         split_cost: Any = 0,
         budget: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
+        scoring: str | None = None,
         validation_fraction: float | None = 0.25,
         random_state: Any = None,
     ) -> None:
@@ -83,12 +81,10 @@ class AndOrCascade(ClassifierTreeEstimator):
         self.class_weight = class_weight
         self.feature_map = feature_map
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.split_cost = split_cost
         self.budget = budget
         self.class_costs = class_costs
-        self.minimise = minimise
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 

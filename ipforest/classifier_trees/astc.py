@@ -27,7 +27,7 @@ class ASTC(CSTC):
     ----------
     loss, depth, structure, lambdas, rho, spread, feature_map, fine_tune, descent, validation_fraction, n_jobs
         See `CSTC`; `rho` is the fall in loss for which a feature that is free is still used.
-    feature_costs, groups, group_fees, split_cost, budget, random_state
+    feature_costs, split_cost, budget, random_state
         See `CSTC`.
 
     Notes

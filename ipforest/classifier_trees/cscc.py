@@ -28,7 +28,7 @@ class CSCC(RelaxedTreeEstimator):
         target, and "balanced" is for a target of two values: one of more is not weighted then.
     lambdas, rho, spread, feature_map, fine_tune, descent, validation_fraction, n_jobs, random_state
         See `CSTC`.
-    feature_costs, groups, group_fees, split_cost, budget, class_costs, minimise
+    feature_costs, split_cost, budget, class_costs, scoring
         See `CSTC`.
     """
 
@@ -47,12 +47,10 @@ class CSCC(RelaxedTreeEstimator):
         fine_tune: bool = True,
         descent: DescentSettings | None = None,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         split_cost: Any = 0,
         budget: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
+        scoring: str | None = None,
         validation_fraction: float | None = 0.25,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -67,12 +65,10 @@ class CSCC(RelaxedTreeEstimator):
         self.fine_tune = fine_tune
         self.descent = descent
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.split_cost = split_cost
         self.budget = budget
         self.class_costs = class_costs
-        self.minimise = minimise
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -48,7 +48,7 @@ class CSTC(RelaxedTreeEstimator):
     descent : DescentSettings or None
         How the tree is optimised and when it is pruned; see
         `ipforest.classifier_trees.DescentSettings`, whose ``printed()`` is the paper's way.
-    feature_costs, groups, group_fees, split_cost
+    feature_costs, split_cost
         Prices; see `ipforest.costs.FeatureCosts`. With the boosting trick, `split_cost` times the number of its
         features is what evaluating a tree costs, besides the ``evaluation_cost`` of `BoostingTrick`: e_t.
     budget : number, optional
@@ -57,7 +57,7 @@ class CSTC(RelaxedTreeEstimator):
         What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. For two
         classes. Then labels are weighted in training by what missing them costs, the probabilities are corrected for
         it, trees are chosen by what mistakes cost, and the class of the least expected cost is predicted.
-    minimise : {"error", "total cost"}, default="error"
+    scoring : {None, "total cost"}, default=None
         With "total cost", what is bought and what mistakes cost together are as cheap as can be on validation examples,
         in the unit of the prices; a budget is then only a limit.
     validation_fraction : float or None, default=0.25
@@ -100,12 +100,10 @@ class CSTC(RelaxedTreeEstimator):
         fine_tune: bool = True,
         descent: DescentSettings | None = None,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         split_cost: Any = 0,
         budget: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
+        scoring: str | None = None,
         validation_fraction: float | None = 0.25,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -120,12 +118,10 @@ class CSTC(RelaxedTreeEstimator):
         self.fine_tune = fine_tune
         self.descent = descent
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.split_cost = split_cost
         self.budget = budget
         self.class_costs = class_costs
-        self.minimise = minimise
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -24,7 +24,7 @@ class StagewiseRegression(ClassifierTreeEstimator):
     ----------
     feature_map : BoostingTrick or None, default=None
         The boosted trees; None for the default ones.
-    feature_costs, groups, group_fees, split_cost, budget, validation_fraction, random_state
+    feature_costs, split_cost, budget, validation_fraction, random_state
         See `ipforest.classifier_trees.CSTC`.
     """
 
@@ -35,8 +35,6 @@ class StagewiseRegression(ClassifierTreeEstimator):
         *,
         feature_map: BoostingTrick | None = None,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         split_cost: Any = 0,
         budget: Any = None,
         validation_fraction: float | None = 0.25,
@@ -44,8 +42,6 @@ class StagewiseRegression(ClassifierTreeEstimator):
     ) -> None:
         self.feature_map = feature_map
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.split_cost = split_cost
         self.budget = budget
         self.validation_fraction = validation_fraction

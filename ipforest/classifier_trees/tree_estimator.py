@@ -26,7 +26,7 @@ from ipforest.classifier_trees.ranking import ndcg_at
 from ipforest.classifier_trees.resources import Resources
 from ipforest.classifier_trees.smooth_losses import LOSSES
 from ipforest.classifier_trees.tree_policy import TreeOfClassifiers
-from ipforest.estimator import BudgetedEstimator, check_share, optional_number, split_rows
+from ipforest.estimator import BudgetedEstimator, split_rows
 from ipforest.policy import Policy
 from ipforest.rational import nonnegative_fraction
 
@@ -188,9 +188,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         """Check the parameters before any training."""
         if self.loss not in LOSSES:
             raise ValueError(f"loss: expected one of {', '.join(LOSSES)}, got {self.loss!r}")
-        optional_number(self.budget, "budget")
-        self._check_money()
-        check_share(self.validation_fraction, "validation_fraction")
+        super().check_parameters()
         self.split_cost_ = nonnegative_fraction(self.split_cost, "split_cost")
 
     def _make_feature_map(self) -> FeatureMap:

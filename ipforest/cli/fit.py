@@ -77,16 +77,11 @@ def add(commands: Subparsers) -> None:
         help=".csv (true classes in the first column, a column for each predicted one) or .json of what mistakes cost",
     )
     command.add_argument(
-        "--minimise",
-        choices=("error", TOTAL_COST),
-        default="error",
-        help=f"{TOTAL_COST}: what is bought and what mistakes cost together, instead of the error within a budget",
-    )
-    command.add_argument(
         "--scoring",
         metavar="NAME",
-        help="what chooses within the budget in place of the error: a scikit-learn scorer, such as roc_auc or "
-        f"neg_log_loss, or sensitivity_at=0.9; for {CHOSEN} and {CHOSEN_NUMBER}",
+        help=f"what chooses in place of the error within the budget: {TOTAL_COST}, of what is bought and what mistakes "
+        f"cost together; or, for {CHOSEN} and {CHOSEN_NUMBER}, a scikit-learn scorer, such as roc_auc or neg_log_loss, "
+        "or sensitivity_at=0.9",
     )
     command.add_argument("--out", metavar="DIR", help=f"write {MODEL_FILE} and {REPORT_FILE} there")
     command.add_argument(
@@ -187,23 +182,24 @@ def _check_options(options: Arguments) -> None:
     chosen = options.estimator
     if chosen != PRUNED and given:
         raise ValueError(f"--{given[0].replace('_', '-')}: expected it with --estimator {PRUNED} only, got {chosen}")
-    if chosen == PRUNED and options.scoring is not None:
-        raise ValueError(f"--scoring: expected it with --estimator {CHOSEN} or {CHOSEN_NUMBER}, got {PRUNED}")
+    least_total = options.scoring == TOTAL_COST
+    if chosen == PRUNED and options.scoring is not None and not least_total:
+        raise ValueError(
+            f"--scoring: expected {TOTAL_COST} with --estimator {PRUNED}, got {options.scoring}; a scorer chooses with "
+            f"{CHOSEN} or {CHOSEN_NUMBER}"
+        )
     wanted = {CHOSEN: False, CHOSEN_NUMBER: True}.get(chosen, options.regression)
     if options.regression not in (None, wanted):
         other = CHOSEN_NUMBER if options.regression else CHOSEN
         raise ValueError(f"--estimator: expected {PRUNED} or {other} to predict as --regression says, got {chosen}")
     options.regression = wanted
-    least_total = options.minimise == TOTAL_COST
-    if least_total and options.scoring is not None:
-        raise ValueError(f"--scoring: expected none with --minimise {TOTAL_COST}, got {options.scoring}")
     for option in () if options.dry_run else ("out",) if least_total else ("budget", "out"):
         if getattr(options, option) is None:
             raise ValueError(f"--{option}: expected it, except with --dry-run, got none")
     if least_total and options.class_costs is None:
         raise ValueError("--class-costs: expected a file of what mistakes cost, to minimise the total cost, got none")
     if least_total and options.estimator == PRUNED and options.budget is not None:
-        raise ValueError(f"--budget: expected none with --minimise {TOTAL_COST} of {PRUNED}, got {options.budget}")
+        raise ValueError(f"--budget: expected none with --scoring {TOTAL_COST} of {PRUNED}, got {options.budget}")
     if options.class_costs is not None and options.regression:
         raise ValueError("--class-costs: expected none with --regression, got some")
 
@@ -358,9 +354,9 @@ def _untrained(options: Arguments, costs: FeatureCosts, budget: Fraction | None)
     if options.estimator == CHOSEN_NUMBER:
         return BudgetedRegressor(n_jobs=-1, verbose=not options.json, scoring=options.scoring, **common)
     common["class_costs"] = None if options.class_costs is None else read_class_cost_file(options.class_costs)
-    common["minimise"] = options.minimise.replace("-", " ")
+    common["scoring"] = TOTAL_COST.replace("-", " ") if options.scoring == TOTAL_COST else options.scoring
     if options.estimator == CHOSEN:
-        return BudgetedClassifier(n_jobs=-1, verbose=not options.json, scoring=options.scoring, **common)
+        return BudgetedClassifier(n_jobs=-1, verbose=not options.json, **common)
     given = {name: getattr(options, name) for name in OF_PRUNED}
     chosen = {name: default if given[name] is None else given[name] for name, default in OF_PRUNED.items()}
     kind = RandomForestRegressor if options.regression else RandomForestClassifier

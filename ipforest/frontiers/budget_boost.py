@@ -57,8 +57,6 @@ class GrownBoosting(GrownFrontier):
         refit: str | None = "newton",
         stopping: Any = None,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         scoring: Any = None,
@@ -78,8 +76,6 @@ class GrownBoosting(GrownFrontier):
         self.refit = refit
         self.stopping = stopping
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
         self.scoring = scoring
@@ -205,7 +201,7 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
         jointly and grows trees on what is bought; or not.
     stopping : StoppingRule or sequence of StoppingRule, optional
         As in `EarlyExit`; an empty sequence to stop no example.
-    feature_costs, groups, group_fees
+    feature_costs
         See `BudgetPrune`. Trees are grown as if no feature were delayed; pruning, stopping and the choice on validation
         examples go by what is ordered in rounds.
     budget : number, optional
@@ -215,12 +211,11 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
     class_costs : array, DataFrame or mapping of mappings, optional
         What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
         of least expected cost is predicted, and validation examples choose by what mistakes cost.
-    minimise : {"error", "total cost"}, default="error"
-        With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
-        the unit of the prices; a budget is then only a limit.
     scoring : str or callable, optional
         What chooses within the budget on validation examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
         the like (see `ipforest.measures`), with the weights of the examples; by default the error.
+        With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
+        the unit of the prices; a budget is then only a limit.
     validation_fraction : float or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; None only with these.
     random_state : int, RandomState instance or None, default=None
@@ -257,12 +252,9 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
         refit: str | None = "newton",
         stopping: Any = None,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
         scoring: Any = None,
         validation_fraction: float | None = 0.25,
         random_state: Any = None,
@@ -281,8 +273,6 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
             refit=refit,
             stopping=stopping,
             feature_costs=feature_costs,
-            groups=groups,
-            group_fees=group_fees,
             budget=budget,
             max_cost=max_cost,
             scoring=scoring,
@@ -290,7 +280,6 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
             random_state=random_state,
         )
         self.class_costs = class_costs
-        self.minimise = minimise
 
 
 class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]  # scikit-learn is untyped
@@ -310,7 +299,7 @@ class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]
         See `BudgetBoost`.
     stopping : StoppingRule or sequence of StoppingRule, optional
         As in `EarlyExit`; an empty sequence to stop no example. `CertifiedStopping` counts errors, and is for classes.
-    feature_costs, groups, group_fees
+    feature_costs
         See `BudgetPrune`. Trees are grown as if no feature were delayed; pruning, stopping and the choice on validation
         examples go by what is ordered in rounds.
     budget : number, optional
@@ -319,6 +308,8 @@ class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]
         The most that any one example may pay.
     scoring : str or callable, optional
         What chooses within the budget; see `BudgetBoost`. By default the squared error.
+        With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
+        the unit of the prices; a budget is then only a limit.
     validation_fraction : float or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; None only with these.
     random_state : int, RandomState instance or None, default=None

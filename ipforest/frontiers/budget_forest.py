@@ -71,8 +71,6 @@ class GrownForests(GrownFrontier):
         n_lookahead: int = 20,
         stopping: Any = None,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         scoring: Any = None,
@@ -92,8 +90,6 @@ class GrownForests(GrownFrontier):
         self.n_lookahead = n_lookahead
         self.stopping = stopping
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
         self.scoring = scoring
@@ -356,7 +352,7 @@ class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scik
         contexts.
     loss : {"gini", "entropy", "misclassification"}, default="gini"
         What the nodes of a pruning lose; see `ipforest.losses.node_errors`.
-    stopping, feature_costs, groups, group_fees, budget, max_cost, class_costs, minimise, scoring, validation_fraction
+    stopping, feature_costs, budget, max_cost, class_costs, scoring, validation_fraction
         See `BudgetBoost`.
     n_jobs : int, optional
         Nested forests that are trained at once, by joblib; the model does not depend on it.
@@ -394,12 +390,9 @@ class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scik
         loss: str = "gini",
         stopping: Any = None,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
         scoring: Any = None,
         validation_fraction: float | None = 0.25,
         n_jobs: int | None = None,
@@ -418,8 +411,6 @@ class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scik
             n_lookahead=n_lookahead,
             stopping=stopping,
             feature_costs=feature_costs,
-            groups=groups,
-            group_fees=group_fees,
             budget=budget,
             max_cost=max_cost,
             scoring=scoring,
@@ -429,7 +420,6 @@ class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scik
         )
         self.loss = loss
         self.class_costs = class_costs
-        self.minimise = minimise
 
 
 class BudgetForestRegressor(RegressorMixin, GrownForests):  # type: ignore[misc]  # scikit-learn is untyped
@@ -448,7 +438,7 @@ class BudgetForestRegressor(RegressorMixin, GrownForests):  # type: ignore[misc]
         See `BudgetForest`.
     categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
         See `BudgetForest`. Nested forests see mean targets in place of categories.
-    stopping, feature_costs, groups, group_fees, budget, max_cost, scoring, validation_fraction
+    stopping, feature_costs, budget, max_cost, scoring, validation_fraction
         See `BudgetBoostRegressor`.
     n_jobs : int, optional
         Nested forests that are trained at once, by joblib; the model does not depend on it.

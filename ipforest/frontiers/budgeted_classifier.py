@@ -43,8 +43,6 @@ class ManyFrontiers(JointFrontier):
         *,
         categorical_features: Any = "from_dtype",
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         scoring: Any = None,
@@ -58,8 +56,6 @@ class ManyFrontiers(JointFrontier):
         self.estimators = estimators
         self.categorical_features = categorical_features
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
         self.scoring = scoring
@@ -171,7 +167,7 @@ class ManyFrontiers(JointFrontier):
             if not (is_classifier(estimator) if classify else is_regressor(estimator)):
                 raise TypeError(f"estimators: expected {'classifiers' if classify else 'regressors'}, got {name}")
             if isinstance(estimator, JointFrontier | StagedEstimator):
-                if any(getattr(estimator, price) is not None for price in ("feature_costs", "groups", "group_fees")):
+                if estimator.feature_costs is not None:
                     raise ValueError(f"feature_costs: expected none in {name}, whose prices are given here, got some")
                 for given in ("class_costs", "scoring"):
                     if getattr(estimator, given, None) is not None:
@@ -218,7 +214,7 @@ class ManyFrontiers(JointFrontier):
         if self.class_costs_ is not None:
             model.set_params(class_costs=self.class_costs_)
         if isinstance(model, JointFrontier):
-            model.set_params(categorical_features=[*self.categories_.columns] or None, scoring=self.scoring)
+            model.set_params(categorical_features=[*self.categories_.columns] or None, scoring=self._scorer)
             model._work, model._held_out_weight = work, validation.weight
         try:
             model.fit(self._named(training.X), training.y, self._named(validation.X), validation.y, **weight)
@@ -260,7 +256,7 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
     categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
         See `BudgetBoost`. Estimators other than `BudgetBoost` and `BudgetForest` see the numbers of the categories: in
         a data frame's columns of names their places in alphabetical order, or in that of the dtype.
-    feature_costs, groups, group_fees
+    feature_costs
         See `BudgetPrune`.
     budget : number, optional
         What an example may cost on average; without one, as much as lowers the error.
@@ -269,12 +265,11 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
     class_costs : array, DataFrame or mapping of mappings, optional
         What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
         of least expected cost is predicted, and validation examples choose by what mistakes cost.
-    minimise : {"error", "total cost"}, default="error"
-        With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
-        the unit of the prices; a budget is then only a limit.
     scoring : str or callable, optional
         What chooses within the budget on validation examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
         the like (see `ipforest.measures`), with the weights of the examples; by default the error.
+        With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
+        the unit of the prices; a budget is then only a limit.
     validation_fraction : float or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; None only with these.
     cv : splitter, int or iterable of splits, optional
@@ -322,12 +317,9 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
         *,
         categorical_features: Any = "from_dtype",
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
         scoring: Any = None,
         validation_fraction: float | None = 0.25,
         cv: Any = None,
@@ -340,8 +332,6 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
             estimators,
             categorical_features=categorical_features,
             feature_costs=feature_costs,
-            groups=groups,
-            group_fees=group_fees,
             budget=budget,
             max_cost=max_cost,
             scoring=scoring,
@@ -353,7 +343,6 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
             random_state=random_state,
         )
         self.class_costs = class_costs
-        self.minimise = minimise
 
 
 class BudgetedRegressor(RegressorMixin, ManyFrontiers):  # type: ignore[misc]  # scikit-learn is untyped
@@ -366,7 +355,7 @@ class BudgetedRegressor(RegressorMixin, ManyFrontiers):  # type: ignore[misc]  #
         `BranchingCascade` of regressors, whose prices and budget are those given here, or another regressor of trees
         that `ipforest.ensemble.read` reads, such as LightGBM's with penalties on features; it is stopped where going
         on is not worth its price.
-    categorical_features, feature_costs, groups, group_fees
+    categorical_features, feature_costs
         See `BudgetedClassifier`.
     budget : number, optional
         What an example may cost on average; without one, as much as lowers the squared error.

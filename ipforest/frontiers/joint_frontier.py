@@ -22,17 +22,15 @@ from sklearn.utils.validation import check_is_fitted
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import checked_weight, validated
 from ipforest.choice import best_affordable
-from ipforest.class_costs import MINIMISED, costs_of, price_of_a_mistake
+from ipforest.class_costs import TOTAL_COST, costs_of, price_of_a_mistake
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import (
     BudgetedEstimator,
     check_integer,
-    check_share,
     check_validation_part,
     checked_labels,
     classes_of,
-    optional_number,
     require_held_out,
     split_rows,
     warn_if_nothing_is_bought,
@@ -41,7 +39,7 @@ from ipforest.frontiers.scores import relative_error, soft_cost, soft_error
 from ipforest.frontiers.work import Work
 from ipforest.growing.codes import check_max_bins
 from ipforest.learners.forest_pruner import Labelled
-from ipforest.measures import HeldOutScorer, name_of, read_scoring
+from ipforest.measures import HeldOutScorer, name_of
 from ipforest.path import PruningPath
 from ipforest.policy import Policy, TreesInOrder
 from ipforest.results import Pruning
@@ -322,6 +320,7 @@ class JointFrontier(BudgetedEstimator):
     """
 
     classes_: Array | None
+    takes_scorers = True
     stopping: Any = None
     cv: Any = None
     categorical_features: Any
@@ -381,7 +380,7 @@ class JointFrontier(BudgetedEstimator):
         self.n_validation_, self._measured = int(validation.y.size), None
         self._validation = validation.X.astype(np.float32), validation.y
         cheapest = min(self.costs_.positive_costs, default=1.0)
-        self.frontier_ = Frontier.of(self.members_, cheapest, validation.y.size, scored=self.scoring is not None)
+        self.frontier_ = Frontier.of(self.members_, cheapest, validation.y.size, scored=self._scorer is not None)
         self._choose()
         return self
 
@@ -451,9 +450,9 @@ class JointFrontier(BudgetedEstimator):
         """
         measured, seller = self.measured(X, y), self._seller()
         budget = "no budget" if self.budget is None else f"budget {self.budget}"
-        if self.minimise != MINIMISED[0]:
-            budget = f"least {self.minimise}, {budget}"
-        if self.scoring is not None:
+        if self._least_total:
+            budget = f"least {TOTAL_COST}, {budget}"
+        elif self.scoring is not None:
             budget = f"best {name_of(self.scoring)}, {budget}"
         wrong, low, high = measured.error_interval()
         spread = NORMAL_95 * measured.cost_error
@@ -536,12 +535,7 @@ class JointFrontier(BudgetedEstimator):
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
-        for name, value in (("budget", self.budget), ("max_cost", self.max_cost)):
-            optional_number(value, name)
-        check_share(self.validation_fraction, "validation_fraction")
-        self._check_money()
-        if self.scoring is not None:
-            read_scoring(self.scoring)
+        super().check_parameters()
         self._check_training()
 
     @property
@@ -582,7 +576,7 @@ class JointFrontier(BudgetedEstimator):
 
     def _scorer_on(self, validation: Labelled) -> HeldOutScorer | None:
         """Say how choices are scored, unless by their losses."""
-        return scorer_on(self.scoring, validation.X, validation.y, validation.weight, self._seller())
+        return scorer_on(self._scorer, validation.X, validation.y, validation.weight, self._seller())
 
     def _loss_on(self, validation: Labelled) -> Loss:
         if self.classes_ is None:
@@ -593,7 +587,7 @@ class JointFrontier(BudgetedEstimator):
         return partial(soft_cost, classes=self.classes_, n_validation=validation.y.size, class_costs=relative)
 
     def _choose(self) -> None:
-        if self.minimise == "total cost" and self.class_costs_ is not None:
+        if self._least_total and self.class_costs_ is not None:
             price = price_of_a_mistake(self.class_costs_)
             self.choice_ = self.frontier_.of_least_total(price, self.budget)
         else:
@@ -602,7 +596,7 @@ class JointFrontier(BudgetedEstimator):
         self.trees_ = self.members_[self.frontier_.member[self.choice_]].policy
 
     def _choices(self) -> tuple[FloatArray, FloatArray]:
-        if self.minimise == MINIMISED[0] or self.class_costs_ is None:
+        if not self._least_total or self.class_costs_ is None:
             return self.frontier_.cost, self.frontier_.criterion
         return self.frontier_.cost, price_of_a_mistake(self.class_costs_) * self.frontier_.loss
 

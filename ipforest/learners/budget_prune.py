@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, IntArray
-from ipforest.class_costs import MINIMISED
 from ipforest.costs import FeatureCosts
 from ipforest.estimator import optional_number
 from ipforest.learners.forest_pruner import ForestPruner, Parts
@@ -40,12 +39,9 @@ class BudgetPrune(ForestPruner):
         as it is; wrap it in `sklearn.frozen.FrozenEstimator` to keep it so in clones (grid search, pipelines).
     feature_costs : FeatureCosts, sequence of numbers, dict, Series, DataFrame or path, optional
         What each feature costs; by default 1 each. Prices by name are matched to the columns of X; see
-        `ipforest.tabular.price_lists.read_prices`. They may say that features are delayed: the pruning is then optimal
-        for what is ordered in rounds (`ipforest.policy.TreesInOrder`); the ensemble is trained without prices.
-    groups : sequence of int, shape (n_features,), optional
-        Group of each feature, -1 for none; see `FeatureCosts`.
-    group_fees : sequence of numbers, shape (n_groups,), optional
-        Paid once an example with the first feature of the group.
+        `ipforest.tabular.price_lists.read_prices`. A `FeatureCosts` also has groups, whose fee is paid once. Prices may
+        say that features are delayed: the pruning is then optimal for what is ordered in rounds
+        (`ipforest.policy.TreesInOrder`); the ensemble is trained without prices.
     budget : number, optional
         What an example may cost on average: the pruning of least error within it, as far as ``search`` goes. If it
         buys nothing, as all roots test what costs more, another ensemble is trained that never tests columns that cost
@@ -78,7 +74,7 @@ class BudgetPrune(ForestPruner):
         What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the loss
         is the average cost of a prediction, and the class of the least expected cost is predicted. (Weights of classes
         are the ensemble's own ``class_weight``.)
-    minimise : {"error", "total cost"}, default="error"
+    scoring : {None, "total cost"}, default=None
         With "total cost" the pruning is taken for which what examples pay and what the mistakes of the trees cost sum
         up to the least, by ``class_costs`` in the unit of the prices: that of lambda 1, proven optimal. It takes no
         budget.
@@ -143,8 +139,6 @@ class BudgetPrune(ForestPruner):
         estimator: Any,
         *,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         lam: Any = None,
         search: str = "greedy",
@@ -154,7 +148,7 @@ class BudgetPrune(ForestPruner):
         errors: str = "in-bag",
         objective: str = "trees",
         class_costs: Any = None,
-        minimise: str = "error",
+        scoring: str | None = None,
         refit: bool = False,
         split_cost: Any = 0,
         validation_fraction: float | None = 0.25,
@@ -162,8 +156,6 @@ class BudgetPrune(ForestPruner):
     ) -> None:
         self.estimator = estimator
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.budget = budget
         self.lam = lam
         self.search = search
@@ -173,7 +165,7 @@ class BudgetPrune(ForestPruner):
         self.errors = errors
         self.objective = objective
         self.class_costs = class_costs
-        self.minimise = minimise
+        self.scoring = scoring
         self.refit = refit
         self.split_cost = split_cost
         self.validation_fraction = validation_fraction
@@ -185,7 +177,7 @@ class BudgetPrune(ForestPruner):
             raise ValueError(f"budget: expected a budget or lam, got budget={self.budget!r} and lam={self.lam!r}")
         optional_number(self.lam, "lam")
         for name in ("budget", "lam"):
-            if self.minimise != MINIMISED[0] and getattr(self, name) is not None:
+            if self._least_total and getattr(self, name) is not None:
                 raise ValueError(
                     f"{name}: expected none where the total cost is minimised, got {getattr(self, name)!r}"
                 )
@@ -236,7 +228,7 @@ class BudgetPrune(ForestPruner):
         return Pruning(found.kept[internal])
 
     def _result(self) -> BudgetResult | PruningResult:
-        if self.minimise != MINIMISED[0]:
+        if self._least_total:
             return self.path_.result(1)
         budget = self.budget
         if budget is None:
@@ -270,11 +262,11 @@ class BudgetPrune(ForestPruner):
         BudgetPrune
             Fitted; shares the forest and the path with this one, which stays as it is.
         """
-        return self._another(budget=budget, lam=None, minimise=MINIMISED[0])
+        return self._another(budget=budget, lam=None, scoring=None)
 
     def at_lambda(self, lam: object) -> Self:
         """Return the same model at another lambda, without training or solving again; see `at_budget`."""
-        return self._another(budget=None, lam=lam, minimise=MINIMISED[0])
+        return self._another(budget=None, lam=lam, scoring=None)
 
 
 def columns_beyond(costs: FeatureCosts, budget: Fraction) -> IntArray:

@@ -17,13 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import validated
 from ipforest.choice import best_affordable, spending_limit
-from ipforest.class_costs import MINIMISED, label_losses
+from ipforest.class_costs import label_losses
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import (
     BudgetedEstimator,
-    check_share,
     check_validation_part,
-    optional_number,
     split_rows,
 )
 from ipforest.growing import (
@@ -110,7 +108,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
     ----------
     n_estimators : int, default=40
         Most trees.
-    feature_costs, groups, group_fees : optional
+    feature_costs : optional
         Prices; see `BudgetPrune`.
     budget : number, optional
         What an example may cost on average, measured on the validation examples; without one all trees are taken.
@@ -120,7 +118,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
         of the least expected cost is predicted, and alpha is chosen by what mistakes cost; trees grow without regard to
         it.
-    minimise : {"error", "total cost"}, default="error"
+    scoring : {None, "total cost"}, default=None
         With "total cost", alpha and the number of trees are taken for which what is bought and what mistakes cost sum
         up to the least on the validation examples, in the unit of the prices; a budget is then only a limit.
     impurity : str or Impurity, default="threshold-pairs"
@@ -179,12 +177,10 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         n_estimators: int = 40,
         *,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
+        scoring: str | None = None,
         impurity: str | Impurity = "threshold-pairs",
         alpha: Any = 0,
         reduction: str = "minimax",
@@ -201,12 +197,10 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
     ) -> None:
         self.n_estimators = n_estimators
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
         self.class_costs = class_costs
-        self.minimise = minimise
+        self.scoring = scoring
         self.impurity = impurity
         self.alpha = alpha
         self.reduction = reduction
@@ -269,12 +263,9 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         self._choose()
         return self
 
-    def check_parameters(self) -> list[Grower]:
-        """Check every parameter; give the growers, one per alpha."""
-        for name, value in (("budget", self.budget), ("max_cost", self.max_cost)):
-            optional_number(value, name)
-        self._check_money()
-        check_share(self.validation_fraction, "validation_fraction")
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
+        super().check_parameters()
         check_max_bins(self.max_bins)
         for name in ("n_estimators", "min_samples_leaf", "max_features", "max_depth"):
             value = getattr(self, name)
@@ -339,7 +330,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
 
     def _choose(self) -> None:
         sizes = [grown.trees_within(self.budget) for grown in self.grown_]
-        if self.minimise != MINIMISED[0]:
+        if self._least_total:
             sizes = [self._best_within_budget(grown.costs, grown.errors) for grown in self.grown_]
         costs, errors = zip(
             *((grown.costs[n], grown.errors[n]) for grown, n in zip(self.grown_, sizes, strict=True)), strict=True

@@ -19,9 +19,7 @@ from ipforest.ensemble.library_checks import overridden
 from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees
 from ipforest.estimator import (
     BudgetedEstimator,
-    check_share,
     is_fitted,
-    optional_number,
     split_rows,
     warn_if_nothing_is_bought,
 )
@@ -44,7 +42,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    estimator, feature_costs, groups, group_fees, budget, max_cost, loss, split_cost, validation_fraction, random_state
+    estimator, feature_costs, budget, max_cost, loss, split_cost, validation_fraction, random_state
         See `BudgetPrune`; so are ``errors``, ``objective``, ``class_costs`` and ``refit``, which a subclass need not
         offer.
 
@@ -169,10 +167,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
-        optional_number(self.budget, "budget")
-        optional_number(self.max_cost, "max_cost")
-        self._check_money()
-        check_share(self.validation_fraction, "validation_fraction")
+        super().check_parameters()
         if self.objective not in OBJECTIVES:
             raise ValueError(f"objective: expected {' or '.join(map(repr, OBJECTIVES))}, got {self.objective!r}")
         if self.errors not in ERRORS:

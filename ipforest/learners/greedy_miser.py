@@ -13,15 +13,13 @@ from sklearn.utils import check_random_state
 
 from ipforest._internal.arrays import BoolArray, FloatArray, places_in
 from ipforest._internal.examples import validated
-from ipforest.class_costs import MINIMISED, label_losses
+from ipforest.class_costs import label_losses
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import (
     BudgetedEstimator,
     check_integer,
-    check_share,
     check_validation_part,
     classes_of,
-    optional_number,
     split_rows,
 )
 from ipforest.growing.acquisition import Charge
@@ -128,7 +126,7 @@ class PricedBoosting(BudgetedEstimator):
     min_samples_leaf : int, default=1
     max_bins : int or None, default=255
         Thresholds lie between so many bins per feature; with None between any two values.
-    feature_costs, groups, group_fees : optional
+    feature_costs : optional
         Prices; see `BudgetPrune`. Trees are grown as if no feature were delayed; how many rounds of boosting are taken
         goes by what is ordered in the rounds of sessions.
     budget : number, optional
@@ -166,8 +164,6 @@ class PricedBoosting(BudgetedEstimator):
         min_samples_leaf: int = 1,
         max_bins: int | None = 255,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         validation_fraction: float | None = 0.25,
@@ -181,8 +177,6 @@ class PricedBoosting(BudgetedEstimator):
         self.min_samples_leaf = min_samples_leaf
         self.max_bins = max_bins
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
         self.validation_fraction = validation_fraction
@@ -238,12 +232,9 @@ class PricedBoosting(BudgetedEstimator):
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
-        for name, value in (("budget", self.budget), ("max_cost", self.max_cost)):
-            optional_number(value, name)
-        self._check_money()
+        super().check_parameters()
         nonnegative_fraction(self.lam, "lam")
         check_charge(self.charge)
-        check_share(self.validation_fraction, "validation_fraction")
         check_max_bins(self.max_bins)
         for name in ("n_estimators", "max_depth", "min_samples_leaf"):
             check_integer(getattr(self, name), name, 1)
@@ -314,7 +305,7 @@ class PricedBoosting(BudgetedEstimator):
 
     def _choose(self) -> None:
         self.n_rounds_ = self.n_estimators
-        if self.budget is not None or self.minimise != MINIMISED[0]:
+        if self.budget is not None or self._least_total:
             self.n_rounds_ = self._best_within_budget(self.stage_costs_, self.stage_errors_)
 
     def _choices(self) -> tuple[FloatArray, FloatArray]:
@@ -345,7 +336,7 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
     class_costs : array, DataFrame, mapping of mappings or path, optional
         What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
         of the least expected cost is predicted, and rounds are chosen by what mistakes cost; trees grow by the loss.
-    minimise : {"error", "total cost"}, default="error"
+    scoring : {None, "total cost"}, default=None
         With "total cost", as many rounds are taken as make what is bought and what mistakes cost together least on the
         validation examples, in the unit of the prices; a budget is then only a limit.
 
@@ -372,12 +363,10 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
         min_samples_leaf: int = 1,
         max_bins: int | None = 255,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
+        scoring: str | None = None,
         validation_fraction: float | None = 0.25,
         random_state: Any = None,
     ) -> None:
@@ -390,15 +379,13 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
             min_samples_leaf=min_samples_leaf,
             max_bins=max_bins,
             feature_costs=feature_costs,
-            groups=groups,
-            group_fees=group_fees,
             budget=budget,
             max_cost=max_cost,
             validation_fraction=validation_fraction,
             random_state=random_state,
         )
         self.class_costs = class_costs
-        self.minimise = minimise
+        self.scoring = scoring
         self.loss = loss
 
     def check_parameters(self) -> None:

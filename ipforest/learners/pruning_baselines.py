@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from ipforest._internal.arrays import BoolArray, FloatArray
 from ipforest._internal.kernels import njit
-from ipforest.class_costs import MINIMISED
 from ipforest.estimator import optional_number
 from ipforest.instance import PruningInstance
 from ipforest.learners.forest_pruner import ForestPruner
@@ -92,14 +91,14 @@ class PruningBaseline(ForestPruner):
 
     Parameters
     ----------
-    estimator, feature_costs, groups, group_fees, budget, max_cost, loss, split_cost, validation_fraction, random_state
+    estimator, feature_costs, budget, max_cost, loss, split_cost, validation_fraction, random_state
         See `BudgetPrune`. With a budget, the pruning of least error within it on the method's path; without one, the
         whole forest.
     class_costs : array, DataFrame, mapping of mappings or path, optional
         What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the loss
         is the average cost of a prediction, by which the method prunes where it goes by the loss and by which a pruning
         is taken, and the class of the least expected cost is predicted.
-    minimise : {"error", "total cost"}, default="error"
+    scoring : {None, "total cost"}, default=None
         With "total cost", the pruning on the path is taken for which what examples pay and what mistakes cost sum up to
         the least, in the unit of the prices; a budget is then only a limit.
     n_prunings : int, default=100
@@ -119,12 +118,10 @@ class PruningBaseline(ForestPruner):
         estimator: Any,
         *,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
+        scoring: str | None = None,
         loss: str | None = None,
         split_cost: Any = 0,
         validation_fraction: float | None = 0.25,
@@ -133,12 +130,10 @@ class PruningBaseline(ForestPruner):
     ) -> None:
         self.estimator = estimator
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
         self.class_costs = class_costs
-        self.minimise = minimise
+        self.scoring = scoring
         self.loss = loss
         self.split_cost = split_cost
         self.validation_fraction = validation_fraction
@@ -171,9 +166,9 @@ class PruningBaseline(ForestPruner):
         return self.sequence_.costs, self.sequence_.errors
 
     def _choose_pruning(self) -> Pruning:
-        if self.budget is None and self.minimise == MINIMISED[0]:
+        if self.budget is None and not self._least_total:
             return self.sequence_.prunings[0]
-        return self.sequence_.prunings[self.sequence_.at_budget(self.budget, with_cost=self.minimise != MINIMISED[0])]
+        return self.sequence_.prunings[self.sequence_.at_budget(self.budget, with_cost=self._least_total)]
 
 
 class CostComplexity(PruningBaseline):

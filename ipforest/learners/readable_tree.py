@@ -115,8 +115,6 @@ class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
     """
 
     feature_costs = None
-    groups = None
-    group_fees = None
 
     def __init__(
         self,

@@ -96,7 +96,7 @@ class BranchingCascade(StagedEstimator):
         Fewest training examples of a part.
     stopping : StoppingRule or sequence of StoppingRule, optional
         As in `EarlyExit`.
-    feature_costs, groups, group_fees
+    feature_costs
         See `BudgetPrune`.
     budget : number, optional
         What an example may cost on average; without one, as much as lowers the error.
@@ -105,13 +105,12 @@ class BranchingCascade(StagedEstimator):
     scoring : str or callable, optional
         What chooses within the budget on held-out examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
         the like (see `ipforest.measures`); by default the error. `curve_` then has negative scores as errors.
+        With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
+        the unit of the prices; a budget is then only a limit.
     class_costs : array, DataFrame, mapping of mappings or path, optional
         What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
         of the least expected cost is predicted, and stopping is learnt and chosen by what mistakes cost; the stages are
         trained as they are. Classifiers only.
-    minimise : {"error", "total cost"}, default="error"
-        With "total cost", what is bought and what mistakes cost together are as cheap as can be on held-out examples,
-        in the unit of the prices; a budget is then only a limit.
     n_folds : int, default=5
         See `EarlyExit`.
     validation_fraction : float, default=0.25
@@ -164,12 +163,9 @@ class BranchingCascade(StagedEstimator):
         min_support: int = 50,
         stopping: StoppingRule | Sequence[StoppingRule] | None = None,
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
         scoring: Any = None,
         n_folds: int = 5,
         validation_fraction: float = 0.25,
@@ -181,12 +177,9 @@ class BranchingCascade(StagedEstimator):
         self.min_support = min_support
         self.stopping = stopping
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
         self.class_costs = class_costs
-        self.minimise = minimise
         self.scoring = scoring
         self.n_folds = n_folds
         self.validation_fraction = validation_fraction

@@ -17,24 +17,21 @@ from sklearn.utils import _safe_indexing, get_tags
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import validated
-from ipforest.class_costs import MINIMISED, label_losses
+from ipforest.class_costs import label_losses
 from ipforest.ensemble.libraries import read
 from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import (
     BudgetedEstimator,
     check_inner_estimator,
     check_integer,
-    check_share,
     check_validation_part,
     checked_labels,
     classes_of,
     is_fitted,
-    optional_number,
     require_held_out,
     split_rows,
 )
 from ipforest.feature_names import require_features_of
-from ipforest.measures import read_scoring
 from ipforest.policy import ANSWERS, InWords, Policy, Progress, Rows, TreesInOrder, compared
 from ipforest.rational import nonnegative_fraction
 from ipforest.session import Seller, Sessions
@@ -284,7 +281,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         held-out examples. By default the first two.
     order : {"given", "greedy", "exact"}, default="given"
         Order of the trees; see `order_trees`. Those of `GreedyMiser`, and of a `BudgetRF` that pools, stay as given.
-    feature_costs, groups, group_fees
+    feature_costs
         See `BudgetPrune`; none with an estimator that has its own.
     budget : number, optional
         What an example may cost on average; without one, as much as lowers the error.
@@ -293,13 +290,12 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
     scoring : str or callable, optional
         What chooses within the budget on held-out examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
         the like (see `ipforest.measures`); by default the error. `curve_` then has negative scores as errors.
+        With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
+        the unit of the prices; a budget is then only a limit.
     class_costs : array, DataFrame, mapping of mappings or path, optional
         What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
         of the least expected cost is predicted, and stopping is learnt and chosen by what mistakes cost; the ensemble
         is trained as it is.
-    minimise : {"error", "total cost"}, default="error"
-        With "total cost", what is bought and what mistakes cost together are as cheap as can be on held-out examples,
-        in the unit of the prices; a budget is then only a limit.
     overspend : number, default=5
         An estimator that has budgets itself is tried at budgets up to this multiple of the budget: stopping brings the
         cost down. What a smaller budget tries a larger one tries, too, so on the held-out examples more budget never
@@ -340,6 +336,8 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
     True
     """
 
+    takes_scorers = True
+
     def __init__(
         self,
         estimator: Any,
@@ -347,12 +345,9 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         stopping: StoppingRule | Sequence[StoppingRule] | None = None,
         order: str = "given",
         feature_costs: Any = None,
-        groups: Any = None,
-        group_fees: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
-        minimise: str = "error",
         scoring: Any = None,
         overspend: Any = 5,
         n_folds: int = 5,
@@ -363,12 +358,9 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         self.stopping = stopping
         self.order = order
         self.feature_costs = feature_costs
-        self.groups = groups
-        self.group_fees = group_fees
         self.budget = budget
         self.max_cost = max_cost
         self.class_costs = class_costs
-        self.minimise = minimise
         self.scoring = scoring
         self.overspend = overspend
         self.n_folds = n_folds
@@ -443,22 +435,17 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
             raise TypeError(f"estimator: expected an ensemble of trees, got Pipeline; {cure}")
         if isinstance(ensemble, BudgetedEstimator):
             check_inner_estimator(self, ensemble)
-        optional_number(self.budget, "budget")
-        optional_number(self.max_cost, "max_cost")
-        self._check_money()
+        super().check_parameters()
         nonnegative_fraction(self.overspend, "overspend")
-        check_share(self.validation_fraction, "validation_fraction")
         if self.order not in ORDERS:
             raise ValueError(f"order: expected one of {', '.join(map(repr, ORDERS))}, got {self.order!r}")
         check_integer(self.n_folds, "n_folds", 1)
         check_stopping(self.stopping)
-        if self.scoring is not None:
-            read_scoring(self.scoring)
 
     def _choose(self) -> None:
         """Take, among the ensembles, rules and levels within the budget, those of least error on held-out examples."""
         candidates = [self._candidate(inner_budget) for inner_budget in self._inner_budgets()]
-        with_cost = self.minimise != MINIMISED[0]
+        with_cost = self._least_total
         chosen = [best_within(candidate.learnt, self.budget, with_cost=with_cost) for candidate in candidates]
         best = int(np.argmin([learnt.curve.objective(with_cost=with_cost)[level] for learnt, level in chosen]))
         self.trees_, self.paths_, _ = candidates[best]
@@ -472,7 +459,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         reach: a larger budget tries all that a smaller one does.
         """
         has_limit = self.budget is not None
-        if not isinstance(self.estimator_, BudgetedEstimator) or not (has_limit or self.minimise != MINIMISED[0]):
+        if not isinstance(self.estimator_, BudgetedEstimator) or not (has_limit or self._least_total):
             return [None]
         whole = sum(self.costs_.unit_costs, Fraction(0))
         most = whole
@@ -496,7 +483,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
             trees = self._trees(inner_budget)
             if self.order != "given":
                 trees = TreesInOrder(order_trees(trees.trees, X, y, self.costs_, exact=self.order == "exact"))
-            scorer = scorer_on(self.scoring, X, y, np.ones(y.size), seller)
+            scorer = scorer_on(self._scorer, X, y, np.ones(y.size), seller)
             answers = None if scorer is None else StageOutputs()
             paths = record_paths(trees, seller, X, y, self.max_cost, answers=answers)
             learnt = learn_stopping(self.stopping, paths, self.n_folds, score_of_stops(scorer, answers, paths))

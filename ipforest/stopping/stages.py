@@ -21,18 +21,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import checked_weight, validated
 from ipforest.choice import ROUNDING
-from ipforest.class_costs import MINIMISED, label_losses
+from ipforest.class_costs import label_losses
 from ipforest.costs import FeatureCosts
 from ipforest.estimator import (
     BudgetedEstimator,
     check_integer,
-    check_share,
     check_validation_part,
-    optional_number,
     require_held_out,
     split_rows,
 )
-from ipforest.measures import read_scoring
 from ipforest.policy import ANSWERS, InWords, Progress, Rows, compared
 from ipforest.rational import nonnegative_fraction
 from ipforest.session import Seller, Unit
@@ -398,6 +395,7 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         What these examples see and pay when no example stops.
     """
 
+    takes_scorers = True
     estimator: Any
     stopping: StoppingRule | Sequence[StoppingRule] | None
     n_folds: int
@@ -466,14 +464,9 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
-        optional_number(self.budget, "budget")
-        optional_number(self.max_cost, "max_cost")
-        self._check_money()
-        check_share(self.validation_fraction, "validation_fraction")
+        super().check_parameters()
         check_integer(self.n_folds, "n_folds", 1)
         check_stopping(self.stopping)
-        if self.scoring is not None:
-            read_scoring(self.scoring)
 
     @property
     def _base(self) -> Any:
@@ -494,7 +487,7 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
 
     def _candidate(self, stages: tuple[Stage, ...], X: Array, y: Array, weight: FloatArray) -> Candidate:
         policy = StagesInOrder(stages, self.costs_, self.max_cost, class_costs=self.class_costs_)
-        scorer = scorer_on(self.scoring, X, y, weight, self._seller())
+        scorer = scorer_on(self._scorer, X, y, weight, self._seller())
         answers = None if scorer is None else StageOutputs()
         paths = policy.paths_of(X, y, self._loss, answers)
         score = score_of_stops(scorer, answers, paths)
@@ -524,7 +517,7 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
 
     def _choose(self) -> None:
         """Take the stages, rule and level of least error on held-out examples within the budget."""
-        with_cost = self.minimise != MINIMISED[0]
+        with_cost = self._least_total
         chosen = [best_within(candidate.learnt, self.budget, with_cost=with_cost) for candidate in self.candidates_]
         best = int(np.argmin([learnt.curve.objective(with_cost=with_cost)[level] for learnt, level in chosen]))
         self._chosen = self.candidates_[best]

@@ -95,7 +95,7 @@ def test_the_loss_of_a_mistake_by_hand() -> None:
     "estimator", [BudgetBoost(**BOOST), BudgetedClassifier([BudgetBoost(**BOOST)], random_state=0)]
 )
 def test_the_total_cost_is_minimised_on_the_frontier(estimator: Any) -> None:
-    model = estimator.set_params(class_costs=COSTS, minimise="total cost").fit(X, LABELS)
+    model = estimator.set_params(class_costs=COSTS, scoring="total cost").fit(X, LABELS)
     frontier = model.frontier_
     assert model.choice_ == np.argmin(frontier.cost + 47.5 * frontier.loss)
     guesses = model.predict(X)
@@ -109,11 +109,11 @@ def test_the_total_cost_is_minimised_on_the_frontier(estimator: Any) -> None:
 
 
 def test_cheap_mistakes_buy_nothing_and_expensive_ones_buy_more() -> None:
-    model = BudgetBoost(**BOOST, minimise="total cost", class_costs=[[0, 0.1], [0.1, 0]]).fit(X, LABELS)
+    model = BudgetBoost(**BOOST, scoring="total cost", class_costs=[[0, 0.1], [0.1, 0]]).fit(X, LABELS)
     assert model.cost(X).max() == 0
     spent = [model.cost(X).mean()]
     for price in (10, 1000):
-        model = BudgetBoost(**BOOST, minimise="total cost", class_costs=[[0, price], [price, 0]]).fit(X, LABELS)
+        model = BudgetBoost(**BOOST, scoring="total cost", class_costs=[[0, price], [price, 0]]).fit(X, LABELS)
         spent.append(model.cost(X).mean())
     assert spent[0] < spent[1] <= spent[2]
 
@@ -132,7 +132,7 @@ def test_a_pruning_of_least_total_cost_is_proven() -> None:
 @pytest.mark.slow
 def test_a_model_with_class_costs_is_saved(tmp_path: Path) -> None:
     costs = {"ill": {"well": 90}, "well": {"ill": 5}}
-    model = BudgetBoost(**BOOST, class_costs=costs, minimise="total cost").fit(X, LABELS)
+    model = BudgetBoost(**BOOST, class_costs=costs, scoring="total cost").fit(X, LABELS)
     loaded = load_model(save_model(model, tmp_path / "m.skops"))
     assert (loaded.predict(X) == model.predict(X)).all()
     framed = BudgetBoost(**BOOST, class_costs=pd.DataFrame(COSTS, CLASSES, CLASSES)).fit(X, LABELS)
@@ -143,8 +143,8 @@ def test_a_model_with_class_costs_is_saved(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (BudgetForest(minimise="money"), "^minimise: expected 'error' or 'total cost', got 'money'$"),
-        (BudgetForest(minimise="total cost"), "^class_costs: expected what mistakes cost, to minimise"),
+        (BudgetForest(scoring="money"), "^scoring: expected the name of a scikit-learn scorer .*, got 'money'"),
+        (BudgetForest(scoring="total cost"), "^class_costs: expected what mistakes cost, to minimise"),
         (BudgetedClassifier([BudgetBoost(class_costs=COSTS)]), "^class_costs: expected none in BudgetBoost"),
         (BudgetBoost(**BOOST, class_costs=np.eye(3)), r"^class_costs: expected shape \(2, 2\)"),
     ],
@@ -168,20 +168,20 @@ def fit(folder: Path, *options: str) -> int:
 
 
 def test_the_command_minimises_the_total_cost(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert fit(table, "--class-costs", f"{table}/costs.csv", "--minimise", "total-cost", "--json") == 0
+    assert fit(table, "--class-costs", f"{table}/costs.csv", "--scoring", "total-cost", "--json") == 0
     report = json.loads(capsys.readouterr().out)
     assert report["budget"] is None
     assert report["mistakes"] + report["cost"] < report["mistakes_unpruned"] + report["cost_unpruned"]
-    assert fit(table, "--class-costs", f"{table}/costs.csv", "--minimise", "total-cost") == 0
+    assert fit(table, "--class-costs", f"{table}/costs.csv", "--scoring", "total-cost") == 0
     assert "Mistakes cost" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--minimise", "total-cost"), "--class-costs: expected a file of what mistakes cost"),
+        (("--scoring", "total-cost"), "--class-costs: expected a file of what mistakes cost"),
         (("--class-costs", "costs.csv"), "--budget: expected it"),
-        (("--class-costs", "costs.csv", "--minimise", "total-cost", "--budget", "2"), "--budget: expected none with"),
+        (("--class-costs", "costs.csv", "--scoring", "total-cost", "--budget", "2"), "--budget: expected none with"),
         (("--class-costs", "costs.csv", "--budget", "2", "--regression"), "--class-costs: expected none with"),
     ],
 )

@@ -72,7 +72,7 @@ def test_a_readable_tree_has_the_costs_of_its_model() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in CLASSIFIERS if "lambda" not in name and "ReadableTree" not in name])
 def test_all_estimators_take_class_costs(name: str) -> None:
-    model = CLASSIFIERS[name](PRICES).set_params(class_costs=COSTS, minimise="total cost").fit(X, LABELS)
+    model = CLASSIFIERS[name](PRICES).set_params(class_costs=COSTS, scoring="total cost").fit(X, LABELS)
     assert (model.predict(X) == model.classes_[np.argmin(model.predict_proba(X) @ MATRIX, axis=1)]).all()
     assert model.total_cost(X, LABELS) == pytest.approx(
         mistakes(LABELS, model.predict(X)).mean() + model.cost(X).mean()
@@ -90,7 +90,7 @@ def test_expensive_mistakes_buy_more_than_cheap_ones(name: str) -> None:
     spent = []
     for price in (0.1, 1000):
         costs = price * (1 - np.eye(2))
-        model = clone(QUICK[name]).set_params(class_costs=costs, minimise="total cost", feature_costs=[1] * 5)
+        model = clone(QUICK[name]).set_params(class_costs=costs, scoring="total cost", feature_costs=[1] * 5)
         model.fit(X, LABELS)
         spent.append(model.cost(X).mean())
     assert spent[0] <= 0.1
@@ -123,8 +123,11 @@ def test_a_file_gives_class_costs(tmp_path: Path) -> None:
         ({"class_costs": np.full((2, 2), np.nan)}, "^class_costs: expected finite numbers >= 0"),
         ({"class_costs": MATRIX[:1]}, r"^class_costs: expected shape \(2, 2\)"),
         ({"class_costs": {"ill": {"dead": 1}}}, "^class_costs: expected classes among ill, well, got 'dead'"),
-        ({"minimise": "total cost"}, "^class_costs: expected what mistakes cost, to minimise the total cost, got None"),
-        ({"minimise": "money"}, "^minimise: expected 'error' or 'total cost', got 'money'"),
+        ({"scoring": "total cost"}, "^class_costs: expected what mistakes cost, to minimise the total cost, got None"),
+        (
+            {"scoring": "money"},
+            "^scoring: expected (None or 'total cost'|the name of a scikit-learn scorer .*), got 'money'",
+        ),
     ],
 )
 def test_what_are_no_class_costs_is_refused(name: str, settings: dict[str, Any], message: str) -> None:
@@ -143,13 +146,12 @@ def test_regressors_refuse_class_costs(name: str) -> None:
     [
         (BudgetPrune(FOREST, budget=1), "^budget: expected none where the total cost is minimised, got 1$"),
         (BudgetPrune(FOREST, lam=2), "^lam: expected none where the total cost is minimised, got 2$"),
-        (EarlyExit(FOREST, scoring="accuracy"), "^scoring: expected None where the total cost is minimised"),
         (BudgetPrune(FOREST, loss="gini"), "^class_costs: expected none with loss 'gini', got some$"),
     ],
 )
 def test_what_the_total_cost_excludes_is_refused(model: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        model.set_params(class_costs=MATRIX, minimise="total cost").fit(X, LABELS)
+        model.set_params(class_costs=MATRIX, scoring="total cost").fit(X, LABELS)
 
 
 def test_ranking_takes_no_class_costs() -> None:
@@ -166,7 +168,7 @@ def test_the_pruning_of_least_total_cost_is_that_of_brute_force(seed: int) -> No
     costs = FeatureCosts(rng.integers(0, 3, 4).tolist(), [0, 0, -1, -1], [1])
     forest = RandomForestClassifier(2, max_depth=2, random_state=seed)
     model = BudgetPrune(
-        forest, feature_costs=costs, class_costs=matrix, minimise="total cost", validation_fraction=None
+        forest, feature_costs=costs, class_costs=matrix, scoring="total cost", validation_fraction=None
     ).fit(examples, labels)
     instance, whole = model.instance_, model.forest_
     lost = node_errors(whole, "misclassification", None, None, matrix)
@@ -185,8 +187,8 @@ def test_the_pruning_of_least_total_cost_is_that_of_brute_force(seed: int) -> No
     assert isinstance(best, Fraction)
     assert model.result_.objective == model.result_.bound == best
     assert model.gap_ == 0
-    assert model.at_budget(1).minimise == "error"
-    assert model.at_lambda(2).minimise == "error"
+    assert model.at_budget(1).scoring is None
+    assert model.at_lambda(2).scoring is None
 
 
 def test_expected_costs_do_not_depend_on_how_many_examples_there_are() -> None:

@@ -120,7 +120,7 @@ def _measured(part: Part) -> Iterator[tuple[str, FloatArray, Array]]:
     forest = RandomForestClassifier(N_TREES, min_samples_leaf=2, random_state=part.seed)
     pruned = BudgetPrune(forest, lam=1, validation_fraction=None, errors="out-of-bag", **common).fit(part.X, part.y)
     yield PRUNED, pruned.cost(part.X_test), pruned.predict(part.X_test)
-    chosen = BudgetedClassifier(minimise="total cost", **common).fit(part.X, part.y)
+    chosen = BudgetedClassifier(scoring="total cost", **common).fit(part.X, part.y)
     yield CHOSEN, chosen.cost(part.X_test), chosen.predict(part.X_test)
     if find_spec("pystreed") is not None:
         tree = optimal_tree(part.X, part.y, part.costs, part.class_costs, DEPTH, TIME_LIMIT, part.seed)

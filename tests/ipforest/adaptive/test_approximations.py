@@ -143,11 +143,6 @@ def test_a_pruned_forest_buys_on_demand() -> None:
             r"^estimator: expected one without split_cost, got '1/8'$",
         ),
         (
-            AdaptLin(BudgetPrune(FOREST), group_fees=[1]),
-            ValueError,
-            r"^group_fees: expected none with an estimator that has its own, got some$",
-        ),
-        (
             AdaptLin(FrozenEstimator(BudgetPrune(FOREST, class_costs=[[0, 1], [5, 0]]))),
             ValueError,
             r"^class_costs: expected it on AdaptLin, whose labels go by it, got it on the estimator$",

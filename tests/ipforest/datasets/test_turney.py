@@ -41,7 +41,7 @@ def test_the_list_is_read_as_prices(write, tmp_path, capsys):
     out = tmp_path / "prices.csv"
     assert main(["data", "--prices", str(write()), "--out", str(out)]) == 0
     assert "4 tests" in capsys.readouterr().out
-    costs = read_costs(out, None, None, 4, ["age", "chol", "fbs", "thal"])
+    costs = read_costs(out, 4, ["age", "chol", "fbs", "thal"])
     paid = costs.cost_of(np.array([[1, 1, 1, 0], [0, 0, 1, 1]], dtype=bool))
     assert [float(cost) for cost in paid] == pytest.approx([1 + 7.27 + 3.10, 5.20 + 102.90])
 

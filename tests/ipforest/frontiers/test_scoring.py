@@ -134,10 +134,6 @@ def test_a_scorer_on_an_estimator_within_is_refused():
     ("parameters", "message"),
     [
         ({"scoring": "auc"}, "scoring: expected the name of a scikit-learn scorer"),
-        (
-            {"scoring": "roc_auc", "minimise": "total cost", "class_costs": [[0, 1], [1, 0]]},
-            "scoring: expected None where the total cost is minimised, got 'roc_auc'",
-        ),
     ],
 )
 def test_bad_scorers_are_refused_before_training(parameters, message):

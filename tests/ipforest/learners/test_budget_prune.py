@@ -65,7 +65,7 @@ def test_checks_of_scikit_learn(estimator, check) -> None:
     "choice", [{"budget": 3}, {"budget": "5/2"}, {"budget": 0}, {"budget": 99}, {"lam": 0.01}, {"lam": "1/500"}, {}]
 )
 def test_it_is_the_pipeline_by_hand(choice) -> None:
-    model = BudgetPrune(FOREST, feature_costs=PRICES, groups=GROUPS, group_fees=FEES, search="path", **choice)
+    model = BudgetPrune(FOREST, feature_costs=FeatureCosts(PRICES, GROUPS, FEES), search="path", **choice)
     model.fit(X, LABELS_X, X_cost=X_COST)
     forest = Forest.from_sklearn(clone(FOREST).fit(X, LABELS_X))
     costs = FeatureCosts(PRICES, GROUPS, FEES)
@@ -299,8 +299,8 @@ def test_clones_keep_the_parameters() -> None:
 
 
 def test_price_lists_as_numbers_or_as_feature_costs() -> None:
-    numbers = BudgetPrune(FOREST, feature_costs=PRICES, groups=GROUPS, group_fees=FEES, budget=3, random_state=0)
-    made = BudgetPrune(FOREST, feature_costs=FeatureCosts(PRICES, GROUPS, FEES), budget=3, random_state=0)
+    numbers = BudgetPrune(FOREST, feature_costs=PRICES, budget=3, random_state=0)
+    made = BudgetPrune(FOREST, feature_costs=FeatureCosts(PRICES), budget=3, random_state=0)
     assert numbers.fit(X, LABELS_X).costs_ == made.fit(X, LABELS_X).costs_
     assert numbers.pruning_ == made.pruning_
     assert BudgetPrune(FOREST).fit(X, LABELS_X).costs_ == FeatureCosts.uniform(N_FEATURES)
@@ -355,12 +355,6 @@ def test_probability_scorers_find_predict_proba() -> None:
         ({"budget": 1, "lam": 0.1}, ValueError, r"budget: expected a budget or lam, got budget=1 and lam=0\.1"),
         ({"feature_costs": [1, 2]}, ValueError, "costs: expected 7 prices, one per feature, got 2"),
         ({"feature_costs": [1, 2, 3, 4, 5, 6, -7]}, ValueError, r"prices\[6\]: expected a number >= 0, got -7"),
-        ({"groups": [0] * 7}, ValueError, r"group_fees: expected a fee for each of the groups 0\.\.0, got 0 fees"),
-        (
-            {"feature_costs": FeatureCosts.uniform(7), "groups": [0] * 7},
-            ValueError,
-            "groups: expected none with feature_costs that are FeatureCosts, got some",
-        ),
         ({"loss": "squared_error"}, ValueError, "loss: expected 'misclassification' or .* got 'squared_error'"),
         ({"split_cost": -1}, ValueError, "split_cost: expected a number >= 0, got -1"),
         (
@@ -402,7 +396,6 @@ class Untrainable(RandomForestClassifier):
         {"feature_costs": [1, 2]},
         {"feature_costs": [1, 1, 1, 1, 1, 1, -1]},
         {"validation_fraction": 2},
-        {"groups": [0] * 7},
     ],
 )
 def test_bad_parameters_are_refused_before_training(parameters) -> None:

@@ -216,11 +216,6 @@ def test_recorded_paths(forest: RandomForestClassifier) -> None:
             r"^feature_costs: expected none with an estimator that has its own",
         ),
         (
-            {"estimator": BudgetPrune(RandomForestClassifier()), "groups": [0] * 30, "group_fees": [1]},
-            ValueError,
-            r"^groups: expected none with an estimator that has its own, got some",
-        ),
-        (
             {"estimator": BudgetPrune(RandomForestClassifier(), split_cost="1/8")},
             ValueError,
             r"^estimator: expected one without split_cost, got '1/8'",

@@ -7,8 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
-from ipforest import FeatureCosts
+from ipforest import BudgetPrune, FeatureCosts
 from ipforest.estimator import read_costs
 from ipforest.tabular.price_lists import read_prices, write_prices
 
@@ -170,12 +171,13 @@ def test_an_index_of_strings_holds_the_names() -> None:
     assert read_prices(frame.reset_index(drop=True)).costs_for(["a", "b", "c"]).prices == (3, 1, 2)
 
 
-@pytest.mark.parametrize("groups", [None, [0, 0, -1]])
-def test_prices_by_name_need_columns_with_names(groups) -> None:
-    fees = None if groups is None else [1]
+@pytest.mark.parametrize(
+    "read", [lambda prices: prices, lambda prices: FeatureCosts(prices, groups=[0, 0, -1], group_fees=[1])]
+)
+def test_prices_by_name_need_columns_with_names(read) -> None:
     with pytest.raises(ValueError, match=r"^feature_costs: expected a sequence .* got prices of 'c' and others"):
-        read_costs({"c": 3, "a": 1, "b": 2}, groups, fees, 3)
-    assert read_costs({2: 3, 0: 1, 1: 2}, groups, fees, 3).prices == (1, 2, 3)
+        read_costs(read({"c": 3, "a": 1, "b": 2}), 3)
+    assert read_costs(read({2: 3, 0: 1, 1: 2}), 3).prices == (1, 2, 3)
 
 
 def test_rows_for_other_tables_are_told_and_left_alone(write) -> None:
@@ -297,3 +299,17 @@ def test_numbers_of_columns_as_text_are_numbers(write, tmp_path) -> None:
             ValueError, match=r"expected prices, by column number 0\.\.1 .* as the features have no names"
         ):
             read_prices(names).costs_for(2)
+
+
+def test_prices_and_groups_by_name_follow_the_columns_of_a_data_frame() -> None:
+    costs = FeatureCosts({"c": 3, "a": 1, "b": 2}, groups={"b": 0, "c": 0, "a": -1}, group_fees=[5])
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 4, (60, 3)), columns=["a", "b", "c"])
+    labels = (table.b + table.c > 3).to_numpy()
+    for columns in (["a", "b", "c"], ["c", "b", "a"], ["b", "a", "c"]):
+        model = BudgetPrune(DecisionTreeClassifier(), feature_costs=costs).fit(table[columns], labels)
+        priced = {name: (model.costs_.prices[place], model.costs_.groups[place]) for place, name in enumerate(columns)}
+        assert priced == {"a": (1, -1), "b": (2, 0), "c": (3, 0)}
+        assert model.costs_.group_fees == (5,)
+    with pytest.raises(ValueError, match=r"^costs: expected a price for each feature.*'d'"):
+        BudgetPrune(DecisionTreeClassifier(), feature_costs=costs).fit(table.rename(columns={"c": "d"}), labels)
