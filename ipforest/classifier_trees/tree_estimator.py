@@ -188,6 +188,8 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         """Check the parameters before any training."""
         if self.loss not in LOSSES:
             raise ValueError(f"loss: expected one of {', '.join(LOSSES)}, got {self.loss!r}")
+        if isinstance(self.class_weight, str) and self.class_weight != "balanced":
+            raise ValueError(f"class_weight: expected None, 'balanced' or a dict, got {self.class_weight!r}")
         super().check_parameters()
         self.split_cost_ = nonnegative_fraction(self.split_cost, "split_cost")
 

@@ -23,6 +23,17 @@ def test_the_example_of_the_paper() -> None:
     assert found.p_value == pytest.approx(0.0167, abs=0.001)  # corrected for ties; the paper's .026 is not
 
 
+def test_those_that_differ_are_those_of_scikit_posthocs() -> None:
+    posthocs = pytest.importorskip("scikit_posthocs", reason="it is looked at, not depended on")
+    draws = np.random.default_rng(0).normal(size=(6, 12))
+    errors = dict(zip("abcdef", draws + np.arange(6)[:, None] / 2, strict=True))
+    found = rank_methods(errors)
+    table = np.array([errors[method] for method in found.methods])
+    apart = np.abs(np.subtract.outer(found.ranks, found.ranks)) > found.critical_difference
+    assert 0 < apart.sum() < apart.size
+    assert np.array_equal(posthocs.posthoc_nemenyi_friedman(table.T).to_numpy() < 0.05, apart)
+
+
 def test_runs_that_cannot_be_told_apart_are_largest() -> None:
     ranks = np.array([1.0, 1.5, 2.4, 4.0, 4.1])
     assert MeanRanks(tuple("abcde"), ranks, 5, 1.0, 0.0).alike == [(0, 1), (1, 2), (3, 4)]

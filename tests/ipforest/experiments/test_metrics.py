@@ -47,6 +47,13 @@ def test_ndcg_is_that_of_scikit_learn_with_exponential_gains(documents):
     assert ndcg_at(grades, scores, np.zeros(len(grades))) == pytest.approx(expected)
 
 
+def test_equal_scores_keep_the_given_order_where_scikit_learn_averages_or_reverses():
+    grades, scores = [1, 0], [0.0, 0.0]
+    assert ndcg_at(grades, scores, [0, 0], k=1) == 1
+    assert ndcg_score([grades], [scores], k=1) == 0.5
+    assert ndcg_score([grades], [scores], k=1, ignore_ties=True) == 0
+
+
 def test_feature_usage_table():
     usage = np.array([[0, 1, 7, 8], [0, 0, 3, 0]])
     table = feature_usage_table(usage, [3, 1], ["a", "b"], ["a", "a"])
