@@ -51,6 +51,9 @@ Among few examples some split always seems worth its price.
 
 UNAFFORDABLE = 1e12
 
+JUDGING_TREES = 20
+"""Forests of no more trees tell whether a context is worth asking for."""
+
 
 class GrownForests(GrownFrontier):
     """Base of `BudgetForest` and `BudgetForestRegressor`, which differ in what they learn (`Task`)."""
@@ -161,7 +164,7 @@ class GrownForests(GrownFrontier):
         self, training: Labelled, validation: Labelled, random: Any, seller: Seller
     ) -> Iterator[Member]:
         """Train cascades that ask for contexts first, where contexts are found."""
-        forest = self._task.forests[0](self.n_estimators, random_state=0)
+        forest = self._task.forests[0](min(self.n_estimators, JUDGING_TREES), random_state=0)
         whole = PartsByContext(training, self._lookahead_grower, forest, self._leaf_sizes).part()
         if whole.sides:
             plans = ContextCascades(whole, seller)

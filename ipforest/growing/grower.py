@@ -361,11 +361,12 @@ class Grower:
         missing_left = tree.missing_left[:n_nodes].copy()
         feature, side = tree.feature[:n_nodes], tree.side[:n_nodes]
         tests = np.flatnonzero((feature >= 0) & examples.is_category[feature])
-        swapped = tests[missing_left[tests]]
+        is_swapped = missing_left[tests]
+        swapped = tests[is_swapped]
         left[swapped], right[swapped], missing_left[swapped] = right[swapped], left[swapped], False
         category_set = np.full(n_nodes, -1, dtype=np.int32)
         category_set[tests] = np.arange(tests.size)
-        goes_left = side[tests] == np.where(np.isin(tests, swapped), RIGHT, LEFT)[:, None]
+        goes_left = side[tests] == np.where(is_swapped, RIGHT, LEFT)[:, None]
         if isinstance(self.impurity, Gradient):
             value = -statistics[:, :1] / np.maximum(statistics[:, 1:2] + self.impurity.l2, np.finfo(float).tiny)
         else:
