@@ -37,6 +37,12 @@ SINGLE = 1e-3
 CHUNKS = 3
 """Rounds at one price are grown in so many parts; where the validation loss does not fall, the next price follows."""
 
+PATIENCE = 3
+"""At no price growing ends after so many parts, each a share ``1 / n_lambdas`` of the rounds, that did not help."""
+
+EXAMPLES_PER_BIN, LEAST_BINS = 32, 32
+"""Bins hold so many examples, unless there would be fewer bins than that: finer ones tell no more and take longer."""
+
 
 class GrownBoosting(GrownFrontier):
     """Base of `BudgetBoost` and `BudgetBoostRegressor`, which differ in what they learn."""
@@ -96,14 +102,15 @@ class GrownBoosting(GrownFrontier):
     @property
     def _n_expected(self) -> int:
         n_grown = len(self._leaf_sizes()) + bool(self.single_price)
-        return 1 + n_grown * (self.n_lambdas + self.n_prunings)
+        return 2 + n_grown * (self.n_lambdas + self.n_prunings)
 
     def _leaf_sizes(self) -> list[int]:
         return [*self.max_leaf_nodes] if isinstance(self.max_leaf_nodes, Sequence) else [self.max_leaf_nodes]
 
     def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[BoostedTrees]:
         X = np.ascontiguousarray(training.X, dtype=np.float32)
-        coded = CodedExamples.from_examples(X, self.max_bins, self.categories_.mask(X.shape[1]))
+        bins = self.max_bins and min(self.max_bins, max(LEAST_BINS, len(X) // EXAMPLES_PER_BIN))
+        coded = CodedExamples.from_examples(X, bins, self.categories_.mask(X.shape[1]))
         data = Boosting(X, coded, training.y, training.weight, self.classes_, self.costs_, self.learning_rate)
         paying = sample_of(training, MOST_COST_ROWS, random)
         start = data.start()
@@ -114,13 +121,43 @@ class GrownBoosting(GrownFrontier):
         plans = [(leaves, falling) for leaves in sizes]
         if self.single_price:
             plans.append((min(sizes), np.full(self.n_lambdas, SINGLE)))
+        ends = []
         for leaves, shares in plans:
             prices = (highest * shares).tolist()
             grower = Grower(Gradient(self.l2), max_leaf_nodes=leaves, min_samples_leaf=self.min_samples_leaf)
-            prefixes = self._grow(data, start, grower, prices, validation, random)
+            prefixes, loss = self._grow(data, start, grower, prices, validation, random)
             yield from prefixes
             if self.n_prunings and prefixes:
                 yield from self._pruned(data, prefixes[-1], replace(grower, price_weight=prices[-1]), paying)
+            ends.append((loss, prefixes[-1] if prefixes else start, replace(grower, price_weight=0.0)))
+        _, trees, grower = min(ends, key=lambda end: end[0])
+        further = self._unpriced(data, trees, grower, validation, random)
+        if further is not trees:
+            yield further
+
+    def _unpriced(
+        self, data: Boosting, trees: BoostedTrees, grower: Grower, validation: Labelled, random: Any
+    ) -> BoostedTrees:
+        """Go on at no price, as many rounds as there are in all, while what is chosen by falls on validation examples.
+
+        The loss of the margins would end it too early: it rises long before the share of mistakes does.
+        """
+        X, loss = validation.X.astype(np.float32), self._loss_on(validation)
+
+        def lost(grown: BoostedTrees) -> float:
+            return float(loss(grown.outputs(grown.margins(X)), validation.y).mean())
+
+        standing, best, least, n_worse = data.standing(trees), trees, lost(trees), 0
+        ends = np.linspace(0, self.n_estimators, self.n_lambdas + 1).round().astype(int)
+        for n_rounds in filter(None, np.diff(ends).tolist()):
+            standing = data.grow(standing, n_rounds, grower, int(random.randint(2**30)))
+            here = lost(standing.trees)
+            n_worse = 0 if here < least else n_worse + 1
+            if here < least:
+                best, least = standing.trees, here
+            if n_worse == PATIENCE:
+                break
+        return best
 
     def _grow(
         self,
@@ -130,8 +167,8 @@ class GrownBoosting(GrownFrontier):
         prices: Sequence[float],
         validation: Labelled,
         random: Any,
-    ) -> list[BoostedTrees]:
-        """Grow at one price after another, at each while the validation loss falls; return what stands after each."""
+    ) -> tuple[list[BoostedTrees], float]:
+        """Grow at one price after another; return what stands after each, and the least validation loss."""
         standing, least, prefixes = data.standing(start), mean_loss(start, validation.X, validation.y), []
         ends = np.linspace(0, self.n_estimators, CHUNKS * len(prices) + 1).round().astype(int)
         chunks = np.diff(ends).reshape(len(prices), CHUNKS)
@@ -145,7 +182,7 @@ class GrownBoosting(GrownFrontier):
                 standing, least = grown, loss
             if standing is not before:
                 prefixes.append(standing.trees)
-        return prefixes
+        return prefixes, least
 
     def _pruned(self, data: Boosting, grown: BoostedTrees, grower: Grower, paying: Labelled) -> Iterator[BoostedTrees]:
         """Prune at several lambdas, and refit."""

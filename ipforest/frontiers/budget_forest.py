@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -49,6 +50,9 @@ Among few examples some split always seems worth its price.
 """
 
 UNAFFORDABLE = 1e12
+
+JUDGING_TREES = 20
+"""Forests of no more trees tell whether a context is worth asking for."""
 
 
 class GrownForests(GrownFrontier):
@@ -156,7 +160,7 @@ class GrownForests(GrownFrontier):
         self, training: Labelled, validation: Labelled, random: Any, seller: Seller
     ) -> Iterator[Member]:
         """Train cascades that ask for contexts first, where contexts are found."""
-        forest = self._task.forests[0](self.n_estimators, random_state=0)
+        forest = self._task.forests[0](min(self.n_estimators, JUDGING_TREES), random_state=0)
         whole = PartsByContext(training, self._lookahead_grower, forest, self._leaf_sizes).part()
         if whole.sides:
             plans = ContextCascades(whole, seller)
@@ -219,16 +223,17 @@ class GrownForests(GrownFrontier):
         leaf, unpriced, errors = self._unpriced(data, random)
         yield unpriced.prune(Pruning(np.zeros(unpriced.n_internal, dtype=bool)))
         yield unpriced
-        pruned = self._pruned(unpriced, errors, training, paying)
-        yield from pruned
-        yield from self._regrown(pruned, leaf, data, random)
+        bought = self._pruned(unpriced, errors, training, paying)
+        yield from bought
         for lam in priced.tolist():
             forest, errors = self._grow(
                 self._priced(lam, leaf, data.encoded.size), data, self._nothing_bought(data), random
             )
             pruned = [forest, *self._pruned(forest, errors, training, paying)]
             yield from pruned
-            yield from self._regrown(pruned, leaf, data, random)
+            bought += pruned
+        if self.regrow:
+            yield from self._regrown(self._on_frontier(bought, validation), leaf, data, random)
 
     def _unpriced(self, data: _Training, random: Any) -> tuple[int, Forest, FloatArray]:
         """Grow trees blind to prices, with larger and larger leaves until their score out of bag rises.
@@ -280,10 +285,22 @@ class GrownForests(GrownFrontier):
         chosen = spread_prunings(path, self.n_prunings)
         return [forest.prune(pruning).without_bare_roots() for _, pruning in chosen]
 
+    def _on_frontier(self, forests: Sequence[Forest], validation: Labelled) -> list[Forest]:
+        """Take the forests that buy something, and than which no cheaper one loses less on validation examples."""
+        X, loss = validation.X.astype(np.float32), self._loss_on(validation)
+        costs = [float(forest.cost(X, self.costs_).mean()) for forest in forests]
+        least, taken = inf, []
+        for place in np.argsort(costs, kind="stable").tolist():
+            lost = float(loss(forests[place].mean_value(X), validation.y).mean())
+            if costs[place] > 0 and lost < least:
+                taken.append(forests[place])
+            least = min(least, lost)
+        return taken
+
     def _regrown(self, forests: Sequence[Forest], leaf: int, data: _Training, random: Any) -> Iterator[Forest]:
         """For each forest grow deep trees on what the training examples buy in it."""
         grower = Grower(self._task.impurity, min_samples_leaf=leaf, price_weight=UNAFFORDABLE)
-        for bought in forests if self.regrow else ():
+        for bought in forests:
             owned = self._nothing_bought(data)
             owned.record_trees(bought, bought.leaves(data.X))
             yield self._grow(grower, data, owned, random)[0]

@@ -131,10 +131,9 @@ class Boosting:
                     seed=seed + len(grown),
                 )
                 tree.value[:] *= self.learning_rate
-                structure = forest_of([tree], self.examples.shape[1], None, "squared_error")
-                ends = structure.leaves(self.examples)
-                state.record_trees(structure, ends)
-                after[:, column] += tree.value[ends[0], 0]
+                ends = self._ends(tree)
+                state.record_paths(tree.parent, tree.feature, ends[None, :])
+                after[:, column] += tree.value[ends, 0]
                 grown.append(tree)
                 is_worth_it |= tree.n_nodes > 1
             if not is_worth_it:
@@ -142,6 +141,13 @@ class Boosting:
                 break
             margins = after
         return Standing(trees.followed_by(_boosted(trees, grown)), margins, state.bought) if grown else standing
+
+
+    def _ends(self, tree: GrownTree) -> npt.NDArray[np.int32]:
+        """Find the leaf of each example; those of weight 0, which the grower left out, are sent down the tree."""
+        if tree.ends is not None and not (tree.ends < 0).any():
+            return tree.ends
+        return forest_of([tree], self.examples.shape[1], None, "squared_error").leaves(self.examples)[0]
 
 
 def _boosted(like: BoostedTrees, grown: list[GrownTree]) -> BoostedTrees:

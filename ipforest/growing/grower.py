@@ -55,6 +55,8 @@ class GrownTree:
     category_set : ndarray of int32, shape (n_nodes,)
     left_categories : ndarray of bool, shape (n_sets, n_categories)
         Which categories go left; missing and unknown ones, and those of no example of the node, go right.
+    ends : ndarray of int32, shape (n_samples,), optional
+        The leaf of each training example, -1 for those of weight 0.
     """
 
     left: npt.NDArray[np.int32]
@@ -68,11 +70,20 @@ class GrownTree:
     impurity: npt.NDArray[np.float64]
     category_set: npt.NDArray[np.int32]
     left_categories: npt.NDArray[np.bool_]
+    ends: npt.NDArray[np.int32] | None = None
 
     @property
     def n_nodes(self) -> int:
         """Number of nodes."""
         return self.left.size
+
+    @property
+    def parent(self) -> npt.NDArray[np.int32]:
+        """Parent of each node, -1 at the root, shape (n_nodes,)."""
+        parent = np.full(self.n_nodes, loop.LEAF, dtype=np.int32)
+        tests = np.flatnonzero(self.left >= 0).astype(np.int32)
+        parent[self.left[tests]] = parent[self.right[tests]] = tests
+        return parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +302,7 @@ class Grower:
         )
         if isinstance(self.impurity, Variance):
             tree.impurity[:n_nodes] = _variances(tree, n_nodes, data)
-        return self._finished(tree, n_nodes, examples)
+        return self._finished(tree, n_nodes, examples, data.rows)
 
     @property
     def _criterion(self) -> Criterion:
@@ -342,17 +353,20 @@ class Grower:
             n_tables = min(self._most_open(n_examples), TABLE_BYTES // (8 * n_cells * width))
         return loop.Tables(offsets, np.empty((max(1, n_tables), n_cells, width)), np.empty(n_tables, dtype=np.int32))
 
-    def _finished(self, tree: loop.TreeArrays, n_nodes: int, examples: CodedExamples) -> GrownTree:
+    def _finished(
+        self, tree: loop.TreeArrays, n_nodes: int, examples: CodedExamples, rows: npt.NDArray[np.int32]
+    ) -> GrownTree:
         statistics = tree.statistics[:n_nodes]
         left, right = tree.left[:n_nodes].copy(), tree.right[:n_nodes].copy()
         missing_left = tree.missing_left[:n_nodes].copy()
         feature, side = tree.feature[:n_nodes], tree.side[:n_nodes]
         tests = np.flatnonzero((feature >= 0) & examples.is_category[feature])
-        swapped = tests[missing_left[tests]]
+        is_swapped = missing_left[tests]
+        swapped = tests[is_swapped]
         left[swapped], right[swapped], missing_left[swapped] = right[swapped], left[swapped], False
         category_set = np.full(n_nodes, -1, dtype=np.int32)
         category_set[tests] = np.arange(tests.size)
-        goes_left = side[tests] == np.where(np.isin(tests, swapped), RIGHT, LEFT)[:, None]
+        goes_left = side[tests] == np.where(is_swapped, RIGHT, LEFT)[:, None]
         if isinstance(self.impurity, Gradient):
             value = -statistics[:, :1] / np.maximum(statistics[:, 1:2] + self.impurity.l2, np.finfo(float).tiny)
         else:
@@ -369,7 +383,19 @@ class Grower:
             impurity=tree.impurity[:n_nodes].copy(),
             category_set=category_set,
             left_categories=_sets_of_categories(goes_left, feature[tests], examples),
+            ends=_ends(tree, n_nodes, rows, examples.n_samples),
         )
+
+
+def _ends(
+    tree: loop.TreeArrays, n_nodes: int, rows: npt.NDArray[np.int32], n_samples: int
+) -> npt.NDArray[np.int32]:
+    """Tell in which leaf each example ends; those of a node stand together once a tree is grown."""
+    leaves = np.flatnonzero(tree.feature[:n_nodes] < 0)
+    leaves = leaves[np.argsort(tree.start[leaves])]
+    ends = np.full(n_samples, loop.LEAF, dtype=np.int32)
+    ends[rows] = np.repeat(leaves, tree.stop[leaves] - tree.start[leaves])
+    return ends
 
 
 def _variances(tree: loop.TreeArrays, n_nodes: int, data: Examples) -> npt.NDArray[np.float64]:

@@ -152,18 +152,19 @@ class LookaheadGrower:
         whole, left = amounts.sum(axis=0), goes_left.T @ amounts
         own, further = np.full(X.shape[1], -np.inf), np.zeros(X.shape[1])
         own[tried] = self._reductions(left[tried], whole)
-        if len(X) >= self.min_samples_lookahead:
-            for feature in np.flatnonzero(own > -np.inf):
-                both = goes_left.T @ (amounts * goes_left[:, [feature]])
-                for side, of_side in ((both, left[feature]), (left - both, whole - left[feature])):
-                    further[feature] += max(0.0, float(self._reductions(side, of_side).max()))
+        judged = np.flatnonzero(own > -np.inf)
+        if len(X) >= self.min_samples_lookahead and judged.size:
+            of_pairs = goes_left.T @ (goes_left[:, judged, None] * amounts[:, None]).reshape(len(X), -1)
+            both = of_pairs.reshape(X.shape[1], judged.size, -1).transpose(1, 0, 2)
+            for side, of_side in ((both, left[judged]), (left - both, whole - left[judged])):
+                further[judged] += np.maximum(0.0, self._reductions(side, of_side[:, None]).max(axis=1))
         return own, further, cuts
 
     def _reductions(self, left: FloatArray, whole: FloatArray) -> FloatArray:
         """Compute what each split reduces the impurity by, -inf where a side has too few examples; counts come last."""
         right = whole - left
-        reduced = _impurity(whole[None, :-1]) - _impurity(left[:, :-1]) - _impurity(right[:, :-1])
-        enough = np.minimum(left[:, -1], right[:, -1]) >= self.min_samples_leaf
+        reduced = _impurity(whole[..., :-1]) - _impurity(left[..., :-1]) - _impurity(right[..., :-1])
+        enough = np.minimum(left[..., -1], right[..., -1]) >= self.min_samples_leaf
         return np.where(enough, reduced, -np.inf)
 
 
@@ -209,8 +210,8 @@ def moments(targets: FloatArray, weights: npt.NDArray[Any]) -> FloatArray:
 
 def _impurity(sums: FloatArray) -> FloatArray:
     """Compute the squared distances of targets from their mean, from sums of `moments`; of indicators, total Gini."""
-    weight = np.where(sums[:, 0] > 0, sums[:, 0], 1.0)
-    impurity: FloatArray = sums[:, 1] - np.square(sums[:, 2:]).sum(axis=1) / weight
+    weight = np.where(sums[..., 0] > 0, sums[..., 0], 1.0)
+    impurity: FloatArray = sums[..., 1] - np.square(sums[..., 2:]).sum(axis=-1) / weight
     return impurity
 
 
