@@ -210,10 +210,11 @@ class CalibratedClassifier(AdaptedClassifier):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from ipforest import BudgetBoost
+    >>> from ipforest import BoostSearch, BudgetBoost
     >>> from ipforest.calibration import CalibratedClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = CalibratedClassifier(BudgetBoost(20, n_lambdas=2, budget=3, random_state=0), random_state=0).fit(X, y)
+    >>> boosted = BudgetBoost(20, search=BoostSearch(n_lambdas=2), budget=3, random_state=0)
+    >>> model = CalibratedClassifier(boosted, random_state=0).fit(X, y)
     >>> bool((model.cost(X) == model.model_.cost(X)).all())
     True
     """

@@ -134,9 +134,10 @@ def cross_validated(
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from ipforest import BudgetBoost, cross_validated
+    >>> from ipforest import BoostSearch, BudgetBoost, cross_validated
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> found = cross_validated(BudgetBoost(10, n_lambdas=2, random_state=0), X, y, budgets=[2, 4], cv=2)
+    >>> boosted = BudgetBoost(10, search=BoostSearch(n_lambdas=2), random_state=0)
+    >>> found = cross_validated(boosted, X, y, budgets=[2, 4], cv=2)
     >>> bool(found.means.loc[(4, "AUC"), "mean"] > 0.9)
     True
     """

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from copy import copy
 from decimal import Decimal
 from fractions import Fraction
-from math import ceil
+from math import ceil, inf
 from numbers import Real
 from pathlib import Path
 from typing import Any, Self
@@ -760,16 +760,40 @@ def check_share(value: object, name: str) -> None:
         raise ValueError(f"{name}: expected None or a number between 0 and 1, got {one_line(repr(value))}")
 
 
-def check_integer(value: object, name: str, least: int) -> None:
-    """Require an integer that is not less than another.
+def check_integer(value: object, name: str, least: int, *, or_none: bool = False) -> None:
+    """Require an integer that is not less than another, or, where that is allowed, None.
 
     Raises
     ------
     ValueError
         It is none.
     """
-    if not isinstance(value, (int, np.integer)) or value < least:
-        raise ValueError(f"{name}: expected an integer >= {least}, got {value!r}")
+    if not (or_none and value is None) and (not isinstance(value, (int, np.integer)) or value < least):
+        raise ValueError(f"{name}: expected an integer >= {least}{' or None' * or_none}, got {value!r}")
+
+
+def check_choice(value: object, name: str, known: Collection[object]) -> None:
+    """Require one of some values.
+
+    Raises
+    ------
+    ValueError
+        It is none of them.
+    """
+    if not isinstance(value, Hashable) or value not in known:
+        raise ValueError(f"{name}: expected one of {', '.join(map(repr, known))}, got {one_line(repr(value))}")
+
+
+def check_positive(value: object, name: str) -> None:
+    """Require a finite number above 0.
+
+    Raises
+    ------
+    ValueError
+        It is none.
+    """
+    if not isinstance(value, Real) or not 0 < float(value) < inf:
+        raise ValueError(f"{name}: expected a finite number > 0, got {one_line(repr(value))}")
 
 
 def check_validation_part(X_val: object, y_val: object) -> None:

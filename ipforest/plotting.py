@@ -158,7 +158,9 @@ class TradeoffDisplay:
         instance, path = estimator.instance_, estimator.path_
         error, cost = instance.evaluate(estimator.pruning_)
         optimised = _path_curve(
-            path, f"{estimator.errors} error of the trees, as optimised", (float(cost), float(error))
+            path,
+            f"{estimator.get_params()['pruning__errors']} error of the trees, as optimised",
+            (float(cost), float(error)),
         )
         tried = _evaluated_curve(estimator, X, y, _spread(optimised.costs, max_points))
         return cls([optimised, tried], _budget(estimator.budget)).plot(axes)

@@ -73,7 +73,7 @@ def nonnegative_fraction(value: object, name: str) -> Fraction:
     return number
 
 
-def time_limit_seconds(value: object) -> float | None:
+def time_limit_seconds(value: object, name: str = "time_limit") -> float | None:
     """Read a time limit, a number >= 0 or infinity; None stays None.
 
     Raises
@@ -84,7 +84,7 @@ def time_limit_seconds(value: object) -> float | None:
     if value is None:
         return None
     if not isinstance(value, (int, float, np.number)) or not value >= 0:
-        raise ValueError(f"time_limit: expected seconds >= 0 or None, got {value!r}")
+        raise ValueError(f"{name}: expected seconds >= 0 or None, got {value!r}")
     return float(value)
 
 

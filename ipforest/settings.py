@@ -90,7 +90,7 @@ class Grouped(Generic[S]):
                 f"{self.kind.parameter}: expected {self.kind.__name__} or None for {owner.__name__}, "
                 f"got {one_line(repr(given))}"
             )
-        return given  # type: ignore[no-any-return]
+        return given
 
 
 def groups_of(estimator_class: type) -> dict[str, Grouped[Any]]:

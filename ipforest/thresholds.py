@@ -91,10 +91,10 @@ class ThresholdClassifier(AdaptedClassifier):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from ipforest import BudgetBoost
+    >>> from ipforest import BoostSearch, BudgetBoost
     >>> from ipforest.thresholds import ThresholdClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> boosted = BudgetBoost(20, n_lambdas=2, budget=3, random_state=0)
+    >>> boosted = BudgetBoost(20, search=BoostSearch(n_lambdas=2), budget=3, random_state=0)
     >>> model = ThresholdClassifier(boosted, threshold=0.9, random_state=0).fit(X, y)
     >>> bool((model.predict(X) == (model.predict_proba(X)[:, 1] >= 0.9)).all())
     True

@@ -9,7 +9,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from ipforest import (
+    BoostGrowth,
+    BoostSearch,
     BranchingCascade,
+    BranchingStages,
     BudgetBoost,
     BudgetBoostRegressor,
     BudgetedClassifier,
@@ -19,19 +22,36 @@ from ipforest import (
     BudgetPrune,
     EarlyExit,
     FeatureCosts,
+    ForestGrowth,
+    ForestSearch,
     NestedCascade,
+    NestedStages,
 )
-from ipforest.adaptive import AdaptGbrt, AdaptLin, AdaptLstsq, L1Baseline
+from ipforest.adaptive import AdaptGbrt, AdaptLin, AdaptLstsq, BoostedSearch, GateSearch, L1Baseline, PairSearch
 from ipforest.adaptive.linear_pair import AlternationSettings
-from ipforest.classifier_trees import ASTC, CSCC, CSTC, AdaBoostRS, AndOrCascade, BoostingTrick
+from ipforest.classifier_trees import (
+    ASTC,
+    CSCC,
+    CSTC,
+    AdaBoostRS,
+    AndOrCascade,
+    AndOrObjective,
+    BoostingTrick,
+    ChainObjective,
+    TreeObjective,
+)
 from ipforest.classifier_trees.block_descent import DescentSettings
-from ipforest.learners import BudgetRF, CostComplexity, GreedyMiser, GreedyMiserRegressor, ReadableTree
+from ipforest.learners import BudgetRF, CostComplexity, GreedyGrowth, GreedyMiser, GreedyMiserRegressor, ReadableTree
 from ipforest.stopping.rules import CertifiedStopping, ThresholdStopping
 
 Make = Callable[[FeatureCosts], Any]
 
-SMALL: dict[str, Any] = {"shares": [0.6], "lambdas": [0.01], "n_folds": 2, "random_state": 0}
-LINEAR: dict[str, Any] = {**SMALL, "settings": AlternationSettings(max_rounds=4, max_steps=30)}
+SMALL: dict[str, Any] = {"shares": [0.6], "lambdas": [0.01], "n_folds": 2}
+LINEAR: dict[str, Any] = {
+    "search": GateSearch(**SMALL),
+    "alternation": AlternationSettings(max_rounds=4, max_steps=30),
+    "random_state": 0,
+}
 QUICK = DescentSettings(max_sweeps=1, max_block_steps=8, max_gradient_steps=8)
 TREES = BoostingTrick(10, max_depth=2, random_state=0)
 
@@ -54,9 +74,14 @@ CLASSIFIERS: dict[str, Make] = {
         max_cost=sum(costs.unit_costs) / 3,
         random_state=0,
     ),
-    "BudgetRF": lambda costs: BudgetRF(6, max_depth=5, feature_costs=costs, random_state=0),
+    "BudgetRF": lambda costs: BudgetRF(6, growth=GreedyGrowth(max_depth=5), feature_costs=costs, random_state=0),
     "BudgetRF that pools": lambda costs: BudgetRF(
-        6, max_depth=5, voting="pooled", feature_costs=costs, max_cost=sum(costs.unit_costs) / 2, random_state=0
+        6,
+        growth=GreedyGrowth(max_depth=5),
+        voting="pooled",
+        feature_costs=costs,
+        max_cost=sum(costs.unit_costs) / 2,
+        random_state=0,
     ),
     "GreedyMiser": lambda costs: GreedyMiser(12, lam="1/50", feature_costs=costs, random_state=0),
     "CostComplexity": lambda costs: CostComplexity(
@@ -66,17 +91,33 @@ CLASSIFIERS: dict[str, Make] = {
         CLASSIFIERS["BudgetPrune"](costs), max_questions=4, random_state=0
     ),
     "EarlyExit of BudgetRF": lambda costs: EarlyExit(
-        BudgetRF(6, max_depth=5, voting="pooled", feature_costs=costs, random_state=0), random_state=0
+        BudgetRF(6, growth=GreedyGrowth(max_depth=5), voting="pooled", feature_costs=costs, random_state=0),
+        random_state=0,
     ),
     "CSTC": lambda costs: CSTC(
-        loss="logistic", depth=3, structure="full", lambdas=1, descent=QUICK, feature_costs=costs, random_state=0
+        loss="logistic",
+        objective=TreeObjective(depth=3, structure="full", lambdas=1),
+        descent=QUICK,
+        feature_costs=costs,
+        random_state=0,
     ),
-    "CSCC": lambda costs: CSCC(n_nodes=3, lambdas=1, descent=QUICK, feature_costs=costs, random_state=0),
+    "CSCC": lambda costs: CSCC(
+        objective=ChainObjective(n_nodes=3, lambdas=1), descent=QUICK, feature_costs=costs, random_state=0
+    ),
     "CSCC of trees with a split cost": lambda costs: CSCC(
-        n_nodes=3, lambdas=1, feature_map=TREES, descent=QUICK, feature_costs=costs, split_cost="1/8", random_state=0
+        objective=ChainObjective(n_nodes=3, lambdas=1),
+        feature_map=TREES,
+        descent=QUICK,
+        feature_costs=costs,
+        split_cost="1/8",
+        random_state=0,
     ),
-    "ASTC": lambda costs: ASTC(loss="logistic", lambdas=1, feature_costs=costs, random_state=0),
-    "AND-OR": lambda costs: AndOrCascade(limits=(1, 3), lambdas=1, feature_costs=costs, random_state=0),
+    "ASTC": lambda costs: ASTC(
+        loss="logistic", objective=TreeObjective(lambdas=1), feature_costs=costs, random_state=0
+    ),
+    "AND-OR": lambda costs: AndOrCascade(
+        objective=AndOrObjective(limits=(1, 3), lambdas=1), feature_costs=costs, random_state=0
+    ),
     "AdaBoostRS": lambda costs: AdaBoostRS(n_trees=10, feature_costs=costs, random_state=0),
     "EarlyExit of a forest": lambda costs: EarlyExit(
         RandomForestClassifier(8, max_depth=5, random_state=0), order="greedy", feature_costs=costs, random_state=0
@@ -97,24 +138,30 @@ CLASSIFIERS: dict[str, Make] = {
         random_state=0,
     ),
     "BudgetBoost": lambda costs: BudgetBoost(
-        12, max_leaf_nodes=6, n_lambdas=2, n_prunings=2, feature_costs=costs, random_state=0
+        12,
+        growth=BoostGrowth(max_leaf_nodes=6),
+        search=BoostSearch(n_lambdas=2, n_prunings=2),
+        feature_costs=costs,
+        random_state=0,
     ),
     "BudgetBoost with a cap, alternating": lambda costs: BudgetBoost(
         8,
-        max_leaf_nodes=4,
-        n_lambdas=1,
-        n_prunings=1,
-        refit="alternate",
+        growth=BoostGrowth(max_leaf_nodes=4),
+        search=BoostSearch(n_lambdas=1, n_prunings=1, refit="alternate"),
         max_cost=sum(costs.unit_costs) / 3,
         feature_costs=costs,
         random_state=0,
     ),
     "BudgetForest": lambda costs: BudgetForest(
-        6, n_lambdas=2, n_prunings=2, min_samples_leaf=5, feature_costs=costs, random_state=0
+        6,
+        search=ForestSearch(n_lambdas=2, n_prunings=2),
+        growth=ForestGrowth(min_samples_leaf=5),
+        feature_costs=costs,
+        random_state=0,
     ),
     "BudgetedClassifier": lambda costs: BudgetedClassifier(
         [
-            BudgetBoost(4, max_leaf_nodes=4, n_lambdas=1, n_prunings=1),
+            BudgetBoost(4, growth=BoostGrowth(max_leaf_nodes=4), search=BoostSearch(n_lambdas=1, n_prunings=1)),
             NestedCascade(RandomForestClassifier(4, max_depth=5, random_state=0)),
             RandomForestClassifier(4, max_depth=3, random_state=0),
         ],
@@ -126,21 +173,20 @@ CLASSIFIERS: dict[str, Make] = {
     ),
     "NestedCascade whose stages see the one before, with a cap": lambda costs: NestedCascade(
         DecisionTreeClassifier(max_depth=4, random_state=0),
-        sees_before=True,
+        stages=NestedStages(sees_before=True),
         feature_costs=costs,
         max_cost=sum(costs.unit_costs) / 2,
         random_state=0,
     ),
     "BranchingCascade": lambda costs: BranchingCascade(
         RandomForestClassifier(6, max_depth=5, random_state=0),
-        max_branches=3,
-        min_support=10,
+        stages=BranchingStages(max_branches=3, min_support=10),
         feature_costs=costs,
         random_state=0,
     ),
     "BranchingCascade with a cap": lambda costs: BranchingCascade(
         DecisionTreeClassifier(max_depth=4, random_state=0),
-        min_support=10,
+        stages=BranchingStages(min_support=10),
         stopping=CertifiedStopping(2, 10),
         feature_costs=costs,
         max_cost=sum(costs.unit_costs) / 2,
@@ -156,9 +202,15 @@ CLASSIFIERS: dict[str, Make] = {
         AdaptLin(CLASSIFIERS["BudgetPrune"](costs), **LINEAR), **LINEAR
     ),
     "Adapt-Gbrt before a forest": lambda costs: AdaptGbrt(
-        RandomForestClassifier(8, max_depth=5, random_state=0), n_estimators=4, feature_costs=costs, **SMALL
+        RandomForestClassifier(8, max_depth=5, random_state=0),
+        n_estimators=4,
+        search=BoostedSearch(**SMALL),
+        feature_costs=costs,
+        random_state=0,
     ),
-    "L1 baseline": lambda costs: L1Baseline(DecisionTreeClassifier(random_state=0), feature_costs=costs, **SMALL),
+    "L1 baseline": lambda costs: L1Baseline(
+        DecisionTreeClassifier(random_state=0), search=PairSearch(**SMALL), feature_costs=costs, random_state=0
+    ),
 }
 REGRESSORS: dict[str, Make] = {
     "GreedyMiser": lambda costs: GreedyMiserRegressor(12, feature_costs=costs, random_state=0),
@@ -166,24 +218,31 @@ REGRESSORS: dict[str, Make] = {
         RandomForestRegressor(6, max_depth=5, random_state=0), feature_costs=costs, random_state=0
     ),
     "CSTC": lambda costs: CSTC(
-        depth=3, structure="full", lambdas=1, descent=QUICK, feature_costs=costs, random_state=0
+        objective=TreeObjective(depth=3, structure="full", lambdas=1),
+        descent=QUICK,
+        feature_costs=costs,
+        random_state=0,
     ),
     "BudgetBoost": lambda costs: BudgetBoostRegressor(
-        12, max_leaf_nodes=6, n_lambdas=2, n_prunings=2, feature_costs=costs, random_state=0
+        12,
+        growth=BoostGrowth(max_leaf_nodes=6),
+        search=BoostSearch(n_lambdas=2, n_prunings=2),
+        feature_costs=costs,
+        random_state=0,
     ),
     "BudgetForest with a cap": lambda costs: BudgetForestRegressor(
         6,
-        n_lambdas=2,
-        n_prunings=2,
-        n_lookahead=2,
-        min_samples_leaf=5,
+        search=ForestSearch(n_lambdas=2, n_prunings=2, n_lookahead=2),
+        growth=ForestGrowth(min_samples_leaf=5),
         max_cost=sum(costs.unit_costs) / 2,
         feature_costs=costs,
         random_state=0,
     ),
     "BudgetedRegressor": lambda costs: BudgetedRegressor(
         [
-            BudgetBoostRegressor(4, max_leaf_nodes=4, n_lambdas=1, n_prunings=1),
+            BudgetBoostRegressor(
+                4, growth=BoostGrowth(max_leaf_nodes=4), search=BoostSearch(n_lambdas=1, n_prunings=1)
+            ),
             NestedCascade(RandomForestRegressor(4, max_depth=5, random_state=0)),
             RandomForestRegressor(4, max_depth=3, random_state=0),
         ],
@@ -194,6 +253,9 @@ REGRESSORS: dict[str, Make] = {
         RandomForestRegressor(6, max_depth=5, random_state=0), feature_costs=costs, random_state=0
     ),
     "BranchingCascade": lambda costs: BranchingCascade(
-        RandomForestRegressor(6, max_depth=5, random_state=0), min_support=10, feature_costs=costs, random_state=0
+        RandomForestRegressor(6, max_depth=5, random_state=0),
+        stages=BranchingStages(min_support=10),
+        feature_costs=costs,
+        random_state=0,
     ),
 }

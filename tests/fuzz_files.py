@@ -38,6 +38,9 @@ from typing import Any
 import numpy as np
 from edited_models import node, packed, plain, running, sequence, unpacked, with_attribute, with_edited_array
 
+from ipforest.adaptive import BoostedSearch, GateSearch
+from ipforest.classifier_trees import TreeObjective
+
 SECONDS_FOR_ONE = 60
 SPARE_BYTES = 200_000_000
 COMMAND_CODES = (0, 1, 2)
@@ -184,9 +187,9 @@ def make_files(folder: Path) -> None:
         "boosted": ip.BudgetBoost(3, feature_costs=costs, budget=2, random_state=0),
         "grown": BudgetRF(voting="pooled", **small),
         "miser": GreedyMiser(**small),
-        "linear": AdaptLin(full, shares=[0.5], lambdas=2, feature_costs=costs, random_state=0),
-        "gated": AdaptGbrt(forest, shares=[0.5], lambdas=2, n_folds=2, **small),
-        "tree": CSTC(feature_costs=costs, lambdas=2, random_state=0),
+        "linear": AdaptLin(full, search=GateSearch(shares=[0.5], lambdas=2), feature_costs=costs, random_state=0),
+        "gated": AdaptGbrt(forest, search=BoostedSearch(shares=[0.5], lambdas=2, n_folds=2), **small),
+        "tree": CSTC(feature_costs=costs, objective=TreeObjective(lambdas=2), random_state=0),
         "bagged": ip.EarlyExit(BaggingClassifier(n_estimators=3, max_features=2, random_state=0), **stopping),
     }
     for name, model in models.items():

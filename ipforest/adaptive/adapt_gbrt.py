@@ -4,30 +4,82 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
 from ipforest._internal.arrays import FloatArray
-from ipforest.adaptive.approximation import SHARES, AdaptiveApproximation, Training
+from ipforest.adaptive.approximation import AdaptiveApproximation, GateSearch, Training
 from ipforest.adaptive.candidates import GatedPair
 from ipforest.adaptive.distances import KullbackLeibler
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import check_integer
 from ipforest.growing import GrownTree
-from ipforest.growing.acquisition import Charge
-from ipforest.growing.codes import check_max_bins
 from ipforest.learners.greedy_miser import Logistic, Squared, SummedTrees
-from ipforest.learners.priced_booster import PricedBooster, check_charge
+from ipforest.learners.priced_booster import PricedBooster, PricedGrowth
 from ipforest.learners.staged import first_trees
+from ipforest.settings import Grouped
 
 MAX_LAMBDA_SHARE, MIN_LAMBDA_SHARE = 1e-1, 1e-5
 """Ends of a grid of lambdas, in the squared error of a constant per the least price."""
 
 STILL_ACCURACY, STILL_SHARES = 1e-3, 1e-2
 """Changes of the accuracy, and of the shares on average, that end the regrowing."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PairGrowth(PricedGrowth):
+    """How the trees of gate and classifier grow.
+
+    Parameters
+    ----------
+    learning_rate : float, default=0.5
+    max_depth : int, default=4
+    charge, min_samples_leaf, max_bins
+        See `PricedGrowth`.
+    trees_per_step : int, default=2
+        Rounds for which the shares stay as they are, in one pass.
+    max_regrowths : int, default=0
+        With 0, one pass: the shares are renewed while the trees grow. Otherwise gate and classifier are grown from
+        nothing, ``n_estimators`` rounds each, for each renewal of the shares, at most so many times, beginning with the
+        classifier of `GreedyMiser` and a gate whose score is 0. It ends earlier once the accuracy on the training
+        examples changes by at most 0.001 and the shares, on average, by at most 0.01. The paper's authors ran it so,
+        with 50.
+    """
+
+    learning_rate: float = 0.5
+    max_depth: int = 4
+    trees_per_step: int = 2
+    max_regrowths: int = 0
+
+    def __post_init__(self) -> None:
+        PricedGrowth.__post_init__(self)
+        check_integer(self.trees_per_step, self.named("trees_per_step"), 1)
+        check_integer(self.max_regrowths, self.named("max_regrowths"), 0)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BoostedSearch(GateSearch):
+    """Which pairs of a gate and a cheap model are learnt by boosting.
+
+    Parameters
+    ----------
+    shares, gate_shares, n_folds
+        See `GateSearch`.
+    lambdas : int or sequence of numbers, default=6
+        See `PairSearch`.
+    n_readouts : int, default=10
+        At so many numbers of rounds, evenly spread, gate and classifier are candidates.
+    """
+
+    lambdas: Any = 6
+    n_readouts: int = 10
+
+    def __post_init__(self) -> None:
+        GateSearch.__post_init__(self)
+        check_integer(self.n_readouts, self.named("n_readouts"), 1)
 
 
 class AdaptGbrt(AdaptiveApproximation):
@@ -38,32 +90,18 @@ class AdaptGbrt(AdaptiveApproximation):
     .. math:: \frac{1}{N} \sum_i \big[ (1 - q_i)\, \ell(f_1(x_i), y_i) + D(q_i, g(x_i)) \big],
 
     at the price of the units that no tree before has used, (1) and (2); the shares q are renewed in between, or all
-    trees are grown again for each renewal (`max_regrowths`). With a share of 0 the classifier is `GreedyMiser`'s, tree
-    by tree.
+    trees are grown again for each renewal (`PairGrowth.max_regrowths`). With a share of 0 the classifier is
+    `GreedyMiser`'s, tree by tree.
 
     Parameters
     ----------
-    estimator, shares, lambdas, gate_shares, feature_costs, budget, max_cost
-        See `AdaptiveApproximation`. Lambda is that of `GreedyMiser`.
+    estimator, search, feature_costs, budget, max_cost
+        See `AdaptiveApproximation`; ``search`` is a `BoostedSearch`. Lambda is that of `GreedyMiser`.
     n_estimators : int, default=100
         Rounds.
-    trees_per_step : int, default=2
-        Rounds for which the shares stay as they are, in one pass.
-    max_regrowths : int, default=0
-        With 0, one pass: the shares are renewed while the trees grow. Otherwise gate and classifier are grown from
-        nothing, `n_estimators` rounds each, for each renewal of the shares, at most so many times, beginning with the
-        classifier of `GreedyMiser` and a gate whose score is 0. It ends earlier once the accuracy on the training
-        examples changes by at most 0.001 and the shares, on average, by at most 0.01. The paper's authors ran it so,
-        with 50.
-    n_readouts : int, default=10
-        At so many numbers of rounds, evenly spread, gate and classifier are candidates.
-    learning_rate : float, default=0.5
-    charge : {"path", "tree", "node"}, default="path"
-    max_depth : int, default=4
-    min_samples_leaf : int, default=1
-    max_bins : int or None, default=255
-        See `GreedyMiser`.
-    class_costs, scoring, n_folds, validation_fraction, n_jobs
+    growth : PairGrowth, optional
+        How the trees of both grow.
+    class_costs, scoring, validation_fraction, n_jobs
         See `AdaptiveApproximation`.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part and the folds.
@@ -77,59 +115,43 @@ class AdaptGbrt(AdaptiveApproximation):
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from ipforest.adaptive import AdaptGbrt
+    >>> from ipforest.adaptive import AdaptGbrt, BoostedSearch
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> forest = RandomForestClassifier(20, random_state=0)
-    >>> model = AdaptGbrt(forest, n_estimators=10, shares=[0.5], lambdas=3, budget=4, random_state=0).fit(X, y)
+    >>> search = BoostedSearch(shares=[0.5], lambdas=3)
+    >>> model = AdaptGbrt(forest, n_estimators=10, search=search, budget=4, random_state=0).fit(X, y)
     >>> bool(model.cost(X).mean() < 5)
     True
     """
+
+    _growth = Grouped(PairGrowth)
+    _search = Grouped(BoostedSearch)
 
     def __init__(
         self,
         estimator: Any,
         *,
         n_estimators: int = 100,
-        trees_per_step: int = 2,
-        max_regrowths: int = 0,
-        n_readouts: int = 10,
-        learning_rate: float = 0.5,
-        charge: Charge = "path",
-        max_depth: int = 4,
-        min_samples_leaf: int = 1,
-        max_bins: int | None = 255,
-        shares: Sequence[float] = SHARES,
-        lambdas: Any = 6,
-        gate_shares: Sequence[float] = (),
+        growth: PairGrowth | None = None,
+        search: BoostedSearch | None = None,
         feature_costs: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
         scoring: str | None = None,
-        n_folds: int = 5,
         validation_fraction: float | None = 0.25,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
-        self.trees_per_step = trees_per_step
-        self.max_regrowths = max_regrowths
-        self.n_readouts = n_readouts
-        self.learning_rate = learning_rate
-        self.charge = charge
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.max_bins = max_bins
-        self.shares = shares
-        self.lambdas = lambdas
-        self.gate_shares = gate_shares
+        self.growth = growth
+        self.search = search
         self.feature_costs = feature_costs
         self.budget = budget
         self.max_cost = max_cost
         self.class_costs = class_costs
         self.scoring = scoring
-        self.n_folds = n_folds
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -137,21 +159,15 @@ class AdaptGbrt(AdaptiveApproximation):
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
         super().check_parameters()
-        for name in ("n_estimators", "trees_per_step", "n_readouts", "max_depth", "min_samples_leaf"):
-            check_integer(getattr(self, name), name, 1)
-        check_integer(self.max_regrowths, "max_regrowths", 0)
-        check_charge(self.charge)
-        check_max_bins(self.max_bins)
-        if not isinstance(self.learning_rate, Real) or not 0 < self.learning_rate < np.inf:
-            raise ValueError(f"learning_rate: expected a finite number > 0, got {self.learning_rate!r}")
+        check_integer(self.n_estimators, "n_estimators", 1)
 
     def _settings(self, training: Training) -> Sequence[tuple[float, float]]:
-        lambdas = self.lambdas
+        lambdas = self._search.lambdas
         if isinstance(lambdas, Integral):
             cheapest = min(self.costs_.positive_costs, default=1.0)
             most = float(training.targets.var(axis=0).sum()) / 2 / cheapest
             lambdas = most * np.geomspace(MAX_LAMBDA_SHARE, MIN_LAMBDA_SHARE, lambdas)
-        return [(float(share), float(lam)) for share in self.shares for lam in lambdas]
+        return [(float(share), float(lam)) for share in self._search.shares for lam in lambdas]
 
     def _learn(self, training: Training, share: float, lam: float) -> list[GatedPair]:
         """Boost, and read out gate and classifier after several numbers of rounds."""
@@ -159,17 +175,14 @@ class AdaptGbrt(AdaptiveApproximation):
             training.X.astype(np.float32),
             self.costs_,
             lam=lam,
-            charge=self.charge,
-            max_depth=self.max_depth,
-            min_samples_leaf=self.min_samples_leaf,
-            max_bins=self.max_bins,
+            growth=self._growth,
         )
-        n, rate = self.n_estimators, self.learning_rate
-        if self.max_regrowths:
-            *_, boosted = regrown_pairs(training, share, booster, n, self.max_regrowths, rate)
+        n, growth = self.n_estimators, self._growth
+        if growth.max_regrowths:
+            *_, boosted = regrown_pairs(training, share, booster, n, growth.max_regrowths, growth.learning_rate)
         else:
-            boosted = boost_pair(training, share, booster, n, self.trees_per_step, rate)
-        readouts = np.unique(np.linspace(0, self.n_estimators, self.n_readouts + 1).astype(int)[1:])
+            boosted = boost_pair(training, share, booster, n, growth.trees_per_step, growth.learning_rate)
+        readouts = np.unique(np.linspace(0, self.n_estimators, self._search.n_readouts + 1).astype(int)[1:])
         return [boosted.readout(n_rounds, share, lam) for n_rounds in readouts.tolist() if n_rounds]
 
 

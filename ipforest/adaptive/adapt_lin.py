@@ -15,9 +15,10 @@ class AdaptLin(LinearApproximation):
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.svm import SVC
-    >>> from ipforest.adaptive import AdaptLin
+    >>> from ipforest.adaptive import AdaptLin, GateSearch
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = AdaptLin(SVC(gamma="auto"), shares=[0.3], lambdas=3, budget=8, random_state=0).fit(X, y)
+    >>> search = GateSearch(shares=[0.3], lambdas=3)
+    >>> model = AdaptLin(SVC(gamma="auto"), search=search, budget=8, random_state=0).fit(X, y)
     >>> bool(model.cost(X).mean() < 9)
     True
     """

@@ -37,7 +37,8 @@ class AdaptLstsq(LinearApproximation):
     def _distance(self) -> Distance:
         return SquaredLogOdds()
 
-    def _check_shares(self) -> None:
-        super()._check_shares()
-        if min(self.shares) == 0:
-            raise ValueError("shares: expected numbers above 0, got 0, whose log-odds are infinite")
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
+        super().check_parameters()
+        if min(self._search.shares) == 0:
+            raise ValueError("search.shares: expected numbers above 0, got 0, whose log-odds are infinite")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
-from typing import Any, Literal, Self, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,7 @@ from ipforest.estimator import (
 )
 from ipforest.policy import Policy
 from ipforest.session import Sessions
+from ipforest.settings import Grouped, Settings
 
 Accounting: TypeAlias = Literal["union", "full model only"]
 
@@ -73,6 +74,58 @@ class Walk:
     used: BoolArray
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class PairSearch(Settings):
+    r"""Which pairs of a gate and a cheap model are learnt.
+
+    Parameters
+    ----------
+    shares : sequence of numbers from 0 to 1
+        :math:`P_\text{full}`: which share of the examples the full model may answer.
+    lambdas : int or sequence of numbers, default=10
+        :math:`\gamma`: what a unit of price is worth in loss; or how many to try.
+    n_folds : int, default=5
+        Folds by which the full model's losses are found on examples that it was not trained on; with 1, on those that
+        it was trained on.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A value is none of these.
+    """
+
+    parameter: ClassVar[str] = "search"
+    gate_shares: ClassVar[Sequence[float]] = ()
+
+    shares: Sequence[float] = SHARES
+    lambdas: Any = 10
+    n_folds: int = 5
+
+    def __post_init__(self) -> None:
+        if not len(self.shares):
+            raise ValueError(f"{self.named('shares')}: expected numbers from 0 to 1, got none")
+        for name in ("shares", "gate_shares"):
+            check_numbers(getattr(self, name), self.named(name))
+        check_lambdas(self.lambdas, self.named("lambdas"))
+        check_integer(self.n_folds, self.named("n_folds"), 1)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class GateSearch(PairSearch):
+    """Which pairs of a gate and a cheap model are learnt, and with which thresholds of the gate.
+
+    Parameters
+    ----------
+    shares, lambdas, n_folds
+        See `PairSearch`.
+    gate_shares : sequence of numbers from 0 to 1, default=()
+        Each learnt pair is a candidate with the gate's threshold at probability 1/2, and also with those above which
+        these shares of the training examples score.
+    """
+
+    gate_shares: Sequence[float] = ()  # type: ignore[misc]  # none in the base
+
+
 class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     r"""Base: keep a full model for the hard examples, and answer the others by a cheap one; a gate tells them apart.
 
@@ -80,8 +133,8 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
               + D(q_i, g(x_i)) \big] + \gamma\,\Omega(f_1, g)
               \quad\text{s.t.}\quad \frac{1}{N} \sum_i q_i \le P_\text{full}
 
-    for each pair of ``shares`` (:math:`P_\text{full}`) and ``lambdas`` (:math:`\gamma`). Held-out examples tell which
-    is best within the budget.
+    for each pair of ``search.shares`` (:math:`P_\text{full}`) and ``search.lambdas`` (:math:`\gamma`). Held-out
+    examples tell which is best within the budget.
 
     Parameters
     ----------
@@ -91,13 +144,8 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         classifier all features are bought at once. One that is fitted already is used as it is; then give `fit`
         examples that it was not trained on. An adaptive approximation is itself a full model: so stages are put one
         before the other (remark 2).
-    shares : sequence of numbers from 0 to 1
-        :math:`P_\text{full}`: which share of the examples the full model may answer.
-    lambdas : int or sequence of numbers
-        :math:`\gamma`: what a unit of price is worth in loss; or how many to try.
-    gate_shares : sequence of numbers from 0 to 1, default=()
-        Each learnt pair is a candidate with the gate's threshold at probability 1/2, and also with those above which
-        these shares of the training examples score.
+    search : PairSearch, GateSearch or BoostedSearch, optional
+        What is swept; which of them it is, each estimator says.
     feature_costs : optional
         See `BudgetPrune`; none with an estimator that has its own.
     budget : number, optional
@@ -111,9 +159,6 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
     scoring : {None, "total cost"}, default=None
         With "total cost", what is bought and what mistakes cost together are as cheap as can be on held-out examples,
         in the unit of the prices; a budget is then only a limit.
-    n_folds : int, default=5
-        Folds by which the full model's losses are found on examples that it was not trained on; with 1, on those that
-        it was trained on.
     validation_fraction : float or None, default=0.25
         Share of the examples held out for the choice, if `fit` gets no ``X_val``; with None, the training examples.
     n_jobs : int, optional
@@ -139,11 +184,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
     """
 
     estimator: Any
-    shares: Sequence[float]
-    lambdas: Any
-    gate_shares: Sequence[float]
-    n_folds: int
-    validation_fraction: float | None
+    _search: Grouped[Any]
     n_jobs: int | None
 
     @abstractmethod
@@ -207,15 +248,6 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         if isinstance(full, BudgetedEstimator):
             check_inner_estimator(self, full)
         super().check_parameters()
-        check_lambdas(self.lambdas)
-        self._check_shares()
-        _check_numbers(self.gate_shares, "gate_shares")
-        check_integer(self.n_folds, "n_folds", 1)
-
-    def _check_shares(self) -> None:
-        if not len(self.shares):
-            raise ValueError("shares: expected numbers from 0 to 1, got none")
-        _check_numbers(self.shares, "shares")
 
     def _fit_full(self, X: npt.ArrayLike, examples: Array, labels: Array, rows: IntArray) -> FloatArray:
         """Train the full model unless it is fitted; give its probabilities on the training rows, as unseen."""
@@ -225,14 +257,14 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         if is_fitted(full):
             self.estimator_, unseen = full, True
         else:
-            self.estimator_, unseen = clone(full).fit(training, labels[rows]), self.n_folds == 1
+            self.estimator_, unseen = clone(full).fit(training, labels[rows]), self._search.n_folds == 1
         self.classes_ = np.asarray(self.estimator_.classes_)
         self._take_class_costs(self.classes_)
         if isinstance(full, BudgetedEstimator):
             self.costs_ = self.estimator_.costs_
         if unseen:
             return class_probabilities(self.estimator_, training)
-        return cross_fitted(self.estimator_, training, labels[rows], self.n_folds, self.random_state)
+        return cross_fitted(self.estimator_, training, labels[rows], self._search.n_folds, self.random_state)
 
     def _codes(self, labels: Array) -> IntArray:
         """Return the number of each label's class.
@@ -260,11 +292,12 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         ]
 
     def _with_thresholds(self, pair: GatedPair, X: Array) -> list[GatedPair]:
-        """Return the pair as it is, and with the thresholds of ``gate_shares``."""
-        if not len(self.gate_shares):
+        """Return the pair as it is, and with the thresholds of ``search.gate_shares``."""
+        gate_shares = self._search.gate_shares
+        if not len(gate_shares):
             return [pair]
         scores = self._walk(pair.gate, X).outputs[:, 0]
-        cuts = np.quantile(scores, 1 - np.asarray(self.gate_shares, dtype=np.float64))
+        cuts = np.quantile(scores, 1 - np.asarray(gate_shares, dtype=np.float64))
         return [pair, *(replace(pair, threshold=float(cut)) for cut in cuts)]
 
     def _judged(
@@ -377,7 +410,8 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         return tags
 
 
-def _check_numbers(numbers: Sequence[float], name: str) -> None:
+def check_numbers(numbers: Sequence[float], name: str) -> None:
+    """Require numbers from 0 to 1, 1 excluded."""
     for number in numbers:
         if not isinstance(number, Real) or not 0 <= number < 1:
             raise ValueError(f"{name}: expected numbers from 0 to 1, 1 excluded, got {number!r}")

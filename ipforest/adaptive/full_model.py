@@ -93,7 +93,7 @@ def cross_fitted(model: Any, X: npt.ArrayLike, y: Array, n_folds: int, random_st
         except ValueError as problem:
             raise ValueError(
                 f"estimator: expected a model that can be trained on {others.size} of the {y.size} training rows, as "
-                f"cross-fitting does, got: {one_line(problem)}; n_folds=1 trains it on all rows only"
+                f"cross-fitting does, got: {one_line(problem)}; search.n_folds=1 trains it on all rows only"
             ) from problem
         probabilities[np.ix_(here, places_in(model.classes_, trained.classes_))] = found
     return probabilities

@@ -12,12 +12,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import l1_min_c
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
-from ipforest.adaptive.approximation import SHARES, AdaptiveApproximation, Training
+from ipforest.adaptive.approximation import AdaptiveApproximation, PairSearch, Training
 from ipforest.adaptive.candidates import GatedPair
 from ipforest.adaptive.gated_policy import LinearScores
 from ipforest.classifier_trees.feature_map import ScaledFeatures
 from ipforest.classifier_trees.tree_estimator import geometric_grid
 from ipforest.learners.greedy_miser import Logistic, Squared
+from ipforest.settings import Grouped
 
 INTERCEPT_SCALING = 10.0
 """How much less than other weights liblinear penalises the intercept."""
@@ -33,41 +34,38 @@ class L1Baseline(AdaptiveApproximation):
 
     Parameters
     ----------
-    estimator, shares, lambdas, feature_costs, budget, max_cost, class_costs
-        See `AdaptiveApproximation`. Lambda is the weight of the L1 norm against the mean loss.
-    scoring, n_folds, validation_fraction, n_jobs, scale, random_state
+    estimator, search, feature_costs, budget, max_cost, class_costs
+        See `AdaptiveApproximation`. ``search`` is a `PairSearch`; lambda is the weight of the L1 norm against the mean
+        loss.
+    scoring, validation_fraction, n_jobs, scale, random_state
         See `AdaptiveApproximation` and `LinearApproximation`.
     """
 
-    gate_shares: Sequence[float] = ()
+    _search = Grouped(PairSearch)
 
     def __init__(
         self,
         estimator: Any,
         *,
-        shares: Sequence[float] = SHARES,
-        lambdas: Any = 10,
+        search: PairSearch | None = None,
         scale: bool = True,
         feature_costs: Any = None,
         budget: Any = None,
         max_cost: Any = None,
         class_costs: Any = None,
         scoring: str | None = None,
-        n_folds: int = 5,
         validation_fraction: float | None = 0.25,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
-        self.shares = shares
-        self.lambdas = lambdas
+        self.search = search
         self.scale = scale
         self.feature_costs = feature_costs
         self.budget = budget
         self.max_cost = max_cost
         self.class_costs = class_costs
         self.scoring = scoring
-        self.n_folds = n_folds
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -87,7 +85,7 @@ class L1Baseline(AdaptiveApproximation):
             )
         self.feature_map_ = ScaledFeatures(scale=self.scale).fit(training.X, training.targets)
         self._phi, self._labels = self.feature_map_.transform(training.X), training.targets[:, 0].astype(int)
-        lambdas = self.lambdas
+        lambdas = self._search.lambdas
         if isinstance(lambdas, Integral):
             least = l1_min_c(self._phi, self._labels, loss="log", intercept_scaling=INTERCEPT_SCALING)
             lambdas = geometric_grid(1 / (least * len(self._phi)), int(lambdas))
@@ -102,9 +100,10 @@ class L1Baseline(AdaptiveApproximation):
         cheap = LinearScores(weights, self.feature_map_, prices, Logistic())
         gate_weights = self._fit_on(used, wrong)
         gate = LinearScores(gate_weights, self.feature_map_, prices, Squared())
-        cuts = np.quantile(self._scores(gate_weights), 1 - np.asarray(self.shares, dtype=np.float64))
+        cuts = np.quantile(self._scores(gate_weights), 1 - np.asarray(self._search.shares, dtype=np.float64))
         return [
-            GatedPair(gate, cheap, float(part), lam, 1, float(cut)) for part, cut in zip(self.shares, cuts, strict=True)
+            GatedPair(gate, cheap, float(part), lam, 1, float(cut))
+            for part, cut in zip(self._search.shares, cuts, strict=True)
         ]
 
     def _chosen_features(self, lam: float) -> IntArray:

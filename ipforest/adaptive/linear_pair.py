@@ -11,6 +11,7 @@ It is convex, and solved by accelerated proximal gradient (Beck and Teboulle, 20
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit, logit
@@ -18,7 +19,10 @@ from scipy.special import expit, logit
 from ipforest._internal.arrays import FloatArray
 from ipforest.adaptive.distances import Distance
 from ipforest.costs import FeatureCosts
+from ipforest.estimator import check_integer
 from ipforest.learners.greedy_miser import Logistic
+from ipforest.rational import nonnegative_fraction
+from ipforest.settings import Settings
 
 LOGISTIC, SOFTMAX = 0.25, 0.5
 """Largest second derivatives of the losses."""
@@ -27,8 +31,8 @@ CERTAIN = 0.9
 """Share that a random start gives to the examples on its side."""
 
 
-@dataclass(frozen=True, slots=True)
-class AlternationSettings:
+@dataclass(frozen=True, slots=True, repr=False)
+class AlternationSettings(Settings):
     """How far to go.
 
     Parameters
@@ -39,11 +43,22 @@ class AlternationSettings:
         Steps of proximal gradient in each round.
     tolerance : float
         Relative fall of the objective from which on a step, or a round, counts as the last.
+    n_starts : int, default=1
+        The alternation finds a local optimum: the first start lets the full model have the same share of each example,
+        further ones the examples on one side of a random direction. The least objective is kept.
     """
+
+    parameter: ClassVar[str] = "alternation"
 
     max_rounds: int = 50
     max_steps: int = 200
     tolerance: float = 1e-5
+    n_starts: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("max_rounds", "max_steps", "n_starts"):
+            check_integer(getattr(self, name), self.named(name), 1)
+        nonnegative_fraction(self.tolerance, self.named("tolerance"))
 
 
 class UnitNorm:
@@ -236,13 +251,11 @@ class LinearProblem:
         return LinearFit(weights, log_odds, tuple(objectives))
 
 
-def best_fit(
-    problem: LinearProblem, p_full: float, settings: AlternationSettings, n_starts: int, random_state: int
-) -> LinearFit:
+def best_fit(problem: LinearProblem, p_full: float, settings: AlternationSettings, random_state: int) -> LinearFit:
     """Alternate from equal shares, and from random directions; take the least objective."""
     rng = np.random.RandomState(random_state)
     fits = [
         problem.alternate(problem.start(p_full, settings, rng if number else None), p_full, settings)
-        for number in range(n_starts)
+        for number in range(settings.n_starts)
     ]
     return min(fits, key=lambda fit: fit.objectives[-1])

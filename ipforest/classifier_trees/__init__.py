@@ -10,13 +10,13 @@ from ipforest.classifier_trees.analysis import (
     plot_similarity,
     price_shares,
 )
-from ipforest.classifier_trees.and_or import AndOrCascade
+from ipforest.classifier_trees.and_or import AndOrCascade, AndOrObjective
 from ipforest.classifier_trees.astc import ASTC
 from ipforest.classifier_trees.block_descent import DescentSettings
 from ipforest.classifier_trees.boosting_trick import BoostingTrick
 from ipforest.classifier_trees.cronus import Cronus
-from ipforest.classifier_trees.cscc import CSCC
-from ipforest.classifier_trees.cstc import CSTC
+from ipforest.classifier_trees.cscc import CSCC, ChainObjective
+from ipforest.classifier_trees.cstc import CSTC, TreeObjective
 from ipforest.classifier_trees.stagewise import StagewiseRegression
 
 __all__ = [
@@ -25,10 +25,13 @@ __all__ = [
     "CSTC",
     "AdaBoostRS",
     "AndOrCascade",
+    "AndOrObjective",
     "BoostingTrick",
+    "ChainObjective",
     "Cronus",
     "DescentSettings",
     "StagewiseRegression",
+    "TreeObjective",
     "features_of_nodes",
     "jaccard",
     "leaf_similarity",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import minimize
@@ -19,9 +20,44 @@ from ipforest.classifier_trees.tree_estimator import (
     check_lambdas,
     geometric_grid,
 )
+from ipforest.settings import Grouped, Settings
 
 MAX_SWEEPS = 10
 TOLERANCE = 1e-4
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AndOrObjective(Settings):
+    """What is minimised, and over which stages.
+
+    Parameters
+    ----------
+    limits : sequence of numbers, optional
+        The largest price of a feature in each stage, ascending; by default five stages, each with a further fifth of
+        the features by price.
+    lambdas : int or sequence of numbers, default=8
+        See `ipforest.classifier_trees.CSTC`.
+    class_weight : dict, "balanced" or None, default="balanced"
+        Class costs take their place.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A value is none of these.
+    """
+
+    parameter: ClassVar[str] = "objective"
+
+    limits: Sequence[float] | None = None
+    lambdas: Any = 8
+    class_weight: Any = "balanced"
+
+    def __post_init__(self) -> None:
+        check_lambdas(self.lambdas, self.named("lambdas"))
+        if self.limits is not None and (len(self.limits) == 0 or np.any(np.diff(self.limits) < 0)):
+            raise ValueError(
+                f"{self.named('limits')}: expected the largest price of each stage, ascending, got {self.limits!r}"
+            )
 
 
 class AndOrCascade(ClassifierTreeEstimator):
@@ -38,13 +74,8 @@ class AndOrCascade(ClassifierTreeEstimator):
 
     Parameters
     ----------
-    limits : sequence of numbers, optional
-        The largest price of a feature in each stage, ascending; by default five stages, each with a further fifth of
-        the features by price.
-    lambdas : int or sequence of numbers, default=8
-        See `ipforest.classifier_trees.CSTC`.
-    class_weight : dict, "balanced" or None, default="balanced"
-        Class costs take their place.
+    objective : AndOrObjective, optional
+        What is minimised, and over which stages.
     class_costs, scoring
         See `ipforest.classifier_trees.CSTC`.
     feature_map, feature_costs, split_cost, budget, validation_fraction, random_state
@@ -60,13 +91,12 @@ class AndOrCascade(ClassifierTreeEstimator):
 
     loss = "logistic"
     trains_with_weights = True
+    _objective = Grouped(AndOrObjective)
 
     def __init__(
         self,
         *,
-        limits: Sequence[float] | None = None,
-        lambdas: Any = 8,
-        class_weight: Any = "balanced",
+        objective: AndOrObjective | None = None,
         feature_map: Any = None,
         feature_costs: Any = None,
         split_cost: Any = 0,
@@ -76,9 +106,7 @@ class AndOrCascade(ClassifierTreeEstimator):
         validation_fraction: float | None = 0.25,
         random_state: Any = None,
     ) -> None:
-        self.limits = limits
-        self.lambdas = lambdas
-        self.class_weight = class_weight
+        self.objective = objective
         self.feature_map = feature_map
         self.feature_costs = feature_costs
         self.split_cost = split_cost
@@ -88,12 +116,9 @@ class AndOrCascade(ClassifierTreeEstimator):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def check_parameters(self) -> None:
-        """Check the parameters before any training."""
-        super().check_parameters()
-        check_lambdas(self.lambdas)
-        if self.limits is not None and (len(self.limits) == 0 or np.any(np.diff(self.limits) < 0)):
-            raise ValueError(f"limits: expected the largest price of each stage, ascending, got {self.limits!r}")
+    @property
+    def _class_weight(self) -> Any:
+        return self._objective.class_weight
 
     def _learn(self, training: Examples, validation: Examples) -> Sequence[tuple[float, ClassifierTree]]:
         price = self.resources_.needs @ self.resources_.prices
@@ -104,21 +129,23 @@ class AndOrCascade(ClassifierTreeEstimator):
         return [(lam, problem.solve(lam)) for lam in lambdas]
 
     def _grid(self, problem: _Cascade) -> list[float]:
-        if not isinstance(self.lambdas, Integral):
-            return [float(lam) for lam in self.lambdas]
+        lambdas = self._objective.lambdas
+        if not isinstance(lambdas, Integral):
+            return [float(lam) for lam in lambdas]
         gain = 0.5 * (problem.weight * problem.target) @ problem.phi
         alone = np.divide(np.abs(gain), problem.price, out=np.zeros_like(gain), where=problem.price > 0)
-        return geometric_grid(float(alone.max()), int(self.lambdas))
+        return geometric_grid(float(alone.max()), int(lambdas))
 
     def _stages(self) -> BoolArray:
         """Return which weights each stage may use, shape (n_stages, n_weights)."""
         prices = np.array([float(price) for price in self.costs_.prices])
         uses = self.feature_map_.feature_of_weight_
-        if self.limits is None:
+        limits = self._objective.limits
+        if limits is None:
             rank = np.argsort(np.argsort(prices, kind="stable"), kind="stable")
             barred = rank[None, :] >= np.ceil(prices.size * np.arange(1, 6) / 5)[:, None]
         else:
-            barred = prices[None, :] > np.asarray(self.limits, dtype=float)[:, None]
+            barred = prices[None, :] > np.asarray(limits, dtype=float)[:, None]
         return np.asarray((uses.T @ barred.T.astype(float)).T == 0)
 
 

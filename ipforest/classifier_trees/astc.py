@@ -25,8 +25,8 @@ class ASTC(CSTC):
 
     Parameters
     ----------
-    loss, depth, structure, lambdas, rho, spread, feature_map, fine_tune, descent, validation_fraction, n_jobs
-        See `CSTC`; `rho` is the fall in loss for which a feature that is free is still used.
+    loss, objective, feature_map, descent, validation_fraction, n_jobs
+        See `CSTC`; ``objective.rho`` is the fall in loss for which a feature that is free is still used.
     feature_costs, split_cost, budget, random_state
         See `CSTC`.
 

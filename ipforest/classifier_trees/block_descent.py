@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,8 @@ from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.objective import NodeProblem, Objective
 from ipforest.classifier_trees.relaxation import CostBound
 from ipforest.classifier_trees.smooth_losses import SquaredLoss
+from ipforest.estimator import check_choice
+from ipforest.settings import Settings
 
 CLAMP = 1e-4
 """Weights smaller than this become zero, section 3.4."""
@@ -23,8 +25,8 @@ CLAMP = 1e-4
 PRUNINGS = ("after", "before", "within")
 
 
-@dataclass(frozen=True, slots=True)
-class DescentSettings:
+@dataclass(frozen=True, slots=True, repr=False)
+class DescentSettings(Settings):
     """How trees of classifiers are optimised.
 
     Parameters
@@ -48,12 +50,16 @@ class DescentSettings:
     sent_up : float
         Share of the (soft) examples that reach a node which its initial threshold sends to the upper child, > 0 and
         < 1: in a cascade, those that are kept.
+    fine_tune : bool
+        Whether to fit what answers again without the cost (3.5).
 
     Raises
     ------
     ValueError
         A value out of these ranges.
     """
+
+    parameter: ClassVar[str] = "descent"
 
     tolerance: float = 1e-5
     max_block_steps: int = 100
@@ -63,14 +69,16 @@ class DescentSettings:
     clamp_shares: tuple[float, ...] = (1e-3, 1e-2, 1e-1)
     pruning: str = "after"
     sent_up: float = 0.5
+    fine_tune: bool = True
 
     def __post_init__(self) -> None:
-        if self.pruning not in PRUNINGS:
-            raise ValueError(f"pruning: expected one of {', '.join(PRUNINGS)}, got {self.pruning!r}")
+        check_choice(self.pruning, self.named("pruning"), PRUNINGS)
         if not 0 < self.sent_up < 1:
-            raise ValueError(f"sent_up: expected a share between 0 and 1, got {self.sent_up!r}")
+            raise ValueError(f"descent.sent_up: expected a share between 0 and 1, got {self.sent_up!r}")
         if self.max_gradient_steps is not None and self.max_gradient_steps < 1:
-            raise ValueError(f"max_gradient_steps: expected at least 1, or None, got {self.max_gradient_steps!r}")
+            raise ValueError(
+                f"descent.max_gradient_steps: expected at least 1, or None, got {self.max_gradient_steps!r}"
+            )
 
     @classmethod
     def printed(cls) -> Self:

@@ -2,14 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from ipforest.classifier_trees.block_descent import DescentSettings
 from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.objective import Objective
-from ipforest.classifier_trees.relaxed_tree import RelaxedTreeEstimator
+from ipforest.classifier_trees.relaxed_tree import RelaxedObjective, RelaxedTreeEstimator
 from ipforest.classifier_trees.structure import chain
 from ipforest.classifier_trees.tree_estimator import Examples
+from ipforest.estimator import check_integer
+from ipforest.settings import Grouped
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ChainObjective(RelaxedObjective):
+    """What is minimised, and over which chains.
+
+    Parameters
+    ----------
+    lambdas, rho, spread
+        See `RelaxedObjective`.
+    n_nodes : int, default=5
+        Classifiers in the chain; those that are not worth their price become empty and let everything pass or leave.
+    class_weight : dict, "balanced" or None, default="balanced"
+        The weights w of (19), in whose place class costs come. With squared loss the keys of a dict are values of the
+        target, and "balanced" is for a target of two values: one of more is not weighted then.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A value is none of these.
+    """
+
+    n_nodes: int = 5
+    class_weight: Any = "balanced"
+
+    def __post_init__(self) -> None:
+        RelaxedObjective.__post_init__(self)
+        check_integer(self.n_nodes, self.named("n_nodes"), 1)
 
 
 class CSCC(RelaxedTreeEstimator):
@@ -21,30 +52,23 @@ class CSCC(RelaxedTreeEstimator):
     Parameters
     ----------
     loss : {"logistic", "squared"}, default="logistic"
-    n_nodes : int, default=5
-        Classifiers in the chain; those that are not worth their price become empty and let everything pass or leave.
-    class_weight : dict, "balanced" or None, default="balanced"
-        The weights w of (19), in whose place class costs come. With squared loss the keys of a dict are values of the
-        target, and "balanced" is for a target of two values: one of more is not weighted then.
-    lambdas, rho, spread, feature_map, fine_tune, descent, validation_fraction, n_jobs, random_state
+    objective : ChainObjective, optional
+        What is minimised, and over which chains.
+    feature_map, descent, validation_fraction, n_jobs, random_state
         See `CSTC`.
     feature_costs, split_cost, budget, class_costs, scoring
         See `CSTC`.
     """
 
     exits_pay = True
+    _objective = Grouped(ChainObjective)
 
     def __init__(
         self,
         *,
         loss: str = "logistic",
-        n_nodes: int = 5,
-        class_weight: Any = "balanced",
-        lambdas: Any = 8,
-        rho: float = 1e-4,
-        spread: float = 3.0,
+        objective: ChainObjective | None = None,
         feature_map: Any = None,
-        fine_tune: bool = True,
         descent: DescentSettings | None = None,
         feature_costs: Any = None,
         split_cost: Any = 0,
@@ -56,13 +80,8 @@ class CSCC(RelaxedTreeEstimator):
         random_state: Any = None,
     ) -> None:
         self.loss = loss
-        self.n_nodes = n_nodes
-        self.class_weight = class_weight
-        self.lambdas = lambdas
-        self.rho = rho
-        self.spread = spread
+        self.objective = objective
         self.feature_map = feature_map
-        self.fine_tune = fine_tune
         self.descent = descent
         self.feature_costs = feature_costs
         self.split_cost = split_cost
@@ -73,11 +92,9 @@ class CSCC(RelaxedTreeEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def check_parameters(self) -> None:
-        """Check the parameters before any training."""
-        super().check_parameters()
-        if self.n_nodes < 1:
-            raise ValueError(f"n_nodes: expected at least 1, got {self.n_nodes}")
+    @property
+    def _class_weight(self) -> Any:
+        return self._objective.class_weight
 
     def _initial(self, objective: Objective, validation: Examples, descent: DescentSettings) -> ClassifierTree:
-        return chain(objective, self.n_nodes, descent, self.fit_node)
+        return chain(objective, self._objective.n_nodes, descent, self.fit_node)

@@ -2,16 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from ipforest.classifier_trees.block_descent import DescentSettings
 from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.objective import Objective
-from ipforest.classifier_trees.relaxed_tree import RelaxedTreeEstimator
+from ipforest.classifier_trees.relaxed_tree import RelaxedObjective, RelaxedTreeEstimator
 from ipforest.classifier_trees.structure import full_tree, grown, pruned
 from ipforest.classifier_trees.tree_estimator import Examples
+from ipforest.estimator import check_choice, check_integer
+from ipforest.settings import Grouped
 
 STRUCTURES = ("pruned", "greedy", "full")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TreeObjective(RelaxedObjective):
+    """What is minimised, and over which trees.
+
+    Parameters
+    ----------
+    lambdas, rho, spread
+        See `RelaxedObjective`.
+    depth : int, default=3
+        Levels of classifiers, at most.
+    structure : {"pruned", "greedy", "full"}, default="pruned"
+        How the shape is found: a balanced tree, optimised and then pruned on validation data (3.6.1), grown node by
+        node (3.6.2), or balanced.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A value is none of these.
+    """
+
+    depth: int = 3
+    structure: str = "pruned"
+
+    def __post_init__(self) -> None:
+        RelaxedObjective.__post_init__(self)
+        check_integer(self.depth, self.named("depth"), 1)
+        check_choice(self.structure, self.named("structure"), STRUCTURES)
 
 
 class CSTC(RelaxedTreeEstimator):
@@ -30,21 +62,10 @@ class CSTC(RelaxedTreeEstimator):
     ----------
     loss : {"squared", "logistic"}, default="squared"
         Squared for regression and ranking; logistic for two classes.
-    depth : int, default=3
-        Levels of classifiers, at most.
-    structure : {"pruned", "greedy", "full"}, default="pruned"
-        How the shape is found: a balanced tree, optimised and then pruned on validation data (3.6.1), grown node by
-        node (3.6.2), or balanced.
-    lambdas : int or sequence of numbers, default=8
-        What a unit of cost is worth in loss: a grid of so many, or these. One tree is learnt for each.
-    rho : float, default=1e-4
-        Strength of the l1 norm.
-    spread : float, default=3.0
-        With squared loss, the standard deviation that the target is scaled to: the larger, the harder (4) routes.
+    objective : TreeObjective, optional
+        What is minimised, and over which trees.
     feature_map : FeatureMap or None, default=None
         `BoostingTrick`, or None for the scaled features themselves.
-    fine_tune : bool, default=True
-        Whether to fit what answers again without the cost (3.5).
     descent : DescentSettings or None
         How the tree is optimised and when it is pruned; see
         `ipforest.classifier_trees.DescentSettings`, whose ``printed()`` is the paper's way.
@@ -87,17 +108,14 @@ class CSTC(RelaxedTreeEstimator):
     pruning comes last.
     """
 
+    _objective = Grouped(TreeObjective)
+
     def __init__(
         self,
         *,
         loss: str = "squared",
-        depth: int = 3,
-        structure: str = "pruned",
-        lambdas: Any = 8,
-        rho: float = 1e-4,
-        spread: float = 3.0,
+        objective: TreeObjective | None = None,
         feature_map: Any = None,
-        fine_tune: bool = True,
         descent: DescentSettings | None = None,
         feature_costs: Any = None,
         split_cost: Any = 0,
@@ -109,13 +127,8 @@ class CSTC(RelaxedTreeEstimator):
         random_state: Any = None,
     ) -> None:
         self.loss = loss
-        self.depth = depth
-        self.structure = structure
-        self.lambdas = lambdas
-        self.rho = rho
-        self.spread = spread
+        self.objective = objective
         self.feature_map = feature_map
-        self.fine_tune = fine_tune
         self.descent = descent
         self.feature_costs = feature_costs
         self.split_cost = split_cost
@@ -126,19 +139,12 @@ class CSTC(RelaxedTreeEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def check_parameters(self) -> None:
-        """Check the parameters before any training."""
-        super().check_parameters()
-        if self.structure not in STRUCTURES:
-            raise ValueError(f"structure: expected one of {', '.join(STRUCTURES)}, got {self.structure!r}")
-        if self.depth < 1:
-            raise ValueError(f"depth: expected at least 1, got {self.depth}")
-
     def _initial(self, objective: Objective, validation: Examples, descent: DescentSettings) -> ClassifierTree:
-        if self.structure == "greedy":
+        depth = self._objective.depth
+        if self._objective.structure == "greedy":
             badness = self._badness(validation)
-            return grown(objective, validation.phi, badness, 2**self.depth - 1, descent, self.fit_node)
-        return full_tree(objective, self.depth, descent, self.fit_node)
+            return grown(objective, validation.phi, badness, 2**depth - 1, descent, self.fit_node)
+        return full_tree(objective, depth, descent, self.fit_node)
 
     def _prune(self, tree: ClassifierTree, validation: Examples) -> ClassifierTree:
-        return pruned(tree, self._badness(validation)) if self.structure == "pruned" else tree
+        return pruned(tree, self._badness(validation)) if self._objective.structure == "pruned" else tree

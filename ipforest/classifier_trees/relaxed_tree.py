@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -28,6 +28,9 @@ from ipforest.classifier_trees.tree_estimator import (
     geometric_grid,
     largest_lambda,
 )
+from ipforest.estimator import check_positive
+from ipforest.rational import nonnegative_fraction
+from ipforest.settings import Grouped, Settings
 
 RIDGE = 1e-8
 """Strength of the l2 norm that makes (16) solvable when columns of phi depend on each other."""
@@ -36,14 +39,42 @@ RIDGE = 1e-8
 Prune: TypeAlias = Callable[[ClassifierTree], ClassifierTree]
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class RelaxedObjective(Settings):
+    """What is minimised, once per lambda.
+
+    Parameters
+    ----------
+    lambdas : int or sequence of numbers, default=8
+        What a unit of cost is worth in loss: a grid of so many, or these. One tree is learnt for each.
+    rho : float, default=1e-4
+        Strength of the l1 norm.
+    spread : float, default=3.0
+        With squared loss, the standard deviation that the target is scaled to: the larger, the harder (4) routes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A value is none of these.
+    """
+
+    parameter: ClassVar[str] = "objective"
+
+    lambdas: Any = 8
+    rho: float = 1e-4
+    spread: float = 3.0
+
+    def __post_init__(self) -> None:
+        check_lambdas(self.lambdas, self.named("lambdas"))
+        nonnegative_fraction(self.rho, self.named("rho"))
+        check_positive(self.spread, self.named("spread"))
+
+
 class RelaxedTreeEstimator(ClassifierTreeEstimator):
     """Base of the learners that minimise a relaxed objective by block coordinate descent, once per lambda."""
 
-    lambdas: Any
-    rho: float
-    spread: float
-    fine_tune: bool
-    descent: DescentSettings | None
+    _objective: Grouped[Any]
+    _descent = Grouped(DescentSettings)
     n_jobs: int | None
 
     exits_pay = False
@@ -79,19 +110,12 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
     def _cost(self) -> RelaxedCost:
         return PathCost(self.resources_)
 
-    def check_parameters(self) -> None:
-        """Check the parameters before any training."""
-        super().check_parameters()
-        check_lambdas(self.lambdas)
-        if self.rho < 0 or not self.spread > 0:
-            raise ValueError(f"rho, spread: expected rho >= 0 and spread > 0, got {self.rho!r} and {self.spread!r}")
-
     @property
     def _spread(self) -> float:
-        return self.spread
+        return float(self._objective.spread)
 
     def _learn(self, training: Examples, validation: Examples) -> Sequence[tuple[float, ClassifierTree]]:
-        objective, held_out = self._objective(training), self._objective(validation)
+        objective, held_out = self._objective_on(training), self._objective_on(validation)
         lambdas = self._grid(objective)
         found = Parallel(n_jobs=self.n_jobs)(
             delayed(self._learn_at)(replace(objective, lam=lam), replace(held_out, lam=lam), validation)
@@ -101,13 +125,14 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
 
     def _grid(self, objective: Objective) -> list[float]:
         """Return the lambdas: those asked for, or a grid below the largest, see `largest_lambda`."""
-        if not isinstance(self.lambdas, Integral):
-            return [float(lam) for lam in self.lambdas]
+        lambdas = self._objective.lambdas
+        if not isinstance(lambdas, Integral):
+            return [float(lam) for lam in lambdas]
         slope = objective.loss.derivative(np.full(objective.target.size, self.prior_), objective.target)
         gain = (objective.share * objective.sample_weight * slope) @ objective.phi
-        return geometric_grid(largest_lambda(gain, self.resources_), int(self.lambdas))
+        return geometric_grid(largest_lambda(gain, self.resources_), int(lambdas))
 
-    def _objective(self, examples: Examples) -> Objective:
+    def _objective_on(self, examples: Examples) -> Objective:
         rows, share = distinct(examples.phi, examples.target)
         target = examples.target[rows]
         return Objective(
@@ -119,13 +144,13 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
             resources=self.resources_,
             cost=self._cost(),
             lam=0.0,
-            rho=self.rho,
+            rho=self._objective.rho,
             ridge=RIDGE,
             exits_pay=self.exits_pay,
         )
 
     def _learn_at(self, objective: Objective, held_out: Objective, validation: Examples) -> ClassifierTree:
-        descent = DescentSettings() if self.descent is None else self.descent
+        descent = self._descent
         prune = partial(self._prune, validation=validation)
         tree = self._initial(objective, validation, descent)
         if descent.pruning == "before":
@@ -133,7 +158,7 @@ class RelaxedTreeEstimator(ClassifierTreeEstimator):
         tree = self._optimised(objective, tree, descent, held_out, prune if descent.pruning == "within" else None)
         if descent.pruning != "before":
             tree = prune(tree)
-        return fine_tuned(objective, tree, descent, held_out) if self.fine_tune else tree
+        return fine_tuned(objective, tree, descent, held_out) if descent.fine_tune else tree
 
 
 def exact_objective(objective: Objective, tree: ClassifierTree) -> float:

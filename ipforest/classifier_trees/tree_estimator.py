@@ -124,7 +124,6 @@ class ClassifierTreeEstimator(BudgetedEstimator):
     feature_map: Any = None
     split_cost: Any
     validation_fraction: float | None
-    class_weight: Any = None
     trains_with_weights = False
 
     @abstractmethod
@@ -232,10 +231,10 @@ class ClassifierTreeEstimator(BudgetedEstimator):
                 weights = lost / (shares @ lost)
                 return float(weights[0]), float(weights[1])
             return 1.0, 1.0
-        if self.class_weight is None or not is_classifier(self):
+        if self._class_weight is None or not is_classifier(self):
             return 1.0, 1.0
         labels = self.classes_[(target > 0).astype(int)]
-        weights = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
+        weights = compute_class_weight(self._class_weight, classes=self.classes_, y=labels)
         return float(weights[0]), float(weights[1])
 
     def _weigh_targets(self, target: FloatArray, scaled: FloatArray) -> tuple[FloatArray, FloatArray] | None:
@@ -244,9 +243,14 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         "balanced" is for the two values of labels; a target of more values has the weights of a dict.
         """
         values = np.unique(target)
-        if self.class_weight is None or (self.class_weight == "balanced" and values.size != 2):
+        if self._class_weight is None or (self._class_weight == "balanced" and values.size != 2):
             return None
-        return np.unique(scaled), compute_class_weight(self.class_weight, classes=values, y=target)
+        return np.unique(scaled), compute_class_weight(self._class_weight, classes=values, y=target)
+
+    @property
+    def _class_weight(self) -> Any:
+        """Weights of the classes, as scikit-learn takes them; class costs come in their place."""
+        return None
 
     @property
     def _offset(self) -> float:
@@ -324,7 +328,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         return tags
 
 
-def check_lambdas(lambdas: Any) -> None:
+def check_lambdas(lambdas: Any, name: str = "lambdas") -> None:
     """Require a number of lambdas, or numbers >= 0.
 
     Raises
@@ -334,9 +338,9 @@ def check_lambdas(lambdas: Any) -> None:
     """
     if not isinstance(lambdas, Integral):
         for lam in lambdas:
-            nonnegative_fraction(lam, "lambdas")
+            nonnegative_fraction(lam, name)
     elif lambdas < 1:
-        raise ValueError(f"lambdas: expected at least 1, or a sequence of numbers, got {lambdas}")
+        raise ValueError(f"{name}: expected at least 1, or a sequence of numbers, got {lambdas}")
 
 
 def largest_lambda(gain: FloatArray, resources: Resources) -> float:

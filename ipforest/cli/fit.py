@@ -33,6 +33,8 @@ from ipforest.cli.options import (
     table_format,
     warnings_as_notes,
 )
+from ipforest.frontiers.budgeted_classifier import RunSettings
+from ipforest.learners.forest_pruner import PruningSettings
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -352,19 +354,20 @@ def _untrained(options: Arguments, costs: FeatureCosts, budget: Fraction | None)
         "random_state": options.seed,
     }
     if options.estimator == CHOSEN_NUMBER:
-        return BudgetedRegressor(n_jobs=-1, verbose=not options.json, scoring=options.scoring, **common)
+        return BudgetedRegressor(
+            n_jobs=-1, run=RunSettings(verbose=not options.json), scoring=options.scoring, **common
+        )
     common["class_costs"] = None if options.class_costs is None else read_class_cost_file(options.class_costs)
     common["scoring"] = TOTAL_COST.replace("-", " ") if options.scoring == TOTAL_COST else options.scoring
     if options.estimator == CHOSEN:
-        return BudgetedClassifier(n_jobs=-1, verbose=not options.json, **common)
+        return BudgetedClassifier(n_jobs=-1, run=RunSettings(verbose=not options.json), **common)
     given = {name: getattr(options, name) for name in OF_PRUNED}
     chosen = {name: default if given[name] is None else given[name] for name, default in OF_PRUNED.items()}
     kind = RandomForestRegressor if options.regression else RandomForestClassifier
     return BudgetPrune(
         kind(chosen["trees"], random_state=options.seed, n_jobs=-1),
-        search=chosen["search"],
-        time_limit=chosen["time_limit"],
-        validation_fraction=None,  # costs need no target, and a quarter of a small table tells them badly
+        pruning=PruningSettings(search=chosen["search"], time_limit=chosen["time_limit"]),
+        validation_fraction=None,
         **common,
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ipforest._internal.arrays import Array
 from ipforest.adaptive import AdaptGbrt
+from ipforest.adaptive.adapt_gbrt import BoostedSearch, PairGrowth
 from ipforest.adaptive.approximation import Accounting, AdaptiveApproximation
 from ipforest.adaptive.candidates import Candidate, undominated
 from ipforest.estimator import BudgetedEstimator
@@ -75,17 +76,21 @@ class Sweep:
         return [
             AdaptGbrt(
                 full_model,
-                shares=self.shares,
-                lambdas=self.lambdas,
-                learning_rate=rate,
+                search=BoostedSearch(
+                    shares=self.shares,
+                    lambdas=self.lambdas,
+                    n_readouts=self.n_readouts,
+                    gate_shares=self.gate_shares,
+                    n_folds=n_folds,
+                ),
+                growth=PairGrowth(
+                    learning_rate=rate,
+                    trees_per_step=self.trees_per_step,
+                    max_regrowths=self.max_regrowths,
+                    charge=self.charge,
+                ),
                 n_estimators=self.n_estimators,
-                n_readouts=self.n_readouts,
-                trees_per_step=self.trees_per_step,
-                max_regrowths=self.max_regrowths,
-                charge=self.charge,
-                gate_shares=self.gate_shares,
                 feature_costs=costs,
-                n_folds=n_folds,
                 random_state=seed,
             )
             for rate in self.learning_rates

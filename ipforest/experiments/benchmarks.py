@@ -36,7 +36,7 @@ from ipforest._internal.records import records_to_csv
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.synthetic import synthetic_instance
-from ipforest.frontiers.budget_boost import BudgetBoost
+from ipforest.frontiers.budget_boost import BoostGrowth, BoostSearch, BudgetBoost
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath
 from ipforest.path_search import prune_path
@@ -159,13 +159,7 @@ FITTED_FORESTS = (
 """Bundled data; generated data in MiniBooNE's sizes in the papers; and the data folder's, where there is one."""
 BREAKPOINT_SHARES = (0.1, 0.5, 0.9)
 BOOSTING_SIZES = (InstanceShape(200, 45_000),)
-BOOSTING: dict[str, Any] = {
-    "learning_rate": 0.1,
-    "l2": 1.0,
-    "max_leaf_nodes": 32,
-    "max_bins": 255,
-    "min_samples_leaf": 5,
-}
+BOOSTING = BoostGrowth(learning_rate=0.1, l2=1.0, max_leaf_nodes=32, max_bins=255, min_samples_leaf=5)
 """What LightGBM and `BudgetBoost`'s larger trees have in common."""
 
 
@@ -311,7 +305,8 @@ def _fit_budget_boost(n_rounds: int, X: Array, y: Array, X_val: Array, y_val: Ar
 
 
 def _fit_one_ensemble(n_rounds: int, X: Array, y: Array, X_val: Array, y_val: Array) -> object:
-    return BudgetBoost(n_rounds, **BOOSTING, single_price=False, random_state=0).fit(X, y, X_val, y_val)
+    model = BudgetBoost(n_rounds, growth=BOOSTING, search=BoostSearch(single_price=False), random_state=0)
+    return model.fit(X, y, X_val, y_val)
 
 
 def _fit_cegb(n_rounds: int, X: Array, y: Array, X_val: Array, y_val: Array) -> object:
@@ -319,11 +314,11 @@ def _fit_cegb(n_rounds: int, X: Array, y: Array, X_val: Array, y_val: Array) -> 
 
     model = LGBMClassifier(
         n_estimators=n_rounds,
-        learning_rate=BOOSTING["learning_rate"],
-        reg_lambda=BOOSTING["l2"],
-        num_leaves=BOOSTING["max_leaf_nodes"],
-        max_bin=BOOSTING["max_bins"],
-        min_child_samples=BOOSTING["min_samples_leaf"],
+        learning_rate=BOOSTING.learning_rate,
+        reg_lambda=BOOSTING.l2,
+        num_leaves=BOOSTING.max_leaf_nodes,
+        max_bin=BOOSTING.max_bins,
+        min_child_samples=BOOSTING.min_samples_leaf,
         cegb_tradeoff=0.02,
         cegb_penalty_feature_lazy=[1.0] * X.shape[1],
         n_jobs=1,

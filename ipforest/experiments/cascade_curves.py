@@ -42,13 +42,13 @@ def cascade_points(parts: Parts, costs: FeatureCosts, n_trees: int, n_lambdas: i
         ("stage-wise", StagewiseRegression(feature_map=trees, **shared)),
     ]
     for feature_map in (None, trees):
-        of_map: dict[str, Any] = {"feature_map": feature_map, "lambdas": n_lambdas, **shared}
+        of_map: dict[str, Any] = {"feature_map": feature_map, "objective__lambdas": n_lambdas, **shared}
         learners += [
-            ("CSTC", CSTC(loss="logistic", **of_map)),
-            ("ASTC", ASTC(loss="logistic", **of_map)),
-            ("CSCC", CSCC(**of_map)),
-            ("Cronus", Cronus(**of_map)),
-            ("AND-OR", AndOrCascade(**of_map)),
+            ("CSTC", CSTC(loss="logistic").set_params(**of_map)),
+            ("ASTC", ASTC(loss="logistic").set_params(**of_map)),
+            ("CSCC", CSCC().set_params(**of_map)),
+            ("Cronus", Cronus().set_params(**of_map)),
+            ("AND-OR", AndOrCascade().set_params(**of_map)),
         ]
     return [
         {"method": name, **point}

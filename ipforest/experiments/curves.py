@@ -28,7 +28,9 @@ from ipforest.learners import (
     GreedyMiserRegressor,
     GreedyPrune,
     IndividualPruning,
+    PricedGrowth,
 )
+from ipforest.learners.budget_rf import GreedyGrowth
 from ipforest.learners.staged import staged_costs
 from ipforest.results import Pruning
 
@@ -65,7 +67,7 @@ def entropy_forest(n_trees: int, seed: int, max_features: int | None = None) -> 
 
 def pairs_forest(n_trees: int, seed: int, alpha: float = 0, cuts: str = "random") -> BudgetRF:
     """Describe a BudgetRF that is trained on all it gets."""
-    return BudgetRF(n_trees, alpha=alpha, cuts=cuts, validation_fraction=None, random_state=seed)
+    return BudgetRF(n_trees, growth=GreedyGrowth(alpha=alpha, cuts=cuts), validation_fraction=None, random_state=seed)
 
 
 def priced_entropy_forest(n_trees: int, costs: FeatureCosts, seed: int, max_features: int | None = None) -> BudgetRF:
@@ -73,9 +75,7 @@ def priced_entropy_forest(n_trees: int, costs: FeatureCosts, seed: int, max_feat
     return BudgetRF(
         n_trees,
         feature_costs=costs,
-        impurity="entropy",
-        reduction="expected",
-        max_features=max_features,
+        growth=GreedyGrowth(impurity="entropy", reduction="expected", max_features=max_features),
         validation_fraction=None,
         random_state=seed,
     )
@@ -157,7 +157,7 @@ def miser_points(
     of_validation, of_test = (parts.X_validation, parts.y_validation), (parts.X_test, parts.y_test)
     for lam, rate in product(lams, rates):
         shared: dict[str, Any] = {
-            **{"lam": lam, "charge": charge, "learning_rate": rate, "max_depth": 4},
+            **{"lam": lam, "growth": PricedGrowth(learning_rate=rate, charge=charge, max_depth=4)},
             **{"feature_costs": costs, "random_state": seed},
         }
         if queries is None:

@@ -27,8 +27,8 @@ from ipforest.experiments.methods import METHODS, OURS, Task, available, choices
 from ipforest.experiments.metrics import area_under_roc, clipped_log_loss, standard_error
 from ipforest.experiments.options import Option
 from ipforest.experiments.own.early_exit import split_parts
-from ipforest.frontiers.budget_boost import BudgetBoost
-from ipforest.frontiers.budget_forest import BudgetForest
+from ipforest.frontiers.budget_boost import BoostSearch, BudgetBoost
+from ipforest.frontiers.budget_forest import BudgetForest, ForestSearch
 from ipforest.frontiers.joint_frontier import JointFrontier
 
 __all__ = ["ABLATIONS", "COMPOSED", "OURS", "REFERENCES", "frontier_experiment", "losses"]
@@ -51,17 +51,17 @@ STANDARD_ERRORS = 2
 
 ABLATIONS: Mapping[str, JointFrontier] = {
     "BudgetBoost": BudgetBoost(),
-    "BudgetBoost, no pruning": BudgetBoost(n_prunings=0),
-    "BudgetBoost, no refit": BudgetBoost(refit=None),
-    "BudgetBoost, regrown": BudgetBoost(refit="alternate"),
-    "BudgetBoost, no single price": BudgetBoost(single_price=False),
-    "BudgetBoost, no stopping": BudgetBoost(stopping=()),
+    "BudgetBoost, no pruning": BudgetBoost(search=BoostSearch(n_prunings=0)),
+    "BudgetBoost, no refit": BudgetBoost(search=BoostSearch(refit=None)),
+    "BudgetBoost, regrown": BudgetBoost(search=BoostSearch(refit="alternate")),
+    "BudgetBoost, no single price": BudgetBoost(search=BoostSearch(single_price=False)),
+    "BudgetBoost, no stopping": BudgetBoost(search=BoostSearch(stopping=())),
     "BudgetForest": BudgetForest(),
-    "BudgetForest, no pruning": BudgetForest(n_prunings=0),
-    "BudgetForest, not regrown": BudgetForest(regrow=False),
-    "BudgetForest, not nested": BudgetForest(nested=False),
-    "BudgetForest, no stopping": BudgetForest(stopping=()),
-    "BudgetForest, no lookahead": BudgetForest(n_lookahead=0),
+    "BudgetForest, no pruning": BudgetForest(search=ForestSearch(n_prunings=0)),
+    "BudgetForest, not regrown": BudgetForest(search=ForestSearch(regrow=False)),
+    "BudgetForest, not nested": BudgetForest(search=ForestSearch(nested=False)),
+    "BudgetForest, no stopping": BudgetForest(search=ForestSearch(stopping=())),
+    "BudgetForest, no lookahead": BudgetForest(search=ForestSearch(n_lookahead=0)),
 }
 """The two with each ingredient switched off alone, and boosting regrown on what is bought."""
 

@@ -46,8 +46,9 @@ from ipforest.frontiers.budget_forest import BudgetForest
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
 from ipforest.frontiers.joint_frontier import JointFrontier
 from ipforest.learners.budget_prune import BudgetPrune
-from ipforest.learners.budget_rf import BudgetRF
+from ipforest.learners.budget_rf import BudgetRF, GreedyGrowth
 from ipforest.learners.greedy_miser import GreedyMiser
+from ipforest.learners.priced_booster import PricedGrowth
 from ipforest.learners.pruning_baselines import CostComplexity
 from ipforest.policy import TreesInOrder
 from ipforest.stopping.nested import NestedCascade
@@ -450,7 +451,9 @@ def cost_complexity(task: Task) -> Iterator[Option]:
 
 def budget_rf(task: Task) -> Iterator[Option]:
     """BudgetRF as its authors ran it: every cut, alpha from 0 to 45, as many trees as the budget allows."""
-    model = _fit(BudgetRF(40, alpha=ALPHAS, feature_costs=task.costs, random_state=task.seed), task)
+    model = _fit(
+        BudgetRF(40, growth=GreedyGrowth(alpha=ALPHAS), feature_costs=task.costs, random_state=task.seed), task
+    )
     return at_budgets(model, task, task.budgets)
 
 
@@ -471,9 +474,7 @@ def greedy_miser(task: Task) -> Iterator[Option]:
         model = GreedyMiser(
             task.n_rounds,
             lam=float(scaled),
-            learning_rate=rate,
-            max_depth=4,
-            max_bins=64,
+            growth=PricedGrowth(learning_rate=rate, max_depth=4, max_bins=64),
             feature_costs=task.costs,
             random_state=task.seed,
         )

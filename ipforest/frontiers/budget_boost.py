@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from numbers import Real
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.refitting import mean_loss, refit_by_newton
-from ipforest.estimator import check_integer
+from ipforest.estimator import check_choice, check_integer, check_positive
 from ipforest.frontiers.alternation import alternate
 from ipforest.frontiers.joint_frontier import (
     MOST_COST_ROWS,
+    FrontierSearch,
     GrownFrontier,
     price_scale,
     sample_of,
@@ -23,9 +23,11 @@ from ipforest.frontiers.joint_frontier import (
 )
 from ipforest.growing import CodedExamples, Gradient, Grower
 from ipforest.growing.boosting import Boosting
+from ipforest.growing.codes import check_max_bins
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners.forest_pruner import Labelled
 from ipforest.path_search import prune_path
+from ipforest.settings import Grouped, Settings
 
 REFITS = ("newton", "alternate", None)
 LARGEST, SMALLEST = 0.3, 1e-4
@@ -44,24 +46,95 @@ EXAMPLES_PER_BIN, LEAST_BINS = 32, 32
 """Bins hold so many examples, unless there would be fewer bins than that: finer ones tell no more and take longer."""
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class BoostGrowth(Settings):
+    """How boosted trees grow.
+
+    Parameters
+    ----------
+    learning_rate : float, default=0.1
+    max_leaf_nodes : int or sequence of int, default=(8, 32)
+        Leaves per tree; of several sizes each gives an ensemble.
+    min_samples_leaf : int, default=5
+    l2 : float, default=1
+        Penalty on squared leaf values, > 0.
+    max_bins : int or None, default=255
+        Thresholds lie between so many bins per feature; with None between any two values.
+
+    Raises
+    ------
+    ValueError
+        A value is none of these.
+    """
+
+    parameter: ClassVar[str] = "growth"
+
+    learning_rate: float = 0.1
+    max_leaf_nodes: int | Sequence[int] = (8, 32)
+    min_samples_leaf: int = 5
+    l2: float = 1.0
+    max_bins: int | None = 255
+
+    def __post_init__(self) -> None:
+        check_max_bins(self.max_bins, self.named("max_bins"))
+        check_integer(self.min_samples_leaf, self.named("min_samples_leaf"), 1)
+        for size in self.leaf_sizes():
+            check_integer(size, self.named("max_leaf_nodes"), 2)
+        for name in ("learning_rate", "l2"):
+            check_positive(getattr(self, name), self.named(name))
+
+    def leaf_sizes(self) -> list[int]:
+        """List the leaves per tree, of one size for each ensemble."""
+        return [*self.max_leaf_nodes] if isinstance(self.max_leaf_nodes, Sequence) else [self.max_leaf_nodes]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BoostSearch(FrontierSearch):
+    """Which ensembles are grown, pruned and stopped.
+
+    Parameters
+    ----------
+    n_lambdas : int, default=10
+        Values of lambda, falling geometrically.
+    single_price : bool, default=True
+        Whether one more ensemble is grown at a single price, of the smallest trees.
+    n_prunings : int, default=4
+        Prunings of each ensemble that are tried; 0 to prune nothing.
+    refit : {"newton", "alternate", None}, default="newton"
+        How pruned trees are refitted: stage by stage by Newton steps; or by `alternate`, which refits all leaves
+        jointly and grows trees on what is bought; or not.
+    stopping : StoppingRule or sequence of StoppingRule, optional
+        As in `EarlyExit`; an empty sequence to stop no example.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A value is none of these.
+    """
+
+    n_lambdas: int = 10
+    n_prunings: int = 4
+    single_price: bool = True
+    refit: str | None = "newton"
+
+    def __post_init__(self) -> None:
+        FrontierSearch.__post_init__(self)
+        check_choice(self.refit, self.named("refit"), REFITS)
+
+
 class GrownBoosting(GrownFrontier):
     """Base of `BudgetBoost` and `BudgetBoostRegressor`, which differ in what they learn."""
+
+    _growth = Grouped(BoostGrowth)
+    _search = Grouped(BoostSearch)
 
     def __init__(
         self,
         n_estimators: int = 400,
         *,
-        learning_rate: float = 0.1,
-        max_leaf_nodes: int | Sequence[int] = (8, 32),
-        min_samples_leaf: int = 5,
-        l2: float = 1.0,
-        max_bins: int | None = 255,
+        growth: BoostGrowth | None = None,
         categorical_features: Any = "from_dtype",
-        n_lambdas: int = 10,
-        single_price: bool = True,
-        n_prunings: int = 4,
-        refit: str | None = "newton",
-        stopping: Any = None,
+        search: BoostSearch | None = None,
         feature_costs: Any = None,
         budget: Any = None,
         max_cost: Any = None,
@@ -70,17 +143,9 @@ class GrownBoosting(GrownFrontier):
         random_state: Any = None,
     ) -> None:
         self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.l2 = l2
-        self.max_bins = max_bins
+        self.growth = growth
         self.categorical_features = categorical_features
-        self.n_lambdas = n_lambdas
-        self.single_price = single_price
-        self.n_prunings = n_prunings
-        self.refit = refit
-        self.stopping = stopping
+        self.search = search
         self.feature_costs = feature_costs
         self.budget = budget
         self.max_cost = max_cost
@@ -88,46 +153,35 @@ class GrownBoosting(GrownFrontier):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def _check_growing(self) -> None:
-        for name in ("n_estimators", "min_samples_leaf"):
-            check_integer(getattr(self, name), name, 1)
-        for size in self._leaf_sizes():
-            check_integer(size, "max_leaf_nodes", 2)
-        for name, allowed in (("learning_rate", self.learning_rate), ("l2", self.l2)):
-            if not isinstance(allowed, Real) or not 0 < allowed < np.inf:
-                raise ValueError(f"{name}: expected a finite number > 0, got {allowed!r}")
-        if self.refit not in REFITS:
-            raise ValueError(f"refit: expected one of {', '.join(map(repr, REFITS))}, got {self.refit!r}")
-
     @property
     def _n_expected(self) -> int:
-        n_grown = len(self._leaf_sizes()) + bool(self.single_price)
-        return 2 + n_grown * (self.n_lambdas + self.n_prunings)
-
-    def _leaf_sizes(self) -> list[int]:
-        return [*self.max_leaf_nodes] if isinstance(self.max_leaf_nodes, Sequence) else [self.max_leaf_nodes]
+        n_grown = len(self._growth.leaf_sizes()) + bool(self._search.single_price)
+        return int(2 + n_grown * (self._search.n_lambdas + self._search.n_prunings))
 
     def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[BoostedTrees]:
         X = np.ascontiguousarray(training.X, dtype=np.float32)
-        bins = self.max_bins and min(self.max_bins, max(LEAST_BINS, len(X) // EXAMPLES_PER_BIN))
+        most = self._growth.max_bins
+        bins = most and min(most, max(LEAST_BINS, len(X) // EXAMPLES_PER_BIN))
         coded = CodedExamples.from_examples(X, bins, self.categories_.mask(X.shape[1]))
-        data = Boosting(X, coded, training.y, training.weight, self.classes_, self.costs_, self.learning_rate)
+        data = Boosting(X, coded, training.y, training.weight, self.classes_, self.costs_, self._growth.learning_rate)
         paying = sample_of(training, MOST_COST_ROWS, random)
         start = data.start()
         yield start
         highest = mean_loss(start, X, data.y, data.weight) / price_scale(self.costs_)
-        falling = np.geomspace(LARGEST, SMALLEST, self.n_lambdas)
-        sizes = self._leaf_sizes()
+        falling = np.geomspace(LARGEST, SMALLEST, self._search.n_lambdas)
+        sizes = self._growth.leaf_sizes()
         plans = [(leaves, falling) for leaves in sizes]
-        if self.single_price:
-            plans.append((min(sizes), np.full(self.n_lambdas, SINGLE)))
+        if self._search.single_price:
+            plans.append((min(sizes), np.full(self._search.n_lambdas, SINGLE)))
         ends = []
         for leaves, shares in plans:
             prices = (highest * shares).tolist()
-            grower = Grower(Gradient(self.l2), max_leaf_nodes=leaves, min_samples_leaf=self.min_samples_leaf)
+            grower = Grower(
+                Gradient(self._growth.l2), max_leaf_nodes=leaves, min_samples_leaf=self._growth.min_samples_leaf
+            )
             prefixes, loss = self._grow(data, start, grower, prices, validation, random)
             yield from prefixes
-            if self.n_prunings and prefixes:
+            if self._search.n_prunings and prefixes:
                 yield from self._pruned(data, prefixes[-1], replace(grower, price_weight=prices[-1]), paying)
             ends.append((loss, prefixes[-1] if prefixes else start, replace(grower, price_weight=0.0)))
         _, trees, grower = min(ends, key=lambda end: end[0])
@@ -148,7 +202,7 @@ class GrownBoosting(GrownFrontier):
             return float(loss(grown.outputs(grown.margins(X)), validation.y).mean())
 
         standing, best, least, n_worse = data.standing(trees), trees, lost(trees), 0
-        ends = np.linspace(0, self.n_estimators, self.n_lambdas + 1).round().astype(int)
+        ends = np.linspace(0, self.n_estimators, self._search.n_lambdas + 1).round().astype(int)
         for n_rounds in filter(None, np.diff(ends).tolist()):
             standing = data.grow(standing, n_rounds, grower, int(random.randint(2**30)))
             here = lost(standing.trees)
@@ -189,11 +243,13 @@ class GrownBoosting(GrownFrontier):
         errors = (data.examples, data.y, data.weight)
         instance = PruningInstance.from_boosted(grown, paying.X, self.costs_, errors, resolution=FITS_PATH)
         path = prune_path(instance)
-        for lam, pruning in spread_prunings(path, self.n_prunings):
-            if self.refit == "alternate":
-                yield alternate(data, grown, lam, grower, l2=self.l2).trees
-            elif self.refit == "newton":
-                yield refit_by_newton(grown.prune(pruning), *errors, learning_rate=self.learning_rate, l2=self.l2)
+        for lam, pruning in spread_prunings(path, self._search.n_prunings):
+            if self._search.refit == "alternate":
+                yield alternate(data, grown, lam, grower, l2=self._growth.l2).trees
+            elif self._search.refit == "newton":
+                yield refit_by_newton(
+                    grown.prune(pruning), *errors, learning_rate=self._growth.learning_rate, l2=self._growth.l2
+                )
             else:
                 yield grown.prune(pruning)
 
@@ -215,29 +271,14 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
     n_estimators : int, default=400
         Most rounds per ensemble, shared equally among the prices; each grows one tree, with more than two classes one
         per class. At each price, growing stops early where the validation loss does not fall.
-    learning_rate : float, default=0.1
-    max_leaf_nodes : int or sequence of int, default=(8, 32)
-        Leaves per tree; of several sizes each gives an ensemble.
-    min_samples_leaf : int, default=5
-    l2 : float, default=1
-        Penalty on squared leaf values, > 0.
-    max_bins : int or None, default=255
-        Thresholds lie between so many bins per feature; with None between any two values.
+    growth : BoostGrowth, optional
+        How trees grow.
+    search : BoostSearch, optional
+        Which ensembles are grown, pruned and stopped.
     categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
         Columns of categories, as in scikit-learn's ``HistGradientBoostingClassifier``: none, those of a data frame with
         dtype "category", a mask, column numbers or names. A test asks whether an example has one of a set of
         categories; missing and unknown ones, and those that no training example of the node has, go the same way.
-    n_lambdas : int, default=10
-        Values of lambda, falling geometrically.
-    single_price : bool, default=True
-        Whether one more ensemble is grown at a single price, of the smallest trees.
-    n_prunings : int, default=4
-        Prunings of each ensemble that are tried; 0 to prune nothing.
-    refit : {"newton", "alternate", None}, default="newton"
-        How pruned trees are refitted: stage by stage by Newton steps; or by `alternate`, which refits all leaves
-        jointly and grows trees on what is bought; or not.
-    stopping : StoppingRule or sequence of StoppingRule, optional
-        As in `EarlyExit`; an empty sequence to stop no example.
     feature_costs
         See `BudgetPrune`. Trees are grown as if no feature were delayed; pruning, stopping and the choice on validation
         examples go by what is ordered in rounds.
@@ -266,9 +307,9 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from ipforest import BudgetBoost
+    >>> from ipforest import BoostSearch, BudgetBoost
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = BudgetBoost(20, n_lambdas=2, n_prunings=2, budget=3, random_state=0).fit(X, y)
+    >>> model = BudgetBoost(20, search=BoostSearch(n_lambdas=2, n_prunings=2), budget=3, random_state=0).fit(X, y)
     >>> bool(model.cost(X).mean() < 4), model.score(X, y) > 0.9
     (True, True)
     """
@@ -277,17 +318,9 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
         self,
         n_estimators: int = 400,
         *,
-        learning_rate: float = 0.1,
-        max_leaf_nodes: int | Sequence[int] = (8, 32),
-        min_samples_leaf: int = 5,
-        l2: float = 1.0,
-        max_bins: int | None = 255,
+        growth: BoostGrowth | None = None,
         categorical_features: Any = "from_dtype",
-        n_lambdas: int = 10,
-        single_price: bool = True,
-        n_prunings: int = 4,
-        refit: str | None = "newton",
-        stopping: Any = None,
+        search: BoostSearch | None = None,
         feature_costs: Any = None,
         budget: Any = None,
         max_cost: Any = None,
@@ -298,17 +331,9 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
     ) -> None:
         super().__init__(
             n_estimators,
-            learning_rate=learning_rate,
-            max_leaf_nodes=max_leaf_nodes,
-            min_samples_leaf=min_samples_leaf,
-            l2=l2,
-            max_bins=max_bins,
+            growth=growth,
             categorical_features=categorical_features,
-            n_lambdas=n_lambdas,
-            single_price=single_price,
-            n_prunings=n_prunings,
-            refit=refit,
-            stopping=stopping,
+            search=search,
             feature_costs=feature_costs,
             budget=budget,
             max_cost=max_cost,
@@ -330,12 +355,8 @@ class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]
     ----------
     n_estimators : int, default=400
         Most rounds per ensemble, shared equally among the prices; each grows one tree.
-    learning_rate, max_leaf_nodes, min_samples_leaf, l2, max_bins, categorical_features
-        See `BudgetBoost`.
-    n_lambdas, single_price, n_prunings, refit
-        See `BudgetBoost`.
-    stopping : StoppingRule or sequence of StoppingRule, optional
-        As in `EarlyExit`; an empty sequence to stop no example. `CertifiedStopping` counts errors, and is for classes.
+    growth, search, categorical_features
+        See `BudgetBoost`; `CertifiedStopping` counts errors, and is for classes.
     feature_costs
         See `BudgetPrune`. Trees are grown as if no feature were delayed; pruning, stopping and the choice on validation
         examples go by what is ordered in rounds.
@@ -360,9 +381,10 @@ class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from ipforest import BudgetBoostRegressor
+    >>> from ipforest import BoostSearch, BudgetBoostRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = BudgetBoostRegressor(40, n_lambdas=2, n_prunings=2, budget=3, random_state=0).fit(X, y)
+    >>> search = BoostSearch(n_lambdas=2, n_prunings=2)
+    >>> model = BudgetBoostRegressor(40, search=search, budget=3, random_state=0).fit(X, y)
     >>> bool(model.cost(X).mean() < 4), model.score(X, y) > 0.3
     (True, True)
     """

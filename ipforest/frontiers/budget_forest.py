@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,13 @@ from sklearn.pipeline import make_pipeline
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.ensemble.forest import Forest
-from ipforest.estimator import check_integer
+from ipforest.estimator import check_choice, check_integer
 from ipforest.frontiers.averaged_trees import LEAF_SIZES, MeanOfForests, last_before_rise
 from ipforest.frontiers.context_cascades import ContextCascades, PartsByContext
 from ipforest.frontiers.forests_on_features import ForestsOnFeatures, answers_out_of_bag, bagged
 from ipforest.frontiers.joint_frontier import (
     MOST_COST_ROWS,
+    FrontierSearch,
     GrownFrontier,
     Member,
     price_scale,
@@ -30,13 +31,14 @@ from ipforest.frontiers.joint_frontier import (
 )
 from ipforest.frontiers.tasks import Classification, Regression, Task
 from ipforest.growing import AcquisitionState, CodedExamples, Grower, GrownTree, LookaheadGrower
-from ipforest.growing.codes import MAX_BINS
+from ipforest.growing.codes import MAX_BINS, check_max_bins
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners.forest_pruner import Labelled
 from ipforest.path_search import prune_path
 from ipforest.policy import TreesInOrder
 from ipforest.results import Pruning
 from ipforest.session import Seller
+from ipforest.settings import Grouped, Settings
 from ipforest.stopping.stages import Stage, StagesInOrder, feature_sets, stage_sizes, stages_in_order
 from ipforest.stopping.unit_order import by_price, features_of_units
 
@@ -55,25 +57,96 @@ JUDGING_TREES = 20
 """Forests of no more trees tell whether a context is worth asking for."""
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class ForestGrowth(Settings):
+    """How averaged trees grow.
+
+    Parameters
+    ----------
+    max_features : int or None, optional
+        Features that a split is chosen from, drawn at random, where nothing is paid; by default the square root of
+        their number. With prices, splits are chosen from all features; regrown trees choose from all that are bought,
+        nested forests as `AveragedTrees` does.
+    min_samples_leaf : int, optional
+        Fewest examples per leaf. By default those of 1, 3 and 10 with which an unpriced forest has the least error out
+        of bag, as in `AveragedTrees`. Where splits are priced, leaves have at least 5 examples and a 200th of all.
+    max_bins : int or None, default=64
+        Thresholds lie between so many bins per feature; with None between any two values.
+
+    Raises
+    ------
+    ValueError
+        A value is none of these.
+    """
+
+    parameter: ClassVar[str] = "growth"
+
+    max_features: int | None = None
+    min_samples_leaf: int | None = None
+    max_bins: int | None = 64
+
+    def __post_init__(self) -> None:
+        check_max_bins(self.max_bins, self.named("max_bins"))
+        for name in ("max_features", "min_samples_leaf"):
+            check_integer(getattr(self, name), self.named(name), 1, or_none=True)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ForestSearch(FrontierSearch):
+    """Which forests are grown, pruned and stopped.
+
+    Parameters
+    ----------
+    n_lambdas : int, default=4
+        Values of lambda at which forests are grown, 0 among them.
+    n_prunings : int, default=5
+        Prunings of each of them that are tried; 0 to prune nothing.
+    regrow : bool, default=True
+        Whether trees are grown anew on what a pruned forest buys.
+    nested : bool, default=True
+        Whether nested forests are tried, unless no example is stopped: with units in the order of how many examples buy
+        them in all the other forests, per price, and with units in the order of their importance there, per price; and
+        in each context, where there are any; their settings are chosen on three sets of features
+        (`ipforest.frontiers.forests_on_features.ForestsOnFeatures`). Without, no contexts are sought.
+    n_lookahead : int, default=20
+        Trees of the forest whose splits look one level ahead (`LookaheadGrower`); 0 to grow none, and to seek no
+        contexts.
+    loss : {"gini", "entropy", "misclassification"}, optional
+        What the nodes of a pruning lose; see `ipforest.losses.node_errors`. By default
+        "gini" for classes; for numbers it is always the squared error.
+    stopping : StoppingRule or sequence of StoppingRule, optional
+        As in `EarlyExit`; an empty sequence to stop no example.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A value is none of these.
+    """
+
+    regrow: bool = True
+    nested: bool = True
+    n_lookahead: int = 20
+    loss: str | None = None
+
+    def __post_init__(self) -> None:
+        FrontierSearch.__post_init__(self)
+        check_integer(self.n_lookahead, self.named("n_lookahead"), 0)
+        check_choice(self.loss, self.named("loss"), ("gini", "entropy", "misclassification", None))
+
+
 class GrownForests(GrownFrontier):
     """Base of `BudgetForest` and `BudgetForestRegressor`, which differ in what they learn (`Task`)."""
 
-    loss: str = "squared_error"
+    _growth = Grouped(ForestGrowth)
+    _search = Grouped(ForestSearch)
 
     def __init__(
         self,
         n_estimators: int = 50,
         *,
-        max_features: int | None = None,
-        min_samples_leaf: int | None = None,
-        max_bins: int | None = 64,
+        growth: ForestGrowth | None = None,
         categorical_features: Any = "from_dtype",
-        n_lambdas: int = 4,
-        n_prunings: int = 5,
-        regrow: bool = True,
-        nested: bool = True,
-        n_lookahead: int = 20,
-        stopping: Any = None,
+        search: ForestSearch | None = None,
         feature_costs: Any = None,
         budget: Any = None,
         max_cost: Any = None,
@@ -83,16 +156,9 @@ class GrownForests(GrownFrontier):
         random_state: Any = None,
     ) -> None:
         self.n_estimators = n_estimators
-        self.max_features = max_features
-        self.min_samples_leaf = min_samples_leaf
-        self.max_bins = max_bins
+        self.growth = growth
         self.categorical_features = categorical_features
-        self.n_lambdas = n_lambdas
-        self.n_prunings = n_prunings
-        self.regrow = regrow
-        self.nested = nested
-        self.n_lookahead = n_lookahead
-        self.stopping = stopping
+        self.search = search
         self.feature_costs = feature_costs
         self.budget = budget
         self.max_cost = max_cost
@@ -102,13 +168,12 @@ class GrownForests(GrownFrontier):
         self.random_state = random_state
 
     def _check_growing(self) -> None:
-        check_integer(self.n_estimators, "n_estimators", 1)
-        check_integer(self.n_lookahead, "n_lookahead", 0)
-        for name in ("max_features", "min_samples_leaf"):
-            if getattr(self, name) is not None:
-                check_integer(getattr(self, name), name, 1)
-        if is_classifier(self) and self.loss not in ("gini", "entropy", "misclassification"):
-            raise ValueError(f"loss: expected 'gini', 'entropy' or 'misclassification', got {self.loss!r}")
+        if not is_classifier(self) and self._search.loss is not None:
+            raise ValueError(f"search.loss: expected None for regression, got {self._search.loss!r}")
+
+    @property
+    def _loss_of_nodes(self) -> str:
+        return "squared_error" if self.classes_ is None else self._search.loss or "gini"
 
     @property
     def _task(self) -> Task:
@@ -117,9 +182,9 @@ class GrownForests(GrownFrontier):
 
     @property
     def _n_expected(self) -> int:
-        n_grown = self.n_lambdas * (1 + self.n_prunings)
-        n_ahead = 1 + self.n_prunings if self.n_lookahead else 0
-        return 1 + n_grown * (2 if self.regrow else 1) + n_ahead + (2 if self.nested else 0)
+        n_grown = self._search.n_lambdas * (1 + self._search.n_prunings)
+        n_ahead = 1 + self._search.n_prunings if self._search.n_lookahead else 0
+        return int(1 + n_grown * (2 if self._search.regrow else 1) + n_ahead + (2 if self._search.nested else 0))
 
     def _made(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
         members = []
@@ -127,11 +192,11 @@ class GrownForests(GrownFrontier):
             members.append(member)
             yield member
         seller = self._seller().without_constant(training.X)
-        staged = self.nested and self._stops and bool(seller.paid_units())
+        staged = self._search.nested and self._stops and bool(seller.paid_units())
         if staged:
             forests = [member.policy.trees for member in members if isinstance(member.policy, TreesInOrder)]
             yield from self._nested_forests([*forests], training, validation, random, seller)
-        if self.n_lookahead:
+        if self._search.n_lookahead:
             yield from (self._member(trees, validation) for trees in self._looking_ahead(training, random))
             if staged:
                 yield from self._context_cascades(training, validation, random, seller)
@@ -169,13 +234,15 @@ class GrownForests(GrownFrontier):
 
     def _cascade(self, stages: Sequence[Stage], validation: Labelled) -> Member:
         return self._staged_member(
-            StagesInOrder(stages, self.costs_, self.max_cost, class_costs=self.class_costs_), validation, self.stopping
+            StagesInOrder(stages, self.costs_, self.max_cost, class_costs=self.class_costs_),
+            validation,
+            self._search.stopping,
         )
 
     def _models(self, wanted: Sequence[tuple[IntArray, IntArray]], training: Labelled, random: Any) -> list[Any]:
         """Train a model for each pair of features and training examples: on no features a constant, else trees."""
         task = self._task
-        encoded = _Encoded.of(training, self.categories_.columns, self.max_bins, task)
+        encoded = _Encoded.of(training, self.categories_.columns, self._growth.max_bins, task)
         targets = task.encoded(training.y)
         models: list[Any] = [None] * len(wanted)
         seeds = [int(random.randint(2**31)) if features.size else 0 for features, _ in wanted]
@@ -211,15 +278,15 @@ class GrownForests(GrownFrontier):
 
     @property
     def _leaf_sizes(self) -> Sequence[int]:
-        return LEAF_SIZES if self.min_samples_leaf is None else (self.min_samples_leaf,)
+        return LEAF_SIZES if self._growth.min_samples_leaf is None else (self._growth.min_samples_leaf,)
 
     def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Forest]:
         X = np.ascontiguousarray(training.X, dtype=np.float32)
-        coded = CodedExamples.from_examples(X, self.max_bins, self.categories_.mask(X.shape[1]))
+        coded = CodedExamples.from_examples(X, self._growth.max_bins, self.categories_.mask(X.shape[1]))
         data = _Training(X, coded, self._task.encoded(training.y), training.weight)
         paying = sample_of(training, MOST_COST_ROWS, random)
         largest_price = self._task.spread(data.encoded, data.weight) / price_scale(self.costs_)
-        priced = largest_price * np.geomspace(LARGEST, SMALLEST, self.n_lambdas - 1)
+        priced = largest_price * np.geomspace(LARGEST, SMALLEST, self._search.n_lambdas - 1)
         leaf, unpriced, errors = self._unpriced(data, random)
         yield unpriced.prune(Pruning(np.zeros(unpriced.n_internal, dtype=bool)))
         yield unpriced
@@ -232,7 +299,7 @@ class GrownForests(GrownFrontier):
             pruned = [forest, *self._pruned(forest, errors, training, paying)]
             yield from pruned
             bought += pruned
-        if self.regrow:
+        if self._search.regrow:
             yield from self._regrown(self._on_frontier(bought, validation), leaf, data, random)
 
     def _unpriced(self, data: _Training, random: Any) -> tuple[int, Forest, FloatArray]:
@@ -247,7 +314,11 @@ class GrownForests(GrownFrontier):
             See `bagged`.
         """
         n_features = self.n_features_in_
-        n_tried = int(np.sqrt(n_features)) if self.max_features is None else min(self.max_features, n_features)
+        n_tried = (
+            int(np.sqrt(n_features))
+            if self._growth.max_features is None
+            else min(self._growth.max_features, n_features)
+        )
 
         def grown(size: int) -> tuple[float, tuple[int, Forest, FloatArray]]:
             grower = Grower(self._task.impurity, min_samples_leaf=size, max_features=n_tried, price_weight=0.0)
@@ -272,7 +343,7 @@ class GrownForests(GrownFrontier):
         def grow(drawn: FloatArray, seed: int) -> GrownTree:
             return task.look_ahead(grower, training.X, encoded, drawn, seed)
 
-        trees, out_of_bag = bagged(grow, self.n_lookahead, training.weight, random)
+        trees, out_of_bag = bagged(grow, self._search.n_lookahead, training.weight, random)
         forest = task.forest(trees, self.n_features_in_)
         yield forest
         yield from self._pruned(forest, out_of_bag, training, sample_of(training, MOST_COST_ROWS, random))
@@ -280,9 +351,11 @@ class GrownForests(GrownFrontier):
     def _pruned(self, forest: Forest, out_of_bag: FloatArray, training: Labelled, paying: Labelled) -> list[Forest]:
         """Prune a forest along its path, by the errors of each tree on the examples that it was not grown on."""
         errors = (training.X, training.y, out_of_bag if out_of_bag.any() else training.weight)
-        instance = PruningInstance.from_forest(forest, paying.X, self.costs_, self.loss, errors, resolution=FITS_PATH)
+        instance = PruningInstance.from_forest(
+            forest, paying.X, self.costs_, self._loss_of_nodes, errors, resolution=FITS_PATH
+        )
         path = prune_path(instance)
-        chosen = spread_prunings(path, self.n_prunings)
+        chosen = spread_prunings(path, self._search.n_prunings)
         return [forest.prune(pruning).without_bare_roots() for _, pruning in chosen]
 
     def _on_frontier(self, forests: Sequence[Forest], validation: Labelled) -> list[Forest]:
@@ -337,15 +410,8 @@ class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scik
     ----------
     n_estimators : int, default=50
         Trees per forest.
-    max_features : int or None, optional
-        Features that a split is chosen from, drawn at random, where nothing is paid; by default the square root of
-        their number. With prices, splits are chosen from all features; regrown trees choose from all that are bought,
-        nested forests as `AveragedTrees` does.
-    min_samples_leaf : int, optional
-        Fewest examples per leaf. By default those of 1, 3 and 10 with which an unpriced forest has the least error out
-        of bag, as in `AveragedTrees`. Where splits are priced, leaves have at least 5 examples and a 200th of all.
-    max_bins : int or None, default=64
-        Thresholds lie between so many bins per feature; with None between any two values.
+    growth : ForestGrowth, optional
+        How trees grow.
     categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
         Columns of categories, as in scikit-learn's ``HistGradientBoostingClassifier``: none, those of a data frame with
         dtype "category", a mask, column numbers or names. A test asks whether an example has one of a set of
@@ -353,23 +419,9 @@ class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scik
         Nested forests see the class shares of the training examples in place of categories (scikit-learn's
         ``TargetEncoder``, for which each example counts once). Trees grown with lookahead compare the categories'
         numbers.
-    n_lambdas : int, default=4
-        Values of lambda at which forests are grown, 0 among them.
-    n_prunings : int, default=5
-        Prunings of each of them that are tried; 0 to prune nothing.
-    regrow : bool, default=True
-        Whether trees are grown anew on what a pruned forest buys.
-    nested : bool, default=True
-        Whether nested forests are tried, unless no example is stopped: with units in the order of how many examples buy
-        them in all the other forests, per price, and with units in the order of their importance there, per price; and
-        in each context, where there are any; their settings are chosen on three sets of features
-        (`ipforest.frontiers.forests_on_features.ForestsOnFeatures`). Without, no contexts are sought.
-    n_lookahead : int, default=20
-        Trees of the forest whose splits look one level ahead (`LookaheadGrower`); 0 to grow none, and to seek no
-        contexts.
-    loss : {"gini", "entropy", "misclassification"}, default="gini"
-        What the nodes of a pruning lose; see `ipforest.losses.node_errors`.
-    stopping, feature_costs, budget, max_cost, class_costs, scoring, validation_fraction
+    search : ForestSearch, optional
+        Which forests are grown, pruned and stopped.
+    feature_costs, budget, max_cost, class_costs, scoring, validation_fraction
         See `BudgetBoost`.
     n_jobs : int, optional
         Nested forests that are trained at once, by joblib; the model does not depend on it.
@@ -384,9 +436,9 @@ class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scik
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from ipforest import BudgetForest
+    >>> from ipforest import BudgetForest, ForestSearch
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = BudgetForest(10, n_lambdas=2, n_prunings=2, budget=3, random_state=0).fit(X, y)
+    >>> model = BudgetForest(10, search=ForestSearch(n_lambdas=2, n_prunings=2), budget=3, random_state=0).fit(X, y)
     >>> bool(model.cost(X).mean() < 4), model.score(X, y) > 0.9
     (True, True)
     """
@@ -395,17 +447,9 @@ class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scik
         self,
         n_estimators: int = 50,
         *,
-        max_features: int | None = None,
-        min_samples_leaf: int | None = None,
-        max_bins: int | None = 64,
+        growth: ForestGrowth | None = None,
         categorical_features: Any = "from_dtype",
-        n_lambdas: int = 4,
-        n_prunings: int = 5,
-        regrow: bool = True,
-        nested: bool = True,
-        n_lookahead: int = 20,
-        loss: str = "gini",
-        stopping: Any = None,
+        search: ForestSearch | None = None,
         feature_costs: Any = None,
         budget: Any = None,
         max_cost: Any = None,
@@ -417,16 +461,9 @@ class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scik
     ) -> None:
         super().__init__(
             n_estimators,
-            max_features=max_features,
-            min_samples_leaf=min_samples_leaf,
-            max_bins=max_bins,
+            growth=growth,
             categorical_features=categorical_features,
-            n_lambdas=n_lambdas,
-            n_prunings=n_prunings,
-            regrow=regrow,
-            nested=nested,
-            n_lookahead=n_lookahead,
-            stopping=stopping,
+            search=search,
             feature_costs=feature_costs,
             budget=budget,
             max_cost=max_cost,
@@ -435,7 +472,6 @@ class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scik
             n_jobs=n_jobs,
             random_state=random_state,
         )
-        self.loss = loss
         self.class_costs = class_costs
 
 
@@ -451,11 +487,11 @@ class BudgetForestRegressor(RegressorMixin, GrownForests):  # type: ignore[misc]
     ----------
     n_estimators : int, default=50
         Trees per forest.
-    max_features, min_samples_leaf, max_bins, n_lambdas, n_prunings, regrow, nested, n_lookahead
+    growth, search
         See `BudgetForest`.
     categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
         See `BudgetForest`. Nested forests see mean targets in place of categories.
-    stopping, feature_costs, budget, max_cost, scoring, validation_fraction
+    feature_costs, budget, max_cost, scoring, validation_fraction
         See `BudgetBoostRegressor`.
     n_jobs : int, optional
         Nested forests that are trained at once, by joblib; the model does not depend on it.
@@ -470,9 +506,10 @@ class BudgetForestRegressor(RegressorMixin, GrownForests):  # type: ignore[misc]
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from ipforest import BudgetForestRegressor
+    >>> from ipforest import BudgetForestRegressor, ForestSearch
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = BudgetForestRegressor(10, n_lambdas=2, n_prunings=2, nested=False, budget=3, random_state=0).fit(X, y)
+    >>> search = ForestSearch(n_lambdas=2, n_prunings=2, nested=False)
+    >>> model = BudgetForestRegressor(10, search=search, budget=3, random_state=0).fit(X, y)
     >>> bool(model.cost(X).mean() < 4), model.score(X, y) > 0.3
     (True, True)
     """

@@ -5,10 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
+from dataclasses import dataclass
 from math import inf
 from numbers import Real
 from time import monotonic
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -28,14 +29,46 @@ from ipforest.frontiers.joint_frontier import JointFrontier, Member
 from ipforest.frontiers.work import Work
 from ipforest.learners.forest_pruner import Labelled
 from ipforest.progress import progress_bar
+from ipforest.settings import Grouped, Settings
 from ipforest.stopping.stages import StagedEstimator
 from ipforest.tabular.categories import FROM_DTYPE, is_from_dtype
 
 SEEDS = 2**31
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class RunSettings(Settings):
+    """How long training may take, and what it shows.
+
+    Parameters
+    ----------
+    time_limit : float, optional
+        Seconds after which no further model is begun; the best so far are chosen from, and ``left_out_`` and a warning
+        say what was left out. One model at least is made, the training of cascades is not interrupted.
+    verbose : bool, default=False
+        Whether a bar on standard error shows how far training is.
+
+    Raises
+    ------
+    ValueError
+        The limit is no finite number >= 0.
+    """
+
+    parameter: ClassVar[str] = "run"
+
+    time_limit: float | None = None
+    verbose: bool = False
+
+    def __post_init__(self) -> None:
+        limit = self.time_limit
+        if limit is not None and (not isinstance(limit, Real) or not 0 <= limit < inf):
+            raise ValueError(f"{self.named('time_limit')}: expected a finite number of seconds >= 0, got {limit!r}")
+
+
 class ManyFrontiers(JointFrontier):
     """Base of `BudgetedClassifier` and `BudgetedRegressor`: the frontiers of several estimators as one."""
+
+    _run = Grouped(RunSettings)
 
     def __init__(
         self,
@@ -48,8 +81,7 @@ class ManyFrontiers(JointFrontier):
         scoring: Any = None,
         validation_fraction: float | None = 0.25,
         cv: Any = None,
-        time_limit: float | None = None,
-        verbose: bool = False,
+        run: RunSettings | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -61,8 +93,7 @@ class ManyFrontiers(JointFrontier):
         self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.cv = cv
-        self.time_limit = time_limit
-        self.verbose = verbose
+        self.run = run
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -96,18 +127,17 @@ class ManyFrontiers(JointFrontier):
         TypeError, ValueError
             Bad parameters, prices or examples, before anything is trained; or trees that cannot be read.
         """
-        until = inf if self.time_limit is None else monotonic() + self._checked_limit()
+        limit = self._run.time_limit
+        until = inf if limit is None else monotonic() + limit
         try:
-            with progress_bar("Training", visible=bool(self.verbose)) as report:
+            with progress_bar("Training", visible=self._run.verbose) as report:
                 self._work = Work(report, until)
                 self._fit(X, y, X_val, y_val, sample_weight, groups)
                 self.left_out_ = tuple(self._work.left_out)
         finally:
             self.__dict__.pop("_work", None)
         if self.left_out_:
-            warnings.warn(
-                f"time_limit={self.time_limit}: left out what follows {', '.join(self.left_out_)}", stacklevel=2
-            )
+            warnings.warn(f"run.time_limit={limit}: left out what follows {', '.join(self.left_out_)}", stacklevel=2)
         self._keep_choosable()
         return self
 
@@ -138,12 +168,6 @@ class ManyFrontiers(JointFrontier):
             each.members_ = each.frontier_.choosable(each.members_)
             each.frontier_ = each.frontier_.only(np.arange(each.frontier_.cost.size))
             each._validation = each._validation if each is self else None
-
-    def _checked_limit(self) -> float:
-        limit = self.time_limit
-        if not isinstance(limit, Real) or not 0 <= limit < inf:
-            raise ValueError(f"time_limit: expected a finite number of seconds >= 0, got {limit!r}")
-        return float(limit)
 
     @property
     def _chosen_from(self) -> Sequence[Any]:
@@ -275,11 +299,8 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
     cv : splitter, int or iterable of splits, optional
         Its first split parts the examples into those to train on and those held out, as scikit-learn's splitters do; by
         default they are parted at random, or, where `fit` gets ``groups``, by whole groups.
-    time_limit : float, optional
-        Seconds after which no further model is begun; the best so far are chosen from, and ``left_out_`` and a warning
-        say what was left out. One model at least is made, the training of cascades is not interrupted.
-    verbose : bool, default=False
-        Whether a bar on standard error shows how far training is.
+    run : RunSettings, optional
+        How long training may take, and what it shows.
     n_jobs : int, optional
         Nested forests and stages that are trained at once, by joblib, in each estimator; without it each has its own
         ``n_jobs``. The model does not depend on it.
@@ -323,8 +344,7 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
         scoring: Any = None,
         validation_fraction: float | None = 0.25,
         cv: Any = None,
-        time_limit: float | None = None,
-        verbose: bool = False,
+        run: RunSettings | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -337,8 +357,7 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
             scoring=scoring,
             validation_fraction=validation_fraction,
             cv=cv,
-            time_limit=time_limit,
-            verbose=verbose,
+            run=run,
             n_jobs=n_jobs,
             random_state=random_state,
         )
@@ -359,7 +378,7 @@ class BudgetedRegressor(RegressorMixin, ManyFrontiers):  # type: ignore[misc]  #
         See `BudgetedClassifier`.
     budget : number, optional
         What an example may cost on average; without one, as much as lowers the squared error.
-    max_cost, scoring, validation_fraction, cv, time_limit, verbose, n_jobs, random_state
+    max_cost, scoring, validation_fraction, cv, run, n_jobs, random_state
         See `BudgetedClassifier`.
 
     Attributes
@@ -372,9 +391,10 @@ class BudgetedRegressor(RegressorMixin, ManyFrontiers):  # type: ignore[misc]  #
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from ipforest import BudgetBoostRegressor, BudgetedRegressor
+    >>> from ipforest import BoostSearch, BudgetBoostRegressor, BudgetedRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = BudgetedRegressor([BudgetBoostRegressor(40, n_lambdas=2)], budget=3, random_state=0).fit(X, y)
+    >>> boosted = BudgetBoostRegressor(40, search=BoostSearch(n_lambdas=2))
+    >>> model = BudgetedRegressor([boosted], budget=3, random_state=0).fit(X, y)
     >>> bool(model.cost(X).mean() < 4), model.score(X, y) > 0.3
     (True, True)
     """

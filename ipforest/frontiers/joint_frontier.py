@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, nan
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -37,19 +37,20 @@ from ipforest.estimator import (
 )
 from ipforest.frontiers.scores import relative_error, soft_cost, soft_error
 from ipforest.frontiers.work import Work
-from ipforest.growing.codes import check_max_bins
 from ipforest.learners.forest_pruner import Labelled
 from ipforest.measures import HeldOutScorer, name_of
 from ipforest.path import PruningPath
 from ipforest.policy import Policy, TreesInOrder
 from ipforest.results import Pruning
 from ipforest.session import Seller, Sessions
+from ipforest.settings import Grouped, Settings
 from ipforest.stopping.early_exit import EarlyExitPolicy, record_paths
 from ipforest.stopping.rules import (
     FittedRule,
     LearntStopping,
     StageOutputs,
     StoppingRule,
+    check_stopping,
     learn_stopping,
 )
 from ipforest.stopping.scored import score_of_stops, scorer_on
@@ -321,7 +322,6 @@ class JointFrontier(BudgetedEstimator):
 
     classes_: Array | None
     takes_scorers = True
-    stopping: Any = None
     cv: Any = None
     categorical_features: Any
     validation_fraction: float | None
@@ -541,7 +541,12 @@ class JointFrontier(BudgetedEstimator):
     @property
     def _stops(self) -> bool:
         """Whether an example may be stopped."""
-        return self.stopping is None or bool(self.stopping)
+        return self._stopping is None or bool(self._stopping)
+
+    @property
+    def _stopping(self) -> StoppingRule | Sequence[StoppingRule] | None:
+        """What stops the ensembles."""
+        return None
 
     def _member(self, trees: Forest | BoostedTrees, validation: Labelled) -> Member:
         """Measure an ensemble, and learn when to stop it."""
@@ -555,7 +560,7 @@ class JointFrontier(BudgetedEstimator):
         if self._stops:
             answers = None if scorer is None else StageOutputs()
             paths = record_paths(policy, seller, validation.X, validation.y, self.max_cost, loss, answers)
-            learnt = learn_stopping(self.stopping, paths, N_FOLDS, score_of_stops(scorer, answers, paths))
+            learnt = learn_stopping(self._stopping, paths, N_FOLDS, score_of_stops(scorer, answers, paths))
         return Member(policy, float(paid.mean()), lost, learnt)
 
     def _staged_member(
@@ -621,20 +626,55 @@ class JointFrontier(BudgetedEstimator):
         return tags
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class FrontierSearch(Settings):
+    """Which ensembles are grown, pruned and stopped.
+
+    Parameters
+    ----------
+    n_lambdas : int
+        Values of lambda at which ensembles are grown.
+    n_prunings : int
+        Prunings of each of them that are tried; 0 to prune nothing.
+    stopping : StoppingRule or sequence of StoppingRule, optional
+        As in `EarlyExit`; an empty sequence to stop no example.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A value is none of these.
+    """
+
+    parameter: ClassVar[str] = "search"
+
+    n_lambdas: int = 4
+    n_prunings: int = 5
+    stopping: Any = None
+
+    def __post_init__(self) -> None:
+        for name, least in (("n_lambdas", 1), ("n_prunings", 0)):
+            check_integer(getattr(self, name), self.named(name), least)
+        if not isinstance(self.stopping, Sequence) or self.stopping:
+            check_stopping(self.stopping, self.named("stopping"))
+
+
 class GrownFrontier(JointFrontier):
     """Base of the estimators that grow and prune the ensembles themselves, in `_ensembles`."""
 
-    n_lambdas: int
-    n_prunings: int
-    max_bins: int | None
+    n_estimators: int
+    _search: Grouped[Any]
+
+    @property
+    def _stopping(self) -> StoppingRule | Sequence[StoppingRule] | None:
+        stopping: StoppingRule | Sequence[StoppingRule] | None = self._search.stopping
+        return stopping
 
     @abstractmethod
     def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Forest | BoostedTrees]:
         """Grow ensembles from float32 training examples, and prune them."""
 
-    @abstractmethod
     def _check_growing(self) -> None:
-        """Check the parameters that tell how trees grow."""
+        """Check what else tells how trees grow."""
 
     @property
     @abstractmethod
@@ -679,9 +719,7 @@ class GrownFrontier(JointFrontier):
         return (self._member(trees, validation) for trees in self._ensembles(training, validation, random))
 
     def _check_training(self) -> None:
-        check_max_bins(self.max_bins)
-        for name, least in (("n_lambdas", 1), ("n_prunings", 0)):
-            check_integer(getattr(self, name), name, least)
+        check_integer(self.n_estimators, "n_estimators", 1)
         self._check_growing()
 
 

@@ -142,7 +142,6 @@ class Boosting:
             margins = after
         return Standing(trees.followed_by(_boosted(trees, grown)), margins, state.bought) if grown else standing
 
-
     def _ends(self, tree: GrownTree) -> npt.NDArray[np.int32]:
         """Find the leaf of each example; those of weight 0, which the grower left out, are sent down the tree."""
         if tree.ends is not None and not (tree.ends < 0).any():

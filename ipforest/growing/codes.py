@@ -117,7 +117,7 @@ class CodedExamples:
         return CodeArrays(self.codes, self.offsets, self.lows, self.highs, self.is_category)
 
 
-def check_max_bins(max_bins: object) -> None:
+def check_max_bins(max_bins: object, name: str = "max_bins") -> None:
     """Require None or a number of bins.
 
     Raises
@@ -126,7 +126,7 @@ def check_max_bins(max_bins: object) -> None:
         It is neither.
     """
     if max_bins is not None and not (isinstance(max_bins, (int, np.integer)) and 2 <= max_bins <= MAX_BINS):
-        raise ValueError(f"max_bins: expected None or 2..{MAX_BINS}, got {max_bins!r}")
+        raise ValueError(f"{name}: expected None or 2..{MAX_BINS}, got {max_bins!r}")
 
 
 def _code(

@@ -541,7 +541,11 @@ def cut_of_feature(
             labels, weights = examples.label[start:stop], examples.weight[start:stop]
             return gini_cut_in_order(keys, labels, weights, lows, highs, least, node, scratch.left)
         if by_gradient and not some_missing:
-            gradients, hessians, l2 = examples.gradient[start:stop], examples.hessian[start:stop], criterion.parameters[0]
+            gradients, hessians, l2 = (
+                examples.gradient[start:stop],
+                examples.hessian[start:stop],
+                criterion.parameters[0],
+            )
             return gradient_cut_in_order(keys, gradients, hessians, lows, highs, l2, least, node, node_impurity)
         n_runs = runs_in_order(keys, past - first, examples, start, scratch)
     return best_cut(n_runs, stream, lows, highs, criterion, node, node_impurity, scratch)

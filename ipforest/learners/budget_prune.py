@@ -13,16 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from ipforest._internal.arrays import Array, IntArray
 from ipforest.costs import FeatureCosts
 from ipforest.estimator import optional_number
-from ipforest.learners.forest_pruner import ForestPruner, Parts
+from ipforest.learners.forest_pruner import SEARCHES, ForestPruner, Parts, PruningSettings
 from ipforest.learners.vote_descent import VoteProblem, descend, descend_within
 from ipforest.path import PruningPath
 from ipforest.path_search import prune_path
-from ipforest.rational import nonnegative_fraction, time_limit_seconds
+from ipforest.rational import nonnegative_fraction
 from ipforest.results import BudgetResult, Pruning, PruningResult
+from ipforest.settings import Grouped
 from ipforest.solvers import solve_budget
-
-SEARCHES = {"path": "path", "greedy": "greedy", "exact": "mip"}
-"""Searches within a budget, and the methods of `ipforest.solve_budget` behind them."""
 
 
 class BudgetPrune(ForestPruner):
@@ -43,17 +41,15 @@ class BudgetPrune(ForestPruner):
         say that features are delayed: the pruning is then optimal for what is ordered in rounds
         (`ipforest.policy.TreesInOrder`); the ensemble is trained without prices.
     budget : number, optional
-        What an example may cost on average: the pruning of least error within it, as far as ``search`` goes. If it
-        buys nothing, as all roots test what costs more, another ensemble is trained that never tests columns that cost
-        more than the budget, and is taken if it has the lower error; if still nothing is bought, there is a warning.
+        What an example may cost on average: the pruning of least error within it, as far as ``pruning.search`` goes. If
+        it buys nothing, as all roots test what costs more, another ensemble is trained that never tests columns that
+        cost more than the budget, and is taken if it has the lower error; if still nothing is bought, there is a
+        warning.
     lam : number, optional
         In place of a budget, the price of a unit of cost in errors. Without both, the cheapest pruning among those of
         least error is taken.
-    search : {"greedy", "path", "exact"}, default="greedy"
-        How the pruning within a budget is found: the best breakpoint of the path ("path"), the breakpoint filled up by
-        greed, or branch and bound until the pruning is proven best or the time is up. None is worse than those before.
-    time_limit : number, default=10
-        Seconds of branch and bound, for each budget.
+    pruning : PruningSettings, optional
+        What a pruning is judged by, and how it is found.
     max_cost : number, optional
         The most that any one example may pay. "greedy" and "exact" find a pruning that holds it on the examples for
         costs, where without a budget it is the only limit; on other examples, and with "path" or ``lam``, what would
@@ -61,15 +57,6 @@ class BudgetPrune(ForestPruner):
     loss : str, optional
         "misclassification" (default for classifiers), "gini", "entropy", or "squared_error" (default for regressors).
         What is optimised is the mean over the trees of their losses, not the loss of their vote.
-    errors : {"in-bag", "out-of-bag", "training", "held-out"}, default="in-bag"
-        Where losses are counted: on what each tree was trained on, on what its bootstrap left out, on both, each
-        training example once, or on the validation part, which then tells costs and losses.
-    objective : {"trees", "forest"}, default="trees"
-        What the loss is of. "trees" is the mean loss of the trees, for which the pruning is proven optimal. "forest" is
-        the squared loss of their vote (the Brier score), on examples that trees were not trained on: those left out of
-        their bootstrap, and the validation part, or X for a fitted estimator. From the proven pruning each tree is
-        pruned anew, exactly, with the others fixed, until none improves; its error is usually lower at the same
-        budget, but only locally optimal. See `ipforest.learners.vote_descent`.
     class_costs : array, DataFrame, mapping of mappings or path, optional
         What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the loss
         is the average cost of a prediction, and the class of the least expected cost is predicted. (Weights of classes
@@ -78,8 +65,6 @@ class BudgetPrune(ForestPruner):
         With "total cost" the pruning is taken for which what examples pay and what the mistakes of the trees cost sum
         up to the least, by ``class_costs`` in the unit of the prices: that of lambda 1, proven optimal. It takes no
         budget.
-    refit : bool, default=False
-        Whether the leaves of the pruned trees learn their values anew from all examples, the validation part included.
     split_cost : number, default=0
         What one test of a feature costs; counts towards the budget.
     validation_fraction : float or None, default=0.25
@@ -134,6 +119,8 @@ class BudgetPrune(ForestPruner):
     True
     """
 
+    _pruning = Grouped(PruningSettings)
+
     def __init__(
         self,
         estimator: Any,
@@ -141,15 +128,11 @@ class BudgetPrune(ForestPruner):
         feature_costs: Any = None,
         budget: Any = None,
         lam: Any = None,
-        search: str = "greedy",
-        time_limit: float = 10,
+        pruning: PruningSettings | None = None,
         max_cost: Any = None,
         loss: str | None = None,
-        errors: str = "in-bag",
-        objective: str = "trees",
         class_costs: Any = None,
         scoring: str | None = None,
-        refit: bool = False,
         split_cost: Any = 0,
         validation_fraction: float | None = 0.25,
         random_state: Any = None,
@@ -158,15 +141,11 @@ class BudgetPrune(ForestPruner):
         self.feature_costs = feature_costs
         self.budget = budget
         self.lam = lam
-        self.search = search
-        self.time_limit = time_limit
+        self.pruning = pruning
         self.max_cost = max_cost
         self.loss = loss
-        self.errors = errors
-        self.objective = objective
         self.class_costs = class_costs
         self.scoring = scoring
-        self.refit = refit
         self.split_cost = split_cost
         self.validation_fraction = validation_fraction
         self.random_state = random_state
@@ -181,9 +160,6 @@ class BudgetPrune(ForestPruner):
                 raise ValueError(
                     f"{name}: expected none where the total cost is minimised, got {getattr(self, name)!r}"
                 )
-        if self.search not in SEARCHES:
-            raise ValueError(f"search: expected one of {', '.join(map(repr, SEARCHES))}, got {self.search!r}")
-        time_limit_seconds(self.time_limit)
         super().check_parameters()
 
     def _read_costs(self) -> FeatureCosts:
@@ -235,7 +211,7 @@ class BudgetPrune(ForestPruner):
             if self.lam is not None or self.max_cost is None:
                 return self.path_.result(0 if self.lam is None else self.lam)
             budget = self.path_.costs[0]  # enough for the best of all prunings
-        return within_budget(self.path_, budget, self.search, self.time_limit, self.max_cost)
+        return within_budget(self.path_, budget, self._pruning.search, self._pruning.time_limit, self.max_cost)
 
     def _choices(self) -> tuple[Sequence[Fraction], Sequence[Fraction]]:
         if self.max_cost is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ from ipforest.class_costs import label_losses
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import (
     BudgetedEstimator,
+    check_choice,
+    check_integer,
     check_validation_part,
     split_rows,
 )
@@ -39,6 +41,7 @@ from ipforest.growing import (
 from ipforest.growing.codes import check_max_bins
 from ipforest.learners.staged import first_trees, staged_costs
 from ipforest.policy import Progress, Rows, TreesInOrder
+from ipforest.settings import Grouped, Settings
 
 Array = npt.NDArray[Any]
 
@@ -78,7 +81,8 @@ class GrownForest:
 
     Parameters
     ----------
-    impurity : Impurity
+    growth : GreedyGrowth, optional
+        How trees grow.
     forest : Forest
     bootstrap : Bootstrap
     costs, errors : ndarray of float64, shape (n_trees + 1,)
@@ -95,6 +99,90 @@ class GrownForest:
     def trees_within(self, budget: object | None) -> int:
         """How many of the first trees stay within a budget on the validation examples."""
         return int(np.searchsorted(self.costs, spending_limit(budget), side="right")) - 1
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class GreedyGrowth(Settings):
+    """How trees grow greedily, by price per impurity.
+
+    Parameters
+    ----------
+    impurity : Impurity
+    alpha : number or sequence of numbers, default=0
+        Threshold of threshold-Pairs; of several, the one of least validation error within the budget is taken.
+    reduction : {"minimax", "expected"}, default="minimax"
+        Whether the worse outcome of a split counts, or the mean impurity of both. With entropy the latter is the
+        cost-weighted information gain.
+    cuts : {"all", "random"}, default="all"
+        Whether all thresholds are tried, as in the authors' program, or 80, 40 or 20 random ones per feature by the
+        size of the node, as printed. On MiniBooNE a forest of the same error costs some features more with random ones.
+    free_on_path : bool, default=False
+        Whether the price of a feature that a test above has bought is zero in the risk. In the paper it is not: a
+        free feature is split on for as long as it lowers the impurity at all.
+    max_features : int, optional
+        Size of the random subset of features at each split; by default all.
+    max_depth : int, optional
+    min_samples_leaf : int, default=1
+    max_bins : int, optional
+        Thresholds lie between so many bins per feature; by default between any two values.
+
+    Raises
+    ------
+    ValueError
+        A value is none of these.
+    """
+
+    parameter: ClassVar[str] = "growth"
+
+    impurity: str | Impurity = "threshold-pairs"
+    alpha: Any = 0
+    reduction: str = "minimax"
+    cuts: str = "all"
+    free_on_path: bool = False
+    max_features: int | None = None
+    max_depth: int | None = None
+    min_samples_leaf: int = 1
+    max_bins: int | None = None
+
+    def __post_init__(self) -> None:
+        check_max_bins(self.max_bins, self.named("max_bins"))
+        check_integer(self.min_samples_leaf, self.named("min_samples_leaf"), 1)
+        for name in ("max_features", "max_depth"):
+            check_integer(getattr(self, name), self.named(name), 1, or_none=True)
+        for name, choices in (("cuts", ("random", "all")), ("reduction", ("minimax", "expected"))):
+            check_choice(getattr(self, name), self.named(name), choices)
+        self.impurities()
+
+    def growers(self) -> list[Grower]:
+        """Make the growers, one per alpha."""
+        return [
+            Grower(
+                impurity,
+                "minimax" if self.reduction == "minimax" else "expected",
+                random_cuts=self.cuts == "random",
+                max_depth=self.max_depth,
+                min_samples_leaf=self.min_samples_leaf,
+                max_features=self.max_features,
+            )
+            for impurity in self.impurities()
+        ]
+
+    def impurities(self) -> Sequence[Impurity]:
+        """Make the impurities, one per alpha."""
+        alphas = [self.alpha] if isinstance(self.alpha, Real) else list(self.alpha)
+        if self.impurity == ThresholdPairs.name:
+            if not alphas:
+                raise ValueError("growth.alpha: expected a number or several, got none")
+            return [ThresholdPairs(float(alpha)) for alpha in alphas]
+        if alphas != [0]:
+            raise ValueError(f"growth.alpha: expected 0 but for impurity 'threshold-pairs', got {self.alpha!r}")
+        if isinstance(self.impurity, Impurity):
+            return [self.impurity]
+        if self.impurity not in IMPURITIES:
+            raise ValueError(
+                f"growth.impurity: expected one of {', '.join(IMPURITIES)}, or an Impurity, got {self.impurity!r}"
+            )
+        return [IMPURITIES[self.impurity]()]
 
 
 class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -123,23 +211,6 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         up to the least on the validation examples, in the unit of the prices; a budget is then only a limit.
     impurity : str or Impurity, default="threshold-pairs"
         "threshold-pairs", "powers", "entropy", "gini", or one of `ipforest.growing`.
-    alpha : number or sequence of numbers, default=0
-        Threshold of threshold-Pairs; of several, the one of least validation error within the budget is taken.
-    reduction : {"minimax", "expected"}, default="minimax"
-        Whether the worse outcome of a split counts, or the mean impurity of both. With entropy the latter is the
-        cost-weighted information gain.
-    cuts : {"all", "random"}, default="all"
-        Whether all thresholds are tried, as in the authors' program, or 80, 40 or 20 random ones per feature by the
-        size of the node, as printed. On MiniBooNE a forest of the same error costs some features more with random ones.
-    free_on_path : bool, default=False
-        Whether the price of a feature that a test above has bought is zero in the risk. In the paper it is not: a
-        free feature is split on for as long as it lowers the impurity at all.
-    max_features : int, optional
-        Size of the random subset of features at each split; by default all.
-    max_depth : int, optional
-    min_samples_leaf : int, default=1
-    max_bins : int, optional
-        Thresholds lie between so many bins per feature; by default between any two values.
     voting : {"soft", "hard", "pooled"}, default="soft"
         Average the distributions of the leaves, count the trees' votes (the paper's majority), or pool the training
         examples of the leaves (the paper's confidence for ranking).
@@ -171,6 +242,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
     """
 
     bootstrap = True
+    _growth = Grouped(GreedyGrowth)
 
     def __init__(
         self,
@@ -181,15 +253,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         max_cost: Any = None,
         class_costs: Any = None,
         scoring: str | None = None,
-        impurity: str | Impurity = "threshold-pairs",
-        alpha: Any = 0,
-        reduction: str = "minimax",
-        cuts: str = "all",
-        free_on_path: bool = False,
-        max_features: int | None = None,
-        max_depth: int | None = None,
-        min_samples_leaf: int = 1,
-        max_bins: int | None = None,
+        growth: GreedyGrowth | None = None,
         voting: str = "soft",
         validation_fraction: float | None = 0.25,
         n_jobs: int | None = None,
@@ -201,15 +265,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         self.max_cost = max_cost
         self.class_costs = class_costs
         self.scoring = scoring
-        self.impurity = impurity
-        self.alpha = alpha
-        self.reduction = reduction
-        self.cuts = cuts
-        self.free_on_path = free_on_path
-        self.max_features = max_features
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.max_bins = max_bins
+        self.growth = growth
         self.voting = voting
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
@@ -239,7 +295,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         TypeError, ValueError
             Bad parameters, prices or examples; nothing has been trained then.
         """
-        growers = self.check_parameters()
+        self.check_parameters()
         check_validation_part(X_val, y_val)
         examples, targets = validated(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan")
         self._note_missing(examples)
@@ -247,6 +303,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         self.costs_ = self._read_costs()
         self.classes_, labels = np.unique(targets, return_inverse=True)
         self._take_class_costs(self.classes_)
+        growers = self._growth.growers()
         for grower in growers:
             grower.impurity.check_classes(len(self.classes_))
         random = check_random_state(self.random_state)
@@ -266,42 +323,8 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
         super().check_parameters()
-        check_max_bins(self.max_bins)
-        for name in ("n_estimators", "min_samples_leaf", "max_features", "max_depth"):
-            value = getattr(self, name)
-            optional = name.startswith("max_")
-            if not (optional and value is None) and not (isinstance(value, (int, np.integer)) and value >= 1):
-                raise ValueError(f"{name}: expected an integer >= 1{' or None' * optional}, got {value!r}")
-        for name, choices in (("cuts", ("random", "all")), ("reduction", ("minimax", "expected")), ("voting", VOTINGS)):
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name}: expected one of {', '.join(choices)}, got {getattr(self, name)!r}")
-        return [
-            Grower(
-                impurity,
-                "minimax" if self.reduction == "minimax" else "expected",
-                random_cuts=self.cuts == "random",
-                max_depth=self.max_depth,
-                min_samples_leaf=self.min_samples_leaf,
-                max_features=self.max_features,
-            )
-            for impurity in self._impurities()
-        ]
-
-    def _impurities(self) -> Sequence[Impurity]:
-        alphas = [self.alpha] if isinstance(self.alpha, Real) else list(self.alpha)
-        if self.impurity == ThresholdPairs.name:
-            if not alphas:
-                raise ValueError("alpha: expected a number or several, got none")
-            return [ThresholdPairs(float(alpha)) for alpha in alphas]
-        if alphas != [0]:
-            raise ValueError(f"alpha: expected 0 but for impurity 'threshold-pairs', got {self.alpha!r}")
-        if isinstance(self.impurity, Impurity):
-            return [self.impurity]
-        if self.impurity not in IMPURITIES:
-            raise ValueError(
-                f"impurity: expected one of {', '.join(IMPURITIES)}, or an Impurity, got {self.impurity!r}"
-            )
-        return [IMPURITIES[self.impurity]()]
+        check_integer(self.n_estimators, "n_estimators", 1)
+        check_choice(self.voting, "voting", VOTINGS)
 
     def _grow(
         self,
@@ -314,8 +337,8 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         random: np.random.RandomState,
     ) -> GrownForest:
         """Grow all trees with one impurity, and measure the first 0, 1, 2, ... of them."""
-        coded = CodedExamples.from_examples(examples, self.max_bins)
-        state = AcquisitionState.per_tree(self.costs_, free_on_path=self.free_on_path)
+        coded = CodedExamples.from_examples(examples, self._growth.max_bins)
+        state = AcquisitionState.per_tree(self.costs_, free_on_path=self._growth.free_on_path)
         bootstrap = Bootstrap(rows, random.get_state(legacy=False))
         samples = [bootstrap_counts(len(labels), random) for _ in range(self.n_estimators)]
         seeds = random.randint(0, 2**31 - 1, self.n_estimators).tolist()

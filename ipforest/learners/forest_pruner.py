@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from ipforest.ensemble.library_checks import overridden
 from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees
 from ipforest.estimator import (
     BudgetedEstimator,
+    check_choice,
     is_fitted,
     split_rows,
     warn_if_nothing_is_bought,
@@ -27,11 +28,57 @@ from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners.vote_descent import VoteProblem
 from ipforest.losses import ErrorData, checked_class_costs, loss_for
 from ipforest.policy import TreesInOrder
-from ipforest.rational import as_fraction, nonnegative_fraction
+from ipforest.rational import as_fraction, nonnegative_fraction, time_limit_seconds
 from ipforest.results import Pruning
+from ipforest.settings import Settings
 
 ERRORS = ("in-bag", "out-of-bag", "training", "held-out")
 OBJECTIVES = ("trees", "forest")
+SEARCHES = {"path": "path", "greedy": "greedy", "exact": "mip"}
+"""Searches within a budget, and the methods of `ipforest.solve_budget` behind them."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PruningSettings(Settings):
+    """What a pruning is judged by, and how the one within a budget is found.
+
+    Parameters
+    ----------
+    search : {"greedy", "path", "exact"}, default="greedy"
+        How the pruning within a budget is found: the best breakpoint of the path ("path"), the breakpoint filled up by
+        greed, or branch and bound until the pruning is proven best or the time is up. None is worse than those before.
+    time_limit : number, default=10
+        Seconds of branch and bound, for each budget.
+    errors : {"in-bag", "out-of-bag", "training", "held-out"}, default="in-bag"
+        Where losses are counted: on what each tree was trained on, on what its bootstrap left out, on both, each
+        training example once, or on the validation part, which then tells costs and losses.
+    objective : {"trees", "forest"}, default="trees"
+        What the loss is of. "trees" is the mean loss of the trees, for which the pruning is proven optimal. "forest" is
+        the squared loss of their vote (the Brier score), on examples that trees were not trained on: those left out of
+        their bootstrap, and the validation part, or X for a fitted estimator. From the proven pruning each tree is
+        pruned anew, exactly, with the others fixed, until none improves; its error is usually lower at the same
+        budget, but only locally optimal. See `ipforest.learners.vote_descent`.
+    refit : bool, default=False
+        Whether the leaves of the pruned trees learn their values anew from all examples, the validation part included.
+
+    Raises
+    ------
+    ValueError
+        A value is none of these.
+    """
+
+    parameter: ClassVar[str] = "pruning"
+
+    search: str = "greedy"
+    time_limit: float = 10
+    errors: str = "in-bag"
+    objective: str = "trees"
+    refit: bool = False
+
+    def __post_init__(self) -> None:
+        for name, known in (("search", SEARCHES), ("errors", ERRORS), ("objective", OBJECTIVES)):
+            check_choice(getattr(self, name), self.named(name), known)
+        time_limit_seconds(self.time_limit, self.named("time_limit"))
 
 
 class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -43,8 +90,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
     Parameters
     ----------
     estimator, feature_costs, budget, max_cost, loss, split_cost, validation_fraction, random_state
-        See `BudgetPrune`; so are ``errors``, ``objective``, ``class_costs`` and ``refit``, which a subclass need not
-        offer.
+        See `BudgetPrune`; so are ``class_costs`` and ``pruning``, which a subclass need not offer.
 
     Attributes
     ----------
@@ -67,9 +113,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
     loss: str | None
     split_cost: Any
     validation_fraction: float | None
-    errors: str = "in-bag"
-    objective: str = "trees"
-    refit: bool = False
+    _pruning = PruningSettings()
 
     instance_: PruningInstance
     pruning_: Pruning
@@ -168,12 +212,8 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
         super().check_parameters()
-        if self.objective not in OBJECTIVES:
-            raise ValueError(f"objective: expected {' or '.join(map(repr, OBJECTIVES))}, got {self.objective!r}")
-        if self.errors not in ERRORS:
-            raise ValueError(f"errors: expected one of {', '.join(map(repr, ERRORS))}, got {self.errors!r}")
         ensemble = averaging_trees(self.estimator)
-        if self.errors == "out-of-bag":
+        if self._pruning.errors == "out-of-bag":
             check_own_samples(ensemble)
         self.loss_ = loss_for(self.loss, is_classifier(self))
         self.split_cost_ = nonnegative_fraction(self.split_cost, "split_cost")
@@ -193,12 +233,13 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         sample_weight: npt.ArrayLike | None,
     ) -> tuple[Array, ErrorData | None, Labelled | None]:
         """Take the ensemble as it is; return the examples for costs, those for errors if not in-bag, and for votes."""
-        if self.errors in ("out-of-bag", "training"):
+        if self._pruning.errors in ("out-of-bag", "training"):
             raise ValueError(
-                "errors: expected 'in-bag' or 'held-out' for a fitted estimator, whose training examples are not at "
-                f"hand, got {self.errors!r}"
+                "pruning.errors: expected 'in-bag' or 'held-out' for a fitted estimator, whose training examples are "
+                f"not at hand, got {self._pruning.errors!r}"
             )
-        if y is None and (self.errors == "held-out" or self.refit or self.objective == "forest"):
+        judged = self._pruning
+        if y is None and (judged.errors == "held-out" or judged.refit or judged.objective == "forest"):
             raise ValueError(
                 "y: expected the targets of X for held-out errors, to refit, and for the objective 'forest', got None"
             )
@@ -218,10 +259,10 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
             return (examples if X_cost is None else self._checked_cost_examples(X_cost, examples)), None, None
         require_rows_in_order(X, y)
         data = Labelled(examples, np.asarray(y), checked_weight(sample_weight, X, examples))
-        self._refit_data = data if self.refit else None
+        self._refit_data = data if self._pruning.refit else None
         paying = examples if X_cost is None else self._checked_cost_examples(X_cost, examples)
-        unseen = _seen_by_none(data, self.forest_.n_trees) if self.objective == "forest" else None
-        return paying, data if self.errors == "held-out" else None, unseen
+        unseen = _seen_by_none(data, self.forest_.n_trees) if self._pruning.objective == "forest" else None
+        return paying, data if self._pruning.errors == "held-out" else None, unseen
 
     def _parts(
         self,
@@ -240,15 +281,15 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         self._read_class_costs(np.unique(targets) if classify else None)
         data = Labelled(examples, targets, checked_weight(sample_weight, X, examples))
         held_out = self.validation_fraction if X_cost is None else None
-        if self.errors == "held-out" and held_out is None:
+        if self._pruning.errors == "held-out" and held_out is None:
             raise ValueError(
-                "errors: expected 'in-bag' or 'out-of-bag' without a validation part (validation_fraction=None, or "
-                "X_cost), got 'held-out'"
+                "pruning.errors: expected 'in-bag' or 'out-of-bag' without a validation part "
+                "(validation_fraction=None, or X_cost), got 'held-out'"
             )
         paying = None if X_cost is None else self._checked_cost_examples(X_cost, examples)
         parts = split_rows(targets, held_out, self.random_state, one_of_each_class=classify)
         training, validation = (data.rows(part) for part in parts)
-        self._refit_data = data if self.refit else None
+        self._refit_data = data if self._pruning.refit else None
         return Parts(
             training,
             validation,
@@ -264,9 +305,9 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         self.estimator_ = clone(self.estimator).fit(training.X, training.y, **weights)
         names = getattr(self, "feature_names_in_", None)
         self.forest_ = replace(Forest.from_sklearn(self.estimator_), feature_names=names)
-        held_out = self.errors == "held-out"
-        error_data = parts.validation if held_out else pruning_set(self.errors, self.estimator_, training)
-        self._prune(parts.paying, error_data, self._unseen(parts) if self.objective == "forest" else None)
+        held_out = self._pruning.errors == "held-out"
+        error_data = parts.validation if held_out else pruning_set(self._pruning.errors, self.estimator_, training)
+        self._prune(parts.paying, error_data, self._unseen(parts) if self._pruning.objective == "forest" else None)
 
     def _unseen(self, parts: Parts) -> Labelled:
         """Put together the examples that trees were not trained on: those left out of their bootstrap, and held out."""
@@ -275,11 +316,11 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         if not getattr(self.estimator_, "bootstrap", False):
             if held_out is None:
                 raise ValueError(
-                    "objective: expected a validation part or trees with bootstrap for 'forest', whose votes are "
-                    "counted on examples that trees were not trained on, got neither"
+                    "pruning.objective: expected a validation part or trees with bootstrap for 'forest', whose votes "
+                    "are counted on examples that trees were not trained on, got neither"
                 )
             return held_out
-        check_own_samples(self.estimator_, "objective: expected 'trees'", "'forest'")
+        check_own_samples(self.estimator_, "pruning.objective: expected 'trees'", "'forest'")
         weight = training.weight[:, None] * out_of_bag(self.estimator_, training.y.size)
         left_out = training._replace(weight=weight).rows(np.flatnonzero(weight.any(axis=1)))
         if held_out is None:
@@ -353,7 +394,7 @@ class Parts(NamedTuple):
 
 
 def check_own_samples(
-    ensemble: Any, expected: str = "errors: expected 'in-bag' or 'held-out'", got: str = "'out-of-bag'"
+    ensemble: Any, expected: str = "pruning.errors: expected 'in-bag' or 'held-out'", got: str = "'out-of-bag'"
 ) -> None:
     """Require an ensemble that draws the examples of its trees as scikit-learn does, which is how they are known later.
 
@@ -403,7 +444,8 @@ def out_of_bag(ensemble: Any, n_samples: int) -> npt.NDArray[np.bool_]:
     """
     if not getattr(ensemble, "bootstrap", False):
         raise ValueError(
-            f"errors: expected 'in-bag' or 'held-out' for trees without bootstrap, got 'out-of-bag' for {ensemble!r}"
+            "pruning.errors: expected 'in-bag' or 'held-out' for trees without bootstrap, got 'out-of-bag' for "
+            f"{ensemble!r}"
         )
     samples = ensemble.estimators_samples_
     left_out = np.ones((n_samples, len(samples)), dtype=bool)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -22,12 +21,11 @@ from ipforest.estimator import (
     classes_of,
     split_rows,
 )
-from ipforest.growing.acquisition import Charge
-from ipforest.growing.codes import check_max_bins
-from ipforest.learners.priced_booster import TINY, PricedBooster, check_charge
+from ipforest.learners.priced_booster import TINY, PricedBooster, PricedGrowth
 from ipforest.learners.staged import first_trees, staged_costs
 from ipforest.policy import Progress, Rows, TreesInOrder
 from ipforest.rational import nonnegative_fraction
+from ipforest.settings import Grouped
 
 Array = npt.NDArray[Any]
 
@@ -113,19 +111,10 @@ class PricedBoosting(BudgetedEstimator):
     ----------
     n_estimators : int, default=100
         Rounds; each grows one tree per column of scores.
-    learning_rate : float, default=0.1
+    growth : PricedGrowth, optional
+        How trees grow.
     lam : number, default=0
         What a unit of cost is worth in squared error of the gradients, halved and averaged over the examples.
-    charge : {"path", "tree", "node"}, default="path"
-        How often a tree pays for a feature that no earlier tree has used. With "path", once along each path from the
-        root, so that a path is charged what an example on it would pay; with "tree", at the first of its nodes, in the
-        order of their numbers, that tests the feature, as the paper charges; with "node", at each node that tests it,
-        as the program of the paper's authors charges. It steers the growing alone; what examples pay stays what they
-        buy.
-    max_depth : int, default=3
-    min_samples_leaf : int, default=1
-    max_bins : int or None, default=255
-        Thresholds lie between so many bins per feature; with None between any two values.
     feature_costs : optional
         Prices; see `BudgetPrune`. Trees are grown as if no feature were delayed; how many rounds of boosting are taken
         goes by what is ordered in the rounds of sessions.
@@ -153,16 +142,14 @@ class PricedBoosting(BudgetedEstimator):
     n_features_in_ : int
     """
 
+    _growth = Grouped(PricedGrowth)
+
     def __init__(
         self,
         n_estimators: int = 100,
         *,
-        learning_rate: float = 0.1,
+        growth: PricedGrowth | None = None,
         lam: Any = 0,
-        charge: Charge = "path",
-        max_depth: int = 3,
-        min_samples_leaf: int = 1,
-        max_bins: int | None = 255,
         feature_costs: Any = None,
         budget: Any = None,
         max_cost: Any = None,
@@ -170,12 +157,8 @@ class PricedBoosting(BudgetedEstimator):
         random_state: Any = None,
     ) -> None:
         self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
+        self.growth = growth
         self.lam = lam
-        self.charge = charge
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.max_bins = max_bins
         self.feature_costs = feature_costs
         self.budget = budget
         self.max_cost = max_cost
@@ -234,12 +217,7 @@ class PricedBoosting(BudgetedEstimator):
         """Check the parameters before any training."""
         super().check_parameters()
         nonnegative_fraction(self.lam, "lam")
-        check_charge(self.charge)
-        check_max_bins(self.max_bins)
-        for name in ("n_estimators", "max_depth", "min_samples_leaf"):
-            check_integer(getattr(self, name), name, 1)
-        if not isinstance(self.learning_rate, Real) or not 0 < self.learning_rate < np.inf:
-            raise ValueError(f"learning_rate: expected a finite number > 0, got {self.learning_rate!r}")
+        check_integer(self.n_estimators, "n_estimators", 1)
 
     def _is_regressor(self) -> bool:
         raise NotImplementedError
@@ -261,10 +239,7 @@ class PricedBoosting(BudgetedEstimator):
             examples,
             self.costs_,
             lam=float(nonnegative_fraction(self.lam, "lam")),
-            charge=self.charge,
-            max_depth=self.max_depth,
-            min_samples_leaf=self.min_samples_leaf,
-            max_bins=self.max_bins,
+            growth=self._growth,
         )
         self.base_ = loss.base(targets)
         scores = np.tile(self.base_, (len(examples), 1))
@@ -272,7 +247,7 @@ class PricedBoosting(BudgetedEstimator):
         for _ in range(self.n_estimators):
             residuals, curvature = loss.residuals(targets, scores), loss.curvature(targets, scores)
             for column in range(n_columns):
-                step = self.learning_rate * loss.step(n_columns)
+                step = self._growth.learning_rate * loss.step(n_columns)
                 tree, gains = booster.grow(residuals[:, column], curvature[:, column], step)
                 scores[:, column] += gains
                 trees.append(tree)
@@ -326,8 +301,8 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
     """Classify by gradient-boosted regression trees that pay for features.
 
     Each tree is grown to least squared distance to the gradients plus `lam` times the price of its features; a feature
-    that an earlier tree has used is free, and `charge` says how often one tree pays for a feature. Parameters and
-    attributes are those of `PricedBoosting`, and:
+    that an earlier tree has used is free, and `PricedGrowth.charge` says how often one tree pays for a feature.
+    Parameters and attributes are those of `PricedBoosting`, and:
 
     Parameters
     ----------
@@ -356,12 +331,8 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
         n_estimators: int = 100,
         *,
         loss: str = "logistic",
-        learning_rate: float = 0.1,
+        growth: PricedGrowth | None = None,
         lam: Any = 0,
-        charge: Charge = "path",
-        max_depth: int = 3,
-        min_samples_leaf: int = 1,
-        max_bins: int | None = 255,
         feature_costs: Any = None,
         budget: Any = None,
         max_cost: Any = None,
@@ -372,12 +343,8 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
     ) -> None:
         super().__init__(
             n_estimators,
-            learning_rate=learning_rate,
+            growth=growth,
             lam=lam,
-            charge=charge,
-            max_depth=max_depth,
-            min_samples_leaf=min_samples_leaf,
-            max_bins=max_bins,
             feature_costs=feature_costs,
             budget=budget,
             max_cost=max_cost,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -10,22 +11,53 @@ import numpy.typing as npt
 from ipforest._internal.arrays import FloatArray
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
+from ipforest.estimator import check_choice, check_integer, check_positive
 from ipforest.growing import AcquisitionState, CodedExamples, Gradient, Grower, GrownTree, forest_of
 from ipforest.growing.acquisition import CHARGES, Charge
+from ipforest.growing.codes import check_max_bins
+from ipforest.settings import Settings
 
 TINY = 1e-150
 
 
-def check_charge(charge: Any) -> None:
-    """Require one of the ways in which a tree pays for what is new to it.
+@dataclass(frozen=True, slots=True, repr=False)
+class PricedGrowth(Settings):
+    """How boosted trees grow that pay for what is new to the ensemble.
+
+    Parameters
+    ----------
+    learning_rate : float, default=0.1
+    charge : {"path", "tree", "node"}, default="path"
+        How often a tree pays for a feature that no earlier tree has used. With "path", once along each path from the
+        root, so that a path is charged what an example on it would pay; with "tree", at the first of its nodes, in the
+        order of their numbers, that tests the feature, as the paper charges; with "node", at each node that tests it,
+        as the program of the paper's authors charges. It steers the growing alone; what examples pay stays what they
+        buy.
+    max_depth : int, default=3
+    min_samples_leaf : int, default=1
+    max_bins : int or None, default=255
+        Thresholds lie between so many bins per feature; with None between any two values.
 
     Raises
     ------
     ValueError
-        It is none.
+        A value is none of these.
     """
-    if not isinstance(charge, str) or charge not in CHARGES:
-        raise ValueError(f"charge: expected one of {', '.join(CHARGES)}, got {charge!r}")
+
+    parameter: ClassVar[str] = "growth"
+
+    learning_rate: float = 0.1
+    charge: Charge = "path"
+    max_depth: int = 3
+    min_samples_leaf: int = 1
+    max_bins: int | None = 255
+
+    def __post_init__(self) -> None:
+        check_positive(self.learning_rate, self.named("learning_rate"))
+        check_choice(self.charge, self.named("charge"), CHARGES)
+        check_max_bins(self.max_bins, self.named("max_bins"))
+        for name in ("max_depth", "min_samples_leaf"):
+            check_integer(getattr(self, name), self.named(name), 1)
 
 
 class PricedBooster:
@@ -37,10 +69,7 @@ class PricedBooster:
     costs : FeatureCosts
     lam : float
         What a unit of cost is worth in squared error, halved and averaged over the examples.
-    charge : {"path", "tree", "node"}
-        How often a tree pays for a unit that is new; see `GreedyMiser`.
-    max_depth, min_samples_leaf : int
-    max_bins : int or None
+    growth : PricedGrowth
     """
 
     def __init__(
@@ -49,17 +78,17 @@ class PricedBooster:
         costs: FeatureCosts,
         *,
         lam: float,
-        charge: Charge = "path",
-        max_depth: int,
-        min_samples_leaf: int,
-        max_bins: int | None,
+        growth: PricedGrowth,
     ) -> None:
         self._examples, self._n_features = examples, costs.n_features
-        self._coded = CodedExamples.from_examples(examples, max_bins)
-        self._costs, self._charge = costs, charge
+        self._coded = CodedExamples.from_examples(examples, growth.max_bins)
+        self._costs, self._charge = costs, growth.charge
         self.restart()
         self._grower = Grower(
-            Gradient(), max_depth=max_depth, min_samples_leaf=min_samples_leaf, price_weight=lam * len(examples)
+            Gradient(),
+            max_depth=growth.max_depth,
+            min_samples_leaf=growth.min_samples_leaf,
+            price_weight=lam * len(examples),
         )
 
     def restart(self) -> None:

@@ -19,6 +19,7 @@ from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, check_integer, checked_labels, is_fitted, optional_number
 from ipforest.learners.budget_prune import BudgetPrune
+from ipforest.learners.forest_pruner import PruningSettings
 from ipforest.policy import TreesInOrder
 from ipforest.results import Pruning
 from ipforest.session import Seller
@@ -169,7 +170,7 @@ class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         self._unbudgeted = BudgetPrune(
             FrozenEstimator(tree.to_sklearn()),
             feature_costs=self.costs_,
-            search="exact",
+            pruning=PruningSettings(search="exact"),
             class_costs=self.class_costs_,
             split_cost=self.split_cost_,
         ).fit(examples)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeRegressor
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest.estimator import check_integer
 from ipforest.session import Seller, Unit
+from ipforest.settings import Grouped, Settings
 from ipforest.stopping.rules import StoppingRule
 from ipforest.stopping.stages import END, Stage, StagedEstimator, feature_sets, stage_sizes, stages_in_order
 from ipforest.stopping.unit_order import by_price, features_of_units, importance_to_each, order_units, price_left
@@ -77,6 +78,33 @@ class _Planner:
         return router, router.apply(self._X[np.ix_(rows, seen)])
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class BranchingStages(Settings):
+    """Into how many parts, and how small ones, stages send their examples.
+
+    Parameters
+    ----------
+    max_branches : int, default=8
+        Into how many parts a stage may send its examples. There are no branches any more once 8 units are bought.
+    min_support : int, default=50
+        Fewest training examples of a part.
+
+    Raises
+    ------
+    ValueError
+        A value is no integer >= 1.
+    """
+
+    parameter: ClassVar[str] = "stages"
+
+    max_branches: int = 8
+    min_support: int = 50
+
+    def __post_init__(self) -> None:
+        for name in ("max_branches", "min_support"):
+            check_integer(getattr(self, name), self.named(name), 1)
+
+
 class BranchingCascade(StagedEstimator):
     """A nested cascade in which what is bought next depends on what was seen.
 
@@ -90,10 +118,8 @@ class BranchingCascade(StagedEstimator):
     ----------
     estimator : estimator, optional
         As in `NestedCascade`.
-    max_branches : int, default=8
-        Into how many parts a stage may send its examples. There are no branches any more once 8 units are bought.
-    min_support : int, default=50
-        Fewest training examples of a part.
+    stages : BranchingStages, optional
+        Into how many parts, and how small ones, stages send their examples.
     stopping : StoppingRule or sequence of StoppingRule, optional
         As in `EarlyExit`.
     feature_costs
@@ -155,12 +181,13 @@ class BranchingCascade(StagedEstimator):
     True
     """
 
+    _stages = Grouped(BranchingStages)
+
     def __init__(
         self,
         estimator: Any = None,
         *,
-        max_branches: int = 8,
-        min_support: int = 50,
+        stages: BranchingStages | None = None,
         stopping: StoppingRule | Sequence[StoppingRule] | None = None,
         feature_costs: Any = None,
         budget: Any = None,
@@ -173,8 +200,7 @@ class BranchingCascade(StagedEstimator):
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
-        self.max_branches = max_branches
-        self.min_support = min_support
+        self.stages = stages
         self.stopping = stopping
         self.feature_costs = feature_costs
         self.budget = budget
@@ -186,12 +212,6 @@ class BranchingCascade(StagedEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def check_parameters(self) -> None:
-        """Check the parameters before any training."""
-        super().check_parameters()
-        check_integer(self.max_branches, "max_branches", 1)
-        check_integer(self.min_support, "min_support", 1)
-
     def _train(
         self, X: Array, y: Array, weight: FloatArray | None, validation: tuple[Array, Array]
     ) -> list[tuple[Stage, ...]]:
@@ -201,7 +221,7 @@ class BranchingCascade(StagedEstimator):
         sets = feature_sets([order[:size] for size in stage_sizes(len(order))], seller)
         nested = stages_in_order(self._models(sets, X, y, weight), sets)
         worth = importance_to_each(X, y, is_classifier(self._base)) @ features_of_units(seller)
-        plans = _Planner(X, worth, seller, self.max_branches, self.min_support).plans
+        plans = _Planner(X, worth, seller, self._stages.max_branches, self._stages.min_support).plans
         if all(plan.router is None for plan in plans):
             return [nested]
         sets = feature_sets([plan.units for plan in plans[1:]], seller)

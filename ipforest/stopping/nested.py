@@ -3,17 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.model_selection import cross_val_predict
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest.settings import Grouped, Settings
 from ipforest.stopping.rules import StoppingRule
 from ipforest.stopping.stages import Stage, StagedEstimator, feature_sets, stage_sizes, stages_in_order, train_stage
 from ipforest.stopping.unit_order import ORDERS, order_units
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NestedStages(Settings):
+    """Which units the stages of a chain have, and what they see.
+
+    Parameters
+    ----------
+    order : {"importance", "path", "forward"} or sequence of features, default="importance"
+        In which order units are bought; see `order_units`. Features are named, or numbered by column.
+    sizes : sequence of int, optional
+        How many units each stage has, ascending, where there are fewer all of them; by default 1, 2, 3, ..., 8, and
+        then steps of a fourth.
+    sees_before : bool, default=False
+        Whether a stage also sees what the one before answers, in training by examples that it was not trained on.
+
+    Raises
+    ------
+    ValueError
+        A value is none of these.
+    """
+
+    parameter: ClassVar[str] = "stages"
+
+    order: str | Sequence[Any] = "importance"
+    sizes: Sequence[int] | None = None
+    sees_before: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.order, str) and self.order not in ORDERS:
+            known = ", ".join(map(repr, ORDERS))
+            raise ValueError(f"{self.named('order')}: expected one of {known} or features, got {self.order!r}")
+        if self.sizes is not None and any(low >= high for low, high in pairwise([0, *self.sizes])):
+            raise ValueError(
+                f"{self.named('sizes')}: expected numbers of units that rise from 1 or more, got {self.sizes!r}"
+            )
 
 
 class NestedCascade(StagedEstimator):
@@ -26,13 +64,8 @@ class NestedCascade(StagedEstimator):
     ----------
     estimator : estimator, optional
         Trained anew for each stage; by default a random forest of 100 trees.
-    order : {"importance", "path", "forward"} or sequence of features, default="importance"
-        In which order units are bought; see `order_units`. Features are named, or numbered by column.
-    sizes : sequence of int, optional
-        How many units each stage has, ascending, where there are fewer all of them; by default 1, 2, 3, ..., 8, and
-        then steps of a fourth.
-    sees_before : bool, default=False
-        Whether a stage also sees what the one before answers, in training by examples that it was not trained on.
+    stages : NestedStages, optional
+        Which units the stages have, and what they see.
     stopping : StoppingRule or sequence of StoppingRule, optional
         As in `EarlyExit`.
     feature_costs
@@ -88,13 +121,13 @@ class NestedCascade(StagedEstimator):
     True
     """
 
+    _stages = Grouped(NestedStages)
+
     def __init__(
         self,
         estimator: Any = None,
         *,
-        order: str | Sequence[Any] = "importance",
-        sizes: Sequence[int] | None = None,
-        sees_before: bool = False,
+        stages: NestedStages | None = None,
         stopping: StoppingRule | Sequence[StoppingRule] | None = None,
         feature_costs: Any = None,
         budget: Any = None,
@@ -107,9 +140,7 @@ class NestedCascade(StagedEstimator):
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
-        self.order = order
-        self.sizes = sizes
-        self.sees_before = sees_before
+        self.stages = stages
         self.stopping = stopping
         self.feature_costs = feature_costs
         self.budget = budget
@@ -121,27 +152,21 @@ class NestedCascade(StagedEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def check_parameters(self) -> None:
-        """Check the parameters before any training."""
-        super().check_parameters()
-        if isinstance(self.order, str) and self.order not in ORDERS:
-            raise ValueError(f"order: expected one of {', '.join(map(repr, ORDERS))} or features, got {self.order!r}")
-        if self.sizes is not None and any(low >= high for low, high in pairwise([0, *self.sizes])):
-            raise ValueError(f"sizes: expected numbers of units that rise from 1 or more, got {self.sizes!r}")
-
     def _train(
         self, X: Array, y: Array, weight: FloatArray | None, validation: tuple[Array, Array]
     ) -> list[tuple[Stage, ...]]:
         """Train a stage per size, in parallel unless each sees the one before."""
         seller = self._seller().without_constant(X)
-        self.units_ = order_units(self.order, self._base, X, y, validation, seller, self.n_jobs)
+        self.units_ = order_units(self._stages.order, self._base, X, y, validation, seller, self.n_jobs)
         n_units = len(self.units_)
         sizes = (
-            stage_sizes(n_units) if self.sizes is None else sorted({min(size, n_units) for size in self.sizes} - {0})
+            stage_sizes(n_units)
+            if self._stages.sizes is None
+            else sorted({min(size, n_units) for size in self._stages.sizes} - {0})
         )
         sets = feature_sets([self.units_[:size] for size in sizes], seller)
-        models = self._train_chain(sets, X, y, weight) if self.sees_before else self._models(sets, X, y, weight)
-        return [stages_in_order(models, sets, sees_before=self.sees_before)]
+        models = self._train_chain(sets, X, y, weight) if self._stages.sees_before else self._models(sets, X, y, weight)
+        return [stages_in_order(models, sets, sees_before=self._stages.sees_before)]
 
     def _train_chain(self, sets: Sequence[IntArray], X: Array, y: Array, weight: FloatArray | None) -> list[Any]:
         """Train stages that see what the one before answers about examples that it was not trained on."""

@@ -272,7 +272,7 @@ class LearntStopping(NamedTuple):
     curve: Curve
 
 
-def check_stopping(stopping: StoppingRule | Sequence[StoppingRule] | None) -> None:
+def check_stopping(stopping: StoppingRule | Sequence[StoppingRule] | None, name: str = "stopping") -> None:
     """Require a rule, several, or None.
 
     Raises
@@ -283,10 +283,10 @@ def check_stopping(stopping: StoppingRule | Sequence[StoppingRule] | None) -> No
         Something is no rule, such as a name or a class.
     """
     if isinstance(stopping, Sequence) and not stopping:
-        raise ValueError("stopping: expected a rule, several, or None for the default, got an empty sequence")
+        raise ValueError(f"{name}: expected a rule, several, or None for the default, got an empty sequence")
     for rule in stopping if isinstance(stopping, Sequence) and not isinstance(stopping, str) else [stopping]:
         if rule is not None and (isinstance(rule, type) or not hasattr(rule, "fit")):
-            raise TypeError(f"stopping: expected rules, such as ThresholdStopping(), got {rule!r}")
+            raise TypeError(f"{name}: expected rules, such as ThresholdStopping(), got {rule!r}")
 
 
 def learn_stopping(

@@ -13,7 +13,7 @@ from sklearn.metrics import balanced_accuracy_score, f1_score, log_loss
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.preprocessing import StandardScaler
 
-from ipforest import BudgetBoost, BudgetedPipeline, BudgetPrune, NestedCascade
+from ipforest import BoostGrowth, BoostSearch, BudgetBoost, BudgetedPipeline, BudgetPrune, NestedCascade, NestedStages
 from ipforest.calibration import CalibratedClassifier, calibrated, pooled_places
 from ipforest.ensemble import write
 from ipforest.measures import log_odds
@@ -27,13 +27,19 @@ TRAINED, HELD_OUT, UNSEEN = slice(0, 300), slice(300, 600), slice(600, 900)
 @pytest.fixture(scope="module")
 def model():
     forest = RandomForestClassifier(8, max_depth=5, random_state=0)
-    return NestedCascade(forest, sizes=[1, 3, 6], budget=2, random_state=0).fit(X[TRAINED], y[TRAINED])
+    return NestedCascade(forest, stages=NestedStages(sizes=[1, 3, 6]), budget=2, random_state=0).fit(
+        X[TRAINED], y[TRAINED]
+    )
 
 
 @pytest.fixture(scope="module")
 def boosted():
     return BudgetBoost(
-        8, max_leaf_nodes=4, n_lambdas=2, n_prunings=1, single_price=False, budget=2, random_state=0
+        8,
+        growth=BoostGrowth(max_leaf_nodes=4),
+        search=BoostSearch(n_lambdas=2, n_prunings=1, single_price=False),
+        budget=2,
+        random_state=0,
     ).fit(X[TRAINED], y[TRAINED])
 
 
@@ -78,7 +84,7 @@ def test_purchases_stay_and_sessions_show_calibrated_probabilities(model):
 def test_the_label_is_the_likeliest_or_cheapest_by_calibrated_probabilities(boosted):
     plain = calibrated(boosted, X[HELD_OUT], y[HELD_OUT], method="isotonic")
     np.testing.assert_array_equal(plain.predict(X), plain.predict_proba(X).argmax(axis=1))
-    costly = BudgetBoost(4, n_lambdas=1, n_prunings=0, class_costs=[[0, 1], [5, 0]], random_state=0)
+    costly = BudgetBoost(4, search=BoostSearch(n_lambdas=1, n_prunings=0), class_costs=[[0, 1], [5, 0]], random_state=0)
     costly = calibrated(costly.fit(X[TRAINED], y[TRAINED]), X[HELD_OUT], y[HELD_OUT])
     assert costly.class_costs_.tolist() == [[0, 1], [5, 0]]
     probability = costly.predict_proba(X)
@@ -113,7 +119,9 @@ def test_cross_fitted_probabilities_know_nothing_of_their_own_labels(model):
 
 def test_calibration_of_several_classes_sums_to_one():
     data, labels = load_iris(return_X_y=True)
-    boosted = BudgetBoost(6, n_lambdas=1, n_prunings=0, single_price=False, budget=2, random_state=0)
+    boosted = BudgetBoost(
+        6, search=BoostSearch(n_lambdas=1, n_prunings=0, single_price=False), budget=2, random_state=0
+    )
     boosted.fit(data[::2], labels[::2])
     calibrator = calibrated(boosted, data[1::2], labels[1::2], min_samples=20)
     np.testing.assert_allclose(calibrator.predict_proba(data).sum(axis=1), 1)
@@ -135,7 +143,7 @@ def test_places_with_too_few_examples_are_pooled(asked, labels, least, first):
 
 
 def test_an_estimator_that_is_not_fitted_is_trained_on_other_examples():
-    inner = BudgetBoost(4, n_lambdas=1, n_prunings=0, random_state=0)
+    inner = BudgetBoost(4, search=BoostSearch(n_lambdas=1, n_prunings=0), random_state=0)
     calibrator = CalibratedClassifier(inner, validation_fraction=0.5, random_state=0).fit(X, y)
     assert calibrator.place_.size == 450
     assert not hasattr(inner, "members_")
@@ -145,7 +153,9 @@ def test_an_estimator_that_is_not_fitted_is_trained_on_other_examples():
 
 
 def test_a_pipeline_is_calibrated_in_the_columns_of_its_table():
-    pipeline = BudgetedPipeline(StandardScaler(), BudgetBoost(4, n_lambdas=1, n_prunings=0, random_state=0))
+    pipeline = BudgetedPipeline(
+        StandardScaler(), BudgetBoost(4, search=BoostSearch(n_lambdas=1, n_prunings=0), random_state=0)
+    )
     pipeline.fit(X[TRAINED], y[TRAINED])
     calibrator = calibrated(pipeline, X[HELD_OUT], y[HELD_OUT])
     np.testing.assert_array_equal(calibrator.cost(X), pipeline.cost(X))
@@ -167,7 +177,9 @@ def test_a_threshold_decides_as_that_of_scikit_learn(model, threshold, pos_label
 def test_several_classes_have_a_threshold_each():
     data, labels = load_iris(return_X_y=True)
     names = np.array(["a", "b", "c"])[labels]
-    boosted = BudgetBoost(6, n_lambdas=1, n_prunings=0, single_price=False, budget=1, random_state=0).fit(data, names)
+    boosted = BudgetBoost(
+        6, search=BoostSearch(n_lambdas=1, n_prunings=0, single_price=False), budget=1, random_state=0
+    ).fit(data, names)
     thresholds = {"c": 0.2, "a": 0.5, "b": 0.9}
     model = ThresholdClassifier(FrozenEstimator(boosted), threshold=thresholds).fit(data, names)
     ratios = boosted.predict_proba(data) / [0.5, 0.9, 0.2]
@@ -247,7 +259,9 @@ def test_bad_input_is_refused(model):
         ThresholdClassifier(frozen, threshold=0.4, pos_label="ill").fit(X, y)
     with pytest.raises(ValueError, match="y: expected labels among the classes of training, got 7"):
         calibrated(model, X, np.full(900, 7))
-    iris = BudgetBoost(4, n_lambdas=1, n_prunings=0, random_state=0).fit(*load_iris(return_X_y=True))
+    iris = BudgetBoost(4, search=BoostSearch(n_lambdas=1, n_prunings=0), random_state=0).fit(
+        *load_iris(return_X_y=True)
+    )
     with pytest.raises(ValueError, match=r"threshold: expected one for each of 3 classes, such as a dict, got 0\.4"):
         ThresholdClassifier(iris, threshold=0.4).fit(*load_iris(return_X_y=True))
     pruned = BudgetPrune(RandomForestClassifier(3, random_state=0)).fit(X, y)

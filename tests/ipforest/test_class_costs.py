@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from ipforest import BudgetBoost, BudgetedClassifier, BudgetForest, BudgetPrune
+from ipforest import BoostSearch, BudgetBoost, BudgetedClassifier, BudgetForest, BudgetPrune
 from ipforest.class_costs import price_of_a_mistake, read_class_cost_file, read_class_costs, weighted_labels
 from ipforest.cli import main
 from ipforest.frontiers.scores import soft_cost
@@ -25,7 +25,7 @@ CLASSES = np.array(["ill", "well"])
 COSTS = np.array([[0.0, 90.0], [5.0, 1.0]])
 X, Y = load_breast_cancer(return_X_y=True)
 X, LABELS = X[:, :8], np.where(Y == 1, "well", "ill")
-BOOST = {"n_estimators": 12, "n_lambdas": 2, "n_prunings": 1, "random_state": 0}
+BOOST = {"n_estimators": 12, "search": BoostSearch(n_lambdas=2, n_prunings=1), "random_state": 0}
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,11 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from ipforest import BudgetPrune, EarlyExit, FeatureCosts, NestedCascade
-from ipforest.adaptive import AdaptGbrt
+from ipforest.adaptive import AdaptGbrt, BoostedSearch
 from ipforest.class_costs import cheapest_is_certain, expected_costs, label_losses, label_places, read_class_costs
-from ipforest.classifier_trees import CSTC, AdaBoostRS, AndOrCascade
+from ipforest.classifier_trees import CSTC, AdaBoostRS, AndOrCascade, AndOrObjective, TreeObjective
 from ipforest.ensemble import read
-from ipforest.learners import BudgetRF, CostComplexity, GreedyMiser
+from ipforest.learners import BudgetRF, CostComplexity, GreedyGrowth, GreedyMiser
 from ipforest.losses import node_errors
 from ipforest.policy import Progress, TreesInOrder
 from ipforest.results import Pruning
@@ -35,14 +35,18 @@ MATRIX = np.array([[0.0, 60.0], [8.0, 1.0]])
 PRICES = FeatureCosts(["1/2", 1, 1, 2, 0])
 FOREST = RandomForestClassifier(4, max_depth=3, random_state=0)
 QUICK = {
-    "BudgetRF": BudgetRF(4, max_depth=4, feature_costs=PRICES, random_state=0),
+    "BudgetRF": BudgetRF(4, growth=GreedyGrowth(max_depth=4), feature_costs=PRICES, random_state=0),
     "GreedyMiser": GreedyMiser(8, feature_costs=PRICES, random_state=0),
     "CostComplexity": CostComplexity(FOREST, feature_costs=PRICES, random_state=0),
     "EarlyExit": EarlyExit(FOREST, feature_costs=PRICES, random_state=0),
     "NestedCascade": NestedCascade(FOREST, feature_costs=PRICES, random_state=0),
     "AdaBoostRS": AdaBoostRS(n_trees=6, feature_costs=PRICES, random_state=0),
-    "AndOrCascade": AndOrCascade(limits=(1, 3), lambdas=2, feature_costs=PRICES, random_state=0),
-    "AdaptGbrt": AdaptGbrt(FOREST, n_estimators=3, shares=[0.5], lambdas=[0.01], n_folds=2, feature_costs=PRICES),
+    "AndOrCascade": AndOrCascade(
+        objective=AndOrObjective(limits=(1, 3), lambdas=2), feature_costs=PRICES, random_state=0
+    ),
+    "AdaptGbrt": AdaptGbrt(
+        FOREST, n_estimators=3, search=BoostedSearch(shares=[0.5], lambdas=[0.01], n_folds=2), feature_costs=PRICES
+    ),
     "BudgetPrune": BudgetPrune(FOREST, feature_costs=PRICES, random_state=0),
 }
 
@@ -155,7 +159,7 @@ def test_what_the_total_cost_excludes_is_refused(model: Any, message: str) -> No
 
 
 def test_ranking_takes_no_class_costs() -> None:
-    model = CSTC(loss="logistic", lambdas=1, class_costs=MATRIX, feature_costs=PRICES)
+    model = CSTC(loss="logistic", objective=TreeObjective(lambdas=1), class_costs=MATRIX, feature_costs=PRICES)
     with pytest.raises(ValueError, match=r"^class_costs: expected none for ranking by query, got some$"):
         model.fit(X, LABELS, qid=np.arange(160) // 10)
 
@@ -265,7 +269,10 @@ def test_trees_of_weighted_labels_give_probabilities_without_weights() -> None:
     rng = np.random.default_rng(0)
     column = rng.integers(0, 2, 4000).astype(float)
     labels = (rng.random(4000) < np.where(column == 1, 0.3, 0.05)).astype(int)
-    for kind in (CSTC(loss="logistic", depth=1, lambdas=[0.0], rho=1e-6), AndOrCascade(limits=(1,), lambdas=[0.0])):
+    for kind in (
+        CSTC(loss="logistic", objective=TreeObjective(depth=1, lambdas=[0.0], rho=1e-6)),
+        AndOrCascade(objective=AndOrObjective(limits=(1,), lambdas=[0.0])),
+    ):
         model = kind.set_params(class_costs=[[0, 1], [9, 0]], validation_fraction=None).fit(column[:, None], labels)
         for value, share in ((0.0, 0.05), (1.0, 0.3)):
             assert model.predict_proba([[value]])[0, 1] == pytest.approx(share, abs=0.03)

@@ -24,6 +24,7 @@ from ipforest import (
     BudgetResult,
     FeatureCosts,
     Forest,
+    ForestSearch,
     PruningInstance,
     PruningResult,
 )
@@ -482,7 +483,7 @@ def test_from_a_table_to_predictions(ward, capsys) -> None:
 
 
 def test_what_errs_least_within_a_budget_is_trained_from_a_table(ward, tmp_path, monkeypatch, capsys) -> None:
-    small = BudgetForest(5, n_lambdas=1, n_prunings=1, n_lookahead=0)
+    small = BudgetForest(5, search=ForestSearch(n_lambdas=1, n_prunings=1, n_lookahead=0))
     monkeypatch.setattr(BudgetedClassifier, "_chosen_from", property(lambda model: [small]))
     arguments = [argument for argument in fit_arguments(ward) if argument not in ("--trees", "10")]
     chosen = ["--estimator", "BudgetedClassifier", "--budget", "4", "--out", str(tmp_path / "model")]
@@ -538,7 +539,7 @@ def test_every_mark_of_a_missing_word_is_the_same_and_unknown_words_are_told(war
 def test_categories_of_a_model_from_python_are_read(tmp_path, capsys, monkeypatch) -> None:
     rng = np.random.default_rng(0)
     table = DataFrame({"kind": Categorical(rng.choice([10, 20, 30], 200)), "size": rng.random(200)})
-    model = BudgetForest(3, n_lambdas=1, n_prunings=1, n_lookahead=0, random_state=0)
+    model = BudgetForest(3, search=ForestSearch(n_lambdas=1, n_prunings=1, n_lookahead=0), random_state=0)
     model.fit(table, np.where(table["kind"] == 20, "yes", "no"))
     save_model(model, tmp_path / "model.skops")
     table.to_csv(tmp_path / "table.csv", index=False)

@@ -13,12 +13,24 @@ from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
-from ipforest import BudgetBoost, BudgetedClassifier, BudgetedPipeline, BudgetPrune, cross_validated
+from ipforest import (
+    BoostGrowth,
+    BoostSearch,
+    BudgetBoost,
+    BudgetedClassifier,
+    BudgetedPipeline,
+    BudgetPrune,
+    cross_validated,
+)
 
 X, y = load_breast_cancer(return_X_y=True)
 X, y = X[:200, :5], y[:200]
 GROUPS = np.arange(200) // 4
-SMALL = {"max_leaf_nodes": 4, "n_lambdas": 1, "n_prunings": 0, "single_price": False, "random_state": 0}
+SMALL = {
+    "growth": BoostGrowth(max_leaf_nodes=4),
+    "search": BoostSearch(n_lambdas=1, n_prunings=0, single_price=False),
+    "random_state": 0,
+}
 BOOSTED = BudgetBoost(5, **SMALL)
 
 
@@ -148,7 +160,7 @@ def test_another_question_is_not_answered_from_the_files(tmp_path, changed):
     elif changed == "data":
         data = data + np.eye(200, 6)[::-1]
     elif changed == "parameters":
-        model.set_params(learning_rate=0.2)
+        model.set_params(growth__learning_rate=0.2)
     elif changed == "scoring":
         asked["scoring"] = ["f1"]
     else:

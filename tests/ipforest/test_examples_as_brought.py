@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import GroupShuffleSplit
 
-from ipforest import BudgetForest, BudgetPrune, FeatureCosts, Forest
+from ipforest import BudgetForest, BudgetPrune, FeatureCosts, Forest, PruningSettings
 from ipforest.learners import BudgetRF, GreedyMiser
 from ipforest.tabular.model_files import load_model, save_model
 from ipforest.tabular.price_lists import read_prices
@@ -299,7 +299,7 @@ def test_targets_of_a_fitted_forest_in_another_order_are_refused() -> None:
     frame, labels = pd.DataFrame(X, columns=NAMES), pd.Series(y)
     forest = RandomForestClassifier(2, random_state=0).fit(frame, labels)
     with pytest.raises(ValueError, match=r"^y: expected the rows of X in their order,"):
-        BudgetPrune(forest, errors="held-out", budget=2).fit(frame, labels[::-1])
+        BudgetPrune(forest, pruning=PruningSettings(errors="held-out"), budget=2).fit(frame, labels[::-1])
 
 
 @each_estimator

@@ -8,7 +8,18 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 
-from ipforest import BudgetBoost, BudgetForest, BudgetForestRegressor, BudgetPrune, EarlyExit, NestedCascade
+from ipforest import (
+    BoostGrowth,
+    BoostSearch,
+    BudgetBoost,
+    BudgetForest,
+    BudgetForestRegressor,
+    BudgetPrune,
+    EarlyExit,
+    ForestSearch,
+    NestedCascade,
+    PruningSettings,
+)
 from ipforest.ensemble import write
 from ipforest.learners import BudgetRF, GreedyMiser
 from ipforest.stopping.rules import ThresholdStopping
@@ -18,7 +29,13 @@ FOREST = RandomForestClassifier(6, max_depth=4, random_state=0)
 
 
 def boosted(**options: Any) -> BudgetBoost:
-    return BudgetBoost(8, max_leaf_nodes=4, n_lambdas=1, n_prunings=1, random_state=0, **options)
+    return BudgetBoost(
+        8,
+        growth=BoostGrowth(max_leaf_nodes=4),
+        search=BoostSearch(n_lambdas=1, n_prunings=1),
+        random_state=0,
+        **options,
+    )
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
@@ -57,7 +74,7 @@ def test_decisions_that_trees_do_not_hold_are_not_dropped(name: str) -> None:
     [
         EarlyExit(FOREST, class_costs=[[0, 1], [10, 0]], random_state=0),
         NestedCascade(FOREST, class_costs=[[0, 1], [10, 0]], random_state=0),
-        boosted(class_costs=[[0, 1], [10, 0]], stopping=()),
+        boosted(class_costs=[[0, 1], [10, 0]]).set_params(search__stopping=()),
         BudgetRF(3, class_costs=[[0, 1], [10, 0]], random_state=0),
     ],
     ids=lambda model: type(model).__name__,
@@ -70,12 +87,14 @@ def test_no_export_drops_class_costs(model: Any) -> None:
 
 
 def test_regressors_that_stop_are_not_exported_and_their_trees_alone_are() -> None:
-    forest = BudgetForestRegressor(4, n_lambdas=1, n_prunings=1, n_lookahead=0, nested=False, random_state=0)
+    forest = BudgetForestRegressor(
+        4, search=ForestSearch(n_lambdas=1, n_prunings=1, n_lookahead=0, nested=False), random_state=0
+    )
     target = X[:, 0] - X[:, 1]
     for form in ("c", "json"):
         with pytest.raises(ValueError, match="expected a classifier, got BudgetForestRegressor"):
-            write(forest.set_params(stopping=None).fit(X[::2], target[::2]), form)
-    alone = forest.set_params(stopping=()).fit(X[::2], target[::2])
+            write(forest.set_params(search__stopping=None).fit(X[::2], target[::2]), form)
+    alone = forest.set_params(search__stopping=()).fit(X[::2], target[::2])
     np.testing.assert_allclose(write(alone, "sklearn").predict(X), alone.predict(X))
 
 
@@ -83,10 +102,12 @@ def test_regressors_that_stop_are_not_exported_and_their_trees_alone_are() -> No
     "model",
     [
         BudgetPrune(FOREST, budget=5, random_state=0),
-        BudgetPrune(FOREST, budget=5, refit=True, random_state=0),
+        BudgetPrune(FOREST, budget=5, pruning=PruningSettings(refit=True), random_state=0),
         BudgetRF(6, random_state=0),
         BudgetRF(6, voting="hard", random_state=0),
-        BudgetForest(4, n_lambdas=1, n_prunings=1, n_lookahead=0, nested=False, stopping=(), random_state=0),
+        BudgetForest(
+            4, search=ForestSearch(n_lambdas=1, n_prunings=1, n_lookahead=0, nested=False, stopping=()), random_state=0
+        ),
     ],
     ids=lambda model: type(model).__name__,
 )
@@ -99,7 +120,7 @@ def test_trees_that_decide_alone_predict_the_same_elsewhere(model: Any) -> None:
 
 
 def test_boosted_trees_without_stopping_are_written() -> None:
-    model = boosted(budget=5, stopping=()).fit(X[::2], Y[::2])
+    model = boosted(budget=5).set_params(search__stopping=()).fit(X[::2], Y[::2])
     np.testing.assert_allclose(model.to_trees().predict_proba(X), model.predict_proba(X))
     assert "double" in write(model, "c")
 

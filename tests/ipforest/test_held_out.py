@@ -13,9 +13,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from ipforest import BranchingCascade, BudgetBoost, BudgetedClassifier, BudgetForest, BudgetPrune, EarlyExit
-from ipforest.adaptive import AdaptLin, L1Baseline
+from ipforest.adaptive import AdaptLin, GateSearch, L1Baseline, PairSearch
 from ipforest.estimator import check_alike
-from ipforest.learners import BudgetRF, CostComplexity, GreedyMiser
+from ipforest.learners import BudgetRF, CostComplexity, GreedyGrowth, GreedyMiser
 
 X, Y = load_breast_cancer(return_X_y=True)
 FOREST = RandomForestClassifier(4, max_depth=4, random_state=0)
@@ -28,8 +28,8 @@ TAKING_X_VAL: dict[str, Any] = {
     "EarlyExit": EarlyExit(FOREST, budget=4),
     "EarlyExit of a fitted forest": EarlyExit(FOREST.__class__(4).fit(StandardScaler().fit_transform(X), Y)),
     "BranchingCascade": BranchingCascade(FOREST, budget=4),
-    "AdaptLin": AdaptLin(FOREST, shares=[0.6], lambdas=[0.01]),
-    "L1Baseline": L1Baseline(FOREST, shares=[0.6], lambdas=[0.01]),
+    "AdaptLin": AdaptLin(FOREST, search=GateSearch(shares=[0.6], lambdas=[0.01])),
+    "L1Baseline": L1Baseline(FOREST, search=PairSearch(shares=[0.6], lambdas=[0.01])),
 }
 
 
@@ -43,7 +43,9 @@ def test_validation_examples_that_were_not_transformed_are_refused(name: str) ->
 
 def test_the_cure_in_the_message_works() -> None:
     with config_context(enable_metadata_routing=True):
-        routed = BudgetRF(4, budget=4, cuts="random", random_state=0).set_fit_request(X_val=True, y_val=True)
+        routed = BudgetRF(4, budget=4, growth=GreedyGrowth(cuts="random"), random_state=0).set_fit_request(
+            X_val=True, y_val=True
+        )
         model = Pipeline([("scale", StandardScaler()), ("trees", routed)], transform_input=["X_val"])
         model.fit(X[:300], Y[:300], X_val=X[300:450], y_val=Y[300:450])
     assert model.score(X[450:], Y[450:]) > 0.8

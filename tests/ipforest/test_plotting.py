@@ -9,7 +9,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 
-from ipforest import BudgetBoost, BudgetBoostRegressor, BudgetPrune, EarlyExit
+from ipforest import BoostGrowth, BoostSearch, BudgetBoost, BudgetBoostRegressor, BudgetPrune, EarlyExit
 from ipforest.experiments.comparison import Comparison, Outcome
 from ipforest.plotting import TradeoffDisplay, draw_tree, plot_comparison, plot_purchases, plot_stopping, plot_stops
 
@@ -248,7 +248,14 @@ def test_purchases_are_shares_of_each_class(stopping) -> None:
 
 @pytest.mark.parametrize("settings", [{}, {"class_costs": [[0, 3], [1, 0]]}])
 def test_the_frontier_of_a_classifier_is_drawn(settings) -> None:
-    boosted = BudgetBoost(8, max_leaf_nodes=4, n_lambdas=2, n_prunings=0, feature_costs=COSTS, budget=8, random_state=0)
+    boosted = BudgetBoost(
+        8,
+        growth=BoostGrowth(max_leaf_nodes=4),
+        search=BoostSearch(n_lambdas=2, n_prunings=0),
+        feature_costs=COSTS,
+        budget=8,
+        random_state=0,
+    )
     labels = np.equal(LABELS_X, LABELS_X[0]).astype(int)
     model = boosted.set_params(**settings).fit(X, labels)
     display = TradeoffDisplay.from_estimator(model, X, labels, max_points=5)
@@ -263,7 +270,13 @@ def test_the_frontier_of_a_classifier_is_drawn(settings) -> None:
 
 
 def test_the_frontier_of_a_regressor_shows_what_is_left_to_explain() -> None:
-    model = BudgetBoostRegressor(8, max_leaf_nodes=4, n_lambdas=2, n_prunings=0, feature_costs=COSTS, random_state=0)
+    model = BudgetBoostRegressor(
+        8,
+        growth=BoostGrowth(max_leaf_nodes=4),
+        search=BoostSearch(n_lambdas=2, n_prunings=0),
+        feature_costs=COSTS,
+        random_state=0,
+    )
     display = TradeoffDisplay.from_estimator(model.fit(X, TARGET), X_TEST, TARGET_TEST)
     assert [axes.get_ylabel() for axes in display.axes_] == [
         "1 - R^2 on validation examples",
@@ -279,7 +292,12 @@ def test_the_frontier_of_a_regressor_shows_what_is_left_to_explain() -> None:
 
 def test_a_frontier_is_drawn_by_the_measure_that_chose() -> None:
     model = BudgetBoost(
-        6, max_leaf_nodes=4, n_lambdas=2, n_prunings=0, budget=2, scoring="neg_log_loss", random_state=0
+        6,
+        growth=BoostGrowth(max_leaf_nodes=4),
+        search=BoostSearch(n_lambdas=2, n_prunings=0),
+        budget=2,
+        scoring="neg_log_loss",
+        random_state=0,
     ).fit(X, LABELS_X)
     display = TradeoffDisplay.from_estimator(model, X_TEST, LABELS_TEST, max_points=3)
     frontier = model.frontier_

@@ -22,7 +22,16 @@ from sklearn.metrics import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ipforest import BudgetBoost, BudgetBoostRegressor, BudgetedPipeline, BudgetPrune, FeatureCosts, report
+from ipforest import (
+    BoostGrowth,
+    BoostSearch,
+    BudgetBoost,
+    BudgetBoostRegressor,
+    BudgetedPipeline,
+    BudgetPrune,
+    FeatureCosts,
+    report,
+)
 from ipforest.calibration import calibrated
 from ipforest.cli import main
 from ipforest.measures import sensitivity_at
@@ -33,7 +42,11 @@ DATA = load_breast_cancer(as_frame=True)
 X, y = DATA.data.iloc[:, :6], np.where(DATA.target == 1, "benign", "malignant")
 TRAINED, UNSEEN = slice(0, 250), slice(250, 400)
 COSTS = {"benign": {"malignant": 3}, "malignant": {"benign": 20}}
-SMALL = {"max_leaf_nodes": 4, "n_lambdas": 2, "n_prunings": 0, "single_price": False, "random_state": 0}
+SMALL = {
+    "growth": BoostGrowth(max_leaf_nodes=4),
+    "search": BoostSearch(n_lambdas=2, n_prunings=0, single_price=False),
+    "random_state": 0,
+}
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,9 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier,
 from sklearn.preprocessing import StandardScaler
 
 from ipforest import (
+    BoostSearch,
     BranchingCascade,
+    BranchingStages,
     BudgetBoost,
     BudgetedClassifier,
     BudgetedPipeline,
@@ -29,6 +31,7 @@ from ipforest import (
     EarlyExit,
     FeatureCosts,
     Forest,
+    ForestSearch,
     NestedCascade,
     Pruning,
     PruningInstance,
@@ -400,11 +403,11 @@ ESTIMATORS: dict[str, Callable[..., Any]] = {
         GradientBoostingClassifier(n_estimators=4, random_state=0), order="greedy", **options
     ),
     "NestedCascade": lambda **options: NestedCascade(small(), **options),
-    "BranchingCascade": lambda **options: BranchingCascade(small(), min_support=10, **options),
-    "BudgetForest": lambda **options: BudgetForest(3, n_lambdas=2, **options),
-    "BudgetBoost": lambda **options: BudgetBoost(n_lambdas=2, n_prunings=1, **options),
+    "BranchingCascade": lambda **options: BranchingCascade(small(), stages=BranchingStages(min_support=10), **options),
+    "BudgetForest": lambda **options: BudgetForest(3, search=ForestSearch(n_lambdas=2), **options),
+    "BudgetBoost": lambda **options: BudgetBoost(search=BoostSearch(n_lambdas=2, n_prunings=1), **options),
     "BudgetedClassifier": lambda **options: BudgetedClassifier(
-        [small(), NestedCascade(small()), BudgetForest(3, n_lambdas=2, n_lookahead=0)], **options
+        [small(), NestedCascade(small()), BudgetForest(3, search=ForestSearch(n_lambdas=2, n_lookahead=0))], **options
     ),
     "AdaptLin": lambda **options: AdaptLin(small(), **options),
     "AdaptGbrt": lambda **options: AdaptGbrt(small(), **options),

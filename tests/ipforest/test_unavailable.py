@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
-from ipforest import BudgetForest, BudgetPrune, EarlyExit, FeatureCosts, NestedCascade
+from ipforest import BudgetForest, BudgetPrune, EarlyExit, FeatureCosts, ForestSearch, NestedCascade
 from ipforest.session import Session, Unit
 
 X, Y = load_breast_cancer(return_X_y=True)
@@ -201,7 +201,7 @@ def test_words_are_listed_and_reasons_speak_of_them() -> None:
     rng = np.random.default_rng(0)
     culture = rng.choice(["negative", "positive", "unclear"], 300)
     table = pd.DataFrame({"culture": pd.Categorical(culture), "age": rng.random(300)})
-    model = BudgetForest(4, n_lambdas=1, n_prunings=1, n_lookahead=0, stopping=(), random_state=0)
+    model = BudgetForest(4, search=ForestSearch(n_lambdas=1, n_prunings=1, n_lookahead=0, stopping=()), random_state=0)
     session = model.fit(table, culture == "positive").session(known={"age": 0.5})
     assert session.reason == f"tree 1 of {model.trees_.trees.n_trees} asks whether it is positive"
     with pytest.raises(ValueError, match=r"culture: expected one of negative, positive, unclear, None .* got 'pos'"):

@@ -10,7 +10,8 @@ from sklearn.svm import SVC
 
 from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.adaptive import AdaptGbrt, AdaptLin
-from ipforest.adaptive.approximation import AdaptiveApproximation
+from ipforest.adaptive.adapt_gbrt import BoostedSearch, PairGrowth
+from ipforest.adaptive.approximation import AdaptiveApproximation, GateSearch
 from ipforest.adaptive.drawing import plot_regions
 from ipforest.adaptive.linear_pair import AlternationSettings
 from ipforest.experiments.curves import mean_and_deviation
@@ -50,11 +51,19 @@ def full_model() -> SVC:
 
 def models(seed: int) -> dict[str, AdaptiveApproximation]:
     """Describe both approximations."""
-    shared: dict[str, Any] = {"shares": [P_FULL], "lambdas": [0], "feature_costs": [0, 0], "random_state": seed}
+    shared: dict[str, Any] = {"feature_costs": [0, 0], "random_state": seed}
     settings = AlternationSettings(max_rounds=ITERATIONS, max_steps=2000)
     return {
-        "Adapt-Lin": AdaptLin(full_model(), settings=settings, **shared),
-        "Adapt-Gbrt": AdaptGbrt(full_model(), n_estimators=2 * ITERATIONS, n_readouts=1, max_depth=1, **shared),
+        "Adapt-Lin": AdaptLin(
+            full_model(), search=GateSearch(shares=[P_FULL], lambdas=[0]), alternation=settings, **shared
+        ),
+        "Adapt-Gbrt": AdaptGbrt(
+            full_model(),
+            n_estimators=2 * ITERATIONS,
+            search=BoostedSearch(shares=[P_FULL], lambdas=[0], n_readouts=1),
+            growth=PairGrowth(max_depth=1),
+            **shared,
+        ),
     }
 
 

@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 
 from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.adaptive import AdaptLin, L1Baseline
+from ipforest.adaptive.approximation import GateSearch, PairSearch
 from ipforest.adaptive.drawing import plot_regions
 from ipforest.adaptive.linear_pair import AlternationSettings
 from ipforest.costs import FeatureCosts
@@ -57,15 +58,14 @@ def models(seed: int, n_starts: int) -> dict[str, Any]:
     return {
         "Adapt-Lin": AdaptLin(
             full,
-            shares=SHARES,
-            lambdas=LAMBDAS,
-            n_starts=n_starts,
-            settings=AlternationSettings(max_rounds=30),
+            search=GateSearch(shares=SHARES, lambdas=LAMBDAS, n_folds=2),
+            alternation=AlternationSettings(max_rounds=30, n_starts=n_starts),
             scale=False,
-            n_folds=2,
             random_state=seed,
         ),
-        "L1": L1Baseline(full, shares=L1_SHARES, lambdas=12, scale=False, n_folds=2, random_state=seed),
+        "L1": L1Baseline(
+            full, search=PairSearch(shares=L1_SHARES, lambdas=12, n_folds=2), scale=False, random_state=seed
+        ),
     }
 
 

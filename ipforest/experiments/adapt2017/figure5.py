@@ -14,7 +14,8 @@ from sklearn.svm import SVC
 
 from ipforest import datasets
 from ipforest.adaptive import AdaptGbrt, AdaptLin, AdaptLstsq, L1Baseline
-from ipforest.adaptive.approximation import Accounting, AdaptiveApproximation
+from ipforest.adaptive.adapt_gbrt import BoostedSearch, PairGrowth
+from ipforest.adaptive.approximation import Accounting, AdaptiveApproximation, GateSearch, PairSearch
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.adapt2017.figure4 import GAMMAS
 from ipforest.experiments.adaptive_curves import GATE_SHARES, NO_GATE, adaptive_points, first_rows, savings
@@ -62,25 +63,25 @@ def full_model(name: str, seed: int, n_trees: int, criterion: str = "gini") -> A
 
 def approximation(method: str, full: Any, seed: int, quick: bool, settings: str) -> AdaptiveApproximation:
     """Describe an adaptive approximation under a setting."""
-    shared: dict[str, Any] = {
+    swept: dict[str, Any] = {
         "shares": QUICK_SHARES if quick else SHARES,
         "lambdas": 3 if quick else 5,
         "n_folds": 2 if quick else 3,
-        "random_state": seed,
     }
     if method == "L1":
-        return L1Baseline(full, **shared)
+        return L1Baseline(full, search=PairSearch(**swept), random_state=seed)
     if settings == OURS:
-        shared["gate_shares"] = GATE_SHARES
+        swept["gate_shares"] = GATE_SHARES
     if method != "Adapt-Gbrt":
-        return (AdaptLin if method == "Adapt-Lin" else AdaptLstsq)(full, **shared)
-    shared["n_estimators"] = 30 if quick else 100 if settings == OURS else 50
+        kind = AdaptLin if method == "Adapt-Lin" else AdaptLstsq
+        return kind(full, search=GateSearch(**swept), random_state=seed)
+    n_estimators, growth = 30 if quick else 100 if settings == OURS else 50, PairGrowth()
     if settings == "printed":
-        shared |= {"charge": CHARGE[settings], "trees_per_step": 10}
+        growth = PairGrowth(charge=CHARGE[settings], trees_per_step=10)
     if settings == "authors":  # few, as each is grown up to 50 times
-        shared |= {"charge": CHARGE[settings], "max_regrowths": 3 if quick else 50, "shares": (0.5, 0.8)}
-        shared["lambdas"] = tuple(gamma / PARTS[0] for gamma in GAMMAS[::6])
-    return AdaptGbrt(full, **shared)
+        growth = PairGrowth(charge=CHARGE[settings], max_regrowths=3 if quick else 50)
+        swept |= {"shares": (0.5, 0.8), "lambdas": tuple(gamma / PARTS[0] for gamma in GAMMAS[::6])}
+    return AdaptGbrt(full, n_estimators=n_estimators, growth=growth, search=BoostedSearch(**swept), random_state=seed)
 
 
 METHODS = ("Adapt-Gbrt", "Adapt-Lin", "L1", "Adapt-Lstsq")

@@ -13,6 +13,7 @@ from ipforest.experiments.experiment import OURS, Cell, Experiment, Record
 from ipforest.experiments.metrics import error_rate, feature_usage_table
 from ipforest.experiments.paper_data import PaperData, load_parts
 from ipforest.learners import BudgetPrune
+from ipforest.learners.forest_pruner import PruningSettings
 
 ERRORS = {OURS: "in-bag", "authors": "training"}
 """The training examples on which the errors of a pruning are counted, by setting."""
@@ -35,7 +36,7 @@ def run(cell: Cell) -> list[Record]:
     parts = data.parts
     forest = entropy_forest(cell["trees"], cell["seed"])
     errors = ERRORS[cell.get("settings", OURS)]
-    model = BudgetPrune(forest, feature_costs=data.costs, errors=errors).fit(
+    model = BudgetPrune(forest, feature_costs=data.costs, pruning=PruningSettings(errors=errors)).fit(
         parts.X_train, parts.y_train, parts.X_validation
     )
     n_prunings = len(model.path_.costs)

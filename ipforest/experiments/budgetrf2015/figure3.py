@@ -18,7 +18,7 @@ from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.metrics import error_of_scores
 from ipforest.experiments.paper_data import PaperData, available, load_parts
 from ipforest.learners import BudgetRF
-from ipforest.learners.budget_rf import with_votes
+from ipforest.learners.budget_rf import GreedyGrowth, with_votes
 from ipforest.learners.staged import staged_costs
 
 SETS = ("yahoo", "miniboone", "forest", "cifar10")
@@ -73,8 +73,10 @@ def _forests(cell: Cell, data: PaperData) -> list[Record]:
     model = BudgetRF(
         cell["trees"],
         feature_costs=data.costs,
-        alpha=0 if ranking else ALPHAS[: cell["tradeoffs"]],
-        cuts="random" if cell.get("settings") == "printed" else "all",
+        growth=GreedyGrowth(
+            alpha=0 if ranking else ALPHAS[: cell["tradeoffs"]],
+            cuts="random" if cell.get("settings") == "printed" else "all",
+        ),
         voting="pooled" if ranking else "hard",
         random_state=cell["seed"],
     ).fit(data.parts.X_train, data.parts.y_train, data.parts.X_validation, data.parts.y_validation)

@@ -13,6 +13,7 @@ from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.metrics import error_rate
 from ipforest.experiments.paper_data import available, load_parts
 from ipforest.learners import BudgetRF
+from ipforest.learners.budget_rf import GreedyGrowth
 from ipforest.learners.staged import first_trees, staged_costs
 
 TREES = (1, 10, 20, 40)
@@ -56,7 +57,7 @@ def run(cell: Cell) -> list[Record]:
         settings = cell.get("settings", "ours")
         cuts = "random" if settings == "printed" else "all"
         voting = "soft" if settings == "ours" else "hard"
-        model = BudgetRF(TREES[-1], alpha=0, cuts=cuts, voting=voting, random_state=cell["seed"])
+        model = BudgetRF(TREES[-1], growth=GreedyGrowth(alpha=0, cuts=cuts), voting=voting, random_state=cell["seed"])
         forest = model.fit(parts.X_train, parts.y_train, parts.X_validation, parts.y_validation).to_forest()
     else:
         criterion = cell["method"][3:-1].lower()

@@ -8,23 +8,23 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ipforest.classifier_trees.block_descent import DescentSettings
-from ipforest.classifier_trees.cstc import CSTC
+from ipforest.classifier_trees.cstc import CSTC, TreeObjective
 from ipforest.experiments.cstc2014.figure12 import parted_digits, says_eight
 from ipforest.experiments.experiment import Cell, Experiment, Record
 
 BASE = "base: logistic loss, depth 3, pruned after the descent"
 VARIANTS: dict[str, dict[str, Any]] = {
     BASE: {},
-    "not pruned": {"structure": "full"},
+    "not pruned": {"objective__structure": "full"},
     "pruned before the descent": {"descent": DescentSettings(pruning="before")},
     "pruned before the descent, converged gradients, no shares clamped": {"descent": DescentSettings.printed()},
     "pruned within the descent": {"descent": DescentSettings(pruning="within")},
-    "grown greedily": {"structure": "greedy"},
+    "grown greedily": {"objective__structure": "greedy"},
     "squared loss": {"loss": "squared"},
-    "squared loss, not pruned": {"loss": "squared", "structure": "full"},
-    "depth 2": {"depth": 2},
-    "rho 1e-3": {"rho": 1e-3},
-    "without the l1 norm": {"rho": 0.0},
+    "squared loss, not pruned": {"loss": "squared", "objective__structure": "full"},
+    "depth 2": {"objective__depth": 2},
+    "rho 1e-3": {"objective__rho": 1e-3},
+    "without the l1 norm": {"objective__rho": 0.0},
 }
 """Parameters of CSTC that are not those of `cstc2014/figure12`."""
 
@@ -40,8 +40,8 @@ def cells(quick: bool, seed: int) -> list[Cell]:
 def run(cell: Cell) -> list[Record]:
     """Fit one tree, test it, and see by which branch of the root each digit goes."""
     X, y, test = parted_digits(cell["seed"])
-    settings = {"loss": "logistic", "depth": 3, **VARIANTS[cell["variant"]]}
-    model = CSTC(lambdas=[cell["lambda"]], random_state=cell["seed"], **settings).fit(X, y)
+    model = CSTC(loss="logistic", objective=TreeObjective(lambdas=[cell["lambda"]], depth=3), random_state=cell["seed"])
+    model.set_params(**VARIANTS[cell["variant"]]).fit(X, y)
     tree = model.candidates_[0].tree
     phi = model.feature_map_.transform(test.X)
     last = tree.route(phi)

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ipforest.classifier_trees import CSTC, leaf_similarity, mean_labels, plot_similarity
+from ipforest.classifier_trees.cstc import TreeObjective
 from ipforest.experiments.cstc2014.figure8 import SIZES
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.ranking_trees import SETTINGS, cells, descent_of, most_branched, shared, task_of
@@ -16,8 +17,9 @@ from ipforest.experiments.ranking_trees import SETTINGS, cells, descent_of, most
 def run(cell: Cell) -> list[Record]:
     """Fit CSTC, and compare the features of the leaves of its tree, sorted by the mean label of their documents."""
     task = task_of(cell)
-    parameters = {**shared(cell, task.costs), "lambdas": cell["lambdas"], "descent": descent_of(cell)}
-    model = CSTC(depth=4, **parameters).fit(task.training.X, task.training.relevance, qid=task.training.qid)
+    objective = TreeObjective(lambdas=cell["lambdas"], depth=4)
+    model = CSTC(objective=objective, descent=descent_of(cell), **shared(cell, task.costs))
+    model.fit(task.training.X, task.training.relevance, qid=task.training.qid)
     chosen = most_branched(model.candidates_[:-1])
     model.tree_ = chosen.tree
     labels = mean_labels(model, task.test.X, task.test.relevance)

@@ -7,6 +7,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ipforest.classifier_trees import CSTC
+from ipforest.classifier_trees.cstc import TreeObjective
 from ipforest.experiments.cstc2014.figure8 import SIZES
 from ipforest.experiments.curves import mean_and_deviation
 from ipforest.experiments.experiment import Cell, Experiment, Record
@@ -38,18 +39,18 @@ def run(cell: Cell) -> list[Record]:
     records: list[Record] = []
     lams: list[float] = []
     for name, counted in VARIANTS.items():
-        found = _measured(cell, task, {**shared(cell, task.costs, **counted), "lambdas": cell["lambdas"]})
+        found = _measured(cell, task, {**shared(cell, task.costs, **counted), "objective__lambdas": cell["lambdas"]})
         lams = lams or [record["lambda"] for record in found]
         records += [{"part": "costs", "curve": name, **record} for record in found]
     middle = sorted(lams)[len(lams) // 2]
     for rho in RHOS[:: 1 if cell["lambdas"] > 2 else 5]:
-        given = {**shared(cell, task.costs), "lambdas": [middle], "rho": rho * middle}
+        given = {**shared(cell, task.costs), "objective__lambdas": [middle], "objective__rho": rho * middle}
         records += [{"part": "rho", "curve": RHO_VARIED, "rho": rho, **found} for found in _measured(cell, task, given)]
     return records
 
 
 def _measured(cell: Cell, task: Task, parameters: dict[str, Any]) -> list[Record]:
-    model = CSTC(depth=3, descent=descent_of(cell), **parameters)
+    model = CSTC(objective=TreeObjective(depth=3), descent=descent_of(cell)).set_params(**parameters)
     model.fit(task.training.X, task.training.relevance, qid=task.training.qid)
     resources = true_resources(model, cell, task.costs)
     return [

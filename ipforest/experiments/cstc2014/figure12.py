@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 from ipforest import datasets
 from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
 from ipforest.classifier_trees.block_descent import DescentSettings
-from ipforest.classifier_trees.cstc import CSTC
+from ipforest.classifier_trees.cstc import CSTC, TreeObjective
 from ipforest.experiments.condensed import columns
 from ipforest.experiments.curves import mean_and_deviation
 from ipforest.experiments.experiment import OURS, Cell, Experiment, Record
@@ -100,8 +100,7 @@ def fit(cell: Cell) -> tuple[Digits, CSTC]:
     descent = DescentSettings.printed() if cell.get("settings", OURS) == "printed" else None
     model = CSTC(
         loss="squared",
-        depth=cell["depth"],
-        lambdas=[cell["lambda"]],
+        objective=TreeObjective(depth=cell["depth"], lambdas=[cell["lambda"]]),
         descent=descent,
         random_state=cell["seed"],
     )

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from ipforest._internal.arrays import FloatArray
 from ipforest.classifier_trees.block_descent import DescentSettings
-from ipforest.classifier_trees.cstc import CSTC
+from ipforest.classifier_trees.cstc import CSTC, TreeObjective
 from ipforest.classifier_trees.feature_map import ScaledFeatures
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.experiment import Cell, Experiment, Record
@@ -73,11 +73,7 @@ def fit(X: FloatArray, y: FloatArray, seed: int) -> CSTC:
     The l1 norm is as good as none, so that fine-tuning finds the labels; it only keeps clamped weights at zero.
     """
     return CSTC(
-        depth=3,
-        structure="full",
-        lambdas=LAMBDAS,
-        rho=1e-9,
-        spread=float(np.std(y)),
+        objective=TreeObjective(depth=3, structure="full", lambdas=LAMBDAS, rho=1e-9, spread=float(np.std(y))),
         feature_map=ScaledFeatures(scale=False),
         descent=DescentSettings(tolerance=1e-7, max_block_steps=300),
         feature_costs=COSTS,

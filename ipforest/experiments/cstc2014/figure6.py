@@ -14,13 +14,13 @@ from sklearn.frozen import FrozenEstimator
 
 from ipforest._internal.arrays import FloatArray, IntArray
 from ipforest.classifier_trees.adaboost_rs import AdaBoostRS
-from ipforest.classifier_trees.and_or import AndOrCascade
+from ipforest.classifier_trees.and_or import AndOrCascade, AndOrObjective
 from ipforest.classifier_trees.astc import ASTC
 from ipforest.classifier_trees.boosting_trick import BoostingTrick
 from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.cronus import Cronus
-from ipforest.classifier_trees.cscc import CSCC
-from ipforest.classifier_trees.cstc import CSTC
+from ipforest.classifier_trees.cscc import CSCC, ChainObjective
+from ipforest.classifier_trees.cstc import CSTC, TreeObjective
 from ipforest.classifier_trees.stagewise import StagewiseRegression
 from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator
 from ipforest.costs import FeatureCosts
@@ -74,19 +74,29 @@ def _adaboost(shared: dict[str, Any], lambdas: dict[str, Any]) -> AdaBoostRS:
 
 
 GRADED: dict[str, Make] = {
-    "CSTC": lambda shared, lambdas: CSTC(depth=3, **shared, **lambdas),
-    "Cronus": lambda shared, lambdas: Cronus(loss="squared", n_nodes=5, **shared, **lambdas),
-    "ASTC": lambda shared, lambdas: ASTC(depth=3, **shared, **lambdas),
-    "single classifier": lambda shared, lambdas: CSTC(depth=1, **shared, **lambdas),
+    "CSTC": lambda given, lambdas: CSTC(objective=TreeObjective(depth=3), **given).set_params(**lambdas),
+    "Cronus": lambda given, lambdas: Cronus(loss="squared", objective=ChainObjective(n_nodes=5), **given).set_params(
+        **lambdas
+    ),
+    "ASTC": lambda given, lambdas: ASTC(objective=TreeObjective(depth=3), **given).set_params(**lambdas),
+    "single classifier": lambda given, lambdas: CSTC(objective=TreeObjective(depth=1), **given).set_params(**lambdas),
     "stage-wise regression": _stagewise,
 }
 """What Figure 6 compares, and ASTC."""
 
 SKEWED: dict[str, Make] = {
-    "CSCC": lambda shared, lambdas: CSCC(n_nodes=5, rho=SKEWED_RHO, **shared, **lambdas),
-    "Cronus": lambda shared, lambdas: Cronus(n_nodes=5, rho=SKEWED_RHO, **shared, **lambdas),
-    "CSTC": lambda shared, lambdas: CSTC(loss="logistic", depth=3, rho=SKEWED_RHO, **shared, **lambdas),
-    "AND-OR": lambda shared, lambdas: AndOrCascade(limits=LIMITS, **shared, **lambdas),
+    "CSCC": lambda given, lambdas: CSCC(objective=ChainObjective(n_nodes=5, rho=SKEWED_RHO), **given).set_params(
+        **lambdas
+    ),
+    "Cronus": lambda given, lambdas: Cronus(objective=ChainObjective(n_nodes=5, rho=SKEWED_RHO), **given).set_params(
+        **lambdas
+    ),
+    "CSTC": lambda given, lambdas: CSTC(
+        loss="logistic", objective=TreeObjective(depth=3, rho=SKEWED_RHO), **given
+    ).set_params(**lambdas),
+    "AND-OR": lambda given, lambdas: AndOrCascade(objective=AndOrObjective(limits=LIMITS), **given).set_params(
+        **lambdas
+    ),
     "AdaBoostRS": _adaboost,
     "stage-wise regression": _stagewise,
 }
@@ -128,14 +138,14 @@ def _run(cell: Cell, methods: dict[str, Make], *, skewed: bool) -> list[Record]:
     }
     shared, records = grown, list[Record]()
     for name, make in methods.items():
-        model = make(grown if name in GROW_THEIR_OWN else shared, {"lambdas": cell["lambdas"]})
+        model = make(grown if name in GROW_THEIR_OWN else shared, {"objective__lambdas": cell["lambdas"]})
         target = training.relevance * 2.0 - 1 if skewed and not is_classifier(model) else training.relevance
         model.fit(training.X, target, qid=training.qid)
         if shared is grown and name not in GROW_THEIR_OWN:
             shared = {**grown, "feature_map": FrozenEstimator(model.feature_map_)}
         trees = [candidate.tree for candidate in model.candidates_[:-1]]
         records += _curve(name, *(_points(model, trees, part, skewed) for part in (validation, test)))
-        if isinstance(model, CSTC) and model.fine_tune and any(tree.answer_coef is not None for tree in trees):
+        if isinstance(model, CSTC) and any(tree.answer_coef is not None for tree in trees):
             plain = [replace(tree, answer_coef=None, answer_intercept=None) for tree in trees]
             parts = (_points(model, plain, part, skewed) for part in (validation, test))
             records += _curve(f"{name} without fine-tuning", *parts)

@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 from matplotlib.figure import Figure
 
 from ipforest.classifier_trees import CSTC, Cronus, price_shares
+from ipforest.classifier_trees.cscc import ChainObjective
+from ipforest.classifier_trees.cstc import TreeObjective
 from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.ranking_trees import (
@@ -26,8 +28,8 @@ Make: TypeAlias = Callable[[dict[str, Any]], ClassifierTreeEstimator]
 """Makes a learner of the parameters that all share, lambdas and descent among them."""
 
 METHODS: dict[str, Make] = {
-    "CSTC": lambda shared: CSTC(depth=4, **shared),
-    "Cronus": lambda shared: Cronus(loss="squared", n_nodes=10, **shared),
+    "CSTC": lambda shared: CSTC(objective=TreeObjective(depth=4)).set_params(**shared),
+    "Cronus": lambda shared: Cronus(loss="squared", objective=ChainObjective(n_nodes=10)).set_params(**shared),
 }
 
 
@@ -49,7 +51,7 @@ def shares_of(cell: Cell, task: Task, methods: dict[str, Make], quality: str) ->
     """
     models, measures = {}, {}
     for name, make in methods.items():
-        parameters = {**shared(cell, task.costs), "lambdas": cell["lambdas"]}
+        parameters = {**shared(cell, task.costs), "objective__lambdas": cell["lambdas"]}
         if name != "AND-OR":
             parameters["descent"] = descent_of(cell)
         training = task.training.repeated()

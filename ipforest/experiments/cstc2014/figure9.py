@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from ipforest.classifier_trees import CSCC, AndOrCascade, Cronus
+from ipforest.classifier_trees.and_or import AndOrObjective
+from ipforest.classifier_trees.cscc import ChainObjective
 from ipforest.experiments.cstc2014.figure6 import LIMITS, SKEWED_RHO
 from ipforest.experiments.cstc2014.figure8 import Make, differences, draw, shares_of, summarise
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.ranking_trees import SETTINGS, cells, task_of
 
 METHODS: dict[str, Make] = {
-    "CSCC": lambda shared: CSCC(n_nodes=10, rho=SKEWED_RHO, **shared),
-    "AND-OR": lambda shared: AndOrCascade(limits=LIMITS, **shared),
-    "Cronus": lambda shared: Cronus(n_nodes=10, rho=SKEWED_RHO, **shared),
+    "CSCC": lambda shared: CSCC(objective=ChainObjective(n_nodes=10, rho=SKEWED_RHO)).set_params(**shared),
+    "AND-OR": lambda shared: AndOrCascade(objective=AndOrObjective(limits=LIMITS)).set_params(**shared),
+    "Cronus": lambda shared: Cronus(objective=ChainObjective(n_nodes=10, rho=SKEWED_RHO)).set_params(**shared),
 }
 
 

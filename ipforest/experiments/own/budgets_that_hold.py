@@ -13,7 +13,7 @@ from ipforest import datasets
 from ipforest._internal.arrays import Array
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.frontier import budgets_for
-from ipforest.frontiers.budget_forest import BudgetForest
+from ipforest.frontiers.budget_forest import BudgetForest, ForestSearch
 
 SIZES = (50, 100, 200, 400)
 """Validation examples, and as many fresh ones without labels."""
@@ -53,7 +53,10 @@ def run(cell: Cell) -> list[Record]:
     test, rest = _drawn(rest, y, min(N_TEST, rest.size - 2 * size), cell["seed"])
     validation, fresh = rest[:size], rest[size : 2 * size]
     forest = BudgetForest(
-        N_TREES, n_lambdas=2, n_prunings=4, n_lookahead=0, feature_costs=data.costs, random_state=cell["seed"]
+        N_TREES,
+        search=ForestSearch(n_lambdas=2, n_prunings=4, n_lookahead=0),
+        feature_costs=data.costs,
+        random_state=cell["seed"],
     )
     model = forest.fit(X[training], y[training], X[validation], y[validation])
     records = []

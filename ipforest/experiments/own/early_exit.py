@@ -24,7 +24,7 @@ from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.metrics import standard_error
 from ipforest.experiments.options import Option, choose, levels, majority, record_both
 from ipforest.learners.budget_prune import BudgetPrune
-from ipforest.learners.budget_rf import BudgetRF
+from ipforest.learners.budget_rf import BudgetRF, GreedyGrowth
 from ipforest.policy import TreesInOrder
 from ipforest.stopping.nested import NestedCascade
 from ipforest.stopping.rules import (
@@ -178,7 +178,7 @@ def _budget_prune(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Optio
 
 
 def _budget_rf(parts: Parts, n_trees: int, seed: int) -> dict[str, list[Option]]:
-    model = BudgetRF(n_trees, cuts="random", random_state=seed, n_jobs=1).fit(
+    model = BudgetRF(n_trees, growth=GreedyGrowth(cuts="random"), random_state=seed, n_jobs=1).fit(
         parts.X_train, parts.y_train, parts.X_validation, parts.y_validation
     )
     return _over_budgets("BudgetRF", model, parts)

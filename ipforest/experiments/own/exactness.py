@@ -15,6 +15,7 @@ from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.metrics import standard_error
 from ipforest.experiments.own.early_exit import split_parts
 from ipforest.learners.budget_prune import BudgetPrune
+from ipforest.learners.forest_pruner import PruningSettings
 from ipforest.learners.pruning_baselines import GreedyPrune, IndividualPruning
 
 DATASETS = ("breast_cancer", "heart_cleveland", "digits", "miniboone_5k", "letter")
@@ -58,7 +59,11 @@ def run(cell: Cell) -> list[Record]:
 def _pruned(forest: Any, data: Any, parts: Any, budget: float) -> Iterator[tuple[str, Any]]:
     for method in METHODS[:3]:
         search = BudgetPrune(
-            forest, feature_costs=data.costs, budget=budget, search=method, time_limit=TIME_LIMIT, loss="gini"
+            forest,
+            feature_costs=data.costs,
+            budget=budget,
+            pruning=PruningSettings(search=method, time_limit=TIME_LIMIT),
+            loss="gini",
         )
         yield method, search.fit(parts.X_validation)
     for method, baseline in zip(METHODS[3:], (IndividualPruning, GreedyPrune), strict=True):

@@ -19,6 +19,7 @@ from ipforest.experiments.curves import mean_and_deviation
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.metrics import error_rate
 from ipforest.learners import BudgetRF
+from ipforest.learners.budget_rf import GreedyGrowth
 from ipforest.learners.staged import first_trees, staged_costs
 
 DATA = "covertype_93k"
@@ -31,12 +32,16 @@ OVERLAP = "test part overlaps the training part"
 TWO_CLASSES = "two classes"
 VARIANTS: dict[str, dict[str, Any]] = {
     AS_PRINTED: {},
-    "every cut": {"cuts": "all"},
+    "every cut": {"growth__cuts": "all"},
     "leaves averaged": {"voting": "soft"},
-    "expected reduction": {"reduction": "expected"},
-    "entropy, expected reduction, every cut": {"impurity": "entropy", "reduction": "expected", "cuts": "all"},
-    "20 random features per split": {"max_features": 20},
-    "free on the path": {"free_on_path": True},
+    "expected reduction": {"growth__reduction": "expected"},
+    "entropy, expected reduction, every cut": {
+        "growth__impurity": "entropy",
+        "growth__reduction": "expected",
+        "growth__cuts": "all",
+    },
+    "20 random features per split": {"growth__max_features": 20},
+    "free on the path": {"growth__free_on_path": True},
     OVERLAP: {},
     TWO_CLASSES: {},
 }
@@ -94,9 +99,9 @@ def _with_overlap(test: IntArray, train: IntArray) -> IntArray:
 def _grown(cell: Cell, X: Array, y: Array) -> Forest:
     if cell["method"] != "BudgetRF":
         return Forest.from_sklearn(RandomForestClassifier(cell["trees"], random_state=cell["seed"]).fit(X, y))
-    settings = {"cuts": "random", "voting": "hard", **VARIANTS[cell["variant"]]}
-    model = BudgetRF(cell["trees"], validation_fraction=None, random_state=cell["seed"], **settings)
-    return model.fit(X, y).to_forest()
+    given = {"validation_fraction": None, "random_state": cell["seed"]}
+    model = BudgetRF(cell["trees"], growth=GreedyGrowth(cuts="random"), voting="hard", **given)
+    return model.set_params(**VARIANTS[cell["variant"]]).fit(X, y).to_forest()
 
 
 def summarise(records: list[Record]) -> list[Record]:

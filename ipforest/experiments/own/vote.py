@@ -13,6 +13,7 @@ from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.metrics import standard_error
 from ipforest.experiments.own.early_exit import split_parts
 from ipforest.learners.budget_prune import BudgetPrune
+from ipforest.learners.forest_pruner import PruningSettings
 
 DATASETS = ("breast_cancer", "heart_cleveland", "pima", "digits", "miniboone_5k", "letter")
 N_SEEDS, FIRST_SEED, N_TREES = 5, 100, 40
@@ -46,8 +47,7 @@ def run(cell: Cell) -> list[Record]:
                 forest,
                 feature_costs=data.costs,
                 budget=0,
-                objective=objective,
-                refit=bool(refitted),
+                pruning=PruningSettings(objective=objective, refit=bool(refitted)),
                 validation_fraction=1 / 3,
                 random_state=cell["seed"],
             ).fit(X, y)

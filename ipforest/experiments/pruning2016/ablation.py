@@ -17,7 +17,7 @@ from ipforest.experiments.paper_data import load_whole
 from ipforest.experiments.pruning2016.table1 import FOLDS, LAMBDAS, PRINTED, folds_of, levels_of
 from ipforest.experiments.routed_examples import RoutedExamples
 from ipforest.instance import FITS_PATH, PruningInstance
-from ipforest.learners import BudgetRF
+from ipforest.learners import BudgetRF, GreedyGrowth
 from ipforest.learners.budget_rf import with_votes
 from ipforest.learners.forest_pruner import Labelled, out_of_bag, pruning_set
 from ipforest.results import Pruning
@@ -32,7 +32,7 @@ class Variant:
 
     Parameters
     ----------
-    trees : dict or None
+    trees : GreedyGrowth or None
         Parameters of BudgetRF; None for a random forest by entropy that tries all features.
     n_trees : int
     errors : {"in-bag", "in-bag, once", "out-of-bag", "training"}
@@ -45,7 +45,7 @@ class Variant:
     voting : {"soft", "hard", "pooled"}
     """
 
-    trees: dict[str, Any] | None
+    trees: GreedyGrowth | None
     n_trees: int = N_TREES
     errors: str = "in-bag"
     loss: str = "misclassification"
@@ -54,15 +54,15 @@ class Variant:
     voting: str = "soft"
 
 
-BASE = Variant({})
+BASE = Variant(GreedyGrowth())
 VARIANTS = {
     "base: every cut, errors in the bag": BASE,
-    "80, 40 or 20 random cuts": replace(BASE, trees={"cuts": "random"}),
-    "expected reduction": replace(BASE, trees={"reduction": "expected"}),
-    "entropy in place of threshold-Pairs": replace(BASE, trees={"impurity": "entropy", "reduction": "expected"}),
-    "alpha 2": replace(BASE, trees={"alpha": 2}),
-    "8 random features per split": replace(BASE, trees={"max_features": 8}),
-    "features free below their first test": replace(BASE, trees={"free_on_path": True}),
+    "80, 40 or 20 random cuts": replace(BASE, trees=GreedyGrowth(cuts="random")),
+    "expected reduction": replace(BASE, trees=GreedyGrowth(reduction="expected")),
+    "entropy in place of threshold-Pairs": replace(BASE, trees=GreedyGrowth(impurity="entropy", reduction="expected")),
+    "alpha 2": replace(BASE, trees=GreedyGrowth(alpha=2)),
+    "8 random features per split": replace(BASE, trees=GreedyGrowth(max_features=8)),
+    "features free below their first test": replace(BASE, trees=GreedyGrowth(free_on_path=True)),
     "random forest by entropy, all features": replace(BASE, trees=None),
     "40 trees": replace(BASE, n_trees=40),
     "errors in the bag, each example once": replace(BASE, errors="in-bag, once"),
@@ -123,7 +123,7 @@ def _measured(variant: Variant, parts: Parts, costs: FeatureCosts, seed: int) ->
 def _trees(variant: Variant, seed: int) -> Any:
     if variant.trees is None:
         return entropy_forest(variant.n_trees, seed)
-    return BudgetRF(variant.n_trees, validation_fraction=None, random_state=seed, **variant.trees)
+    return BudgetRF(variant.n_trees, growth=variant.trees, validation_fraction=None, random_state=seed)
 
 
 def _error_data(errors: str, fitted: Any, parts: Parts) -> Labelled | None:

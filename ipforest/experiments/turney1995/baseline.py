@@ -22,6 +22,7 @@ from ipforest.experiments.metrics import standard_error
 from ipforest.experiments.streed import N_THRESHOLDS, optimal_tree
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
 from ipforest.learners.budget_prune import BudgetPrune
+from ipforest.learners.forest_pruner import PruningSettings
 from ipforest.tabular.price_lists import read_prices
 
 PRICE_LISTS = {
@@ -118,7 +119,9 @@ def _measured(part: Part) -> Iterator[tuple[str, FloatArray, Array]]:
     yield NO_TEST, np.zeros(part.y_test.size), np.full(part.y_test.size, majority)
     common: dict[str, Any] = {"feature_costs": part.costs, "class_costs": part.class_costs, "random_state": part.seed}
     forest = RandomForestClassifier(N_TREES, min_samples_leaf=2, random_state=part.seed)
-    pruned = BudgetPrune(forest, lam=1, validation_fraction=None, errors="out-of-bag", **common).fit(part.X, part.y)
+    pruned = BudgetPrune(
+        forest, lam=1, validation_fraction=None, pruning=PruningSettings(errors="out-of-bag"), **common
+    ).fit(part.X, part.y)
     yield PRUNED, pruned.cost(part.X_test), pruned.predict(part.X_test)
     chosen = BudgetedClassifier(scoring="total cost", **common).fit(part.X, part.y)
     yield CHOSEN, chosen.cost(part.X_test), chosen.predict(part.X_test)

@@ -8,15 +8,15 @@ from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ipforest.adaptive import AdaptGbrt
+from ipforest.adaptive import AdaptGbrt, BoostedSearch, PairGrowth
 from ipforest.adaptive.adapt_gbrt import boost_pair
 from ipforest.adaptive.approximation import Training
 from ipforest.costs import FeatureCosts
-from ipforest.learners import GreedyMiser
+from ipforest.learners import GreedyMiser, PricedGrowth
 from ipforest.learners.priced_booster import PricedBooster
 
 TREE = DecisionTreeClassifier(max_depth=4, random_state=0)
-SMALL = AdaptGbrt(TREE, n_estimators=4, shares=[0.5], lambdas=2, n_folds=2, random_state=0)
+SMALL = AdaptGbrt(TREE, n_estimators=4, search=BoostedSearch(shares=[0.5], lambdas=2, n_folds=2), random_state=0)
 COSTS = FeatureCosts(["1/2", 1, 2, 3, 1, 1, 2, 2, 1, 1], [0, 0, 0, -1, -1, 1, 1, -1, -1, -1], ["1/2", 1])
 X, Y = load_breast_cancer(return_X_y=True)
 X = X[:, :10]
@@ -32,9 +32,10 @@ def test_checks_of_scikit_learn(estimator, check) -> None:
 @pytest.mark.parametrize("lam", [0, 1e-3, 1e-2])
 def test_without_a_full_model_it_is_greedy_miser_tree_by_tree(n_classes: int, lam: float) -> None:
     data, labels = make_classification(200, 6, n_informative=4, n_classes=n_classes, random_state=1)
-    shared = {"n_estimators": 6, "learning_rate": 0.4, "max_depth": 3, "validation_fraction": None}
-    miser = GreedyMiser(lam=lam, **shared).fit(data, labels)
-    model = AdaptGbrt(TREE, shares=[0], lambdas=[lam], n_readouts=6, random_state=0, **shared).fit(data, labels)
+    shared, growth = {"n_estimators": 6, "validation_fraction": None}, {"learning_rate": 0.4, "max_depth": 3}
+    miser = GreedyMiser(lam=lam, growth=PricedGrowth(**growth), **shared).fit(data, labels)
+    search = BoostedSearch(shares=[0], lambdas=[lam], n_readouts=6)
+    model = AdaptGbrt(TREE, search=search, growth=PairGrowth(**growth), random_state=0, **shared).fit(data, labels)
     ours = [candidate for candidate in model.candidates_ if candidate.pair.n_rounds]
     assert [candidate.pair.n_rounds for candidate in ours] == [1, 2, 3, 4, 5, 6]
     last = ours[-1].pair
@@ -51,7 +52,7 @@ def test_without_a_full_model_it_is_greedy_miser_tree_by_tree(n_classes: int, la
 def boosted(p_full: float, lam: float = 0.0, rate: float = 0.3):
     targets = (Y == 1).astype(float)[:, None]
     loss = np.random.default_rng(0).exponential(0.1, Y.size)
-    booster = PricedBooster(X.astype(np.float32), COSTS, lam=lam, max_depth=3, min_samples_leaf=5, max_bins=255)
+    booster = PricedBooster(X.astype(np.float32), COSTS, lam=lam, growth=PricedGrowth(min_samples_leaf=5))
     return boost_pair(Training(X, targets, loss), p_full, booster, 20, 2, rate)
 
 
@@ -78,9 +79,15 @@ def test_a_feature_is_free_once_gate_or_classifier_has_it() -> None:
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_regrown_without_a_full_model_it_is_greedy_miser_too(n_classes: int) -> None:
     data, labels = make_classification(120, 6, n_informative=4, n_classes=n_classes, random_state=1)
-    shared = {"n_estimators": 3, "learning_rate": 0.4, "max_depth": 3, "charge": "node", "validation_fraction": None}
-    miser = GreedyMiser(lam=1e-2, **shared).fit(data, labels)
-    model = AdaptGbrt(TREE, shares=[0], lambdas=[1e-2], n_readouts=1, max_regrowths=50, **shared).fit(data, labels)
+    shared = {"n_estimators": 3, "validation_fraction": None}
+    growth = {"learning_rate": 0.4, "max_depth": 3, "charge": "node"}
+    miser = GreedyMiser(lam=1e-2, growth=PricedGrowth(**growth), **shared).fit(data, labels)
+    model = AdaptGbrt(
+        TREE,
+        search=BoostedSearch(shares=[0], lambdas=[1e-2], n_readouts=1),
+        growth=PairGrowth(max_regrowths=50, **growth),
+        **shared,
+    ).fit(data, labels)
     last = model.candidates_[-1].pair
     for name in ("tree_offsets", "left", "feature", "threshold", "value"):
         np.testing.assert_array_equal(getattr(last.cheap.trees, name), getattr(miser.trees_, name))
@@ -89,7 +96,7 @@ def test_regrown_without_a_full_model_it_is_greedy_miser_too(n_classes: int) -> 
 
 
 def test_the_accounting_of_the_full_model_alone_leaves_out_the_gate_where_it_sends_on() -> None:
-    model = clone(SMALL).set_params(feature_costs=COSTS, gate_shares=[0.2, 0.6]).fit(X[:300], Y[:300])
+    model = clone(SMALL).set_params(feature_costs=COSTS, search__gate_shares=[0.2, 0.6]).fit(X[:300], Y[:300])
     whole, part = X[300:400], Y[300:400]
     less = 0
     for candidate in model.candidates_[2::4]:
@@ -122,7 +129,7 @@ def test_another_accounting_is_refused() -> None:
 
 
 def test_costs_and_errors_of_candidates_are_those_of_the_model() -> None:
-    model = clone(SMALL).set_params(feature_costs=COSTS, gate_shares=[0.2, 0.6]).fit(X[:300], Y[:300])
+    model = clone(SMALL).set_params(feature_costs=COSTS, search__gate_shares=[0.2, 0.6]).fit(X[:300], Y[:300])
     thresholds = {candidate.pair.threshold for candidate in model.candidates_}
     assert len(thresholds) > 3
     for candidate in model.measure(X[300:], Y[300:], model.candidates_[::5]):
@@ -135,16 +142,16 @@ def test_costs_and_errors_of_candidates_are_those_of_the_model() -> None:
     ("changes", "message"),
     [
         ({"n_estimators": 0}, r"^n_estimators: expected an integer >= 1, got 0$"),
-        ({"trees_per_step": 1.5}, r"^trees_per_step: expected an integer >= 1, got 1.5$"),
-        ({"max_regrowths": -1}, r"^max_regrowths: expected an integer >= 0, got -1$"),
-        ({"charge": "once"}, r"^charge: expected one of path, tree, node, got 'once'$"),
-        ({"learning_rate": 0}, r"^learning_rate: expected a finite number > 0, got 0$"),
-        ({"max_bins": 0}, r"^max_bins: "),
-        ({"gate_shares": [2]}, r"^gate_shares: expected numbers from 0 to 1, 1 excluded, got 2$"),
+        ({"growth__trees_per_step": 1.5}, r"^growth\.trees_per_step: expected an integer >= 1, got 1.5$"),
+        ({"growth__max_regrowths": -1}, r"^growth\.max_regrowths: expected an integer >= 0, got -1$"),
+        ({"growth__charge": "once"}, r"^growth\.charge: expected one of 'path', 'tree', 'node', got 'once'$"),
+        ({"growth__learning_rate": 0}, r"^growth\.learning_rate: expected a finite number > 0, got 0$"),
+        ({"growth__max_bins": 0}, r"^growth\.max_bins: "),
+        ({"search__gate_shares": [2]}, r"^search\.gate_shares: expected numbers from 0 to 1, 1 excluded, got 2$"),
     ],
 )
 def test_bad_input_is_refused_before_training(changes: dict, message: str) -> None:
-    estimator = clone(SMALL).set_params(**changes)
+    estimator = clone(SMALL)
     with pytest.raises(ValueError, match=message):
-        estimator.fit(X, Y)
+        estimator.set_params(**changes).fit(X, Y)
     assert not hasattr(estimator, "estimator_")

@@ -1,5 +1,6 @@
 """The estimators: scikit-learn's checks, costs by hand, stages, and errors before any training."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ipforest import BudgetPrune, FeatureCosts
-from ipforest.adaptive import AdaptLin, AdaptLstsq, L1Baseline
+from ipforest.adaptive import AdaptLin, AdaptLstsq, GateSearch, L1Baseline, PairSearch
 from ipforest.adaptive.linear_pair import AlternationSettings
 from ipforest.tabular.model_files import load_model, save_model
 
@@ -26,12 +27,12 @@ X, Y = X[:, :10], Y
 COSTS = FeatureCosts(["1/2", 1, 2, 3, 1, 1, 2, 2, 1, 1], [0, 0, 0, -1, -1, 1, 1, -1, -1, -1], ["1/2", 1])
 TREE = DecisionTreeClassifier(max_depth=4, random_state=0)
 FOREST = RandomForestClassifier(8, max_depth=5, random_state=0)
-SMALL: dict[str, Any] = {"shares": [0.4], "lambdas": 2, "n_folds": 2, "random_state": 0}
+SMALL: dict[str, Any] = {"search": GateSearch(shares=[0.4], lambdas=2, n_folds=2), "random_state": 0}
 QUICK = AlternationSettings(max_rounds=3, max_steps=30)
 LEARNERS = {
-    "Adapt-Lin": AdaptLin(TREE, settings=QUICK, **SMALL),
-    "Adapt-Lstsq": AdaptLstsq(TREE, settings=QUICK, **SMALL),
-    "L1": L1Baseline(TREE, **SMALL),
+    "Adapt-Lin": AdaptLin(TREE, alternation=QUICK, **SMALL),
+    "Adapt-Lstsq": AdaptLstsq(TREE, alternation=QUICK, **SMALL),
+    "L1": L1Baseline(TREE, search=PairSearch(shares=[0.4], lambdas=2, n_folds=2), random_state=0),
 }
 
 
@@ -53,7 +54,8 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.parametrize("full", [SVC(gamma="auto"), FOREST, LogisticRegression(max_iter=5000)])
 def test_an_example_pays_for_the_gate_and_the_model_that_answers(name: str, full: Any) -> None:
-    model = clone(LEARNERS[name]).set_params(estimator=full, feature_costs=COSTS, shares=[0.5], lambdas=3)
+    model = clone(LEARNERS[name]).set_params(estimator=full, feature_costs=COSTS)
+    model.set_params(search__shares=[0.5], search__lambdas=3)
     model.fit(X[:300], Y[:300])
     probability = model.estimator_.predict_proba(X) if hasattr(full, "predict_proba") else None
     for candidate in model.frontier_:
@@ -69,7 +71,8 @@ def test_an_example_pays_for_the_gate_and_the_model_that_answers(name: str, full
 
 
 def test_budgets_are_kept_on_held_out_examples(name: str) -> None:
-    model = clone(LEARNERS[name]).set_params(estimator=FOREST, feature_costs=COSTS, shares=[0.3, 0.6], lambdas=3)
+    model = clone(LEARNERS[name]).set_params(estimator=FOREST, feature_costs=COSTS)
+    model.set_params(search__shares=[0.3, 0.6], search__lambdas=3)
     model.fit(X[:300], Y[:300], X[300:], Y[300:])
     for budget in (0, 2, 4, 100):
         within = model.at_budget(budget)
@@ -92,7 +95,7 @@ def test_candidates_are_measured_on_other_examples(name: str) -> None:
 
 
 def test_the_frontier_is_convex_and_falls(name: str) -> None:
-    model = clone(LEARNERS[name]).set_params(estimator=FOREST, shares=[0.3, 0.6], lambdas=4).fit(X, Y)
+    model = clone(LEARNERS[name]).set_params(estimator=FOREST, search__shares=[0.3, 0.6], search__lambdas=4).fit(X, Y)
     cost, error = np.array([(candidate.cost, candidate.error) for candidate in model.frontier_]).T
     slopes = np.diff(error) / np.diff(cost)
     assert np.all(np.diff(cost) > 0)
@@ -105,7 +108,9 @@ def test_the_frontier_is_convex_and_falls(name: str) -> None:
 
 def test_stages_are_put_one_before_the_other() -> None:
     first = AdaptLin(FOREST, feature_costs=COSTS, **SMALL)
-    second = AdaptLin(first, shares=[0.5, 0.7], lambdas=2, n_folds=2, random_state=1).fit(X[:350], Y[:350])
+    second = AdaptLin(first, search=GateSearch(shares=[0.5, 0.7], lambdas=2, n_folds=2), random_state=1).fit(
+        X[:350], Y[:350]
+    )
     assert second.costs_ == COSTS
     both = next(candidate for candidate in second.candidates_ if 0.1 < candidate.full_share < 0.9)
     second.chosen_ = both
@@ -125,59 +130,87 @@ def test_a_pruned_forest_buys_on_demand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("estimator", "error", "message"),
+    ("make", "error", "message"),
     [
         (
-            AdaptLin(DecisionTreeRegressor()),
+            lambda: AdaptLin(DecisionTreeRegressor()),
             TypeError,
             r"^estimator: expected a classifier, got DecisionTreeRegressor$",
         ),
         (
-            AdaptLin(BudgetPrune(FOREST), feature_costs=[1] * 10),
+            lambda: AdaptLin(BudgetPrune(FOREST), feature_costs=[1] * 10),
             ValueError,
             r"^feature_costs: expected none with an estimator that has its own, got some$",
         ),
         (
-            AdaptLin(BudgetPrune(FOREST, split_cost="1/8")),
+            lambda: AdaptLin(BudgetPrune(FOREST, split_cost="1/8")),
             ValueError,
             r"^estimator: expected one without split_cost, got '1/8'$",
         ),
         (
-            AdaptLin(FrozenEstimator(BudgetPrune(FOREST, class_costs=[[0, 1], [5, 0]]))),
+            lambda: AdaptLin(FrozenEstimator(BudgetPrune(FOREST, class_costs=[[0, 1], [5, 0]]))),
             ValueError,
             r"^class_costs: expected it on AdaptLin, whose labels go by it, got it on the estimator$",
         ),
         (
-            AdaptLin(BudgetPrune(FOREST, max_cost=3)),
+            lambda: AdaptLin(BudgetPrune(FOREST, max_cost=3)),
             ValueError,
             r"^max_cost: expected it on AdaptLin, whose sessions keep it, got it on the estimator$",
         ),
-        (AdaptLin(TREE, shares=[]), ValueError, r"^shares: expected numbers from 0 to 1, got none$"),
-        (AdaptLin(TREE, shares=[1]), ValueError, r"^shares: expected numbers from 0 to 1, 1 excluded, got 1$"),
-        (AdaptLstsq(TREE, shares=[0]), ValueError, r"^shares: expected numbers above 0, got 0, whose log-odds"),
-        (AdaptLin(TREE, lambdas=0), ValueError, r"^lambdas: expected at least 1, or a sequence of numbers, got 0$"),
-        (AdaptLin(TREE, lambdas=[-1]), ValueError, r"^lambdas: expected a number >= 0"),
-        (AdaptLin(TREE, n_folds=0), ValueError, r"^n_folds: expected an integer >= 1, got 0$"),
-        (AdaptLin(TREE, n_starts=0), ValueError, r"^n_starts: expected an integer >= 1, got 0$"),
-        (AdaptLin(TREE, budget=-1), ValueError, r"^budget: "),
-        (AdaptLin(TREE, max_cost=-1), ValueError, r"^max_cost: "),
-        (AdaptLin(TREE, validation_fraction=1.0), ValueError, r"^validation_fraction: "),
-        (AdaptLin(TREE, feature_costs=[1, 2]), ValueError, r"expected 10"),
+        (
+            lambda: AdaptLin(TREE, search=GateSearch(shares=[])),
+            ValueError,
+            r"^search\.shares: expected numbers from 0 to 1, got none$",
+        ),
+        (
+            lambda: AdaptLin(TREE, search=GateSearch(shares=[1])),
+            ValueError,
+            r"^search\.shares: expected numbers from 0 to 1, 1 excluded, got 1$",
+        ),
+        (
+            lambda: AdaptLstsq(TREE, search=GateSearch(shares=[0])),
+            ValueError,
+            r"^search\.shares: expected numbers above 0, got 0, whose log-odds",
+        ),
+        (
+            lambda: AdaptLin(TREE, search=GateSearch(lambdas=0)),
+            ValueError,
+            r"^search\.lambdas: expected at least 1, or a sequence of numbers, got 0$",
+        ),
+        (
+            lambda: AdaptLin(TREE, search=GateSearch(lambdas=[-1])),
+            ValueError,
+            r"^search\.lambdas: expected a number >= 0",
+        ),
+        (
+            lambda: AdaptLin(TREE, search=GateSearch(n_folds=0)),
+            ValueError,
+            r"^search\.n_folds: expected an integer >= 1, got 0$",
+        ),
+        (
+            lambda: AdaptLin(TREE, alternation=AlternationSettings(n_starts=0)),
+            ValueError,
+            r"^alternation\.n_starts: expected an integer >= 1, got 0$",
+        ),
+        (lambda: AdaptLin(TREE, budget=-1), ValueError, r"^budget: "),
+        (lambda: AdaptLin(TREE, max_cost=-1), ValueError, r"^max_cost: "),
+        (lambda: AdaptLin(TREE, validation_fraction=1.0), ValueError, r"^validation_fraction: "),
+        (lambda: AdaptLin(TREE, feature_costs=[1, 2]), ValueError, r"expected 10"),
     ],
 )
-def test_bad_input_is_refused_before_training(estimator: Any, error: type[Exception], message: str) -> None:
+def test_bad_input_is_refused_before_training(make: Callable[[], Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        estimator.fit(X, Y)
-    assert not hasattr(estimator, "estimator_")
+        make().fit(X, Y)
 
 
 def test_models_that_a_fold_is_too_small_for_are_told_of_cross_fitting() -> None:
     neighbours = AdaptLin(KNeighborsClassifier(40), validation_fraction=None, **SMALL)
     with pytest.raises(
-        ValueError, match=r"^estimator: expected a model .* on 29 of the 60 .* n_neighbors = 40.* n_folds=1 trains"
+        ValueError,
+        match=r"^estimator: expected a model .* on 29 of the 60 .* n_neighbors = 40.* search.n_folds=1 trains",
     ):
         neighbours.fit(X[:60], Y[:60])
-    assert neighbours.set_params(n_folds=1).fit(X[:60], Y[:60]).predict(X).shape == Y.shape
+    assert neighbours.set_params(search__n_folds=1).fit(X[:60], Y[:60]).predict(X).shape == Y.shape
 
 
 def test_classes_that_the_full_model_does_not_know_are_refused() -> None:
@@ -207,5 +240,6 @@ def test_models_are_saved_and_loaded(name: str, file: str, tmp_path: Path) -> No
 
 
 def test_how_many_lambdas_may_be_an_integer_of_numpy(name: str) -> None:
-    model = clone(LEARNERS[name]).set_params(estimator=TREE, shares=[0.5], lambdas=np.int64(2)).fit(X[:150], Y[:150])
+    model = clone(LEARNERS[name]).set_params(estimator=TREE, search__shares=[0.5])
+    model.set_params(search__lambdas=np.int64(2)).fit(X[:150], Y[:150])
     assert len({candidate.pair.lam for candidate in model.candidates_[2:]}) == 2

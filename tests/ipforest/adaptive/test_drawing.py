@@ -5,7 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 from sklearn.svm import SVC
 
-from ipforest.adaptive import AdaptLin
+from ipforest.adaptive import AdaptLin, GateSearch
 from ipforest.adaptive.drawing import RESOLUTION, plot_frontier, plot_regions
 from ipforest.adaptive.linear_pair import AlternationSettings
 from ipforest.experiments.adapt2017.figure2 import plane
@@ -16,7 +16,9 @@ X, Y = plane(200, 0)
 @pytest.fixture(scope="module")
 def model() -> AdaptLin:
     quick = AlternationSettings(max_rounds=5)
-    fitted = AdaptLin(SVC(gamma=10), shares=[0.6], lambdas=[0.0], settings=quick, random_state=0).fit(X, Y)
+    fitted = AdaptLin(
+        SVC(gamma=10), search=GateSearch(shares=[0.6], lambdas=[0.0]), alternation=quick, random_state=0
+    ).fit(X, Y)
     fitted.chosen_ = fitted.candidates_[-1]
     return fitted
 

@@ -75,7 +75,7 @@ def test_no_feature_alone_could_do_better(distance) -> None:
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("distance", [KullbackLeibler(), SquaredLogOdds()])
 def test_the_objective_never_rises_and_the_limit_holds(distance, n_classes: int, p_full: float) -> None:
-    fit = best_fit(problem(distance, n_classes), p_full, AlternationSettings(max_rounds=15), 2, 0)
+    fit = best_fit(problem(distance, n_classes), p_full, AlternationSettings(max_rounds=15, n_starts=2), 0)
     assert len(fit.objectives) > 2
     assert np.all(np.diff(fit.objectives) <= 1e-12)
     assert expit(fit.log_odds).mean() <= p_full
@@ -83,5 +83,5 @@ def test_the_objective_never_rises_and_the_limit_holds(distance, n_classes: int,
 
 def test_a_large_gamma_buys_nothing() -> None:
     full = problem(KullbackLeibler(), gamma=10.0)
-    fit = best_fit(full, 0.3, AlternationSettings(), 1, 0)
+    fit = best_fit(full, 0.3, AlternationSettings(), 0)
     assert not fit.weights[:-1].any()

@@ -4,7 +4,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from ipforest.classifier_trees import CSTC, BoostingTrick
+from ipforest.classifier_trees import CSTC, BoostingTrick, TreeObjective
 from ipforest.classifier_trees.analysis import (
     features_of_nodes,
     jaccard,
@@ -27,9 +27,7 @@ PRICES = [1, 1, 2, 2, 2, 5]
 def model(request: pytest.FixtureRequest) -> CSTC:
     quick = DescentSettings(max_sweeps=1, max_block_steps=10)
     return CSTC(
-        depth=3,
-        structure="full",
-        lambdas=1,
+        objective=TreeObjective(depth=3, structure="full", lambdas=1),
         descent=quick,
         feature_map=request.param,
         feature_costs=PRICES,

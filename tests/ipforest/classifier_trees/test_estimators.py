@@ -1,5 +1,6 @@
 """The learners: scikit-learn's own checks, costs by hand, budgets, and what each promises."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -18,9 +19,12 @@ from ipforest.classifier_trees import (
     CSTC,
     AdaBoostRS,
     AndOrCascade,
+    AndOrObjective,
     BoostingTrick,
+    ChainObjective,
     Cronus,
     StagewiseRegression,
+    TreeObjective,
 )
 from ipforest.classifier_trees.adaboost_rs import AdaBoostVotes
 from ipforest.classifier_trees.block_descent import PRUNINGS, DescentSettings
@@ -29,18 +33,18 @@ from ipforest.costs import FeatureCosts
 pytestmark = pytest.mark.xdist_group("growing")
 
 QUICK = DescentSettings(max_sweeps=1, max_block_steps=8, max_gradient_steps=8)
-SMALL: dict[str, Any] = {"lambdas": 1, "descent": QUICK, "random_state": 0}
+SMALL: dict[str, Any] = {"descent": QUICK, "random_state": 0}
 TREES = BoostingTrick(15, max_depth=2, random_state=0)
 LEARNERS = {
-    "CSTC": CSTC(loss="logistic", depth=2, **SMALL),
-    "CSTC grown": CSTC(loss="logistic", depth=2, structure="greedy", **SMALL),
-    "CSTC for regression": CSTC(depth=2, **SMALL),
-    "CSTC of trees": CSTC(loss="logistic", depth=2, feature_map=TREES, **SMALL),
-    "ASTC": ASTC(loss="logistic", depth=2, **SMALL),
-    "CSCC": CSCC(n_nodes=3, **SMALL),
-    "CSCC of trees": CSCC(n_nodes=3, feature_map=TREES, split_cost="1/8", **SMALL),
-    "Cronus": Cronus(n_nodes=3, **SMALL),
-    "AND-OR": AndOrCascade(lambdas=2, random_state=0),
+    "CSTC": CSTC(loss="logistic", objective=TreeObjective(depth=2, lambdas=1), **SMALL),
+    "CSTC grown": CSTC(loss="logistic", objective=TreeObjective(depth=2, structure="greedy", lambdas=1), **SMALL),
+    "CSTC for regression": CSTC(objective=TreeObjective(depth=2, lambdas=1), **SMALL),
+    "CSTC of trees": CSTC(loss="logistic", objective=TreeObjective(depth=2, lambdas=1), feature_map=TREES, **SMALL),
+    "ASTC": ASTC(loss="logistic", objective=TreeObjective(depth=2, lambdas=1), **SMALL),
+    "CSCC": CSCC(objective=ChainObjective(n_nodes=3, lambdas=1), **SMALL),
+    "CSCC of trees": CSCC(objective=ChainObjective(n_nodes=3, lambdas=1), feature_map=TREES, split_cost="1/8", **SMALL),
+    "Cronus": Cronus(objective=ChainObjective(n_nodes=3, lambdas=1), **SMALL),
+    "AND-OR": AndOrCascade(objective=AndOrObjective(lambdas=2), random_state=0),
     "AdaBoostRS": AdaBoostRS(n_trees=20, random_state=0),
     "stage-wise": StagewiseRegression(feature_map=TREES, random_state=0),
 }
@@ -49,7 +53,7 @@ X, Y = X[:300, :12], Y[:300]
 COSTS = FeatureCosts(["1/2", 1, 2, 3, 1, 1, 2, 2, 1, 1, 0, 4], [0, 0, 0, -1, -1, 1, 1, -1, -1, -1, -1, -1], ["1/2", 1])
 
 
-TWO_STAGES = AndOrCascade(limits=[1, 1], lambdas=1, random_state=0)
+TWO_STAGES = AndOrCascade(objective=AndOrObjective(limits=[1, 1], lambdas=1), random_state=0)
 
 
 @parametrize_with_checks([*(LEARNERS[name] for name in ("CSTC", "CSTC for regression", "AdaBoostRS")), TWO_STAGES])
@@ -99,7 +103,7 @@ def test_ranking_holds_out_whole_queries() -> None:
     rng = np.random.default_rng(0)
     features, qid = rng.normal(size=(300, 4)), np.repeat(np.arange(30), 10)
     relevance = np.digitize(features[:, 0] + 0.3 * rng.normal(size=300), [-1, 0, 1, 2])
-    model = CSTC(depth=2, **SMALL).fit(features, relevance, qid=qid)
+    model = CSTC(objective=TreeObjective(depth=2, lambdas=1), **SMALL).fit(features, relevance, qid=qid)
     assert model.chosen_.badness < 0.1
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.fit(features, relevance, qid=qid[:-1])
@@ -108,8 +112,10 @@ def test_ranking_holds_out_whole_queries() -> None:
 def test_pruning_leaves_the_optimised_nodes_as_they_are() -> None:
     examples = np.random.default_rng(0).normal(size=(200, 3))
     target = np.where(examples[:, 0] > 0, examples[:, 0] + examples[:, 1], examples[:, 0] - examples[:, 1])
-    settings: dict[str, Any] = {"depth": 3, "lambdas": [0.01], "fine_tune": False, "descent": QUICK, "random_state": 0}
-    full, pruned = (CSTC(structure=name, **settings).fit(examples, target) for name in ("full", "pruned"))
+    plain = CSTC(objective=TreeObjective(lambdas=[0.01]), descent=replace(QUICK, fine_tune=False), random_state=0)
+    full, pruned = (
+        clone(plain).set_params(objective__structure=name).fit(examples, target) for name in ("full", "pruned")
+    )
     whole, kept = full.candidates_[0].tree, pruned.candidates_[0].tree
     assert 1 < kept.n_nodes < whole.n_nodes
     assert all((whole.coef == row).all(axis=1).any() for row in kept.coef)
@@ -119,24 +125,28 @@ def test_pruning_leaves_the_optimised_nodes_as_they_are() -> None:
 def test_pruning_may_come_before_the_nodes_are_optimised_or_after_each_sweep() -> None:
     examples = np.random.default_rng(0).normal(size=(200, 3))
     target = np.where(examples[:, 0] > 0, examples[:, 0] + examples[:, 1], examples[:, 0] - examples[:, 1])
-    settings: dict[str, Any] = {"depth": 3, "lambdas": [0.01], "fine_tune": False, "random_state": 0}
+    quick, objective = replace(QUICK, fine_tune=False), TreeObjective(lambdas=[0.01])
     models = {
-        when: CSTC(descent=replace(QUICK, max_sweeps=2, pruning=when), **settings).fit(examples, target)
+        when: CSTC(descent=replace(quick, max_sweeps=2, pruning=when), objective=objective, random_state=0).fit(
+            examples, target
+        )
         for when in PRUNINGS
     }
     trees = {when: model.candidates_[0].tree for when, model in models.items()}
-    initialised = CSTC(descent=replace(QUICK, max_sweeps=0), structure="full", **settings).fit(examples, target)
+    initialised = CSTC(
+        descent=replace(quick, max_sweeps=0), objective=replace(objective, structure="full"), random_state=0
+    ).fit(examples, target)
     start = initialised.candidates_[0].tree
     assert not any((start.coef == row).all(axis=1).any() for row in trees["before"].coef)
     assert all(tree.n_nodes < start.n_nodes for when, tree in trees.items() if when != "before")
-    plain = CSTC(descent=DescentSettings.printed(), **settings)
+    plain = CSTC(descent=DescentSettings.printed(), objective=objective, random_state=0)
     assert plain.descent == DescentSettings(pruning="before", max_gradient_steps=None, clamp_shares=())
     assert plain.fit(examples, target).candidates_[0].tree.n_nodes >= 1
 
 
 @pytest.mark.parametrize(("field", "value"), [("pruning", "never"), ("sent_up", 0.0), ("max_gradient_steps", 0)])
 def test_settings_of_the_descent_that_cannot_be_are_refused(field: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=f"^{field}: expected .*, got {value!r}$"):
+    with pytest.raises(ValueError, match=f"^descent.{field}: expected .*, got {value!r}$"):
         DescentSettings(**{field: value})
 
 
@@ -144,24 +154,27 @@ def test_labels_are_weighted_with_squared_loss_too() -> None:
     rng = np.random.default_rng(0)
     examples, target = rng.normal(size=(80, 2)), np.repeat([0.0, 1.0], [60, 20])
     weights = {0.0: 0.5, 1.0: 3.0}
-    settings: dict[str, Any] = {"loss": "squared", "n_nodes": 1, "lambdas": [0.0], "rho": 0.0, "fine_tune": False}
-    model = CSCC(class_weight=weights, validation_fraction=None, **settings).fit(examples, target)
+    objective = ChainObjective(n_nodes=1, lambdas=[0.0], rho=0.0)
+    plain = CSCC(loss="squared", objective=objective, descent=DescentSettings(fine_tune=False))
+    model = clone(plain).set_params(objective__class_weight=weights, validation_fraction=None).fit(examples, target)
     own = np.where(target > 0, 3.0, 0.5)
     design = np.column_stack([examples, np.ones(80)]) * np.sqrt(own)[:, None]
-    plain = design @ np.linalg.lstsq(design, target * np.sqrt(own), rcond=None)[0] / np.sqrt(own)
+    expected = design @ np.linalg.lstsq(design, target * np.sqrt(own), rcond=None)[0] / np.sqrt(own)
     answers = model.candidates_[0].tree.answer(model.feature_map_.transform(examples))
-    assert answers / model.target_scale_ + model.target_mean_ == pytest.approx(plain, abs=1e-5)
-    balanced, even = (CSCC(class_weight=given, **settings).fit(examples, target) for given in ("balanced", None))
+    assert answers / model.target_scale_ + model.target_mean_ == pytest.approx(expected, abs=1e-5)
+    balanced, even = (
+        clone(plain).set_params(objective__class_weight=given).fit(examples, target) for given in ("balanced", None)
+    )
     assert balanced.weight_of_target_[1] == pytest.approx([80 / 120, 2.0])
     assert even.weight_of_target_ is None
-    assert CSCC(**settings).fit(examples, np.arange(80) % 3).weight_of_target_ is None
+    assert plain.fit(examples, np.arange(80) % 3).weight_of_target_ is None
 
 
 def test_a_weak_learner_costs_its_evaluation_once_and_its_tests() -> None:
     rng = np.random.default_rng(0)
     examples = rng.normal(size=(60, 3))
     target = examples[:, 0] + examples[:, 1] ** 2
-    settings: dict[str, Any] = {"lambdas": [1e-3], "depth": 1, "random_state": 0}
+    settings: dict[str, Any] = {"objective": TreeObjective(lambdas=[1e-3], depth=1), "random_state": 0}
     for cost, expected in ((1, [1.0, 1, 1, 1]), ([1, 2, 0, "0.5"], [1, 2, 0, 0.5])):
         trees = BoostingTrick(4, max_depth=2, evaluation_cost=cost, random_state=0)
         model = CSTC(feature_map=trees, split_cost="0.25", feature_costs=[0, 5, 7], **settings).fit(examples, target)
@@ -178,30 +191,43 @@ def test_a_weak_learner_costs_its_evaluation_once_and_its_tests() -> None:
 
 
 @pytest.mark.parametrize(
-    ("estimator", "message"),
+    ("make", "message"),
     [
-        (CSTC(loss="hinge"), r"^loss: expected one of squared, logistic, got 'hinge'$"),
-        (CSTC(structure="oak"), r"^structure: expected one of pruned, greedy, full, got 'oak'$"),
-        (CSTC(depth=0), r"^depth: expected at least 1, got 0$"),
-        (CSTC(lambdas=0), r"^lambdas: expected at least 1, or a sequence of numbers, got 0$"),
-        (CSTC(lambdas=[-1]), r"^lambdas: expected a number >= 0"),
-        (CSTC(rho=-1.0), r"^rho, spread: expected rho >= 0 and spread > 0, got -1.0 and 3.0$"),
-        (CSCC(n_nodes=0), r"^n_nodes: expected at least 1, got 0$"),
-        (CSCC(budget=-1), r"^budget: "),
-        (CSCC(validation_fraction=1.0), r"^validation_fraction: "),
-        (AndOrCascade(limits=[]), r"^limits: expected the largest price of each stage, ascending, got \[\]$"),
-        (AndOrCascade(limits=[2, 1]), r"^limits: expected the largest price of each stage, ascending, got \[2, 1\]$"),
+        (lambda: CSTC(loss="hinge"), r"^loss: expected one of squared, logistic, got 'hinge'$"),
+        (
+            lambda: CSTC(objective=TreeObjective(structure="oak")),
+            r"^objective\.structure: expected one of 'pruned', 'greedy', 'full', got 'oak'$",
+        ),
+        (lambda: CSTC(objective=TreeObjective(depth=0)), r"^objective\.depth: expected an integer >= 1, got 0$"),
+        (
+            lambda: CSTC(objective=TreeObjective(lambdas=0)),
+            r"^objective\.lambdas: expected at least 1, or a sequence of numbers, got 0$",
+        ),
+        (lambda: CSTC(objective=TreeObjective(lambdas=[-1])), r"^objective\.lambdas: expected a number >= 0"),
+        (lambda: CSTC(objective=TreeObjective(rho=-1.0)), r"^objective\.rho: expected a number >= 0, got -1\.0$"),
+        (lambda: CSTC(objective=TreeObjective(spread=0)), r"^objective\.spread: expected a finite number > 0, got 0$"),
+        (lambda: CSCC(objective=ChainObjective(n_nodes=0)), r"^objective\.n_nodes: expected an integer >= 1, got 0$"),
+        (lambda: CSCC(budget=-1), r"^budget: "),
+        (lambda: CSCC(validation_fraction=1.0), r"^validation_fraction: "),
+        (
+            lambda: AndOrCascade(objective=AndOrObjective(limits=[])),
+            r"^objective\.limits: expected the largest price of each stage, ascending, got \[\]$",
+        ),
+        (
+            lambda: AndOrCascade(objective=AndOrObjective(limits=[2, 1])),
+            r"^objective\.limits: expected the largest price of each stage, ascending, got \[2, 1\]$",
+        ),
     ],
 )
-def test_parameters_are_checked(estimator: Any, message: str) -> None:
+def test_parameters_are_checked(make: Callable[[], Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        estimator.fit(X, Y)
+        make().fit(X, Y)
 
 
 def test_a_group_of_features_is_shared_along_a_path() -> None:
     features, target = make_regression(200, 6, noise=1.0, random_state=0)
     costs = FeatureCosts([0] * 6, [0, 0, 0, 1, 1, 1], [1, 2])
-    model = CSTC(depth=2, feature_costs=costs, **SMALL).fit(features, target)
+    model = CSTC(objective=TreeObjective(depth=2, lambdas=1), feature_costs=costs, **SMALL).fit(features, target)
     assert set(np.unique(model.cost(features))) <= {0.0, 1.0, 2.0, 3.0}
 
 
@@ -210,16 +236,16 @@ def test_greedy_nodes_of_astc_are_forward_regression() -> None:
     features = rng.normal(size=(400, 5))
     target = 3 * features[:, 2] + 2 * features[:, 0] + features[:, 4] + 0.01 * rng.normal(size=400)
     prices = [1, 1, 1, 1, 4]
-    small = {"depth": 1, "feature_costs": prices, "random_state": 0, "structure": "full"}
-    kept = [
-        np.flatnonzero(ASTC(lambdas=[lam], **small).fit(features, target).candidates_[0].tree.coef[0]).tolist()
-        for lam in (2.0, 1.0, 0.1, 0.01)
-    ]
+    model = ASTC(objective=TreeObjective(depth=1, structure="full"), feature_costs=prices, random_state=0)
+    fitted = (clone(model).set_params(objective__lambdas=[lam]).fit(features, target) for lam in (2.0, 1.0, 0.1, 0.01))
+    kept = [np.flatnonzero(each.candidates_[0].tree.coef[0]).tolist() for each in fitted]
     assert kept == [[2], [0, 2], [0, 2], [0, 2, 4]]
 
 
 def test_stages_of_the_and_or_cascade_keep_to_their_features() -> None:
-    model = AndOrCascade(lambdas=2, limits=[1, 2, 4], feature_costs=COSTS.prices, random_state=0).fit(X, Y)
+    model = AndOrCascade(
+        objective=AndOrObjective(lambdas=2, limits=[1, 2, 4]), feature_costs=COSTS.prices, random_state=0
+    ).fit(X, Y)
     prices = np.array([float(price) for price in COSTS.prices])
     for candidate in model.candidates_[:-1]:
         limits = (1, 2, 4)[-candidate.tree.n_nodes :]
@@ -269,7 +295,15 @@ def test_stage_wise_regression_at_its_end_is_gradient_boosting() -> None:
     np.testing.assert_allclose(model.predict(features), boosted.predict(features), rtol=1e-5)
 
 
-@pytest.mark.parametrize("model", [CSTC(loss="logistic", depth=1, descent=QUICK), AndOrCascade(limits=[1])])
+@pytest.mark.parametrize(
+    "model",
+    [
+        CSTC(loss="logistic", objective=TreeObjective(depth=1), descent=QUICK),
+        AndOrCascade(objective=AndOrObjective(limits=[1])),
+    ],
+)
 def test_how_many_lambdas_may_be_an_integer_of_numpy(model: Any) -> None:
-    counts = [clone(model).set_params(lambdas=n, random_state=0).fit(X, Y).candidates_ for n in (2, np.int64(2))]
+    counts = [
+        clone(model).set_params(objective__lambdas=n, random_state=0).fit(X, Y).candidates_ for n in (2, np.int64(2))
+    ]
     assert [candidate.cost for candidate in counts[0]] == [candidate.cost for candidate in counts[1]]

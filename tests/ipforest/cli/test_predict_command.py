@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from ipforest import BudgetForest, BudgetPrune
+from ipforest import BudgetForest, BudgetPrune, ForestSearch
 from ipforest.cli import main
 from ipforest.tabular.model_files import save_model
 
@@ -86,10 +86,7 @@ def test_ids_that_cannot_be_written_are_refused(
         BudgetPrune(RandomForestClassifier(4, random_state=0), feature_costs=[1, 50, 1], budget=3, random_state=0),
         BudgetForest(
             4,
-            n_lambdas=2,
-            n_prunings=2,
-            nested=False,
-            n_lookahead=0,
+            search=ForestSearch(n_lambdas=2, n_prunings=2, nested=False, n_lookahead=0),
             feature_costs=[1, 10**4, 1],
             budget=2,
             random_state=0,

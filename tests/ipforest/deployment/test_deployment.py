@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
 
 import ipforest.deployment
-from ipforest import BranchingCascade, EarlyExit, FeatureCosts, NestedCascade
+from ipforest import BranchingCascade, EarlyExit, FeatureCosts, NestedCascade, NestedStages
 from ipforest.deployment import document_of, write_c_model, write_json
 from ipforest.deployment.reader import Model
 from ipforest.ensemble import write
@@ -137,7 +137,7 @@ def test_c_answers_and_buys_as_the_estimator(exported: tuple[Any, Any], tmp_path
 
 def test_the_reader_needs_numpy_alone() -> None:
     X, y, others = iris(3)
-    model = NestedCascade(forest(2), sizes=[1, 3], random_state=0).fit(X, y, X, y)
+    model = NestedCascade(forest(2), stages=NestedStages(sizes=[1, 3]), random_state=0).fit(X, y, X, y)
     program = (
         "import json, sys; import numpy as np\n"
         "sys.modules.update(dict.fromkeys(('sklearn', 'scipy', 'numba', 'pandas', 'ipforest')))\n"
@@ -166,13 +166,17 @@ def test_what_comes_with_a_feature_is_known_with_it() -> None:
 def test_what_cannot_be_exported_is_named() -> None:
     X, y, _ = iris(3)
     whole = np.where(np.isnan(X), 0, X)
-    other = NestedCascade(LogisticRegression(max_iter=1000), sizes=[2], random_state=0).fit(whole, y, whole, y)
+    other = NestedCascade(LogisticRegression(max_iter=1000), stages=NestedStages(sizes=[2]), random_state=0).fit(
+        whole, y, whole, y
+    )
     with pytest.raises(TypeError, match=r"stage 2: .*LogisticRegression"):
         document_of(other)
-    chained = NestedCascade(forest(2), sizes=[1, 2], sees_before=True, random_state=0).fit(X, y, X, y)
+    chained = NestedCascade(forest(2), stages=NestedStages(sizes=[1, 2], sees_before=True), random_state=0).fit(
+        X, y, X, y
+    )
     with pytest.raises(ValueError, match="stage 2: expected one that sees features only"):
         write_json(chained)
-    capped = NestedCascade(forest(2), sizes=[1], max_cost=2, random_state=0).fit(X, y, X, y)
+    capped = NestedCascade(forest(2), stages=NestedStages(sizes=[1]), max_cost=2, random_state=0).fit(X, y, X, y)
     with pytest.raises(ValueError, match=r"got one with max_cost=2"):
         write_c_model(capped)
 

@@ -24,8 +24,16 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.tree._tree import NODE_DTYPE
 
-from ipforest import BudgetedClassifier, BudgetPrune, FeatureCosts, Forest, PruningInstance
-from ipforest.adaptive import AdaptGbrt
+from ipforest import (
+    BudgetedClassifier,
+    BudgetPrune,
+    FeatureCosts,
+    Forest,
+    NestedStages,
+    PruningInstance,
+    PruningSettings,
+)
+from ipforest.adaptive import AdaptGbrt, BoostedSearch
 from ipforest.ensemble import read, scikit_learn
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.category_sets import CategorySets
@@ -313,10 +321,16 @@ def test_labels_of_catboost_may_have_any_names(labels: list[str]) -> None:
     def right(labels: list[str]) -> list[float]:
         y = np.array(labels)[numbers]
         adaptive = AdaptGbrt(
-            model, n_estimators=3, shares=[0.3], lambdas=1, gate_shares=[0.5], budget=budget, n_folds=2, random_state=0
+            model,
+            n_estimators=3,
+            search=BoostedSearch(shares=[0.3], lambdas=1, gate_shares=[0.5], n_folds=2),
+            budget=budget,
+            random_state=0,
         )
         several = BudgetedClassifier([model], budget=budget, random_state=0)
-        cascade = NestedCascade(model, order=[2, 3, 0, 1], sizes=[1, 2], budget=budget, random_state=0)
+        cascade = NestedCascade(
+            model, stages=NestedStages(order=[2, 3, 0, 1], sizes=[1, 2]), budget=budget, random_state=0
+        )
         return [float((each.fit(X, y).predict(X) == y).mean()) for each in (adaptive, several, cascade)]
 
     assert min(right(labels)) > 0.9
@@ -354,9 +368,14 @@ def test_out_of_bag_errors_need_scikit_learns_own_draws() -> None:
         with pytest.raises(
             ValueError, match=r"errors: expected 'in-bag' or 'held-out' for .* whose fit draws examples"
         ):
-            BudgetPrune(forest, errors="out-of-bag", budget=3).fit(*CANCER)
+            BudgetPrune(forest, pruning=PruningSettings(errors="out-of-bag"), budget=3).fit(*CANCER)
     check_own_samples(RandomForestClassifier())
-    assert BudgetPrune(RandomForestClassifier(4), errors="out-of-bag", budget=3).fit(*CANCER).score(*CANCER) > 0.5
+    assert (
+        BudgetPrune(RandomForestClassifier(4), pruning=PruningSettings(errors="out-of-bag"), budget=3)
+        .fit(*CANCER)
+        .score(*CANCER)
+        > 0.5
+    )
 
 
 def _balanced_forest() -> Any:

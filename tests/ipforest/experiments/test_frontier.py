@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from ipforest import BudgetForest, FeatureCosts, datasets
+from ipforest import BudgetForest, FeatureCosts, ForestSearch, datasets
 from ipforest.cli import main
 from ipforest.experiments import frontier
 from ipforest.experiments.experiment import reproduce
@@ -227,7 +227,7 @@ def test_the_command_compares_on_a_table_of_words_and_missing_values(
 
 def test_estimators_that_choose_themselves_are_not_chosen_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Within the larger budget it errs more on validation than within the smaller, and is taken all the same."""
-    forest = BudgetForest(4, n_lambdas=2, n_prunings=1, n_lookahead=0, nested=False)
+    forest = BudgetForest(4, search=ForestSearch(n_lambdas=2, n_prunings=1, n_lookahead=0, nested=False))
     monkeypatch.setitem(frontier.KNOWN, "few trees", forest)
     records = frontier.run({}, {"data": "breast_cancer", "method": "few trees", "trees": 4, "seed": 4})
     parts, costs = frontier.drawn(datasets.load("breast_cancer"), 4)

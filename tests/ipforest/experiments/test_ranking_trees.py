@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ipforest.classifier_trees import CSTC
+from ipforest.classifier_trees import CSTC, TreeObjective
 from ipforest.experiments import catalogue, ranking_trees
 from ipforest.experiments.ranking_trees import equally_good, measure, shared, task_of, true_resources
 
@@ -44,7 +44,9 @@ def test_costs_left_out_of_training_are_measured_all_the_same(settings: str) -> 
     cell = {**TINY, "settings": settings}
     task = task_of(cell)
     parameters = shared(cell, task.costs, features=False, evaluation=False)
-    model = CSTC(depth=1, lambdas=[0], **parameters).fit(task.training.X, task.training.relevance)
+    model = CSTC(objective=TreeObjective(depth=1, lambdas=[0]), **parameters).fit(
+        task.training.X, task.training.relevance
+    )
     assert not model.resources_.prices.any()
     tree = model.candidates_[0].tree
     used = model.feature_map_.feature_of_weight_.toarray()[:, tree.coef[0] != 0]

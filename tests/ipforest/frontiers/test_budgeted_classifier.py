@@ -16,7 +16,20 @@ from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ipforest import BranchingCascade, BudgetBoost, BudgetedClassifier, BudgetForest, BudgetPrune, NestedCascade
+from ipforest import (
+    BoostGrowth,
+    BoostSearch,
+    BranchingCascade,
+    BranchingStages,
+    BudgetBoost,
+    BudgetedClassifier,
+    BudgetForest,
+    BudgetPrune,
+    ForestSearch,
+    NestedCascade,
+    NestedStages,
+    RunSettings,
+)
 from ipforest.frontiers.joint_frontier import Measurement
 from ipforest.frontiers.scores import soft_error
 from ipforest.stopping.stages import StagesInOrder
@@ -24,10 +37,12 @@ from ipforest.tabular.model_files import load_model, save_model
 
 pytestmark = pytest.mark.slow
 
-BOOST = BudgetBoost(6, max_leaf_nodes=4, n_lambdas=2, n_prunings=1)
-FOREST = BudgetForest(3, n_lambdas=2, n_prunings=1)
-CASCADE = NestedCascade(RandomForestClassifier(5, max_depth=5, random_state=0), sizes=(1, 2, 4))
-BRANCHING = BranchingCascade(RandomForestClassifier(5, max_depth=5, random_state=0), min_support=20)
+BOOST = BudgetBoost(6, growth=BoostGrowth(max_leaf_nodes=4), search=BoostSearch(n_lambdas=2, n_prunings=1))
+FOREST = BudgetForest(3, search=ForestSearch(n_lambdas=2, n_prunings=1))
+CASCADE = NestedCascade(RandomForestClassifier(5, max_depth=5, random_state=0), stages=NestedStages(sizes=(1, 2, 4)))
+BRANCHING = BranchingCascade(
+    RandomForestClassifier(5, max_depth=5, random_state=0), stages=BranchingStages(min_support=20)
+)
 TREES = RandomForestClassifier(5, max_depth=4, random_state=0)
 
 
@@ -178,7 +193,15 @@ def test_the_default_is_saved_and_read(people: Any, tmp_path: Path) -> None:
 
 
 @parametrize_with_checks(
-    [BudgetedClassifier([BudgetBoost(3, max_leaf_nodes=3, n_lambdas=1, n_prunings=0), CASCADE], random_state=0)],
+    [
+        BudgetedClassifier(
+            [
+                BudgetBoost(3, growth=BoostGrowth(max_leaf_nodes=3), search=BoostSearch(n_lambdas=1, n_prunings=0)),
+                CASCADE,
+            ],
+            random_state=0,
+        )
+    ],
     expected_failed_checks=random_parts,
 )
 def test_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
@@ -189,7 +212,7 @@ def test_features_are_named_in_the_parameters_of_estimators(parts: Any) -> None:
     X, y, X_val, y_val = parts
     names = [f"x{column}" for column in range(X.shape[1])]
     frames = [pd.DataFrame(values, columns=names) for values in (X, X_val)]
-    by_name, by_column = (clone(CASCADE).set_params(order=order) for order in (["x7", "x2"], [7, 2]))
+    by_name, by_column = (clone(CASCADE).set_params(stages__order=order) for order in (["x7", "x2"], [7, 2]))
     named = BudgetedClassifier([by_name], random_state=0).fit(frames[0], y, frames[1], y_val)
     numbered = BudgetedClassifier([by_column], random_state=0).fit(*parts)
     np.testing.assert_array_equal(named.predict_proba(frames[1]), numbered.predict_proba(X_val))
@@ -305,18 +328,18 @@ def test_weights_go_to_all_estimators(parts: Any) -> None:
 
 
 def test_what_is_left_out_for_lack_of_time_is_said(parts: Any) -> None:
-    model = BudgetedClassifier([BOOST, FOREST], time_limit=0, random_state=0)
-    with pytest.warns(UserWarning, match="time_limit=0: left out what follows BudgetBoost after 1 models"):
+    model = BudgetedClassifier([BOOST, FOREST], run=RunSettings(time_limit=0), random_state=0)
+    with pytest.warns(UserWarning, match=r"run\.time_limit=0: left out what follows BudgetBoost after 1 models"):
         model.fit(*parts)
     assert model.left_out_ == ("BudgetBoost after 1 models", "BudgetBoost: BudgetForest")
     assert model.predict(parts[2]).shape == (200,)
     for limit in (-1, float("inf"), "2"):
-        with pytest.raises(ValueError, match="time_limit: expected a finite number of seconds >= 0, got"):
-            clone(model).set_params(time_limit=limit).fit(*parts)
+        with pytest.raises(ValueError, match=r"run\.time_limit: expected a finite number of seconds >= 0, got"):
+            clone(model).set_params(run__time_limit=limit).fit(*parts)
 
 
 def test_a_bar_shows_how_far_training_is(parts: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    model = BudgetedClassifier([BOOST], verbose=True, random_state=0).fit(*parts)
+    model = BudgetedClassifier([BOOST], run=RunSettings(verbose=True), random_state=0).fit(*parts)
     assert model.left_out_ == ()
     shown = capsys.readouterr().err
     assert "Training" in shown

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from ipforest import BudgetForest, FeatureCosts
+from ipforest import BudgetForest, FeatureCosts, ForestSearch
 from ipforest._internal.arrays import Array, IntArray
 from ipforest.frontiers import context_cascades
 from ipforest.frontiers.context_cascades import ContextCascades, ContextRouter, Part, PartsByContext
@@ -161,7 +161,7 @@ def routed(model: BudgetForest) -> list[StagesInOrder]:
 @pytest.fixture(scope="module")
 def fitted() -> BudgetForest:
     X, y, _ = behind_contexts(1600)
-    model = BudgetForest(5, n_lambdas=2, n_prunings=1, n_lookahead=2, budget=2, random_state=0)
+    model = BudgetForest(5, search=ForestSearch(n_lambdas=2, n_prunings=1, n_lookahead=2), budget=2, random_state=0)
     return model.fit(X[:1200], y[:1200], X[1200:], y[1200:])
 
 
@@ -193,7 +193,7 @@ def test_sessions_and_files_answer_alike(fitted: BudgetForest, tmp_path: Path) -
 
 def test_no_example_pays_more_than_its_cap() -> None:
     X, y, _ = behind_contexts(1600)
-    capped = BudgetForest(5, n_lambdas=2, n_prunings=1, n_lookahead=2, max_cost=3, random_state=0)
+    capped = BudgetForest(5, search=ForestSearch(n_lambdas=2, n_prunings=1, n_lookahead=2), max_cost=3, random_state=0)
     capped.fit(X[:1200], y[:1200], X[1200:], y[1200:])
     assert routed(capped)
     assert capped.cost(X).max() <= 3

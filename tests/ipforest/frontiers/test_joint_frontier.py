@@ -1,6 +1,7 @@
 """BudgetBoost and BudgetForest: one frontier of ensembles and stopping rules; what it promises holds on its data."""
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,20 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ipforest import BudgetBoost, BudgetForest, BudgetPrune, FeatureCosts, PruningInstance, datasets, prune_path
+from ipforest import (
+    BoostGrowth,
+    BoostSearch,
+    BudgetBoost,
+    BudgetForest,
+    BudgetForestRegressor,
+    BudgetPrune,
+    FeatureCosts,
+    ForestGrowth,
+    ForestSearch,
+    PruningInstance,
+    datasets,
+    prune_path,
+)
 from ipforest.ensemble import BoostedTrees, Forest
 from ipforest.frontiers import AveragedTrees
 from ipforest.frontiers.alternation import alternate, penalised_loss
@@ -24,8 +38,10 @@ from ipforest.session import Sessions
 from ipforest.stopping.rules import Curve, LearntStopping, ThresholdStopping
 from ipforest.stopping.stages import StagesInOrder
 
-QUICK_BOOST = BudgetBoost(12, max_leaf_nodes=4, n_lambdas=3, n_prunings=2, random_state=0)
-QUICK_FOREST = BudgetForest(5, n_lambdas=2, n_prunings=2, random_state=0)
+QUICK_BOOST = BudgetBoost(
+    12, growth=BoostGrowth(max_leaf_nodes=4), search=BoostSearch(n_lambdas=3, n_prunings=2), random_state=0
+)
+QUICK_FOREST = BudgetForest(5, search=ForestSearch(n_lambdas=2, n_prunings=2), random_state=0)
 MANY: Any = np.inf
 """So many validation examples that nothing is forgiven."""
 
@@ -71,7 +87,7 @@ def test_members_are_what_they_are_measured_to_be(fitted: tuple[Any, Any, Any]) 
 def test_nobody_is_stopped_without_rules() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     for quick in (QUICK_BOOST, QUICK_FOREST):
-        model = clone(quick).set_params(stopping=()).fit(X[:300], y[:300])
+        model = clone(quick).set_params(search__stopping=()).fit(X[:300], y[:300])
         assert np.all(model.frontier_.rule == -1)
         trees = model.trees_.trees
         np.testing.assert_array_equal(model.cost(X), trees.cost(X, model.costs_))
@@ -83,7 +99,7 @@ def test_nested_forests_replace_one_another_in_the_order_of_what_is_bought() -> 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 5))
     y = (X[:, 2] > 0).astype(int)
-    model = clone(QUICK_FOREST).set_params(stopping=ThresholdStopping()).fit(X, y, X, y)
+    model = clone(QUICK_FOREST).set_params(search__stopping=ThresholdStopping()).fit(X, y, X, y)
     nested = [member for member in model.members_ if isinstance(member.policy, StagesInOrder)]
     assert len(nested) == 2
     for member in nested:
@@ -96,7 +112,7 @@ def test_nested_forests_replace_one_another_in_the_order_of_what_is_bought() -> 
         sessions.see(X)
         assert sessions.paid.mean() < 2
         assert np.mean(sessions.labels(sessions.outputs) == y) > 0.95
-    without = clone(model).set_params(nested=False).fit(X, y, X, y)
+    without = clone(model).set_params(search__nested=False).fit(X, y, X, y)
     assert len(without.members_) == len(model.members_) - 2
 
 
@@ -146,7 +162,7 @@ def test_weights_missing_values_and_three_classes(quick: Any) -> None:
 
 def test_prices_fall_while_trees_grow() -> None:
     X, y = load_breast_cancer(return_X_y=True)
-    model = clone(QUICK_BOOST).set_params(n_prunings=0, max_leaf_nodes=(4, 6)).fit(X, y)
+    model = clone(QUICK_BOOST).set_params(search__n_prunings=0, growth__max_leaf_nodes=(4, 6)).fit(X, y)
     costs = [member.cost for member in model.members_]
     trees = [member.policy.trees for member in model.members_]
     assert costs[0] == 0.0
@@ -159,9 +175,10 @@ def test_prices_fall_while_trees_grow() -> None:
 
 def test_one_more_ensemble_of_the_smallest_trees_is_grown_at_a_single_low_price() -> None:
     X, y = load_breast_cancer(return_X_y=True)
-    falling = clone(QUICK_BOOST).set_params(n_lambdas=1, n_prunings=0, max_leaf_nodes=(6, 4), single_price=False)
+    falling = clone(QUICK_BOOST).set_params(growth__max_leaf_nodes=(6, 4), search__single_price=False)
+    falling.set_params(search__n_lambdas=1, search__n_prunings=0)
     falling.fit(X, y, X, y)
-    model = clone(falling).set_params(single_price=True).fit(X, y, X, y)
+    model = clone(falling).set_params(search__single_price=True).fit(X, y, X, y)
     *others, single = model.members_
     assert [member.cost for member in others] == [member.cost for member in falling.members_]
     assert single.cost > max(member.cost for member in others)
@@ -200,7 +217,13 @@ def test_alternating_never_raises_the_objective(load: Any, lam: str) -> None:
 def test_context_tells_which_features_matter() -> None:
     """On CUBE forests that are pruned, not grown, within the budget find which three of twenty features to buy."""
     data = datasets.cube(1000)
-    model = BudgetForest(10, n_lambdas=1, n_prunings=5, min_samples_leaf=2, budget=6, random_state=0)
+    model = BudgetForest(
+        10,
+        search=ForestSearch(n_lambdas=1, n_prunings=5),
+        growth=ForestGrowth(min_samples_leaf=2),
+        budget=6,
+        random_state=0,
+    )
     model.fit(data.X[:700], data.y[:700], data.X[700:], data.y[700:])
     assert model.score(data.X[700:], data.y[700:]) > 0.6
 
@@ -209,9 +232,9 @@ def test_lookahead_finds_a_context() -> None:
     """On CUBE-NM five features tell which ten of the other fifty matter, and nothing else."""
     data = datasets.cube_nm(1600)
     parts = data.X[:800], data.y[:800], data.X[800:], data.y[800:]
-    settings = {"n_lambdas": 1, "n_prunings": 3, "regrow": False, "nested": False, "budget": 12, "random_state": 0}
-    plain = BudgetForest(4, n_lookahead=0, **settings).fit(*parts)
-    ahead = BudgetForest(4, n_lookahead=4, **settings).fit(*parts)
+    search = ForestSearch(n_lambdas=1, n_prunings=3, regrow=False, nested=False, n_lookahead=0)
+    plain = BudgetForest(4, search=search, budget=12, random_state=0).fit(*parts)
+    ahead = clone(plain).set_params(search__n_lookahead=4).fit(*parts)
     assert [member.cost for member in ahead.members_[: len(plain.members_)]] == [m.cost for m in plain.members_]
     assert ahead.cost(data.X[800:]).mean() < 12.5
     assert ahead.score(data.X[800:], data.y[800:]) > plain.score(data.X[800:], data.y[800:]) + 0.2
@@ -250,8 +273,10 @@ def test_ensembles_grown_for_their_prices_must_get_three_more_examples_right_tha
 def test_leaves_of_a_forest_are_as_large_as_its_error_out_of_bag_favours() -> None:
     X, y = load_iris(return_X_y=True)
     noise = np.random.default_rng(0).permutation(y)
-    for labels, settings, fewest in [(y, {}, 1), (noise, {}, 10), (y, {"min_samples_leaf": 7}, 7)]:
-        model = BudgetForest(20, n_lambdas=1, n_prunings=0, n_lookahead=0, nested=False, random_state=0, **settings)
+    for labels, settings, fewest in [(y, {}, 1), (noise, {}, 10), (y, {"growth": ForestGrowth(min_samples_leaf=7)}, 7)]:
+        model = BudgetForest(
+            20, search=ForestSearch(n_lambdas=1, n_prunings=0, n_lookahead=0, nested=False), random_state=0, **settings
+        )
         unpriced = model.fit(X, labels, X, labels).members_[1].policy.trees
         assert fewest <= unpriced.n_samples[unpriced.feature < 0].min() < fewest + 3
 
@@ -281,9 +306,9 @@ def test_prunings_are_spread_over_costs(fitted: tuple[Any, Any, Any]) -> None:
     ("change", "text"),
     [
         ({"n_estimators": 0}, "n_estimators: expected an integer >= 1, got 0"),
-        ({"n_lambdas": 0}, "n_lambdas: expected an integer >= 1, got 0"),
-        ({"n_prunings": -1}, "n_prunings: expected an integer >= 0, got -1"),
-        ({"max_bins": 1}, "max_bins: expected None or"),
+        ({"search__n_lambdas": 0}, "^search.n_lambdas: expected an integer >= 1, got 0"),
+        ({"search__n_prunings": -1}, "^search.n_prunings: expected an integer >= 0, got -1"),
+        ({"growth__max_bins": 1}, "^growth.max_bins: expected None or"),
         ({"budget": -1}, "budget: expected a number >= 0"),
         ({"validation_fraction": 2}, "validation_fraction: expected None or a number between 0 and 1"),
     ],
@@ -296,27 +321,55 @@ def test_parameters_are_checked(quick: Any, change: dict[str, Any], text: str) -
 
 
 @pytest.mark.parametrize(
-    ("model", "text"),
+    ("make", "text"),
     [
-        (BudgetBoost(refit="ridge"), "refit: expected one of 'newton', 'alternate', None, got 'ridge'"),
-        (BudgetForest(n_lookahead=-1), "n_lookahead: expected an integer >= 0, got -1"),
-        (BudgetBoost(l2=0), "l2: expected a finite number > 0, got 0"),
-        (BudgetBoost(learning_rate=np.inf), "learning_rate: expected a finite number > 0, got inf"),
-        (BudgetBoost(max_leaf_nodes=1), "max_leaf_nodes: expected an integer >= 2, got 1"),
-        (BudgetForest(loss="log"), "loss: expected 'gini', 'entropy' or 'misclassification', got 'log'"),
-        (BudgetForest(max_features=0), "max_features: expected an integer >= 1, got 0"),
+        (
+            lambda: BudgetBoost(search=BoostSearch(refit="ridge")),
+            "^search.refit: expected one of 'newton', 'alternate', None, got 'ridge'",
+        ),
+        (
+            lambda: BudgetForest(search=ForestSearch(n_lookahead=-1)),
+            "^search.n_lookahead: expected an integer >= 0, got -1",
+        ),
+        (lambda: BudgetBoost(growth=BoostGrowth(l2=0)), "^growth.l2: expected a finite number > 0, got 0"),
+        (
+            lambda: BudgetBoost(growth=BoostGrowth(learning_rate=np.inf)),
+            "^growth.learning_rate: expected a finite number > 0, got inf",
+        ),
+        (
+            lambda: BudgetBoost(growth=BoostGrowth(max_leaf_nodes=1)),
+            "^growth.max_leaf_nodes: expected an integer >= 2, got 1",
+        ),
+        (
+            lambda: BudgetForest(search=ForestSearch(loss="log")),
+            "^search.loss: expected one of 'gini', 'entropy', 'misclassification', None, got 'log'",
+        ),
+        (
+            lambda: BudgetForestRegressor(search=ForestSearch(loss="gini")),
+            "^search.loss: expected None for regression, got 'gini'",
+        ),
+        (
+            lambda: BudgetBoost(growth=ForestGrowth(max_bins=8)),
+            r"^growth: expected BoostGrowth or None for BudgetBoost, got ForestGrowth\(max_bins=8\)$",
+        ),
+        (
+            lambda: BudgetForest(growth=ForestGrowth(max_features=0)),
+            "^growth.max_features: expected an integer >= 1 or None, got 0",
+        ),
     ],
 )
-def test_growing_parameters_are_checked(model: Any, text: str) -> None:
-    with pytest.raises(ValueError, match=text):
-        model.fit([[0.0], [1.0]], [0, 1])
+def test_growing_parameters_are_checked(make: Callable[[], Any], text: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=text):
+        make().fit([[0.0], [1.0]], [0, 1])
 
 
 @pytest.mark.slow
 @parametrize_with_checks(
     [
-        BudgetBoost(5, max_leaf_nodes=4, n_lambdas=1, n_prunings=1, random_state=0),
-        BudgetForest(3, n_lambdas=1, n_prunings=1, random_state=0),
+        BudgetBoost(
+            5, growth=BoostGrowth(max_leaf_nodes=4), search=BoostSearch(n_lambdas=1, n_prunings=1), random_state=0
+        ),
+        BudgetForest(3, search=ForestSearch(n_lambdas=1, n_prunings=1), random_state=0),
     ],
     expected_failed_checks=random_parts,
 )

@@ -17,6 +17,8 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ipforest import (
+    BoostGrowth,
+    BoostSearch,
     BudgetBoost,
     BudgetBoostRegressor,
     BudgetedPipeline,
@@ -24,7 +26,10 @@ from ipforest import (
     BudgetForestRegressor,
     FeatureCosts,
     Forest,
+    ForestGrowth,
+    ForestSearch,
     NestedCascade,
+    RunSettings,
 )
 from ipforest.frontiers import AveragedTreesRegressor
 from ipforest.frontiers.forests_on_features import answers_out_of_bag
@@ -33,9 +38,17 @@ from ipforest.policy import Progress, TreesInOrder
 from ipforest.stopping.early_exit import sureness
 from ipforest.stopping.rules import CertifiedStopping
 
-BOOST = BudgetBoostRegressor(20, learning_rate=0.2, max_leaf_nodes=6, n_lambdas=2, n_prunings=1, random_state=0)
+BOOST = BudgetBoostRegressor(
+    20,
+    growth=BoostGrowth(learning_rate=0.2, max_leaf_nodes=6),
+    search=BoostSearch(n_lambdas=2, n_prunings=1),
+    random_state=0,
+)
 FOREST = BudgetForestRegressor(
-    5, n_lambdas=2, n_prunings=1, min_samples_leaf=5, nested=False, n_lookahead=0, random_state=0
+    5,
+    search=ForestSearch(n_lambdas=2, n_prunings=1, nested=False, n_lookahead=0),
+    growth=ForestGrowth(min_samples_leaf=5),
+    random_state=0,
 )
 
 
@@ -190,14 +203,16 @@ def test_weights_groups_and_gaps() -> None:
     model.fit(frame, y, sample_weight=weight, groups=groups)
     assert model.score(frame, y) > 0.98
     assert "left" not in str(model.predict(frame[:2]))
-    nested = BudgetForestRegressor(4, n_lambdas=1, n_prunings=0, n_lookahead=0, regrow=False, random_state=0)
+    nested = BudgetForestRegressor(
+        4, search=ForestSearch(n_lambdas=1, n_prunings=0, n_lookahead=0, regrow=False), random_state=0
+    )
     assert nested.fit(frame, y).score(frame, y) > 0.9
 
 
 def test_the_time_limit_leaves_out() -> None:
     X, y = contexts(100)
     with pytest.warns(UserWarning, match="left out"):
-        model = BudgetedRegressor([BOOST, FOREST], time_limit=0, random_state=0).fit(X, y)
+        model = BudgetedRegressor([BOOST, FOREST], run=RunSettings(time_limit=0), random_state=0).fit(X, y)
     assert len(model.estimators_) == 1
 
 
@@ -219,7 +234,7 @@ def test_behind_a_pipeline() -> None:
             "^estimators: expected regressors, got RandomForestClassifier$",
         ),
         (BudgetedRegressor([AveragedTreesRegressor(2)]), "^.*AveragedTreesRegressor"),
-        (BudgetBoostRegressor(5, stopping=CertifiedStopping()), "^loss: expected integers"),
+        (BudgetBoostRegressor(5, search=BoostSearch(stopping=CertifiedStopping())), "^loss: expected integers"),
         (BudgetForestRegressor(0), "^n_estimators: expected an integer >= 1, got 0$"),
         (BudgetForestRegressor(2, budget=-1), "^budget"),
     ],
@@ -240,7 +255,7 @@ def test_targets_that_are_no_finite_numbers_are_refused(y: Any) -> None:
 
 def test_trees_that_decide_alone_are_exported_and_others_refused() -> None:
     X, y = contexts(200)
-    plain = clone(BOOST).set_params(stopping=()).fit(X, y)
+    plain = clone(BOOST).set_params(search__stopping=()).fit(X, y)
     assert plain.to_trees().predict(X[:5].astype(np.float32)) == pytest.approx(plain.predict(X[:5]))
     model = clone(BOOST).set_params(budget=1.2).fit(X, y)
     if model.decides_by:
@@ -253,7 +268,7 @@ def test_trees_that_decide_alone_are_exported_and_others_refused() -> None:
 @pytest.mark.slow
 def test_a_forest_with_everything() -> None:
     X, y = contexts(500)
-    model = BudgetForestRegressor(8, n_lambdas=2, n_prunings=1, random_state=0).fit(X, y)
+    model = BudgetForestRegressor(8, search=ForestSearch(n_lambdas=2, n_prunings=1), random_state=0).fit(X, y)
     X_new, y_new = contexts(300, seed=4)
     assert any("cascade" in member.name for member in model.members_)
     assert model.at_budget(2).score(X_new, y_new) > 0.97
@@ -262,10 +277,24 @@ def test_a_forest_with_everything() -> None:
 @pytest.mark.slow
 @parametrize_with_checks(
     [
-        BudgetBoostRegressor(4, learning_rate=0.5, max_leaf_nodes=4, n_lambdas=1, n_prunings=1, random_state=0),
-        BudgetForestRegressor(2, n_lambdas=1, n_prunings=1, nested=False, n_lookahead=0, random_state=0),
+        BudgetBoostRegressor(
+            4,
+            growth=BoostGrowth(learning_rate=0.5, max_leaf_nodes=4),
+            search=BoostSearch(n_lambdas=1, n_prunings=1),
+            random_state=0,
+        ),
+        BudgetForestRegressor(
+            2, search=ForestSearch(n_lambdas=1, n_prunings=1, nested=False, n_lookahead=0), random_state=0
+        ),
         BudgetedRegressor(
-            [BudgetBoostRegressor(4, learning_rate=0.5, max_leaf_nodes=4, n_lambdas=1, n_prunings=0)], random_state=0
+            [
+                BudgetBoostRegressor(
+                    4,
+                    growth=BoostGrowth(learning_rate=0.5, max_leaf_nodes=4),
+                    search=BoostSearch(n_lambdas=1, n_prunings=0),
+                )
+            ],
+            random_state=0,
         ),
         AveragedTreesRegressor(3, random_state=0),
     ],

@@ -17,23 +17,35 @@ from sklearn.metrics import (
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from ipforest import BudgetBoost, BudgetBoostRegressor, BudgetedClassifier, BudgetForest, EarlyExit, NestedCascade
+from ipforest import (
+    BoostGrowth,
+    BoostSearch,
+    BudgetBoost,
+    BudgetBoostRegressor,
+    BudgetedClassifier,
+    BudgetForest,
+    EarlyExit,
+    ForestSearch,
+    NestedCascade,
+    NestedStages,
+)
 from ipforest.session import Sessions
 from ipforest.stopping import ThresholdStopping
 
 X, y = load_breast_cancer(return_X_y=True)
 X, y = X[:240], y[:240]
 WEIGHT = 1.0 + 3 * y
-SMALL = {"n_estimators": 8, "n_lambdas": 2, "n_prunings": 1, "random_state": 0}
+SEARCH = BoostSearch(n_lambdas=2, n_prunings=1, single_price=False)
+SMALL = {"n_estimators": 8, "growth": BoostGrowth(max_leaf_nodes=4), "search": SEARCH, "random_state": 0}
 
 
 def boosted(**parameters):
-    return BudgetBoost(max_leaf_nodes=4, single_price=False, **{**SMALL, **parameters})
+    return BudgetBoost(**SMALL).set_params(**parameters)
 
 
 @pytest.fixture(scope="module")
 def scored():
-    model = boosted(stopping=ThresholdStopping(), scoring="roc_auc")
+    model = boosted(search__stopping=ThresholdStopping(), scoring="roc_auc")
     return model.fit(X, y, sample_weight=WEIGHT)
 
 
@@ -111,7 +123,7 @@ def test_a_scorer_may_look_at_costs():
 def test_several_estimators_are_scored_alike():
     estimators = [
         boosted(),
-        BudgetForest(5, regrow=False, n_lookahead=0, n_lambdas=2, n_prunings=1),
+        BudgetForest(5, search=ForestSearch(regrow=False, n_lookahead=0, n_lambdas=2, n_prunings=1)),
         NestedCascade(RandomForestClassifier(5, random_state=0)),
         RandomForestClassifier(5, random_state=0),
     ]
@@ -151,7 +163,9 @@ def test_one_class_in_validation_is_named():
     [
         EarlyExit(RandomForestClassifier(5, max_depth=4, random_state=0), stopping=ThresholdStopping(), random_state=0),
         NestedCascade(
-            DecisionTreeClassifier(max_depth=3, random_state=0), sizes=[1, 3, 9], stopping=ThresholdStopping()
+            DecisionTreeClassifier(max_depth=3, random_state=0),
+            stages=NestedStages(sizes=[1, 3, 9]),
+            stopping=ThresholdStopping(),
         ),
     ],
     ids=["early exit", "nested cascade"],
@@ -170,7 +184,9 @@ def test_cascades_choose_their_level_by_a_scorer(model):
 
 
 def test_a_cascade_of_regressors_is_scored():
-    model = NestedCascade(DecisionTreeRegressor(max_depth=3, random_state=0), sizes=[1, 4], scoring="r2")
+    model = NestedCascade(
+        DecisionTreeRegressor(max_depth=3, random_state=0), stages=NestedStages(sizes=[1, 4]), scoring="r2"
+    )
     model.fit(X[:160], X[:160, 0], X[160:], X[160:, 0])
     place = int(np.flatnonzero(model.curve_.level == model.level_)[0])
     assert -model.curve_.error[place] <= r2_score(X[160:, 0], model.predict(X[160:])) + 1e-9
@@ -178,9 +194,7 @@ def test_a_cascade_of_regressors_is_scored():
 
 def test_regressors_are_scored():
     target = X[:, 0] + 100 * y
-    model = BudgetBoostRegressor(
-        max_leaf_nodes=4, single_price=False, stopping=(), scoring="neg_median_absolute_error", **SMALL
-    )
+    model = BudgetBoostRegressor(scoring="neg_median_absolute_error", **SMALL).set_params(search__stopping=())
     model.fit(X, target, sample_weight=WEIGHT)
     for sessions, _, loss, labels in candidates(model):
         weight = np.where(labels > 100, 4.0, 1.0)

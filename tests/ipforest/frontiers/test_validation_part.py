@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import DataConversionWarning
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from ipforest import BudgetBoost, BudgetedClassifier, BudgetForest, EarlyExit, NestedCascade
+from ipforest import BoostSearch, BudgetBoost, BudgetedClassifier, BudgetForest, EarlyExit, NestedCascade
 from ipforest.adaptive import L1Baseline
 from ipforest.learners import BudgetRF, GreedyMiser, GreedyMiserRegressor
 
@@ -63,7 +63,9 @@ def test_models_chosen_among_many_need_examples_that_they_were_not_trained_on(mo
 
 
 def test_a_frontier_that_has_nothing_within_its_budget_warns() -> None:
-    model = BudgetBoost(4, n_lambdas=1, n_prunings=0, stopping=(), feature_costs=[10] * 5, random_state=0)
+    model = BudgetBoost(
+        4, search=BoostSearch(n_lambdas=1, n_prunings=0, stopping=()), feature_costs=[10] * 5, random_state=0
+    )
     with pytest.warns(UserWarning, match=r"^budget: nothing is bought within 3; the cheapest model that is better"):
         model.set_params(budget=3).fit(*PARTS, Y[200:300])
     with warnings.catch_warnings():

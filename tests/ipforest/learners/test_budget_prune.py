@@ -32,7 +32,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ipforest import BudgetPrune, FeatureCosts, Forest, PruningInstance, Status, prune_path
+from ipforest import BudgetPrune, FeatureCosts, Forest, PruningInstance, PruningSettings, Status, prune_path
 from ipforest.estimator import split_rows
 from ipforest.learners import BudgetRF
 from ipforest.learners import budget_prune as estimator_module
@@ -65,7 +65,9 @@ def test_checks_of_scikit_learn(estimator, check) -> None:
     "choice", [{"budget": 3}, {"budget": "5/2"}, {"budget": 0}, {"budget": 99}, {"lam": 0.01}, {"lam": "1/500"}, {}]
 )
 def test_it_is_the_pipeline_by_hand(choice) -> None:
-    model = BudgetPrune(FOREST, feature_costs=FeatureCosts(PRICES, GROUPS, FEES), search="path", **choice)
+    model = BudgetPrune(
+        FOREST, feature_costs=FeatureCosts(PRICES, GROUPS, FEES), pruning=PruningSettings(search="path"), **choice
+    )
     model.fit(X, LABELS_X, X_cost=X_COST)
     forest = Forest.from_sklearn(clone(FOREST).fit(X, LABELS_X))
     costs = FeatureCosts(PRICES, GROUPS, FEES)
@@ -137,7 +139,9 @@ def test_another_lambda_needs_no_second_fit() -> None:
 
 
 def test_costs_fall_and_prunings_nest_with_the_budget() -> None:
-    model = BudgetPrune(FOREST, feature_costs=COSTS, search="path", random_state=0).fit(X, LABELS_X)
+    model = BudgetPrune(FOREST, feature_costs=COSTS, pruning=PruningSettings(search="path"), random_state=0).fit(
+        X, LABELS_X
+    )
     prunings = [model.at_budget(budget).pruning_ for budget in np.linspace(0, 23, 15)]
     for smaller, larger in pairwise(prunings):
         assert not np.any(smaller.kept & ~larger.kept)
@@ -474,7 +478,9 @@ def test_an_unfitted_model_says_so() -> None:
 
 
 def test_out_of_bag_errors_are_those_of_each_trees_own_left_out_examples() -> None:
-    model = BudgetPrune(FOREST, errors="out-of-bag", budget=3, random_state=0).fit(X, LABELS_X, X_COST)
+    model = BudgetPrune(FOREST, pruning=PruningSettings(errors="out-of-bag"), budget=3, random_state=0).fit(
+        X, LABELS_X, X_COST
+    )
     drawn = model.estimator_.estimators_samples_
     wrong, counted = 0, 0
     for tree, rows in zip(model.estimator_.estimators_, drawn, strict=True):
@@ -488,7 +494,7 @@ def test_out_of_bag_errors_are_those_of_each_trees_own_left_out_examples() -> No
 @pytest.mark.parametrize("ensemble", [FOREST, BudgetRF(3, validation_fraction=None, random_state=1)])
 def test_the_training_set_is_what_is_in_the_bag_and_what_is_not_each_example_once(ensemble) -> None:
     parts = {
-        errors: BudgetPrune(ensemble, errors=errors, random_state=0).fit(X, LABELS_X, X_COST)
+        errors: BudgetPrune(ensemble, pruning=PruningSettings(errors=errors), random_state=0).fit(X, LABELS_X, X_COST)
         for errors in ("out-of-bag", "training")
     }
     whole, left_out = parts["training"], parts["out-of-bag"]
@@ -510,12 +516,12 @@ def test_the_training_set_is_what_is_in_the_bag_and_what_is_not_each_example_onc
 
 def test_held_out_errors_are_those_of_the_validation_part() -> None:
     tree = DecisionTreeClassifier(max_depth=4, random_state=0)
-    model = BudgetPrune(tree, errors="held-out", random_state=0).fit(X, LABELS_X)
+    model = BudgetPrune(tree, pruning=PruningSettings(errors="held-out"), random_state=0).fit(X, LABELS_X)
     _, validation = split_rows(LABELS_X, 0.25, 0, one_of_each_class=True)
     wrong = np.count_nonzero(model.estimator_.predict(X[validation]) != LABELS_X[validation])
     assert model.instance_.evaluate(model.instance_.unpruned)[0] == Fraction(wrong, validation.size)
     fitted = clone(FOREST).fit(X, LABELS_X)
-    given = BudgetPrune(fitted, errors="held-out", lam=0).fit(X_COST, LABELS_COST)
+    given = BudgetPrune(fitted, pruning=PruningSettings(errors="held-out"), lam=0).fit(X_COST, LABELS_COST)
     assert given.score(X_COST, LABELS_COST) >= fitted.score(X_COST, LABELS_COST) - 0.05
 
 
@@ -558,7 +564,9 @@ def test_sample_weights_count_in_training_and_errors() -> None:
 
 
 def test_refitted_leaves_have_seen_the_validation_part() -> None:
-    model = BudgetPrune(DecisionTreeClassifier(random_state=0), refit=True, budget=2, random_state=0).fit(X, LABELS_X)
+    model = BudgetPrune(
+        DecisionTreeClassifier(random_state=0), pruning=PruningSettings(refit=True), budget=2, random_state=0
+    ).fit(X, LABELS_X)
     assert model.pruned_.weight[0] == len(X)
     assert model.at_budget(1).pruned_.weight[0] == len(X)
     plain = BudgetPrune(DecisionTreeClassifier(random_state=0), budget=2, random_state=0).fit(X, LABELS_X)
@@ -569,9 +577,13 @@ def test_refitted_leaves_have_seen_the_validation_part() -> None:
 @pytest.mark.parametrize(
     ("parameters", "arguments", "text"),
     [
-        ({"errors": "test"}, (), "expected one of 'in-bag', 'out-of-bag', 'training', 'held-out', got 'test'"),
-        ({"errors": "held-out"}, (X_COST,), "errors: .* without a validation part .*, got 'held-out'"),
-        ({"errors": "out-of-bag", "estimator": DecisionTreeClassifier()}, (), "errors: .* without bootstrap"),
+        (
+            {"pruning__errors": "test"},
+            (),
+            "^pruning.errors: expected one of 'in-bag', 'out-of-bag', 'training', 'held-out', got 'test'",
+        ),
+        ({"pruning__errors": "held-out"}, (X_COST,), "errors: .* without a validation part .*, got 'held-out'"),
+        ({"pruning__errors": "out-of-bag", "estimator": DecisionTreeClassifier()}, (), "errors: .* without bootstrap"),
         ({"class_costs": np.eye(2)}, (), r"class_costs: expected shape \(3, 3\), a row per true class, got \(2, 2\)"),
         ({"class_costs": -np.eye(3)}, (), "class_costs: expected finite numbers >= 0, got others"),
         ({"class_costs": np.eye(3), "loss": "gini"}, (), "class_costs: expected none with loss 'gini', got some"),
@@ -584,12 +596,12 @@ def test_objectives_that_cannot_be_had_are_refused(parameters, arguments, text: 
 
 def test_a_fitted_estimator_needs_targets_for_some_objectives() -> None:
     fitted = clone(FOREST).fit(X, LABELS_X)
-    for parameters in ({"errors": "held-out"}, {"refit": True}):
+    for pruning in (PruningSettings(errors="held-out"), PruningSettings(refit=True)):
         with pytest.raises(ValueError, match="y: expected the targets of X"):
-            BudgetPrune(fitted, **parameters).fit(X_COST)
+            BudgetPrune(fitted, pruning=pruning).fit(X_COST)
     for errors in ("out-of-bag", "training"):
         with pytest.raises(ValueError, match=f"for a fitted estimator, .* not at hand, got '{errors}'"):
-            BudgetPrune(fitted, errors=errors).fit(X_COST)
+            BudgetPrune(fitted, pruning=PruningSettings(errors=errors)).fit(X_COST)
     with pytest.raises(ValueError, match="class_costs: expected a matrix of costs to average, got None"):
         BudgetPrune(fitted).fit(X_COST).misclassification_cost(X_TEST, LABELS_TEST)
 
@@ -615,7 +627,9 @@ def test_prices_come_as_tables_and_files_by_name(tmp_path) -> None:
 def test_searches_within_a_budget_are_never_worse_than_simpler_ones() -> None:
     for budget in (1, "2.5", 4, 8):
         models = [
-            BudgetPrune(FOREST, feature_costs=COSTS, budget=budget, search=search, random_state=0).fit(X, LABELS_X)
+            BudgetPrune(
+                FOREST, feature_costs=COSTS, budget=budget, pruning=PruningSettings(search=search), random_state=0
+            ).fit(X, LABELS_X)
             for search in ("path", "greedy", "exact")
         ]
         errors = [model.result_.error for model in models]
@@ -638,8 +652,8 @@ def test_a_budget_is_spent_where_breakpoints_are_rare() -> None:
     costs = np.array([float(cost) for cost in model.path_.costs])
     widest = int(np.argmax(costs[:-1] - costs[1:]))
     budget = round(costs[widest] - 0.1, 2)
-    breakpoint_only = model.set_params(search="path").at_budget(budget)
-    filled = model.set_params(search="greedy").at_budget(budget)
+    breakpoint_only = model.set_params(pruning__search="path").at_budget(budget)
+    filled = model.set_params(pruning__search="greedy").at_budget(budget)
     assert float(breakpoint_only.result_.cost) == costs[widest + 1] < budget - 1
     assert float(filled.result_.cost) > budget - 0.1
     assert filled.result_.error < breakpoint_only.result_.error
@@ -651,14 +665,16 @@ def test_a_breakpoint_far_below_the_budget_is_not_called_optimal() -> None:
     X_wine, y_wine = load_wine(return_X_y=True)
     prices = [1, 1, 1, 5.2, 5.2, 15.5, 15.5, 87.3, 87.3, 87.3, 100.9, 102.9, 102.9]
     forest = RandomForestClassifier(10, random_state=0)
-    model = BudgetPrune(forest, feature_costs=prices, lam=1, search="path", random_state=0).fit(X_wine, y_wine)
+    model = BudgetPrune(
+        forest, feature_costs=prices, lam=1, pruning=PruningSettings(search="path"), random_state=0
+    ).fit(X_wine, y_wine)
     high, low = max(pairwise(model.path_.costs), key=lambda costs: costs[0] - costs[1])
     budget = (high + low) / 2
     on_path = model.at_budget(budget)
     assert (on_path.result_.status, on_path.result_.cost) == (Status.FEASIBLE, low)
     assert on_path.gap_ == on_path.result_.error - on_path.result_.bound > 0
     assert f"gap {float(on_path.gap_):.2g}" in on_path.result_.summary()
-    spent = model.set_params(search="exact").at_budget(budget)
+    spent = model.set_params(pruning__search="exact").at_budget(budget)
     assert (spent.result_.status, spent.gap_) == (Status.OPTIMAL, 0)
     assert low + 10 < spent.result_.cost <= budget
     assert spent.result_.error < on_path.result_.error
@@ -673,21 +689,23 @@ def test_measured_prices_of_many_digits_do_not_overflow() -> None:
 @pytest.mark.parametrize(
     ("parameters", "text"),
     [
-        ({"search": "hard"}, "search: expected one of 'path', 'greedy', 'exact', got 'hard'"),
-        ({"time_limit": -1}, "time_limit: expected seconds >= 0 or None, got -1"),
+        ({"pruning__search": "hard"}, "^pruning.search: expected one of 'path', 'greedy', 'exact', got 'hard'"),
+        ({"pruning__time_limit": -1}, "^pruning.time_limit: expected seconds >= 0 or None, got -1"),
         ({"max_cost": 3, "split_cost": 1}, "max_cost: expected none with a split cost, got 3"),
     ],
 )
 def test_bad_searches_are_refused(parameters, text: str) -> None:
     with pytest.raises(ValueError, match=text):
-        BudgetPrune(Untrainable(), budget=1, **parameters).fit(X, LABELS_X)
+        BudgetPrune(Untrainable(), budget=1).set_params(**parameters).fit(X, LABELS_X)
 
 
 @pytest.mark.parametrize("search", ["greedy", "exact"])
 def test_a_cap_is_held_by_the_pruning_itself(search: str) -> None:
     X, y = load_wine(return_X_y=True)
     forest = RandomForestClassifier(6, max_depth=4, random_state=0)
-    model = BudgetPrune(forest, max_cost=4, search=search, time_limit=0.5).fit(X[::2], y[::2], X_cost=X[1::2])
+    model = BudgetPrune(forest, max_cost=4, pruning=PruningSettings(search=search, time_limit=0.5)).fit(
+        X[::2], y[::2], X_cost=X[1::2]
+    )
     assert 3 < model.cost(X[1::2]).max() <= 4
     np.testing.assert_array_equal(model.predict_proba(X[1::2]), model.pruned_.predict_proba(X[1::2]))
     assert model.cost(X).max() <= 4

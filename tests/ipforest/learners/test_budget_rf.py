@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ipforest import BudgetPrune, FeatureCosts, PruningInstance, prune_path
 from ipforest.growing import Polynomial
-from ipforest.learners import BudgetRF
+from ipforest.learners import BudgetRF, GreedyGrowth
 from proofs.claims.impurity import section_24_table
 
 X, LABELS, _ = examples(240, seed=51)
@@ -19,13 +19,15 @@ X_TEST, LABELS_TEST, _ = examples(400, seed=53)
 PRICES = [1, 1, 1, 5, 5, 5, 5]
 
 
-@parametrize_with_checks([BudgetRF(4, random_state=0), BudgetRF(3, alpha=(0, 1), voting="pooled", cuts="all")])
+@parametrize_with_checks(
+    [BudgetRF(4, random_state=0), BudgetRF(3, growth=GreedyGrowth(alpha=(0, 1), cuts="all"), voting="pooled")]
+)
 def test_checks_of_scikit_learn(estimator, check) -> None:
     check(estimator)
 
 
 def fitted(**options):
-    return BudgetRF(12, random_state=3, **options).fit(X, LABELS, X_VAL, LABELS_VAL)
+    return BudgetRF(12, random_state=3).set_params(**options).fit(X, LABELS, X_VAL, LABELS_VAL)
 
 
 def test_trees_are_added_until_the_validation_cost_passes_the_budget():
@@ -51,7 +53,7 @@ def test_a_budget_below_the_first_tree_buys_nothing():
 
 
 def test_alpha_is_chosen_on_validation_examples():
-    model = fitted(alpha=(0, 4, 200), budget=3.5)
+    model = fitted(growth__alpha=(0, 4, 200), budget=3.5)
     scores = {}
     for grown in model.grown_:
         n_trees = np.flatnonzero(grown.costs <= 3.5)[-1]
@@ -78,23 +80,25 @@ def test_less_is_bought_than_by_a_random_forest_of_the_same_error():
     assert model.cost(data[test]).mean() < 0.8 * prune.cost(data[test]).mean()
 
 
-@pytest.mark.parametrize("options", [{"impurity": "powers"}, {"impurity": "entropy", "reduction": "expected"}])
+@pytest.mark.parametrize(
+    "options", [{"growth__impurity": "powers"}, {"growth__impurity": "entropy", "growth__reduction": "expected"}]
+)
 @pytest.mark.parametrize("cuts", ["random", "all"])
 def test_impurities_and_cuts(options, cuts):
-    model = fitted(cuts=cuts, **options)
+    model = fitted(growth__cuts=cuts, **options)
     assert model.score(X_TEST, LABELS_TEST) > 0.6
-    assert model.forest_.criterion == options["impurity"]
+    assert model.forest_.criterion == options["growth__impurity"]
 
 
 def test_a_polynomial_of_the_class_counts():
-    model = fitted(impurity=Polynomial(((1, 1, 0), (0, 1, 1), (1, 0, 2))))
+    model = fitted(growth__impurity=Polynomial(((1, 1, 0), (0, 1, 1), (1, 0, 2))))
     assert model.score(X_TEST, LABELS_TEST) > 0.6
     with pytest.raises(ValueError, match="exponents: expected 3 per term, one per class, got 2"):
-        fitted(impurity=Polynomial(((1, 1),)))
+        fitted(growth__impurity=Polynomial(((1, 1),)))
 
 
 def test_votings():
-    models = {voting: fitted(voting=voting, alpha=4) for voting in ("soft", "hard", "pooled")}
+    models = {voting: fitted(voting=voting, growth__alpha=4) for voting in ("soft", "hard", "pooled")}
     forest = models["soft"].forest_
     leaves = forest.leaves(forest.checked_examples(X_TEST))
     values, weights = forest.value[leaves], forest.weight[leaves][:, :, None]
@@ -132,7 +136,7 @@ def test_sessions_pay_what_cost_says():
 def test_section_24():
     table = section_24_table()
     bits = table.features.astype(float)
-    model = BudgetRF(30, alpha=8, voting="hard", validation_fraction=None, random_state=0)
+    model = BudgetRF(30, growth=GreedyGrowth(alpha=8), voting="hard", validation_fraction=None, random_state=0)
     model.fit(bits, table.labels)
     assert 1 - model.score(bits, table.labels) == 4 / 1024
     assert model.cost(bits).max() == 2
@@ -149,15 +153,21 @@ def test_missing_values_are_learnt_from():
     [
         ({"budget": -1}, "budget: expected .* >= 0"),
         ({"n_estimators": 0}, "n_estimators: expected an integer >= 1, got 0"),
-        ({"impurity": "pairs"}, "impurity: expected one of threshold-pairs, powers, entropy, gini, or an Impurity"),
-        ({"impurity": "gini", "alpha": 3}, "alpha: expected 0 but for impurity 'threshold-pairs', got 3"),
-        ({"alpha": -2}, "alpha: expected a finite number >= 0, got -2"),
-        ({"alpha": ()}, "alpha: expected a number or several, got none"),
-        ({"reduction": "total"}, "reduction: expected one of minimax, expected, got 'total'"),
-        ({"cuts": 80}, "cuts: expected one of random, all, got 80"),
-        ({"voting": "majority"}, "voting: expected one of soft, hard, pooled, got 'majority'"),
-        ({"max_bins": 1000}, "max_bins: expected None or 2..255, got 1000"),
-        ({"max_features": 0}, "max_features: expected an integer >= 1 or None, got 0"),
+        (
+            {"growth__impurity": "pairs"},
+            "^growth.impurity: expected one of threshold-pairs, powers, entropy, gini, or an Impurity",
+        ),
+        (
+            {"growth__impurity": "gini", "growth__alpha": 3},
+            "^growth.alpha: expected 0 but for impurity 'threshold-pairs', got 3",
+        ),
+        ({"growth__alpha": -2}, "alpha: expected a finite number >= 0, got -2"),
+        ({"growth__alpha": ()}, "^growth.alpha: expected a number or several, got none"),
+        ({"growth__reduction": "total"}, "^growth.reduction: expected one of 'minimax', 'expected', got 'total'"),
+        ({"growth__cuts": 80}, "^growth.cuts: expected one of 'random', 'all', got 80"),
+        ({"voting": "majority"}, "^voting: expected one of 'soft', 'hard', 'pooled', got 'majority'"),
+        ({"growth__max_bins": 1000}, "^growth.max_bins: expected None or 2..255, got 1000"),
+        ({"growth__max_features": 0}, "^growth.max_features: expected an integer >= 1 or None, got 0"),
         ({"validation_fraction": 2}, "validation_fraction: expected"),
         ({"feature_costs": [1, -1]}, "prices.*>= 0"),
         ({"feature_costs": [1, 1]}, "expected 7 prices"),
@@ -183,7 +193,7 @@ def test_a_budget_is_spent_to_the_last_digit():
 def test_the_examples_that_each_tree_was_grown_from_are_told():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
-    model = BudgetRF(4, alpha=[0, 1], validation_fraction=0.25, random_state=7).fit(X, y)
+    model = BudgetRF(4, growth=GreedyGrowth(alpha=[0, 1]), validation_fraction=0.25, random_state=7).fit(X, y)
     forest, samples = model.forest_, model.estimators_samples_
     assert len(samples) == forest.n_trees
     for tree, drawn in enumerate(samples):

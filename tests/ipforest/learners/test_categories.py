@@ -8,14 +8,16 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from ipforest import BudgetBoost, BudgetForest, FeatureCosts
+from ipforest import BoostGrowth, BoostSearch, BudgetBoost, BudgetForest, FeatureCosts, ForestSearch
 from ipforest.ensemble import read, write
 from ipforest.session import Seller
 from ipforest.tabular.categories import Categories
 from ipforest.tabular.model_files import load_model, save_model
 
-BOOST = BudgetBoost(12, max_leaf_nodes=4, n_lambdas=3, n_prunings=2, random_state=0)
-FOREST = BudgetForest(5, n_lambdas=2, n_prunings=2, random_state=0)
+BOOST = BudgetBoost(
+    12, growth=BoostGrowth(max_leaf_nodes=4), search=BoostSearch(n_lambdas=3, n_prunings=2), random_state=0
+)
+FOREST = BudgetForest(5, search=ForestSearch(n_lambdas=2, n_prunings=2), random_state=0)
 COLOURS = np.array(["amber", "blue", "crimson", "denim", "ecru", "fawn", "green"])
 WARM = ("amber", "crimson", "fawn")
 
@@ -49,7 +51,7 @@ def test_sets_of_categories_are_found(fitted: tuple[Any, pd.DataFrame, Any]) -> 
 
 def test_trees_grown_with_lookahead_compare_the_numbers_of_categories() -> None:
     X, y = colours()
-    ahead, plain = (clone(FOREST).set_params(n_lookahead=n).fit(X, y, *colours(1)) for n in (3, 0))
+    ahead, plain = (clone(FOREST).set_params(search__n_lookahead=n).fit(X, y, *colours(1)) for n in (3, 0))
     forests = [member.policy.trees for member in ahead.members_[len(plain.members_) :]]
     assert forests[0].n_trees == 3
     assert (forests[0].feature == 1).any()
@@ -58,7 +60,7 @@ def test_trees_grown_with_lookahead_compare_the_numbers_of_categories() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", [BOOST, clone(FOREST).set_params(n_lookahead=0)], ids=["boost", "forest"])
+@pytest.mark.parametrize("model", [BOOST, clone(FOREST).set_params(search__n_lookahead=0)], ids=["boost", "forest"])
 def test_the_numbers_of_categories_are_of_no_account(model: Any) -> None:
     X, _ = colours(2)
     shuffled = list(COLOURS[[3, 6, 0, 5, 1, 4, 2]])
@@ -114,7 +116,7 @@ def test_unknown_categories_are_missing(fitted: tuple[Any, pd.DataFrame, Any]) -
 def test_boosted_trees_of_categories_are_written_as_lightgbm_and_refused_elsewhere() -> None:
     pytest.importorskip("lightgbm")
     X, y = colours()
-    model = clone(BOOST).set_params(n_prunings=0, stopping=()).fit(X, y)
+    model = clone(BOOST).set_params(search__n_prunings=0, search__stopping=()).fit(X, y)
     trees = max((member.policy.trees for member in model.members_), key=lambda trees: trees.n_internal)
     assert trees.tests_categories.any()
     numbers = model.categories_.numbers(X).to_numpy()

@@ -8,7 +8,7 @@ from ipforest.adaptive.adapt_gbrt import STILL_ACCURACY, STILL_SHARES, regrown_p
 from ipforest.adaptive.approximation import Training
 from ipforest.costs import FeatureCosts
 from ipforest.growing import AcquisitionState, CodedExamples, Gini, Gradient, Grower
-from ipforest.learners import GreedyMiser, GreedyMiserRegressor
+from ipforest.learners import GreedyMiser, GreedyMiserRegressor, PricedGrowth
 from ipforest.learners.priced_booster import PricedBooster
 
 CHARGES = ("path", "tree", "node")
@@ -73,17 +73,20 @@ def test_a_tree_that_pays_once_has_no_limit_of_leaves() -> None:
         grower.grow_classifier(CodedExamples.from_examples(X), np.array([0, 0, 1, 1]), 2, state)
 
 
-@pytest.mark.parametrize("model", [GreedyMiser(2, charge="round"), GreedyMiserRegressor(2, charge=None)])
-def test_another_charge_is_refused(model) -> None:
-    with pytest.raises(ValueError, match=r"^charge: expected one of path, tree, node, got ('round'|None)$"):
-        model.fit(examples(0), np.arange(60) % 2)
+@pytest.mark.parametrize("model", [GreedyMiser(2), GreedyMiserRegressor(2)])
+@pytest.mark.parametrize("charge", ["round", None])
+def test_another_charge_is_refused(model, charge) -> None:
+    with pytest.raises(
+        ValueError, match=r"^growth\.charge: expected one of 'path', 'tree', 'node', got ('round'|None)$"
+    ):
+        model.set_params(growth__charge=charge).fit(examples(0), np.arange(60) % 2)
 
 
 @pytest.mark.parametrize("charge", CHARGES)
 def test_whatever_is_charged_examples_pay_what_they_buy(charge) -> None:
     X = examples(3, 200)
     y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
-    model = GreedyMiser(6, lam=1e-2, charge=charge, feature_costs=COSTS).fit(X, y)
+    model = GreedyMiser(6, lam=1e-2, growth=PricedGrowth(charge=charge), feature_costs=COSTS).fit(X, y)
     used = np.zeros((200, 6), dtype=bool)
     for start, _ in model.trees_:
         for row in range(200):
@@ -124,9 +127,13 @@ def test_greedy_miser_is_the_plain_one_tree_by_tree(charge, loss, n_classes) -> 
         noise = np.random.default_rng(seed + 50).normal(size=60)
         score = X[:, 0] + X[:, 1] * X[:, 4] + 0.5 * X[:, 3] + 0.3 * noise
         labels = np.digitize(score, [0] if n_classes == 2 else [-0.5, 0.5])
-        shared = {"n_estimators": 3, "learning_rate": 0.5, "max_depth": 3, "min_samples_leaf": 8}
         model = GreedyMiser(
-            loss=loss, lam=lam, charge=charge, feature_costs=COSTS, max_bins=None, validation_fraction=None, **shared
+            n_estimators=3,
+            loss=loss,
+            lam=lam,
+            growth=PricedGrowth(learning_rate=0.5, max_depth=3, min_samples_leaf=8, charge=charge, max_bins=None),
+            feature_costs=COSTS,
+            validation_fraction=None,
         ).fit(X, labels)
         targets = np.eye(n_classes)[labels][:, 1 if n_classes == 2 else 0 :]
         booster = PlainBooster(X, NEEDS, PRICES, lam, charge, max_depth=3, min_leaf=8)

@@ -8,11 +8,11 @@ from sklearn.datasets import load_breast_cancer, make_classification, make_regre
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ipforest.learners import GreedyMiser, GreedyMiserRegressor
+from ipforest.learners import GreedyMiser, GreedyMiserRegressor, PricedGrowth
 
 X, LABELS, TARGET = examples(240, seed=61)
 X_TEST, LABELS_TEST, TARGET_TEST = examples(300, seed=62)
-PLAIN = {"max_bins": None, "validation_fraction": None}
+PLAIN = {"growth": PricedGrowth(max_bins=None), "validation_fraction": None}
 
 
 @parametrize_with_checks(
@@ -43,9 +43,10 @@ def assert_same_trees(model, reference, data):
 
 def test_price_zero_is_gradient_boosting_for_regression():
     data, target = make_regression(150, 4, noise=5.0, random_state=0)
-    options = {"n_estimators": 15, "max_depth": 3, "learning_rate": 0.2, "min_samples_leaf": 5}
-    reference = GradientBoostingRegressor(random_state=0, **options).fit(data, target)
-    model = GreedyMiserRegressor(**options, **PLAIN).fit(data, target)
+    options = {"max_depth": 3, "learning_rate": 0.2, "min_samples_leaf": 5}
+    reference = GradientBoostingRegressor(n_estimators=15, random_state=0, **options).fit(data, target)
+    growth = PricedGrowth(max_bins=None, **options)
+    model = GreedyMiserRegressor(15, growth=growth, validation_fraction=None).fit(data, target)
     assert_same_trees(model, reference, data)
     np.testing.assert_allclose(model.predict(data), reference.predict(data), rtol=1e-9)
 
@@ -55,9 +56,10 @@ def test_price_zero_is_gradient_boosting_for_classification(n_classes):
     data, labels = make_classification(
         300, 5, n_informative=4, n_redundant=0, n_classes=n_classes, flip_y=0.1, random_state=3
     )
-    options = {"n_estimators": 10, "max_depth": 3, "learning_rate": 0.1, "min_samples_leaf": 12}
-    reference = GradientBoostingClassifier(random_state=0, **options).fit(data, labels)
-    model = GreedyMiser(**options, **PLAIN).fit(data, labels)
+    options = {"max_depth": 3, "learning_rate": 0.1, "min_samples_leaf": 12}
+    reference = GradientBoostingClassifier(n_estimators=10, random_state=0, **options).fit(data, labels)
+    growth = PricedGrowth(max_bins=None, **options)
+    model = GreedyMiser(10, growth=growth, validation_fraction=None).fit(data, labels)
     assert_same_trees(model, reference, data)
     np.testing.assert_allclose(model.predict_proba(data), reference.predict_proba(data), rtol=1e-8)
 
@@ -125,10 +127,10 @@ def test_sessions_pay_what_cost_says():
     [
         ({"loss": "hinge"}, "loss: expected one of logistic, squared, got 'hinge'"),
         ({"lam": -1}, "lam: expected .* >= 0"),
-        ({"learning_rate": 0}, "learning_rate: expected a finite number > 0, got 0"),
+        ({"growth__learning_rate": 0}, "^growth.learning_rate: expected a finite number > 0, got 0"),
         ({"n_estimators": 2.5}, "n_estimators: expected an integer >= 1, got 2.5"),
         ({"budget": "much"}, "budget: expected"),
-        ({"max_bins": 1}, "max_bins: expected None or 2..255, got 1"),
+        ({"growth__max_bins": 1}, "^growth.max_bins: expected None or 2..255, got 1"),
         ({"feature_costs": [1, 1]}, "expected 7 prices"),
     ],
 )

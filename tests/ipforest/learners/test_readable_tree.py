@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
 
-from ipforest import BudgetBoost, BudgetPrune, EarlyExit, FeatureCosts
+from ipforest import BoostGrowth, BoostSearch, BudgetBoost, BudgetPrune, EarlyExit, FeatureCosts
 from ipforest.learners import ReadableTree
 from ipforest.rules import read_rules
 
@@ -96,7 +96,9 @@ def test_categories_are_asked_for_by_name() -> None:
 
     table = pd.DataFrame({"pain": pd.Categorical(RNG.choice(["none", "mild", "strong"], 300)), "age": X[:, 0]})
     ill = (table.pain == "strong") & (table.age > 1)
-    boosted = BudgetBoost(25, max_leaf_nodes=4, n_lambdas=1, n_prunings=1, random_state=0).fit(table, ill)
+    boosted = BudgetBoost(
+        25, growth=BoostGrowth(max_leaf_nodes=4), search=BoostSearch(n_lambdas=1, n_prunings=1), random_state=0
+    ).fit(table, ill)
     tree = ReadableTree(boosted, random_state=0).fit(table, ill)
     assert "pain is strong" in read_rules(tree, table).to_text(width=200)
     np.testing.assert_array_equal(read_rules(tree, table).predict(table), tree.predict(table))

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 
-from ipforest import BudgetPrune, FeatureCosts, Forest, Pruning
+from ipforest import BudgetPrune, FeatureCosts, Forest, Pruning, PruningSettings
 from ipforest.learners.vote_descent import VoteProblem, descend, descend_within, measured
 from ipforest.tabular.model_files import load_model, save_model
 
@@ -20,7 +20,9 @@ pytestmark = pytest.mark.xdist_group("votes")  # its kernels are compiled once
 
 COSTS = FeatureCosts([1, 2, 3, 1], [0, 0, -1, -1], [2])
 X, Y = load_breast_cancer(return_X_y=True)
-MODEL = BudgetPrune(RandomForestClassifier(15, random_state=0), budget=6, objective="forest", random_state=0)
+MODEL = BudgetPrune(
+    RandomForestClassifier(15, random_state=0), budget=6, pruning=PruningSettings(objective="forest"), random_state=0
+)
 
 
 def drawn(seed: int, n_trees: int = 3) -> tuple[Forest, np.ndarray, np.ndarray, np.ndarray]:
@@ -132,7 +134,7 @@ def test_expected_costs_take_the_place_of_probabilities() -> None:
 @pytest.mark.slow
 def test_the_estimator_keeps_the_budget_and_lowers_the_loss_of_the_vote() -> None:
     model = clone(MODEL).fit(X[::2], Y[::2])
-    trees = clone(MODEL).set_params(objective="trees").fit(X[::2], Y[::2])
+    trees = clone(MODEL).set_params(pruning__objective="trees").fit(X[::2], Y[::2])
     kept = np.zeros(model.forest_.n_nodes, dtype=bool)
     kept[model.forest_.internal_nodes] = trees.pruning_.kept
     assert model.vote_loss_ < measured(model._vote, kept).loss
@@ -161,11 +163,11 @@ def test_votes_count_on_examples_that_trees_were_not_trained_on() -> None:
     left_out = np.setdiff1d(np.arange(Y[::2].size), drawn_of[0])
     assert first.size == left_out.size
     fitted = RandomForestClassifier(10, random_state=0).fit(X[::4], Y[::4])
-    taken = BudgetPrune(fitted, budget=5, objective="forest").fit(X[1::4], Y[1::4])
+    taken = BudgetPrune(fitted, budget=5, pruning=PruningSettings(objective="forest")).fit(X[1::4], Y[1::4])
     assert taken._vote.voters.examples.size == 10 * Y[1::4].size
 
 
-@pytest.mark.parametrize("changes", [{"objective": "forest"}, {"objective": "trees", "refit": True}])
+@pytest.mark.parametrize("changes", [{"pruning__objective": "forest"}, {"pruning": PruningSettings(refit=True)}])
 def test_a_saved_model_goes_to_other_budgets(changes: dict[str, object], tmp_path: Path) -> None:
     model = clone(MODEL).set_params(**changes).fit(X[::4], Y[::4])
     save_model(model, tmp_path / "model.skops")
@@ -177,7 +179,9 @@ def test_regression_lowers_the_squared_error_of_the_vote() -> None:
     Xr, yr = load_diabetes(return_X_y=True)
     forest = RandomForestRegressor(15, min_samples_leaf=3, random_state=0)
     models = [
-        BudgetPrune(forest, budget=3, objective=objective, random_state=0).fit(Xr[::2], yr[::2])
+        BudgetPrune(forest, budget=3, pruning=PruningSettings(objective=objective), random_state=0).fit(
+            Xr[::2], yr[::2]
+        )
         for objective in ("trees", "forest")
     ]
     assert models[1].vote_loss_ < measured(models[1]._vote, kept_of(models[0])).loss
@@ -187,10 +191,10 @@ def test_regression_lowers_the_squared_error_of_the_vote() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"objective": "vote"}, r"^objective: expected 'trees' or 'forest', got 'vote'$"),
+        ({"pruning__objective": "vote"}, r"^pruning\.objective: expected one of 'trees', 'forest', got 'vote'$"),
         (
             {"estimator": ExtraTreesClassifier(5), "validation_fraction": None},
-            r"^objective: expected a validation part or trees with bootstrap for 'forest'",
+            r"^pruning\.objective: expected a validation part or trees with bootstrap for 'forest'",
         ),
         (
             {"feature_costs": FeatureCosts([1] * 30, delayed=[3])},
@@ -206,4 +210,4 @@ def test_what_cannot_be_is_refused(changes: dict[str, object], message: str) -> 
 def test_a_fitted_forest_needs_labels() -> None:
     fitted = RandomForestClassifier(5, random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match=r"^y: expected the targets of X .* objective 'forest', got None$"):
-        BudgetPrune(fitted, budget=5, objective="forest").fit(X)
+        BudgetPrune(fitted, budget=5, pruning=PruningSettings(objective="forest")).fit(X)

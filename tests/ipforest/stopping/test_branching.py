@@ -7,7 +7,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import proofs
-from ipforest import BranchingCascade, FeatureCosts, NestedCascade, datasets
+from ipforest import BranchingCascade, BranchingStages, FeatureCosts, NestedCascade, datasets
 from ipforest.stopping.rules import CertifiedStopping, OptimalStopping, ThresholdStopping
 from ipforest.stopping.stages import END
 from ipforest.stopping.unit_order import local_importance
@@ -19,7 +19,7 @@ SMALL = RandomForestClassifier(8, min_samples_leaf=3, random_state=0)
 
 
 def fit(**settings: Any) -> BranchingCascade:
-    return BranchingCascade(SMALL, **settings).fit(X[TRAINED], Y[TRAINED], X[HELD_OUT], Y[HELD_OUT])
+    return BranchingCascade(SMALL).set_params(**settings).fit(X[TRAINED], Y[TRAINED], X[HELD_OUT], Y[HELD_OUT])
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_what_to_buy_next_depends_on_what_was_seen(cascade: BranchingCascade) ->
         assert len(np.unique(branching.acquired(X[TEST]), axis=0)) > 8
 
 
-@pytest.mark.parametrize("settings", [{"max_branches": 1}, {"min_support": 400}])
+@pytest.mark.parametrize("settings", [{"stages__max_branches": 1}, {"stages__min_support": 400}])
 def test_without_branches_it_is_a_nested_cascade(settings: dict[str, Any]) -> None:
     single = fit(**settings)
     nested = NestedCascade(SMALL).fit(X[TRAINED], Y[TRAINED], X[HELD_OUT], Y[HELD_OUT])
@@ -87,7 +87,7 @@ def test_the_curve_of_the_examples_it_was_learnt_on_is_what_they_pay(rule: Any) 
 
 def test_groups_are_bought_whole_and_what_is_free_parts_examples_first() -> None:
     costs = FeatureCosts([1, 1, 0, 1, 1, 1, 0, 0, 0], [-1] * 6 + [0] * 3, [6])
-    model = fit(feature_costs=costs, max_branches=4)
+    model = fit(feature_costs=costs, stages__max_branches=4)
     stages = model.candidates_[1].policy.stages
     assert [stage.features.tolist() for stage in stages[:2]] == [[], [2]]
     assert stages[1].router is not None
@@ -104,8 +104,12 @@ def test_a_price_is_what_telling_is_weighed_against() -> None:
 @pytest.mark.slow
 @parametrize_with_checks(
     [
-        BranchingCascade(RandomForestClassifier(3, random_state=0), min_support=5, random_state=0),
-        BranchingCascade(RandomForestRegressor(3, random_state=0), min_support=5, random_state=0),
+        BranchingCascade(
+            RandomForestClassifier(3, random_state=0), stages=BranchingStages(min_support=5), random_state=0
+        ),
+        BranchingCascade(
+            RandomForestRegressor(3, random_state=0), stages=BranchingStages(min_support=5), random_state=0
+        ),
         NestedCascade(RandomForestClassifier(3, random_state=0), random_state=0),
     ],
     expected_failed_checks=random_parts,
@@ -117,11 +121,11 @@ def test_checks_of_scikit_learn(estimator, check) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"max_branches": 0}, r"^max_branches: expected an integer >= 1, got 0"),
-        ({"min_support": 0.5}, r"^min_support: expected an integer >= 1, got 0.5"),
+        ({"stages__max_branches": 0}, r"^stages\.max_branches: expected an integer >= 1, got 0"),
+        ({"stages__min_support": 0.5}, r"^stages\.min_support: expected an integer >= 1, got 0.5"),
         ({"max_cost": -1}, r"^max_cost: expected a number >= 0"),
     ],
 )
 def test_errors(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        BranchingCascade(SMALL, **settings).fit(X[TRAINED], Y[TRAINED])
+        BranchingCascade(SMALL).set_params(**settings).fit(X[TRAINED], Y[TRAINED])

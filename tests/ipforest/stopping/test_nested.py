@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import proofs
-from ipforest import FeatureCosts, NestedCascade
+from ipforest import FeatureCosts, NestedCascade, NestedStages
 from ipforest.stopping.rules import CertifiedStopping, OptimalStopping, ThresholdStopping
 from ipforest.stopping.unit_order import ORDERS
 
@@ -60,9 +60,13 @@ def test_what_tells_most_per_price_is_bought_first(order: str) -> None:
     rng = np.random.default_rng(0)
     examples = rng.random((300, 6))
     labels = (examples[:, 2] + 0.7 * examples[:, 4] > 0.85).astype(int)
-    model = NestedCascade(SMALL, order=order, feature_costs=[1, 1, 1, 1, 1, 1], random_state=0).fit(examples, labels)
+    model = NestedCascade(
+        SMALL, stages=NestedStages(order=order), feature_costs=[1, 1, 1, 1, 1, 1], random_state=0
+    ).fit(examples, labels)
     assert [unit.features for unit in model.units_][:2] == [(2,), (4,)]
-    dear = NestedCascade(SMALL, order=order, feature_costs=[1, 1, 100, 1, 1, 1], random_state=0).fit(examples, labels)
+    dear = NestedCascade(
+        SMALL, stages=NestedStages(order=order), feature_costs=[1, 1, 100, 1, 1, 1], random_state=0
+    ).fit(examples, labels)
     assert dear.units_[0].features == (4,)
 
 
@@ -76,19 +80,25 @@ def test_groups_are_bought_whole_and_fees_count_once() -> None:
 
 
 def test_a_given_order_and_sizes() -> None:
-    model = NestedCascade(SMALL, order=[3, 1, 7], sizes=[1, 3], random_state=0).fit(X[TRAINED], Y[TRAINED])
+    model = NestedCascade(SMALL, stages=NestedStages(order=[3, 1, 7], sizes=[1, 3]), random_state=0).fit(
+        X[TRAINED], Y[TRAINED]
+    )
     assert [stage.features.tolist() for stage in model.stages_] == [[], [3], [3, 1, 7]]
 
 
 def test_any_classifier_is_a_stage() -> None:
     for learner in (GradientBoostingClassifier(n_estimators=10), make_pipeline(StandardScaler(), LogisticRegression())):
-        model = NestedCascade(learner, sizes=[1, 4], budget=2, random_state=0).fit(X[TRAINED], Y[TRAINED])
+        model = NestedCascade(learner, stages=NestedStages(sizes=[1, 4]), budget=2, random_state=0).fit(
+            X[TRAINED], Y[TRAINED]
+        )
         assert model.score(X[TEST], Y[TEST]) > 0.75
         assert model.cost(X[TEST]).mean() < 3
 
 
 def test_stages_that_see_the_one_before() -> None:
-    model = NestedCascade(SMALL, sees_before=True, sizes=[1, 2, 3], random_state=0).fit(X[TRAINED], Y[TRAINED])
+    model = NestedCascade(SMALL, stages=NestedStages(sees_before=True, sizes=[1, 2, 3]), random_state=0).fit(
+        X[TRAINED], Y[TRAINED]
+    )
     assert [stage.model.n_features_in_ for stage in model.stages_[1:]] == [3, 4, 5]
     assert model.score(X[TEST], Y[TEST]) > 0.85
 
@@ -116,17 +126,23 @@ def test_stages_are_trained_in_parallel_to_the_same_end(cascade: NestedCascade) 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"order": "best"}, r"^order: expected one of 'importance', 'path', 'forward' or features, got 'best'"),
-        ({"order": [1, 1]}, r"^order: expected features that cost something, each once"),
-        ({"order": [77]}, r"^feature: expected the name of a feature or a column 0\.\.9, got 77"),
-        ({"sizes": [2, 2]}, r"^sizes: expected numbers of units that rise from 1 or more, got \[2, 2\]"),
+        (
+            {"stages__order": "best"},
+            r"^stages\.order: expected one of 'importance', 'path', 'forward' or features, got 'best'",
+        ),
+        ({"stages__order": [1, 1]}, r"^order: expected features that cost something, each once"),
+        ({"stages__order": [77]}, r"^feature: expected the name of a feature or a column 0\.\.9, got 77"),
+        (
+            {"stages__sizes": [2, 2]},
+            r"^stages\.sizes: expected numbers of units that rise from 1 or more, got \[2, 2\]",
+        ),
         ({"n_folds": 0}, r"^n_folds: expected an integer >= 1, got 0"),
         ({"budget": -2}, r"^budget: expected a number >= 0"),
     ],
 )
 def test_errors(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        NestedCascade(SMALL, **settings).fit(X, Y)
+        NestedCascade(SMALL).set_params(**settings).fit(X, Y)
 
 
 def test_held_out_examples_need_their_labels() -> None:
@@ -141,7 +157,7 @@ def test_no_rules_are_refused() -> None:
 
 def test_paths_are_of_the_columns_of_training() -> None:
     frame = pd.DataFrame(X, columns=list("abcdefghij"))
-    model = NestedCascade(SMALL, sizes=(1, 2, 10), random_state=0).fit(frame[TRAINED], Y[TRAINED])
+    model = NestedCascade(SMALL, stages=NestedStages(sizes=(1, 2, 10)), random_state=0).fit(frame[TRAINED], Y[TRAINED])
     assert model.paths_of(frame[TEST], Y[TEST]).loss[:, -1].mean() < 0.1
     with pytest.raises(ValueError, match="feature names should match"):
         model.paths_of(frame[TEST][frame.columns[::-1]], Y[TEST])
@@ -149,5 +165,5 @@ def test_paths_are_of_the_columns_of_training() -> None:
 
 @pytest.mark.parametrize(("sizes", "seen"), [((2, 50), [0, 2, 10]), ((50, 60), [0, 10])])
 def test_a_stage_of_more_units_than_there_are_has_all(sizes: tuple[int, ...], seen: list[int]) -> None:
-    model = NestedCascade(SMALL, sizes=sizes, random_state=0).fit(X[TRAINED], Y[TRAINED])
+    model = NestedCascade(SMALL, stages=NestedStages(sizes=sizes), random_state=0).fit(X[TRAINED], Y[TRAINED])
     assert [stage.features.size for stage in model.stages_] == seen
