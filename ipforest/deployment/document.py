@@ -26,7 +26,8 @@ from ipforest.frontiers.context_cascades import ContextRouter
 from ipforest.policy import TreesInOrder
 from ipforest.stopping.early_exit import EarlyExitPolicy
 from ipforest.stopping.rules import CertifiedRule, FittedRule, StagedRule, ThresholdStopping
-from ipforest.stopping.stages import END, Stage, StagesInOrder
+from ipforest.stopping.stages import Stage, StagesInOrder
+from ipforest.walks import END
 
 LARGEST = float(np.finfo(np.float64).max)
 """Stands for an infinite threshold, which JSON does not write: all numbers are at most this."""
