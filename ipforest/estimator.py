@@ -386,8 +386,13 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     @property
     def decides_by(self) -> str:
         """What decides in the fitted model besides its trees' own predictions; empty where these are all."""
-        check_is_fitted(self)
-        return self.policy().decides_by
+        ready = self._ready
+        parts = {
+            ready.policy.decides_by: bool(ready.policy.decides_by),
+            "class_costs": self.class_costs_ is not None,
+            f"max_cost={self.max_cost}": self.max_cost is not None,
+        }
+        return " and ".join(part for part, is_there in parts.items() if is_there)
 
     def to_trees(self) -> Any:
         """Return the trees that predict, for `ipforest.ensemble.write`, where nothing else decides.
@@ -401,20 +406,12 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         ValueError
             A rule that stops buying, stages, class costs or a cap decide as well, which trees do not hold.
         """
-        check_is_fitted(self)
-        policy = self.policy()
-        parts = {
-            policy.decides_by: bool(policy.decides_by),
-            "class_costs": self.class_costs_ is not None,
-            f"max_cost={self.max_cost}": self.max_cost is not None,
-        }
-        decides = [part for part, is_there in parts.items() if is_there]
-        if decides:
+        if self.decides_by:
             raise ValueError(
                 f"{type(self).__name__}: expected a model whose trees alone decide, got one with "
-                f"{' and '.join(decides)}, which an export of its trees would drop{_trees_alone(self)}"
+                f"{self.decides_by}, which an export of its trees would drop{_trees_alone(self)}"
             )
-        return policy.trees  # type: ignore[attr-defined]  # what only trees decide has trees
+        return self._ready.policy.trees  # type: ignore[attr-defined]  # what only trees decide has trees
 
     def at_budget(self, budget: object) -> Self:
         """Return the same model at another budget, without training again.

@@ -200,7 +200,7 @@ class StagesInOrder:
         self._trees: dict[int, tuple[Forest | BoostedTrees, ...] | None] = {}
         self.stages, self._costs, self._max_cost = tuple(stages), costs, max_cost
         self._rule, self._level = rule, level
-        self._affordable = self._within_cap()
+        self.affordable = self._within_cap()
         self._depth = np.zeros(len(self.stages), dtype=np.int64)
         for number, stage in enumerate(self.stages):
             self._depth[stage.following[stage.following != END]] = self._depth[number] + 1
@@ -259,7 +259,7 @@ class StagesInOrder:
             np.array([np.zeros(n_outputs) if each is None else each for each in constants]),
             self._depth,
             self._used,
-            self._affordable,
+            self.affordable,
         )
         return StageWalk(
             held(seen),
@@ -300,7 +300,7 @@ class StagesInOrder:
         for number in np.unique(stage):
             here = stage == number
             goal[here] = self.stages[number].goals(X[here])
-        return np.where((goal != END) & self._affordable[goal], goal, END)
+        return np.where((goal != END) & self.affordable[goal], goal, END)
 
     def _buy(self, progress: Progress, place: _Place, rows: Rows) -> npt.NDArray[np.int32]:
         """Count what is known of the next stage; give the first feature that is not, or move on to the stage.

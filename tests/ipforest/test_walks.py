@@ -91,7 +91,7 @@ def random_trees(rng: Any, n_classes: int, n_features: int = N_FEATURES) -> Fore
     )
 
 
-def random_rule(rng: Any, kind: str) -> Any:
+def random_rule(rng: Any, kind: str) -> tuple[Any, float]:
     if kind == "threshold":
         return ThresholdStopping(), -float(rng.random())
     edges = tuple(np.sort(rng.random(rng.integers(0, 3))) for _ in range(3))
