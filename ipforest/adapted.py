@@ -27,6 +27,7 @@ from ipforest.estimator import (
 )
 from ipforest.policy import InWords, Policy, Progress, Rows, compared, ordered_together
 from ipforest.session import Seller
+from ipforest.walks import Changed, Purse, Walk
 
 
 class PolicyAround:
@@ -76,9 +77,19 @@ class PolicyAround:
         """Mark what is ordered together with a delayed feature, as the other policy does."""
         return ordered_together(self.inner, progress, rows)
 
+    def at_once(self, purse: Purse) -> Walk | None:
+        """Give the walk of the other policy, if it has one."""
+        own = getattr(self.inner, "at_once", None)
+        walk: Walk | None = None if own is None or purse.has_limit else own(purse)
+        return None if walk is None else Changed(walk, self.changed)
+
+    def changed(self, outputs: FloatArray, tests: npt.NDArray[np.int32]) -> FloatArray:
+        """Give what is answered where the other policy answers ``outputs``, after ``tests`` (n_samples, n_features)."""
+        return outputs
+
     def answer(self, progress: Progress, rows: Rows) -> FloatArray:
         """Predict from what is known."""
-        return self.inner.answer(progress, rows)
+        return self.changed(self.inner.answer(progress, rows), progress.tests[rows])
 
     def reason(self, progress: Progress, row: int, in_words: InWords = compared) -> str:
         """Say why one example's next feature is wanted."""
@@ -195,6 +206,10 @@ class AdaptedClassifier(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):
 
     def _seller(self) -> Seller:
         return self.model_._seller()
+
+    @property
+    def _around(self) -> Any:
+        return self.model_._ready
 
     def _checked(self, X: npt.ArrayLike) -> Array:
         return self.model_._checked(X)

@@ -17,7 +17,7 @@ from ipforest.adapted import AdaptedClassifier, PolicyAround
 from ipforest.estimator import check_integer
 from ipforest.measures import log_odds
 from ipforest.pipeline import BudgetedPipeline
-from ipforest.policy import Policy, Progress, Rows
+from ipforest.policy import Policy
 
 __all__ = ["CalibratedClassifier", "calibrated"]
 
@@ -160,9 +160,9 @@ class CalibratedPolicy(PolicyAround):
         super().__init__(inner, "calibration")
         self._calibration = calibration
 
-    def answer(self, progress: Progress, rows: Rows) -> FloatArray:
+    def changed(self, outputs: FloatArray, tests: npt.NDArray[np.int32]) -> FloatArray:
         """Calibrate what the policy answers by how many features it has asked for."""
-        return self._calibration(self.inner.answer(progress, rows), number_asked(progress.tests[rows]))
+        return self._calibration(outputs, number_asked(tests))
 
 
 def number_asked(tests: npt.NDArray[np.int32]) -> IntArray:

@@ -619,3 +619,12 @@ def require_no_split_cost(costs: FeatureCosts, split_cost: object) -> None:
 def _check_fees(groups: npt.NDArray[np.int32], n_fees: int) -> None:
     if groups.max() >= n_fees:
         raise ValueError(f"group_fees: expected a fee for each of the groups 0..{groups.max()}, got {n_fees} fees")
+
+
+def two_units(costs: FeatureCosts) -> npt.NDArray[np.int32]:
+    """List the one or two units that each feature needs, shape (n_features, 2); a missing second one is n_units."""
+    units = np.full((costs.n_features, 2), costs.n_units, dtype=np.int32)
+    units[:, 0] = costs.unit_indices[costs.unit_indptr[:-1]]
+    both = np.diff(costs.unit_indptr) == 2
+    units[both, 1] = costs.unit_indices[costs.unit_indptr[1:][both] - 1]
+    return units

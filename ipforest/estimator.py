@@ -6,12 +6,14 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil, inf
 from numbers import Real
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +26,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ipforest._internal.arrays import Array, one_line
-from ipforest._internal.examples import require_rows_in_order, validated
+from ipforest._internal.arrays import Array, FloatArray, one_line
+from ipforest._internal.examples import FLOATS, require_rows_in_order, validated
 from ipforest.choice import ROUNDING, best_affordable, best_mix
 from ipforest.class_costs import TOTAL_COST, costs_of, read_class_costs
 from ipforest.costs import FeatureCosts, require_no_split_cost
@@ -48,6 +50,7 @@ from ipforest.session import (
 )
 from ipforest.settings import groups_of
 from ipforest.tabular.price_lists import read_prices
+from ipforest.walks import Walk
 
 __all__ = ["BudgetedEstimator", "optional_number", "read_costs", "split_rows"]
 
@@ -66,6 +69,72 @@ MIN_SHARE, N_SHARES = 0.25, 25
 
 MIN_PRICE, MAX_PRICE = Fraction(10) ** -100, Fraction(10) ** 100
 """Beyond these, sums and quotients of prices are no floats."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """What a compiled walk found, read as `ipforest.session.Sessions` that have ended are.
+
+    Parameters
+    ----------
+    seller : Seller
+    outputs : ndarray of float64, shape (n_samples, n_outputs)
+    tests : ndarray of int32, shape (n_samples, n_features)
+    """
+
+    seller: Seller
+    outputs: FloatArray
+    tests: npt.NDArray[np.int32]
+
+    @property
+    def bought(self) -> npt.NDArray[np.bool_]:
+        """The features that each example pays for, shape (n_samples, n_features)."""
+        return np.asarray(self.tests > 0)
+
+    @property
+    def paid(self) -> FloatArray:
+        """What each example pays, shape (n_samples,)."""
+        return self.seller.paid_for(self.bought, self.tests)
+
+    def labels(self, outputs: FloatArray) -> Array:
+        """Turn `outputs` into predictions, shape (n_samples,)."""
+        return self.seller.labels(outputs)
+
+
+class Ready(NamedTuple):
+    """What predicting needs of a fitted estimator.
+
+    Parameters
+    ----------
+    policy : Policy
+    seller : Seller
+    walk : Walk or None
+        Predicts tables in one pass, where the policy has one.
+    around : Ready or None
+        That of the estimator inside.
+    """
+
+    policy: Policy
+    seller: Seller
+    walk: Walk | None
+    around: Ready | None
+
+    @classmethod
+    def of(cls, policy: Policy, seller: Seller, max_cost: object | None, around: Ready | None) -> Self:
+        """Ask the policy for a walk, unless features come in rounds."""
+        at_once = None if seller.costs.delayed.any() else getattr(policy, "at_once", None)
+        return cls(policy, seller, None if at_once is None else at_once(seller.purse(max_cost)), around)
+
+    def table(self, examples: Array) -> Array | None:
+        """Take examples as float64 that the policy compares; None where they are for sessions to refuse."""
+        with np.errstate(over="ignore"):
+            narrow = examples.astype(np.float32)
+        if np.isinf(narrow).any():
+            return None
+        return (narrow if self.policy.dtype == np.float32 else examples).astype(np.float64, copy=False)
+
+
+_READY: WeakKeyDictionary[BudgetedEstimator, Ready] = WeakKeyDictionary()
 
 
 class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -182,21 +251,24 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         """
         return self._seen(X).tests
 
-    def predict(self, X: npt.ArrayLike) -> Array:
+    def predict(self, X: npt.ArrayLike, return_cost: bool = False) -> Any:
         """Predict from the features that are bought.
 
         Parameters
         ----------
         X : array or DataFrame, shape (n_samples, n_features)
             A data frame may lack columns that the model never wants, the others being in the order of training.
+        return_cost : bool, default=False
+            Whether to tell as well what each example pays; both come from one pass.
 
         Returns
         -------
         ndarray, shape (n_samples,)
-            Class labels, or floats for regression.
+            Class labels, or floats for regression; with ``return_cost`` a tuple of these and of ``cost(X)``.
         """
-        sessions = self._seen(X)
-        return sessions.labels(sessions.outputs)
+        seen = self._seen(X)
+        labels = seen.labels(seen.outputs)
+        return (labels, seen.paid) if return_cost else labels
 
     @available_if(is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def predict_proba(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -288,8 +360,8 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
             It pays what `cost` says, and answers what `predict` says, if it is told the values of a table: NaN where
             one is missing. None is for a value that could not be had, which is not paid.
         """
-        check_is_fitted(self)
-        return Session(self.policy(), self._seller(), known, self._limit(max_cost), max_rounds)
+        ready = self._ready
+        return Session(ready.policy, ready.seller, known, self._limit(max_cost), max_rounds)
 
     def resume(self, saved: str) -> Session:
         """Go on with a session that `ipforest.session.Session.to_json` wrote.
@@ -299,8 +371,8 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         ValueError
             The text is no session, or one of another model.
         """
-        check_is_fitted(self)
-        return Session.resume(self.policy(), self._seller(), saved)
+        ready = self._ready
+        return Session.resume(ready.policy, ready.seller, saved)
 
     def sessions(
         self, n: int, known: Known | None = None, max_cost: object | None = None, max_rounds: int | None = None
@@ -320,8 +392,8 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         -------
         Sessions
         """
-        check_is_fitted(self)
-        return Sessions(self.policy(), self._seller(), n, known, self._limit(max_cost), max_rounds)
+        ready = self._ready
+        return Sessions(ready.policy, ready.seller, n, known, self._limit(max_cost), max_rounds)
 
     def predict_on_demand(
         self,
@@ -367,8 +439,13 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     @property
     def decides_by(self) -> str:
         """What decides in the fitted model besides its trees' own predictions; empty where these are all."""
-        check_is_fitted(self)
-        return self.policy().decides_by
+        ready = self._ready
+        parts = {
+            ready.policy.decides_by: bool(ready.policy.decides_by),
+            "class_costs": self.class_costs_ is not None,
+            f"max_cost={self.max_cost}": self.max_cost is not None,
+        }
+        return " and ".join(part for part, is_there in parts.items() if is_there)
 
     def to_trees(self) -> Any:
         """Return the trees that predict, for `ipforest.ensemble.write`, where nothing else decides.
@@ -382,20 +459,12 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         ValueError
             A rule that stops buying, stages, class costs or a cap decide as well, which trees do not hold.
         """
-        check_is_fitted(self)
-        policy = self.policy()
-        parts = {
-            policy.decides_by: bool(policy.decides_by),
-            "class_costs": self.class_costs_ is not None,
-            f"max_cost={self.max_cost}": self.max_cost is not None,
-        }
-        decides = [part for part, is_there in parts.items() if is_there]
-        if decides:
+        if self.decides_by:
             raise ValueError(
                 f"{type(self).__name__}: expected a model whose trees alone decide, got one with "
-                f"{' and '.join(decides)}, which an export of its trees would drop{_trees_alone(self)}"
+                f"{self.decides_by}, which an export of its trees would drop{_trees_alone(self)}"
             )
-        return policy.trees  # type: ignore[attr-defined]  # what only trees decide has trees
+        return self._ready.policy.trees  # type: ignore[attr-defined]  # what only trees decide has trees
 
     def at_budget(self, budget: object) -> Self:
         """Return the same model at another budget, without training again.
@@ -542,13 +611,35 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         other._choose()
         return other
 
-    def _seen(self, X: npt.ArrayLike) -> Sessions:
-        """End a session for each example of a table."""
-        check_is_fitted(self)
+    def _seen(self, X: npt.ArrayLike) -> Seen | Sessions:
+        """Find what each example of a table asks for and is answered: by a compiled walk, or by ending sessions."""
+        ready = self._ready
         examples = self._checked(self._with_unused_columns(X))
-        sessions = self.sessions(examples.shape[0])
+        if ready.walk is not None:
+            table = ready.table(examples)
+            if table is not None:
+                return Seen(ready.seller, *ready.walk(table))
+        sessions = Sessions(ready.policy, ready.seller, examples.shape[0], max_cost=self.max_cost)
         sessions.see(examples)
         return sessions
+
+    @property
+    def _ready(self) -> Ready:
+        """What predicting needs, made once and again after any attribute has changed."""
+        ready = _READY.get(self)
+        if ready is None or ready.around is not self._around:
+            check_is_fitted(self)
+            ready = _READY[self] = Ready.of(self.policy(), self._seller(), self.max_cost, self._around)
+        return ready
+
+    @property
+    def _around(self) -> Ready | None:
+        """What the estimator inside is ready with, where there is one whose changes have to be noticed."""
+        return None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        _READY.pop(self, None)
+        super().__setattr__(name, value)
 
     def _seller(self) -> Seller:
         names = getattr(self, "feature_names_in_", [f"feature {column}" for column in range(self.n_features_in_)])
@@ -566,7 +657,17 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         return self.max_cost if max_cost is None else max_cost
 
     def _checked(self, X: npt.ArrayLike) -> Array:
-        return np.asarray(validated(self, X, ensure_all_finite=self._finite(), reset=False))
+        plain = self._plain(X)
+        return np.asarray(validated(self, X, ensure_all_finite=self._finite(), reset=False)) if plain is None else plain
+
+    def _plain(self, X: Any) -> Array | None:
+        """Take an array of floats that is as it should be, without the checks that tell what is wrong with others."""
+        ready = _READY.get(self)
+        is_array = type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS
+        if ready is None or not is_array or X.shape[1] != self.n_features_in_ or hasattr(self, "feature_names_in_"):
+            return None
+        refused = np.isinf(X) if ready.seller.allow_missing else ~np.isfinite(X)
+        return None if X.shape[0] == 0 or refused.any() else X
 
     def _checked_part(
         self, X: npt.ArrayLike, y: object, classes: Array | None, name: str = "y_val"
@@ -596,7 +697,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         if not isinstance(X, pd.DataFrame) or not names:
             return X
         present = set(X.columns)
-        wanted = {names[feature] for feature in self.policy().features.tolist()}
+        wanted = {names[feature] for feature in self._ready.policy.features.tolist()}
         if present.issuperset(names) or not wanted <= present or list(X.columns) != [n for n in names if n in present]:
             return X
         return X.reindex(columns=names, fill_value=np.nan if get_tags(self).input_tags.allow_nan else 0.0)

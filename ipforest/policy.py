@@ -15,11 +15,23 @@ from ipforest.class_costs import cheapest_is_certain
 from ipforest.ensemble import routing
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
+from ipforest.walks import (
+    NEVER,
+    SETTLED_SLACK,
+    Purse,
+    RuleTables,
+    SeenTrees,
+    TreeWalk,
+    Walk,
+    base_score_of,
+    first_outputs,
+    held,
+    link_of,
+    n_outputs_of,
+    packed,
+)
 
 Rows = npt.NDArray[np.int64]
-
-SETTLED_SLACK = 1e-9
-"""By how much, relative to the sums, one label must lead to be settled: sums of floats depend on their order."""
 
 ANSWERS = -1
 """What a policy wants of an example about which it knows enough."""
@@ -107,6 +119,10 @@ class Policy(Protocol):
     Sessions, costs and predictions follow from it; see `ipforest.session`. Many examples move at once.
 
     A policy is fitted state only: it is told the progress of examples, and keeps nothing about them itself.
+
+    One that a compiled walk can follow has a method ``at_once(purse)``, which gives a `ipforest.walks.Walk` for prices
+    and a cap (`ipforest.walks.Purse`), or None; it is not asked where features are delayed. Tables are then predicted
+    in one pass.
     """
 
     @property
@@ -233,10 +249,11 @@ class TreesInOrder:
         self._lowest, self._highest = lowest, highest
         if isinstance(trees, BoostedTrees):
             self._value = np.where(trees.is_leaf[:, None], trees.value, (lowest + highest) / 2)
-            self._first_output, self._n_outputs = trees.first_output, trees.base_score.size
+            self._n_outputs = trees.base_score.size
         else:
             self._value = trees.value
-            self._first_output, self._n_outputs = np.zeros(trees.n_trees, dtype=np.int32), trees.value.shape[1]
+            self._n_outputs = trees.value.shape[1]
+        self._first_output = first_outputs(trees)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in FOUND_BELOW}
@@ -282,6 +299,25 @@ class TreesInOrder:
         seen = self._splits(progress), rows, progress.values, progress.known, progress.barred
         routing.mark_below(*seen, given, progress.place, current_only, together)
         return together
+
+    def at_once(self, purse: Purse) -> Walk | None:
+        """Give a walk that ends when all trees have been asked."""
+        return self.walk(purse, RuleTables.of(NEVER), -np.inf) if type(self) is TreesInOrder else None
+
+    def walk(self, purse: Purse, rule: RuleTables, level: float, class_costs: FloatArray | None = None) -> TreeWalk:
+        """Give a walk through the trees that a rule may stop; see `ipforest.walks.TreeWalk`."""
+        trees = self.trees
+        seen = SeenTrees(
+            packed(trees.splits),
+            self._value,
+            self._lowest,
+            self._highest,
+            self._first_output,
+            base_score_of(trees),
+            link_of(trees),
+            trees.classes is not None,
+        )
+        return TreeWalk(held(seen), held(purse), held(rule), level, class_costs, n_outputs_of(trees))
 
     def answer(self, progress: Progress, rows: Rows) -> FloatArray:
         """Add up the nodes that what is known leads to."""

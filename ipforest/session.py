@@ -27,10 +27,11 @@ from ipforest._internal.records import json_object
 from ipforest._internal.words import any_of, number_of, some_of
 from ipforest.choice import ROUNDING
 from ipforest.class_costs import label_places
-from ipforest.costs import FeatureCosts, require_no_split_cost
+from ipforest.costs import FeatureCosts, require_no_split_cost, two_units
 from ipforest.feature_names import column_of
 from ipforest.policy import ANSWERS, Policy, Progress, Rows, Test, ordered_together
 from ipforest.rational import nonnegative_fraction
+from ipforest.walks import Purse
 
 MAX_FLOAT = sys.float_info.max
 
@@ -276,8 +277,12 @@ class Seller:
     def free_features(self) -> npt.NDArray[np.bool_]:
         """Mark the features that cost nothing, not even as the first of their group, shape (n_features,)."""
         unit_cost = np.array([*map(float, self.costs.unit_costs), 0.0])
-        free: npt.NDArray[np.bool_] = unit_cost[_two_units(self.costs)].sum(axis=1) == 0
+        free: npt.NDArray[np.bool_] = unit_cost[two_units(self.costs)].sum(axis=1) == 0
         return free
+
+    def purse(self, max_cost: object | None) -> Purse:
+        """Take prices and the cap as compiled walks do."""
+        return Purse.of(self.costs, self.free_features, max_cost, self.missing_seen)
 
     def free_units(self) -> tuple[Unit, ...]:
         """List the units whose features cost nothing."""
@@ -302,6 +307,13 @@ class Seller:
         with_it[0] = without[0]
         with_it[0, list(unit.features)] = True
         return float(self.costs.cost_of(with_it)[0] - self.costs.cost_of(without)[0])
+
+    def paid_for(self, bought: npt.NDArray[np.bool_], tests: npt.NDArray[np.int32]) -> FloatArray:
+        """Compute what examples pay for features and tests, both of shape (n_samples, n_features)."""
+        spent: FloatArray = self.costs.cost_of(bought)
+        if self.split_cost:
+            spent += self.split_cost * tests.sum(axis=1)
+        return spent
 
     def labels(self, outputs: FloatArray) -> Array:
         """Turn what a policy answers into predictions."""
@@ -356,7 +368,7 @@ class Sessions:
         self._paid_units = np.zeros((n_samples, costs.n_units + 1), dtype=bool)
         self._paid_units[:, -1] = True
         self._unit_cost = np.array([*map(float, costs.unit_costs), 0.0])
-        self._units_of = _two_units(costs)
+        self._units_of = two_units(costs)
         delayed = costs.delayed_features
         most = _checked_rounds(max_rounds)
         self._rounds = _Rounds.start(delayed, n_samples, most) if delayed.any() else None
@@ -393,10 +405,7 @@ class Sessions:
     @property
     def paid(self) -> FloatArray:
         """What each example has paid, shape (n_samples,)."""
-        tests = self._progress.tests
-        spent: FloatArray = self._seller.costs.cost_of(self.bought)
-        spent += self._seller.split_cost * tests.sum(axis=1)
-        return spent
+        return self._seller.paid_for(self.bought, self._progress.tests)
 
     @property
     def tests(self) -> npt.NDArray[np.int32]:
@@ -1367,12 +1376,3 @@ def _without_absent(values: npt.ArrayLike) -> tuple[Array, npt.NDArray[np.bool_]
     if cells.dtype == object:
         absent = absent | np.asarray(np.frompyfunc(lambda cell: cell is None, 1, 1)(cells), dtype=bool)
     return (np.where(absent, np.nan, cells) if absent.any() else cells), absent
-
-
-def _two_units(costs: FeatureCosts) -> npt.NDArray[np.int32]:
-    """List the one or two units that each feature needs, shape (n_features, 2); a missing second one is n_units."""
-    units = np.full((costs.n_features, 2), costs.n_units, dtype=np.int32)
-    units[:, 0] = costs.unit_indices[costs.unit_indptr[:-1]]
-    both = np.diff(costs.unit_indptr) == 2
-    units[both, 1] = costs.unit_indices[costs.unit_indptr[1:][both] - 1]
-    return units

@@ -1,4 +1,4 @@
-"""A fitted classifier with its stopping as C source: one function that asks for features and stops."""
+"""A fitted model with its stopping as C source: one function that asks for features and stops."""
 
 from __future__ import annotations
 
@@ -12,39 +12,55 @@ from ipforest.deployment.document import document_of
 from ipforest.deployment.reader import SETTLED_SLACK, TIE, Trees
 from ipforest.estimator import BudgetedEstimator
 
-LINKS = ["mean", "logit", "half logit", "multinomial logit"]
+LINKS = ["mean", "identity", "log", "logit", "half logit", "multinomial logit"]
 RULES = [None, "threshold", "staged", "certified"]
 
 SOURCE = Template("""\
-/* A classifier that buys features one at a time and stops when it is sure. C99; needs math.h and its library.
+/* A model that buys features one at a time and stops when it is sure. C99; needs math.h and its library.
 
-   model_predict(read, context, probability, bought) returns the number of the class, whose name is in model_classes.
-   read(feature, context) gives the value of a feature, NAN where it is missing. It is called when the feature is
-   bought, at most once per feature; what is not called for need not be computed. probability[N_CLASSES] and
-   bought[N_FEATURES] may be NULL; bought gets whether each feature was asked for.
+   model_predict(read, context, output, bought) returns the number of the class, whose name is in model_classes, and 0
+   where a number is predicted. read(feature, context) gives the value of a feature, NAN where it is missing; that of a
+   category is its place in model_categories, from model_first_category[feature] on. It is called when the feature is
+   bought, at most once per feature; what is not called for need not be computed. output[N_OUTPUTS] gets the probability
+   of each class, or the number; bought[N_FEATURES] whether each feature was asked for. Both may be NULL.
 
-   model_predict_batch(X, n, label, probability, bought) predicts the rows of a table X[n][N_FEATURES]. */
+   model_cost(bought) adds up the prices. model_predict_batch(X, n, label, output, bought) predicts the rows of a table
+   X[n][N_FEATURES]. */
 
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #define N_FEATURES $n_features
-#define N_CLASSES $n_classes
+#define N_OUTPUTS $n_outputs
+#define N_UNITS $n_units
 #define WIDTH $width
 
 typedef double (*model_read)(int feature, void *context);
 
-const char *const model_classes[N_CLASSES] = {$classes};
+const char *const model_classes[] = {$classes};
 const char *const model_features[N_FEATURES] = {$features};
+const char *const model_categories[] = {$categories};
+const int model_first_category[N_FEATURES + 1] = {$first_category};
 
-enum { LINK_MEAN, LINK_LOGIT, LINK_HALF_LOGIT, LINK_MULTINOMIAL };
+enum { LINK_MEAN, LINK_IDENTITY, LINK_LOG, LINK_LOGIT, LINK_HALF_LOGIT, LINK_MULTINOMIAL };
 enum { RULE_NONE, RULE_THRESHOLD, RULE_STAGED, RULE_CERTIFIED };
 
 static const int rule = $rule;
 static const double level = $level;
 static const bool is_free[N_FEATURES] = {$free};
-static const int unit_of[N_FEATURES] = {$unit_of};
+static const int comes_with[N_FEATURES] = {$comes_with};
+
+/* Prices; what a feature needs is paid once. What would take an example above the limit cannot be had. */
+static const double unit_cost[N_UNITS] = {$unit_cost};
+static const int unit_of[N_FEATURES][2] = {$unit_of};
+static const double limit = $limit;
+static const bool missing_seen[N_FEATURES] = {$missing_seen};
+
+/* What predicting a class costs where another is true. */
+static const bool has_class_costs = $has_class_costs;
+static const double class_cost[][N_OUTPUTS] = {$class_cost};
+static const bool classifies = $classifies;
 
 /* Ensembles: their trees, how they are summed up, and the precision in which they compare. */
 static const int first_tree[] = {$first_tree};
@@ -61,6 +77,10 @@ static const int right[] = {$right};
 static const int feature_of[] = {$feature};
 static const double threshold[] = {$threshold};
 static const bool missing_left[] = {$missing_left};
+static const int category_set[] = {$category_set};
+static const int first_listed[] = {$first_listed};
+static const double listed[] = {$listed};
+static const bool holds_others[] = {$holds_others};
 static const double value[][WIDTH] = {$value};
 static const double lowest[][WIDTH] = {$lowest};
 static const double highest[][WIDTH] = {$highest};
@@ -80,7 +100,7 @@ static const int first_of_stage[] = {$first_of_stage};
 static const int stage_feature[] = {$stage_feature};
 static const int first_ensemble[] = {$first_ensemble};
 static const bool is_constant[] = {$is_constant};
-static const double constant[][N_CLASSES] = {$constant};
+static const double constant[][N_OUTPUTS] = {$constant};
 static const int depth[] = {$depth};
 static const int first_router[] = {$first_router};
 static const int router_left[] = {$router_left};
@@ -97,7 +117,51 @@ struct example {
     double x[N_FEATURES];
     bool known[N_FEATURES];
     bool bought[N_FEATURES];
+    bool barred[N_FEATURES];
 };
+
+static void note_units(const bool *bought, bool paid[N_UNITS])
+{
+    for (int u = 0; u < N_UNITS; u++)
+        paid[u] = u == N_UNITS - 1;
+    for (int f = 0; f < N_FEATURES; f++)
+        for (int k = 0; k < 2 && bought[f]; k++)
+            paid[unit_of[f][k]] = true;
+}
+
+static double sum_of(const bool paid[N_UNITS])
+{
+    double sum = 0;
+    for (int u = 0; u < N_UNITS; u++)
+        sum += paid[u] ? unit_cost[u] : 0;
+    return sum;
+}
+
+double model_cost(const bool *bought)
+{
+    bool paid[N_UNITS];
+    note_units(bought, paid);
+    return sum_of(paid);
+}
+
+static void give_up(struct example *e)
+{
+    if (isinf(limit))
+        return;
+    bool paid[N_UNITS];
+    note_units(e->bought, paid);
+    const double spent = sum_of(paid);
+    for (int f = 0; f < N_FEATURES; f++) {
+        double price = 0;
+        for (int k = 0; k < 2; k++)
+            price += paid[unit_of[f][k]] ? 0 : unit_cost[unit_of[f][k]];
+        if (!e->known[f] && !e->barred[f] && spent + price > limit) {
+            e->x[f] = NAN;
+            e->barred[f] = true;
+            e->known[f] = missing_seen[f];
+        }
+    }
+}
 
 static void buy(struct example *e, int feature)
 {
@@ -105,24 +169,125 @@ static void buy(struct example *e, int feature)
         return;
     e->bought[feature] = true;
     for (int f = 0; f < N_FEATURES; f++)
-        if (unit_of[f] == unit_of[feature] && !e->known[f]) {
+        if (comes_with[f] == comes_with[feature] && !e->known[f]) {
             e->x[f] = e->read(f, e->context);
             e->known[f] = true;
         }
+    give_up(e);
 }
 
-static bool goes_left(double x, double limit, bool missing, bool as_float)
+static bool holds(int set, double x)
 {
-    return isnan(x) ? missing : (as_float ? (double)(float)x : x) <= limit;
+    bool found = false;
+    for (int place = first_listed[set]; place < first_listed[set + 1] && x > -1; place++)
+        found = found || (x >= listed[place] && x < listed[place] + 1.0);
+    return found != holds_others[set];
+}
+
+static bool is_at_most(double x, double most, bool missing, bool as_float)
+{
+    return isnan(x) ? missing : (as_float ? (double)(float)x : x) <= most;
+}
+
+static bool goes_left(double x, int node, bool as_float)
+{
+    if (category_set[node] >= 0 && !isnan(x))
+        return holds(category_set[node], as_float ? (double)(float)x : x);
+    return is_at_most(x, threshold[node], missing_left[node], as_float);
 }
 
 static int reached(const struct example *e, int ensemble, int tree)
 {
     int node = root[tree];
     while (left[node] >= 0 && e->known[feature_of[node]])
-        node = goes_left(e->x[feature_of[node]], threshold[node], missing_left[node], narrow[ensemble]) ? left[node]
-                                                                                                       : right[node];
+        node = goes_left(e->x[feature_of[node]], node, narrow[ensemble]) ? left[node] : right[node];
     return node;
+}
+
+static void linked(int link, const double *margin, int n, double *output)
+{
+    double largest = -INFINITY, total = 0;
+    switch (link) {
+    case LINK_MULTINOMIAL:
+        for (int k = 0; k < n; k++)
+            largest = fmax(largest, margin[k]);
+        for (int k = 0; k < n; k++)
+            total += output[k] = exp(margin[k] - largest);
+        for (int k = 0; k < n; k++)
+            output[k] /= total;
+        return;
+    case LINK_LOG:
+        output[N_OUTPUTS - 1] = exp(margin[0]);
+        break;
+    case LINK_LOGIT:
+    case LINK_HALF_LOGIT:
+        output[N_OUTPUTS - 1] = 1 / (1 + exp((link == LINK_LOGIT ? -1 : -2) * margin[0]));
+        break;
+    default:
+        output[N_OUTPUTS - 1] = margin[0];
+    }
+    if (N_OUTPUTS == 2)
+        output[0] = 1 - output[N_OUTPUTS - 1];
+}
+
+/* What speaks for a label: its probability, or minus its expected cost. */
+static double worth(const double *output, int label)
+{
+    double expected = 0;
+    if (!has_class_costs)
+        return output[label];
+    for (int k = 0; k < N_OUTPUTS; k++)
+        expected += output[k] * class_cost[k][label];
+    return -expected;
+}
+
+static bool cheapest_is_certain(const double *low, const double *high)
+{
+    double both[N_OUTPUTS], largest = 0, sum = 0, most = -INFINITY;
+    int label = 0;
+    for (int k = 0; k < N_OUTPUTS; k++) {
+        both[k] = low[k] + high[k];
+        sum += high[k];
+        for (int j = 0; j < N_OUTPUTS; j++)
+            largest = fmax(largest, class_cost[k][j]);
+    }
+    for (int k = 1; k < N_OUTPUTS; k++)
+        if (worth(both, k) > worth(both, label))
+            label = k;
+    for (int other = 0; other < N_OUTPUTS; other++) {
+        double total = 0;
+        for (int k = 0; k < N_OUTPUTS; k++) {
+            const double extra = class_cost[k][label] - class_cost[k][other];
+            total += fmax(extra, 0) * high[k] + fmin(extra, 0) * low[k];
+        }
+        if (other != label)
+            most = fmax(most, total);
+    }
+    return most < -$settled_slack * largest * sum;
+}
+
+static bool cost_is_settled(int link, const double *low, const double *high, int n)
+{
+    double first[N_OUTPUTS], last[N_OUTPUTS], largest = -INFINITY;
+    if (link == LINK_MEAN)
+        return cheapest_is_certain(low, high);
+    if (n == 1) {
+        linked(link, low, n, first);
+        linked(link, high, n, last);
+        for (int k = 0; k < N_OUTPUTS; k++) {
+            const double other = fmax(first[k], last[k]);
+            first[k] = fmin(first[k], last[k]);
+            last[k] = other;
+        }
+        return cheapest_is_certain(first, last);
+    }
+    for (int k = 0; k < n; k++)
+        largest = fmax(largest, high[k]);
+    for (int k = 0; k < n; k++) {
+        first[k] = exp(low[k] - largest);
+        last[k] = exp(high[k] - largest);
+    }
+    return cheapest_is_certain(first, last);
 }
 
 static bool is_settled(const double *low, const double *high, int n)
@@ -143,8 +308,9 @@ static bool is_settled(const double *low, const double *high, int n)
     return low[leader] > others + slack;
 }
 
-/* Predict from what is known; return whether nothing that is unknown can change the class. */
-static bool foresee(const struct example *e, int ensemble, double output[N_CLASSES])
+/* Predict from what is known, and say how wide the bounds of a number are; return whether nothing that is unknown can
+   change the class, or, if so asked, the label of the least expected cost. */
+static bool foresee(const struct example *e, int ensemble, bool by_cost, double output[N_OUTPUTS], double *width)
 {
     const bool averages = link_of[ensemble] == LINK_MEAN;
     const int n = n_margins_of[ensemble], n_trees = first_tree[ensemble + 1] - first_tree[ensemble];
@@ -167,28 +333,22 @@ static bool foresee(const struct example *e, int ensemble, double output[N_CLASS
         low[k] += base_score[ensemble][k];
         high[k] += base_score[ensemble][k];
     }
-    const bool settled = is_settled(low, high, n);
+    const int link = link_of[ensemble];
+    const bool settled = classifies && (by_cost ? cost_is_settled(link, low, high, n) : is_settled(low, high, n));
     const bool all = averages ? settled || n_counted == 0 : settled;
-    double margin[WIDTH], largest = -INFINITY, total = 0;
-    for (int k = 0; k < n; k++) {
+    double margin[WIDTH], first[N_OUTPUTS], last[N_OUTPUTS];
+    for (int k = 0; k < n; k++)
         margin[k] = (all ? everything[k] : counted[k]) + base_score[ensemble][k];
-        largest = fmax(largest, margin[k]);
-    }
-    switch (link_of[ensemble]) {
-    case LINK_MEAN:
-        for (int k = 0; k < N_CLASSES; k++)
+    if (averages) {
+        for (int k = 0; k < N_OUTPUTS; k++)
             output[k] = margin[k] / (all ? n_trees : n_counted);
-        break;
-    case LINK_MULTINOMIAL:
-        for (int k = 0; k < N_CLASSES; k++)
-            total += output[k] = exp(margin[k] - largest);
-        for (int k = 0; k < N_CLASSES; k++)
-            output[k] /= total;
-        break;
-    default:
-        output[1] = 1 / (1 + exp((link_of[ensemble] == LINK_LOGIT ? -1 : -2) * margin[0]));
-        output[0] = 1 - output[1];
+        *width = (high[0] - low[0]) / n_trees;
+        return settled;
     }
+    linked(link, margin, n, output);
+    linked(link, low, n, first);
+    linked(link, high, n, last);
+    *width = last[0] - first[0];
     return settled;
 }
 
@@ -200,17 +360,18 @@ static int bin_of(int row, double signal)
     return bin;
 }
 
-static double keenness(int stage, const double *output, int *memory)
+static double keenness(int stage, const double *output, double width, int *memory)
 {
     double first = -INFINITY, second = -INFINITY;
-    for (int k = 0; k < N_CLASSES; k++) {
-        if (output[k] > first) {
+    for (int k = 0; k < N_OUTPUTS; k++) {
+        const double here = worth(output, k);
+        if (here > first) {
             second = first;
-            first = output[k];
-        } else if (output[k] > second)
-            second = output[k];
+            first = here;
+        } else if (here > second)
+            second = here;
     }
-    const double signal = first - second;
+    const double signal = classifies ? first - second : -width;
     if (rule == RULE_THRESHOLD)
         return -signal;
     if (rule == RULE_STAGED)
@@ -221,23 +382,25 @@ static double keenness(int stage, const double *output, int *memory)
     return lambda[*memory];
 }
 
-static void walk(struct example *e, double output[N_CLASSES])
+static void walk(struct example *e, double output[N_OUTPUTS])
 {
     int stage = 0, memory = 0;
-    for (int tree = first_tree[0]; tree < first_tree[1]; tree++) {
+    double width;
+    bool stops = false;
+    for (int tree = first_tree[0]; tree < first_tree[1] && !stops; tree++) {
         int node;
-        while (left[node = reached(e, 0, tree)] >= 0) {
+        while (!stops && left[node = reached(e, 0, tree)] >= 0 && !e->barred[feature_of[node]]) {
             const int feature = feature_of[node];
             if (rule != RULE_NONE && !is_free[feature]) {
-                const bool settled = foresee(e, 0, output);
-                const double keen = keenness(stage++, output, &memory);
-                if (settled || keen <= level)
-                    return;
+                const bool settled = foresee(e, 0, has_class_costs, output, &width);
+                const double keen = keenness(stage++, output, width, &memory);
+                stops = settled || keen <= level;
             }
-            buy(e, feature);
+            if (!stops)
+                buy(e, feature);
         }
     }
-    foresee(e, 0, output);
+    foresee(e, 0, false, output, &width);
 }
 
 static bool sees(int stage, int feature)
@@ -248,26 +411,28 @@ static bool sees(int stage, int feature)
     return false;
 }
 
-static void climb(struct example *e, double output[N_CLASSES])
+static void climb(struct example *e, double output[N_OUTPUTS])
 {
     int stage = 0, memory = 0;
+    double before = 0, width;
     for (;;) {
         const int n_averaged = first_ensemble[stage + 1] - first_ensemble[stage];
-        for (int k = 0; k < N_CLASSES; k++)
+        for (int k = 0; k < N_OUTPUTS; k++)
             output[k] = is_constant[stage] ? constant[stage][k] : 0;
         for (int ensemble = first_ensemble[stage]; ensemble < first_ensemble[stage + 1]; ensemble++) {
-            double part[N_CLASSES];
-            foresee(e, ensemble, part);
-            for (int k = 0; k < N_CLASSES; k++)
+            double part[N_OUTPUTS];
+            foresee(e, ensemble, false, part, &width);
+            for (int k = 0; k < N_OUTPUTS; k++)
                 output[k] += part[k];
         }
-        for (int k = 0; k < N_CLASSES && n_averaged; k++)
+        for (int k = 0; k < N_OUTPUTS && n_averaged; k++)
             output[k] /= n_averaged;
-        const double keen = keenness(depth[stage], output, &memory);
+        const double keen = keenness(depth[stage], output, stage == 0 ? 0 : fabs(output[0] - before), &memory);
+        before = output[0];
         int node = first_router[stage];
         while (router_left[node] >= 0)
-            node = goes_left(e->x[router_feature[node]], router_threshold[node], router_missing_left[node],
-                             router_narrow[node])
+            node = is_at_most(e->x[router_feature[node]], router_threshold[node], router_missing_left[node],
+                              router_narrow[node])
                        ? router_left[node]
                        : router_right[node];
         const int goal = following[node];
@@ -280,20 +445,22 @@ static void climb(struct example *e, double output[N_CLASSES])
     }
 }
 
-int model_predict(model_read read, void *context, double *probability, bool *bought)
+int model_predict(model_read read, void *context, double *output_or_null, bool *bought)
 {
-    struct example e = {read, context, {0}, {false}, {false}};
-    double output[N_CLASSES];
+    struct example e = {read, context, {0}, {false}, {false}, {false}};
+    double output[N_OUTPUTS];
     int label = 0;
+    if (n_stages == 0)
+        give_up(&e);
     if (n_stages > 0)
         climb(&e, output);
     else
         walk(&e, output);
-    for (int k = 0; k < N_CLASSES; k++) {
-        if (output[k] > output[label])
+    for (int k = 0; k < N_OUTPUTS; k++) {
+        if (classifies && worth(output, k) > worth(output, label))
             label = k;
-        if (probability != NULL)
-            probability[k] = output[k];
+        if (output_or_null != NULL)
+            output_or_null[k] = output[k];
     }
     for (int f = 0; f < N_FEATURES && bought != NULL; f++)
         bought[f] = e.bought[f];
@@ -305,18 +472,18 @@ static double of_row(int feature, void *row)
     return ((const double *)row)[feature];
 }
 
-void model_predict_batch(const double *X, int n, int *label, double *probability, bool *bought)
+void model_predict_batch(const double *X, int n, int *label, double *output, bool *bought)
 {
     for (int i = 0; i < n; i++)
         label[i] = model_predict(of_row, (void *)(X + (size_t)i * N_FEATURES),
-                                 probability == NULL ? NULL : probability + (size_t)i * N_CLASSES,
+                                 output == NULL ? NULL : output + (size_t)i * N_OUTPUTS,
                                  bought == NULL ? NULL : bought + (size_t)i * N_FEATURES);
 }
 """)
 
 
 def write_c_model(model: BudgetedEstimator) -> str:
-    """Write a fitted classifier as C99: the features that it asks for, the rule that stops it, the names of classes.
+    """Write a fitted model as C99: the features that it asks for, the rule that stops it, names and prices.
 
     Parameters
     ----------
@@ -330,36 +497,64 @@ def write_c_model(model: BudgetedEstimator) -> str:
     Raises
     ------
     TypeError, ValueError
-        The model is one that `document_of` refuses, or its trees test categories.
+        The model is one that `document_of` refuses.
     """
     document = document_of(model)
     stages = document.get("stages", [])
     ensembles = [each for stage in stages for each in stage["trees"]] if stages else [document["trees"]]
-    if any(each["sets"] for each in ensembles):
-        raise ValueError("model: expected tests of numbers, got some of categories")
-    width = max([len(document["classes"]), *(len(each["base_score"]) for each in ensembles)])
-    unit_of = [members[0] for members in document["comes_with"]]
+    classes, costs, cap, prices = (document[name] for name in ("classes", "class_costs", "cap", "prices"))
+    n_features, n_outputs = len(document["features"]), 1 if classes is None else len(classes)
+    width = max([n_outputs, *(len(each["base_score"]) for each in ensembles)])
+    categories = [document["categories"].get(str(column), []) for column in range(n_features)]
     return SOURCE.substitute(
-        n_features=len(document["features"]),
-        n_classes=len(document["classes"]),
+        n_features=n_features,
+        n_outputs=n_outputs,
+        n_units=len(prices["unit_cost"]),
         width=width,
-        classes=", ".join(_text(name) for name in document["classes"]),
-        features=", ".join(_text(name) for name in document["features"]),
+        classes=", ".join(map(_text, classes or [""])),
+        features=", ".join(map(_text, document["features"])),
+        categories=", ".join(_text(name) for names in categories for name in names) or '""',
+        first_category=_listed(np.cumsum([0, *map(len, categories)]).tolist()),
         level=_number(float(document["level"])),
         free=_listed(document["free"]),
-        unit_of=_listed(unit_of),
+        comes_with=_listed([members[0] for members in document["comes_with"]]),
+        unit_cost=_listed(prices["unit_cost"]),
+        unit_of=", ".join(_row(units, 2) for units in prices["units"]),
+        limit="INFINITY" if cap is None else _number(cap["limit"]),
+        missing_seen=_listed([False] * n_features if cap is None else cap["missing_seen"]),
+        has_class_costs=_number(costs is not None),
+        class_cost=", ".join(_row(row, n_outputs) for row in costs or [[]]),
+        classifies=_number(classes is not None),
         settled_slack=repr(SETTLED_SLACK),
         tie=repr(TIE),
         **_rule(document["rule"]),
-        **_ensembles(ensembles, width),
-        **_stages(stages, len(document["classes"])),
+        **_ensembles(ensembles, width, classify=classes is not None),
+        **_sets(ensembles),
+        **_stages(stages, n_outputs),
     )
 
 
-def _ensembles(ensembles: Sequence[dict[str, Any]], width: int) -> dict[str, str]:
+def _sets(ensembles: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """List the sets of categories of all ensembles one after another."""
+    sets = [each for ensemble in ensembles for each in ensemble["sets"]]
+    starts = np.cumsum([0, *(len(ensemble["sets"]) for ensemble in ensembles)]).tolist()
+    of_node = [
+        start + number if number >= 0 else -1
+        for start, ensemble in zip(starts, ensembles, strict=False)
+        for number in ensemble["category_set"] or [-1] * len(ensemble["left"])
+    ]
+    return {
+        "category_set": _listed(of_node),
+        "first_listed": _listed(np.cumsum([0, *(len(members) for members, _ in sets)]).tolist()),
+        "listed": _listed([member for members, _ in sets for member in members]),
+        "holds_others": _listed([others for _, others in sets]),
+    }
+
+
+def _ensembles(ensembles: Sequence[dict[str, Any]], width: int, *, classify: bool) -> dict[str, str]:
     """List all trees one after another, their nodes numbered over all."""
     starts = np.cumsum([0, *(len(each["left"]) for each in ensembles)])
-    trees = [Trees(each) for each in ensembles]
+    trees = [Trees(each, classify=classify) for each in ensembles]
 
     def joined(name: str) -> list[Any]:
         return [entry for each in ensembles for entry in each[name]]
@@ -409,7 +604,7 @@ def _rule(rule: dict[str, Any] | None) -> dict[str, str]:
     }
 
 
-def _stages(stages: Sequence[dict[str, Any]], n_classes: int) -> dict[str, str]:
+def _stages(stages: Sequence[dict[str, Any]], n_outputs: int) -> dict[str, str]:
     leaf: dict[str, Any] = {
         "left": [-1],
         "right": [-1],
@@ -434,7 +629,7 @@ def _stages(stages: Sequence[dict[str, Any]], n_classes: int) -> dict[str, str]:
         "stage_feature": _listed([feature for stage in stages for feature in stage["features"]]),
         "first_ensemble": _listed(np.cumsum([0, *(len(stage["trees"]) for stage in stages)]).tolist()),
         "is_constant": _listed([stage["constant"] is not None for stage in stages]),
-        "constant": ", ".join(_row(stage["constant"] or [], n_classes) for stage in stages) or "{0}",
+        "constant": ", ".join(_row(stage["constant"] or [], n_outputs) for stage in stages) or "{0}",
         "depth": _listed([stage["depth"] for stage in stages]),
         "first_router": _listed(starts),
         "router_left": _listed(moved("left")),

@@ -1,4 +1,4 @@
-"""A fitted classifier as plain data: trees or stages, the rule that stops them, names; what JSON and C are made from.
+"""A fitted model as plain data: trees or stages, the rule that stops them, names; what JSON and C are made from.
 
 The schema is `schema.json`; `ipforest.deployment.reader` predicts from it.
 """
@@ -6,39 +6,38 @@ The schema is `schema.json`; `ipforest.deployment.reader` predicts from it.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from math import isinf
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
-from sklearn.dummy import DummyClassifier
-from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._internal.arrays import Array, IntArray
+from ipforest._internal.arrays import Array, BoolArray, IntArray
+from ipforest.costs import two_units
 from ipforest.deployment.reader import FORMAT, VERSION
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
 from ipforest.estimator import BudgetedEstimator
-from ipforest.frontiers.averaged_trees import AveragedTrees
-from ipforest.frontiers.context_cascades import ContextRouter
+from ipforest.frontiers.averaged_trees import MeanOfForests
 from ipforest.policy import TreesInOrder
 from ipforest.stopping.early_exit import EarlyExitPolicy
 from ipforest.stopping.rules import CertifiedRule, FittedRule, StagedRule, ThresholdStopping
-from ipforest.stopping.stages import END, Stage, StagesInOrder
+from ipforest.stopping.stages import Stage, StagesInOrder
+from ipforest.walks import END
 
 MAX_FLOAT = float(np.finfo(np.float64).max)
 """Stands for an infinite threshold, which JSON does not write: all numbers are at most this."""
 
 
 def write_json(model: BudgetedEstimator) -> str:
-    """Write a fitted classifier as JSON; see `document_of`."""
+    """Write a fitted model as JSON; see `document_of`."""
     return json.dumps(document_of(model), allow_nan=False, separators=(",", ":"))
 
 
 def document_of(model: BudgetedEstimator) -> dict[str, Any]:
-    """Describe how a fitted classifier buys features, when it stops, and what it answers.
+    """Describe how a fitted model buys features, when it stops, and what it answers.
 
     Parameters
     ----------
@@ -55,18 +54,22 @@ def document_of(model: BudgetedEstimator) -> dict[str, Any]:
     TypeError
         A stage has a model that is no ensemble of trees.
     ValueError
-        It is no classifier, or something decides that the document does not hold: class costs, a cap, categories of a
-        table with names, delayed features, a stage that sees what the one before answers.
+        Something decides that the document does not hold: delayed features, a stage that sees what the one before
+        answers, thresholds of decisions, another policy than trees or stages.
     """
     check_is_fitted(model)
     _check_exportable(model)
     seller, policy = model._seller(), model.policy()
-    first_unit = seller.first_unit
+    purse, first_unit = seller.purse(model.max_cost), seller.first_unit
     document: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
-        "classes": np.asarray(model.classes_).tolist(),
+        "classes": None if seller.classes is None else seller.classes.tolist(),
+        "class_costs": None if seller.class_costs is None else seller.class_costs.tolist(),
         "features": list(seller.feature_names),
+        "categories": {str(column): _names(names) for column, names in seller.categories.items()},
+        "prices": {"unit_cost": purse.unit_cost.tolist(), "units": two_units(seller.costs).tolist()},
+        "cap": None,
         "free": seller.free_features.tolist(),
         "comes_with": [np.flatnonzero(first_unit == unit).tolist() for unit in first_unit],
         "rule": None,
@@ -85,17 +88,15 @@ def document_of(model: BudgetedEstimator) -> dict[str, Any]:
         }
     if type(policy) is not TreesInOrder:
         raise ValueError(f"model: expected averaged trees or stages, got one that decides by {policy.decides_by}")
+    if purse.has_limit:
+        document |= {"cap": {"limit": purse.limit, "missing_seen": purse.missing_seen.tolist()}}
     return document | {"kind": "trees", "trees": _trees(policy.trees, np.arange(model.n_features_in_))}
 
 
 def _check_exportable(model: BudgetedEstimator) -> None:
-    if not is_classifier(model):
-        raise ValueError(f"model: expected a classifier, got {type(model).__name__}")
     parts = {
-        "class_costs": model.class_costs_ is not None,
-        f"max_cost={model.max_cost}": model.max_cost is not None,
-        "categories that have names": bool(model._seller().categories),
         "delayed features": bool(model.costs_.delayed.any()),
+        "thresholds of decisions": model._seller().decision is not None,
     }
     decides = [part for part, is_there in parts.items() if is_there]
     if decides:
@@ -108,8 +109,7 @@ def _stage(policy: StagesInOrder, number: int) -> dict[str, Any]:
     stage = policy.stages[number]
     if stage.sees_before:
         raise ValueError(f"stage {number + 1}: expected one that sees features only, got one that sees the one before")
-    constant = stage.model.class_prior_ if isinstance(stage.model, DummyClassifier) else None
-    router, following = _router(stage)
+    constant, (router, following) = stage.constant, _router(stage, policy.affordable)
     return {
         "features": stage.features.tolist(),
         "depth": int(policy._depth[number]),
@@ -121,8 +121,8 @@ def _stage(policy: StagesInOrder, number: int) -> dict[str, Any]:
 
 
 def _ensembles(stage: Stage, number: int) -> tuple[Forest | BoostedTrees, ...]:
-    """Return the ensembles whose class probabilities a stage averages."""
-    if isinstance(stage.model, AveragedTrees):
+    """Return the ensembles whose answers a stage averages."""
+    if isinstance(stage.model, MeanOfForests):
         return stage.model.ensembles_
     try:
         return (read(stage.model),)
@@ -130,33 +130,29 @@ def _ensembles(stage: Stage, number: int) -> tuple[Forest | BoostedTrees, ...]:
         raise TypeError(f"stage {number + 1}: {error}") from None
 
 
-def _router(stage: Stage) -> tuple[dict[str, Any] | None, list[int]]:
-    """Describe how a stage sends examples on: a tree, and where examples go from each of its nodes."""
-    following = stage.following.tolist()
-    if stage.router is None:
-        return None, following
-    if isinstance(stage.router, ContextRouter):
-        router = {
-            "left": [1, END, END],
-            "right": [2, END, END],
-            "feature": [int(stage.features[stage.router.column])] * 3,
-            "threshold": [_finite(stage.router.threshold)] * 3,
-            "missing_left": [False] * 3,
-            "dtype": "float64",
-        }
-        return router, [END, *following]
-    if not isinstance(stage.router, DecisionTreeRegressor):
+def _router(stage: Stage, affordable: BoolArray) -> tuple[dict[str, Any] | None, list[int]]:
+    """Describe how a stage sends examples on: a tree, and where examples go from each of its nodes, if they can pay."""
+    tree = stage.router_tree
+    if tree is None:
         raise TypeError(f"router: expected a context or a regression tree, got {type(stage.router).__name__}")
-    tree = stage.router.tree_
-    tested = np.maximum(tree.feature, 0)
+    following = stage.following[np.maximum(tree.goal, 0)]
+    following = np.where((tree.left < 0) & (following != END) & affordable[following], following, END)
+    if stage.router is None:
+        return None, following.tolist()
     return {
-        "left": tree.children_left.tolist(),
-        "right": tree.children_right.tolist(),
-        "feature": stage.features[tested].tolist(),
-        "threshold": tree.threshold.tolist(),
-        "missing_left": tree.missing_go_to_left.astype(bool).tolist(),
-        "dtype": "float32",
-    }, following
+        "left": tree.left.tolist(),
+        "right": tree.right.tolist(),
+        "feature": stage.features[np.maximum(tree.feature, 0)].tolist(),
+        "threshold": [_finite(each) for each in tree.threshold.tolist()],
+        "missing_left": tree.missing_left.tolist(),
+        "dtype": "float32" if tree.narrow[0] else "float64",
+    }, following.tolist()
+
+
+def _names(names: Sequence[Any]) -> list[Any]:
+    """Write the categories of a column as JSON does: numbers and texts as they are, others as texts."""
+    plain = np.asarray(names, dtype=object).tolist()
+    return [name if isinstance(name, str | int | float | bool) else str(name) for name in plain]
 
 
 def _trees(trees: Forest | BoostedTrees, features: IntArray) -> dict[str, Any]:

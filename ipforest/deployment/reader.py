@@ -13,9 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-FORMAT, VERSION, SETTLED_SLACK, TIE = "ipforest-model", 1, 1e-9, 1e-9
+FORMAT, VERSION, SETTLED_SLACK, TIE = "ipforest-model", 2, 1e-9, 1e-9
+NEEDED = ("kind", "classes", "features", "free", "comes_with", "rule", "level")
+ADDED: dict[str, Any] = {"class_costs": None, "cap": None, "categories": {}, "prices": None}  # not in version 1
 
 LINKS: dict[str, Callable[[Any], Any]] = {
+    "identity": lambda margins: margins,
+    "log": np.exp,
     "logit": lambda margins: 1 / (1 + np.exp(-margins)),
     "half logit": lambda margins: 1 / (1 + np.exp(-2 * margins)),
     "multinomial logit": lambda margins: np.exp(margins - margins.max()) / np.exp(margins - margins.max()).sum(),
@@ -23,11 +27,15 @@ LINKS: dict[str, Callable[[Any], Any]] = {
 
 
 class Answer(NamedTuple):
-    """What one example is answered; the features that were asked for, in order, without those that came with them."""
+    """What one example is answered: a class or a target, the probabilities of classes, what was asked for, and paid.
+
+    The features that were asked for stand in order, without those that came with them.
+    """
 
     label: Any
     probabilities: Any
     bought: tuple[int, ...]
+    paid: float | None
 
 
 def onward(place: int, following: int) -> int:
@@ -40,23 +48,46 @@ def onward(place: int, following: int) -> int:
 class Known:
     """What is known of one example; the rest is fetched when it is asked for."""
 
-    def __init__(self, fetch: Callable[[int], float], comes_with: list[list[int]], n_features: int) -> None:
-        self._fetch, self._comes_with, self.bought = fetch, comes_with, list[int]()
-        self.values, self.known = np.full(n_features, np.nan), np.zeros(n_features, dtype=bool)
+    def __init__(self, fetch: Callable[[int], Any], document: dict[str, Any]) -> None:
+        self._fetch, self._document, self.bought, n = fetch, document, list[int](), len(document["features"])
+        self.values, (self.known, self.barred) = np.full(n, np.nan), np.zeros((2, n), dtype=bool)
+        self._give_up()
 
     def buy(self, feature: int) -> None:
         """Fetch a feature and what comes with it, unless it is known."""
         if not self.known[feature]:
             self.bought.append(feature)
-            for each in self._comes_with[feature]:
-                self.values[each], self.known[each] = float(self._fetch(each)), True
+            for each in self._document["comes_with"][feature]:
+                value, names = self._fetch(each), self._document["categories"].get(str(each), [])
+                number = names.index(value) if value in names else np.nan if isinstance(value, str) else value
+                self.values[each], self.known[each] = float(number), True
+            self._give_up()
+
+    def _spent(self) -> tuple[Any, float]:
+        """Return what each feature would cost in addition, and what is paid."""
+        cost, units = (np.array(self._document["prices"][name]) for name in ("unit_cost", "units"))
+        paid = np.isin(np.arange(cost.size), units[self.bought])
+        return np.where(paid, 0, cost)[units].sum(axis=1), float(cost[paid].sum())
+
+    def paid(self) -> float | None:
+        """Return what is paid, if the document has prices."""
+        return self._spent()[1] if self._document["prices"] else None
+
+    def _give_up(self) -> None:
+        """Withhold what would take the example above its cap."""
+        if cap := self._document["cap"]:
+            price, spent = self._spent()
+            beyond = (spent + price > cap["limit"]) & ~self.known & ~self.barred
+            self.barred |= beyond
+            self.known |= beyond & np.array(cap["missing_seen"])
 
 
 class Trees:
     """Averaged or summed trees."""
 
-    def __init__(self, document: dict[str, Any]) -> None:
+    def __init__(self, document: dict[str, Any], *, classify: bool) -> None:
         names = ("root", "left", "right", "feature", "threshold", "missing_left", "category_set", "sets")
+        self.classify = classify
         self.root, self.left, self.right, self.feature, *others = (document[name] for name in names)
         self.threshold, self.missing_left, self.set_of_node, self.sets = others
         self.value = np.array(document["value"], dtype=np.float64)
@@ -89,8 +120,8 @@ class Trees:
             node = self.child(node, example.values)
         return int(node)
 
-    def foresee(self, example: Known) -> tuple[Any, bool]:
-        """Predict from what is known, and tell whether nothing that is unknown can change the label."""
+    def foresee(self, example: Known, class_costs: Any = None) -> tuple[Any, bool, float]:
+        """Predict from what is known; tell whether the label is settled, and how narrow the bounds of a target are."""
         counted, everything, low, high = np.zeros((4, self.base.size))
         n_counted, width = 0, self.value.shape[1]
         for tree, (root, first) in enumerate(zip(self.root, self.first_output, strict=True)):
@@ -100,14 +131,28 @@ class Trees:
                 n_counted += 1
             everything[columns] += self.value[node]
             low[columns], high[columns] = low[columns] + self.lowest[node], high[columns] + self.highest[node]
-        settled = self._settled(low + self.base, high + self.base)
+        low, high = low + self.base, high + self.base
+        settled = self.classify and self._settled(low, high, class_costs)
         if self.averages:
-            return (everything / len(self.root) if settled or not n_counted else counted / n_counted), settled
-        outputs = LINKS[self.link]((everything if settled else counted) + self.base)
-        return (outputs if outputs.size > 1 else np.array([1 - outputs[0], outputs[0]])), settled
+            width = float(low[0] - high[0]) / len(self.root)
+            return (everything / len(self.root) if settled or not n_counted else counted / n_counted), settled, width
+        outputs = self._linked((everything if settled else counted) + self.base)
+        return outputs, settled, float((self._linked(low) - self._linked(high))[0])
 
-    @staticmethod
-    def _settled(low: Any, high: Any) -> bool:
+    def _linked(self, margins: Any) -> Any:
+        outputs = LINKS[self.link](margins)
+        return np.array([1 - outputs[0], outputs[0]]) if self.classify and outputs.size == 1 else outputs
+
+    def _settled(self, low: Any, high: Any, costs: Any) -> bool:
+        if costs is not None:
+            if not self.averages and low.size == 1:
+                low, high = np.sort([self._linked(low), self._linked(high)], axis=0)
+            elif not self.averages:
+                low, high = np.exp(low - high.max()), np.exp(high - high.max())
+            label = int(np.argmin((low + high) @ costs))
+            extra = costs[:, [label]] - costs
+            most = np.delete(high @ np.maximum(extra, 0) + low @ np.minimum(extra, 0), label)
+            return bool(most.max() < -SETTLED_SLACK * costs.max() * high.sum())
         slack, leader = SETTLED_SLACK * np.maximum(np.abs(low), np.abs(high)).max(), int(np.argmax(low))
         if low.size == 1:
             return bool(low[0] > slack or high[0] < -slack)
@@ -128,33 +173,40 @@ def keenness(rule: dict[str, Any], stage: int, signal: float, memory: int) -> tu
     return float(rule["lambdas"][memory]), memory
 
 
-def margin(outputs: Any) -> float:
-    """Compute by how much the likeliest class leads the second."""
-    return float(np.diff(np.sort(outputs)[-2:])[0])
-
-
 class Model:
     """An exported model, from the document that `json.load` gives."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         got = document.get("format"), document.get("version")
-        if got != (FORMAT, VERSION):
+        if got not in ((FORMAT, VERSION), (FORMAT, 1)):
             raise ValueError(f"document: expected {FORMAT!r}, version {VERSION}, got {got[0]!r}, version {got[1]!r}")
+        if lacking := [name for name in (*NEEDED, document.get("kind", "kind")) if name not in document]:
+            raise ValueError(f"document: expected {', '.join(NEEDED)}, got one without {', '.join(lacking)}")
+        self._document = {**ADDED, **document}
         self.classes, self.features, self._rule = document["classes"], document["features"], document["rule"]
-        self._level, self._free, self._comes_with = float(document["level"]), document["free"], document["comes_with"]
-        self._trees = Trees(document["trees"]) if document["kind"] == "trees" else None
+        self._level, self._free, costs = float(document["level"]), document["free"], self._document["class_costs"]
+        self._costs, classify = None if costs is None else np.array(costs, dtype=np.float64), self.classes is not None
+        self._trees = Trees(document["trees"], classify=classify) if document["kind"] == "trees" else None
         self._stages = document.get("stages", [])
-        self._models = [[Trees(each) for each in stage["trees"]] for stage in self._stages]
+        self._models = [[Trees(each, classify=classify) for each in stage["trees"]] for stage in self._stages]
 
-    def predict_one(self, fetch: Callable[[int], float]) -> Answer:
-        """Predict one example; ``fetch`` gives the value of a feature by its number, NaN where it is missing."""
-        example = Known(fetch, self._comes_with, len(self.features))
+    def predict_one(self, fetch: Callable[[int], Any]) -> Answer:
+        """Predict one example; ``fetch`` gives a feature by its number, NaN where it is missing; categories by name."""
+        example = Known(fetch, self._document)
         outputs = self._walk(self._trees, example) if self._trees else self._climb(example)
-        return Answer(self.classes[int(np.argmax(outputs))], outputs, tuple(example.bought))
+        label = outputs[0] if self.classes is None else self.classes[int(np.argmax(self._worth(outputs)))]
+        return Answer(label, outputs, tuple(example.bought), example.paid())
 
     def predict(self, X: Any) -> list[Any]:
         """Predict the label of each row of a table, shape (n_samples, n_features)."""
         return [self.predict_one(row.__getitem__).label for row in X]
+
+    def _worth(self, outputs: Any) -> Any:
+        """Return what speaks for each label: its probability, or minus its expected cost."""
+        return outputs if self._costs is None else -(outputs @ self._costs)
+
+    def _sureness(self, outputs: Any, otherwise: float) -> float:
+        return float(np.diff(np.sort(self._worth(outputs))[-2:])[0]) if outputs.size > 1 else otherwise
 
     def _walk(self, trees: Trees, example: Known) -> Any:
         """Go through the trees in order; before each purchase the rule may stop."""
@@ -162,27 +214,30 @@ class Model:
         for tree in range(len(trees.root)):
             while trees.left[node := trees.reached(tree, example)] >= 0:
                 feature = trees.feature[node]
+                if example.barred[feature]:
+                    break
                 if self._rule is not None and not self._free[feature]:
-                    outputs, settled = trees.foresee(example)
-                    keen, memory = keenness(self._rule, stage, margin(outputs), memory)
+                    outputs, settled, width = trees.foresee(example, self._costs)
+                    keen, memory = keenness(self._rule, stage, self._sureness(outputs, width), memory)
                     stage += 1
                     if settled or keen <= self._level:
-                        return outputs
+                        return trees.foresee(example)[0]
                 example.buy(feature)
         return trees.foresee(example)[0]
 
     def _climb(self, example: Known) -> Any:
         """Go from stage to stage; at each the rule may stop."""
-        stage = memory = 0
+        stage, memory, before = 0, 0, None
         while True:
             here, outputs = self._stages[stage], self._outputs(stage, example)
-            keen, memory = keenness(self._rule, here["depth"], margin(outputs), memory)
+            change = 0.0 if before is None else float(np.abs(outputs - before)[0])
+            keen, memory = keenness(self._rule, here["depth"], self._sureness(outputs, -change), memory)
             goal = self._goal(here, example.values)
             if goal < 0 or not keen > self._level:
                 return outputs
             for feature in self._stages[goal]["features"]:
                 example.buy(feature)
-            stage = onward(stage, goal)
+            stage, before = onward(stage, goal), outputs
 
     def _outputs(self, stage: int, example: Known) -> Any:
         if (constant := self._stages[stage]["constant"]) is not None:

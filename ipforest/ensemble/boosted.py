@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, softmax
 
 from ipforest._internal.arrays import Array, FloatArray, checked_array, places_in
 from ipforest.ensemble import routing
+from ipforest.ensemble.links import LINKS, linked
 from ipforest.ensemble.margin_losses import MARGIN_LOSSES, MarginLoss
 from ipforest.ensemble.trees import Trees
 
 if TYPE_CHECKING:
     from ipforest.results import Pruning
-
-INVERSE_LINKS: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "identity": lambda margins: margins,
-    "log": np.exp,
-    "logit": expit,
-    "half logit": lambda margins: expit(2 * margins),
-    "multinomial logit": lambda margins: softmax(margins, axis=1),
-}
-"""From margins (n_samples, n_outputs) to targets or probabilities, by the name of the link."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -91,8 +81,8 @@ class BoostedTrees(Trees):
                 f"first_output: expected 0..{last} with {n_values} values per leaf and {n_outputs} margins, "
                 f"got {self.first_output.min()}..{self.first_output.max()}"
             )
-        if self.link not in INVERSE_LINKS:
-            raise ValueError(f"link: expected {', '.join(map(repr, INVERSE_LINKS))}, got {self.link!r}")
+        if self.link not in LINKS:
+            raise ValueError(f"link: expected {', '.join(map(repr, LINKS))}, got {self.link!r}")
 
     @property
     def is_classifier(self) -> bool:
@@ -211,8 +201,7 @@ class BoostedTrees(Trees):
 
     def outputs(self, margins: FloatArray) -> FloatArray:
         """Turn margins (n_samples, n_outputs) into class probabilities (n_samples, n_classes), or targets."""
-        linked = INVERSE_LINKS[self.link](margins)
-        return linked if self.classes is None or linked.shape[1] > 1 else np.hstack([1 - linked, linked])
+        return linked(self.link, margins, 1 if self.classes is None else len(self.classes))
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """Return the class of the largest margin, or the target.
@@ -227,7 +216,7 @@ class BoostedTrees(Trees):
         """
         margins = self.margins(X)
         if self.classes is None:
-            return np.asarray(INVERSE_LINKS[self.link](margins)[:, 0])
+            return self.outputs(margins)[:, 0]
         best = np.argmax(margins, axis=1) if margins.shape[1] > 1 else (margins[:, 0] > 0).astype(np.intp)
         labels: Array = self.classes[best]
         return labels

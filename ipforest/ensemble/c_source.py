@@ -36,12 +36,29 @@ static const int right[$n_nodes] = {$right};
 static const int feature_of[$n_nodes] = {$feature};
 static const $real threshold[$n_nodes] = {$threshold};
 static const bool missing_left[$n_nodes] = {$missing_left};
+static const int category_set[$n_nodes] = {$category_set};
+static const int first_listed[] = {$first_listed};
+static const double listed[] = {$listed};
+static const bool holds_others[] = {$holds_others};
 static const double value[$n_nodes][N_VALUES] = {$value};
 static const double base_score[N_MARGINS] = {$base_score};
 
+static bool goes_left(int node, $real x)
+{
+    const int set = category_set[node];
+    bool found = false;
+    if (isnan(x))
+        return missing_left[node];
+    if (set < 0)
+        return x <= threshold[node];
+    for (int place = first_listed[set]; place < first_listed[set + 1] && x > -1; place++)
+        found = found || (x >= listed[place] && x < listed[place] + 1.0);
+    return found != holds_others[set];
+}
+
 void trees_predict(trees_read read, void *context, double output[N_OUTPUTS])
 {
-    $real x[N_FEATURES];
+    $real x[N_FEATURES] = {0};
     bool known[N_FEATURES] = {false};
     double margin[N_MARGINS];
     for (int k = 0; k < N_MARGINS; k++)
@@ -54,7 +71,7 @@ void trees_predict(trees_read read, void *context, double output[N_OUTPUTS])
                 x[f] = read(f, context);
                 known[f] = true;
             }
-            node = (isnan(x[f]) ? missing_left[node] : x[f] <= threshold[node]) ? left[node] : right[node];
+            node = goes_left(node, x[f]) ? left[node] : right[node];
         }
         for (int k = 0; k < N_VALUES; k++)
             margin[first_output[tree] + k] += value[node][k];
@@ -84,15 +101,8 @@ LINKS = {
 
 
 def write_c(trees: Forest | BoostedTrees) -> str:
-    """Write trees as one C99 function; see `ipforest.ensemble.write`.
-
-    Raises
-    ------
-    ValueError
-        There are tests of categories.
-    """
-    if trees.tests_categories.any():
-        raise ValueError("trees: expected tests of numbers, got some of categories")
+    """Write trees as one C99 function; see `ipforest.ensemble.write`. A category is given by its number."""
+    sets = trees.left_categories
     if isinstance(trees, BoostedTrees):
         link, base_score, first_output = trees.link, trees.base_score, trees.first_output
     else:
@@ -117,6 +127,10 @@ def write_c(trees: Forest | BoostedTrees) -> str:
         feature=_listed(trees.feature),
         threshold=_listed(np.where(trees.is_leaf, 0, threshold), "f" if narrow else ""),
         missing_left=_listed(trees.missing_left.astype(int)),
+        category_set=_listed(trees.category_set),
+        first_listed=_listed(sets.offsets),
+        listed=_listed(sets.listed) or "0",
+        holds_others=_listed(sets.others.astype(int)) or "0",
         value=", ".join(f"{{{_listed(row)}}}" for row in trees.value),
         base_score=_listed(base_score),
         link=LINKS[link],

@@ -32,7 +32,7 @@ MODEL_WRITERS = {
     "json": "ipforest.deployment.document:write_json",
     "c": "ipforest.deployment.c_model:write_c_model",
 }
-"""Writer of classifiers in which more than trees decides, by format."""
+"""Writer of estimators in which more than trees decides, by format."""
 
 
 CATEGORIES = {
@@ -115,13 +115,13 @@ def write(trees: Any, target: str) -> Any:
     ----------
     trees : Forest, BoostedTrees, or fitted estimator of this package
         An estimator is refused where more than its trees decides: class costs, a cap, a rule that stops buying; but
-        "json" and "c" hold rules and stages. Its trees by themselves (``pruned_``, ``trees_.trees``) are written
+        "json" and "c" hold these, and stages. Its trees by themselves (``pruned_``, ``trees_.trees``) are written
         without these: as what they predict, no more.
     target : str
         "sklearn": a Forest as a fitted RandomForestClassifier or RandomForestRegressor.
         "lightgbm": BoostedTrees as a `lightgbm.Booster`; its ``model_to_string`` is LightGBM's text model.
-        "onnx": an `onnx.ModelProto`. "c": C source, as text. "json": text for `ipforest.deployment.reader`, of a
-        classifier of this package with its rule and stages; see ``ipforest/deployment/schema.json``.
+        "onnx": an `onnx.ModelProto`. "c": C source, as text. "json": text for `ipforest.deployment.reader`, of an
+        estimator of this package with all that decides; see ``ipforest/deployment/schema.json``.
 
     Raises
     ------

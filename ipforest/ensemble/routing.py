@@ -1,6 +1,6 @@
 """Compiled walks through trees: leaves reached, tests made, first uses of units.
 
-Where a test sends an example is decided in one place, `_child`: another kind of test is another field of `Splits` and a
+Where a test sends an example is decided in one place, `child`: another kind of test is another field of `Splits` and a
 branch there. First uses are found by climbing from the leaves. Threads share
 trees or examples, so results do not depend on their number.
 """
@@ -45,7 +45,7 @@ class Splits(NamedTuple):
 
 
 @inner_njit
-def _child(splits: Splits, node: int, x: float) -> int:
+def child(splits: Splits, node: int, x: float) -> int:
     """Return the child of a node to which its test sends a value."""
     if np.isnan(x):
         goes_left = splits.missing_left[node]
@@ -87,7 +87,7 @@ def _reach_leaves(splits: Splits, examples: Array, leaves: Array) -> None:
         for i in range(examples.shape[0]):
             node = splits.root[tree]
             while splits.left[node] >= 0:
-                node = _child(splits, node, examples[i, splits.feature[node]])
+                node = child(splits, node, examples[i, splits.feature[node]])
             leaves[tree, i] = node
 
 
@@ -108,7 +108,7 @@ def _add_values(splits: Splits, value: Array, examples: Array, totals: Array) ->
         for i in range(examples.shape[0]):
             node = splits.root[tree]
             while splits.left[node] >= 0:
-                node = _child(splits, node, examples[i, splits.feature[node]])
+                node = child(splits, node, examples[i, splits.feature[node]])
             for output in range(value.shape[1]):
                 totals[i, output] += value[node, output]
 
@@ -142,7 +142,7 @@ def walk_on(
                         asked = feature
                     break
                 tests[i, feature] += 1
-                node = _child(splits, node, examples[i, feature])
+                node = child(splits, node, examples[i, feature])
             if asked >= 0:
                 below_root = node - splits.root[tree]
             else:
@@ -190,7 +190,7 @@ def walk_all(
 def _last_known(splits: Splits, node: int, i: int, examples: Array, known: Array) -> int:
     """Walk one example on from a node as far as what is known leads."""
     while splits.left[node] >= 0 and known[i, splits.feature[node]]:
-        node = _child(splits, node, examples[i, splits.feature[node]])
+        node = child(splits, node, examples[i, splits.feature[node]])
     return node
 
 
@@ -200,7 +200,7 @@ def _count_known_tests(splits: Splits, i: int, examples: Array, known: Array, te
         node = splits.root[tree]
         while splits.left[node] >= 0 and known[i, splits.feature[node]]:
             tests[i, splits.feature[node]] += 1
-            node = _child(splits, node, examples[i, splits.feature[node]])
+            node = child(splits, node, examples[i, splits.feature[node]])
 
 
 @njit
@@ -238,7 +238,7 @@ def mark_below(
                     continue
                 together[position, feature] = True
                 if given[i, feature] or barred[i, feature]:
-                    open_nodes[n_open] = _child(splits, node, examples[i, feature])
+                    open_nodes[n_open] = child(splits, node, examples[i, feature])
                     n_open += 1
                 else:
                     open_nodes[n_open], open_nodes[n_open + 1] = splits.left[node], splits.right[node]
@@ -253,7 +253,7 @@ def reached_nodes(splits: Splits, rows: Array, examples: Array, known: Array, no
         for tree in range(splits.root.size):
             node = splits.root[tree]
             while splits.left[node] >= 0 and known[i, splits.feature[node]]:
-                node = _child(splits, node, examples[i, splits.feature[node]])
+                node = child(splits, node, examples[i, splits.feature[node]])
             nodes[position, tree] = node
 
 
@@ -303,7 +303,7 @@ def look_ahead(
         for tree in range(splits.root.size):
             node = splits.root[tree]
             while splits.left[node] >= 0 and known[i, splits.feature[node]]:
-                node = _child(splits, node, examples[i, splits.feature[node]])
+                node = child(splits, node, examples[i, splits.feature[node]])
             counts = splits.left[node] < 0 or (inner_nodes_count and node != splits.root[tree])
             outlook.n_counted[position] += counts
             for column in range(value.shape[1]):
@@ -339,7 +339,7 @@ def _count_tests(splits: Splits, examples: Array, counts: Array) -> None:
             while splits.left[node] >= 0:
                 feature = splits.feature[node]
                 counts[i, feature] += 1
-                node = _child(splits, node, examples[i, feature])
+                node = child(splits, node, examples[i, feature])
 
 
 class FirstNeeds(NamedTuple):

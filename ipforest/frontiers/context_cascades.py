@@ -16,8 +16,9 @@ from ipforest.frontiers.tasks import task_of
 from ipforest.growing.lookahead import LookaheadGrower, drawn_for_split, is_left
 from ipforest.learners.forest_pruner import Labelled
 from ipforest.session import Seller, Unit
-from ipforest.stopping.stages import END, Stage, feature_sets, stage_sizes
+from ipforest.stopping.stages import Stage, feature_sets, stage_sizes
 from ipforest.stopping.unit_order import by_price, features_of_units
+from ipforest.walks import END, RouterTree
 
 BETTER_APART, SURE = 0.9, 2
 """Examples are parted where forests trained on both parts have so much lower errors out of bag than one trained on all,
@@ -136,6 +137,13 @@ class ContextRouter:
     def apply(self, X: Array) -> IntArray:
         """Give the side of each example, shape (n_samples,)."""
         return np.where(is_left(X[:, self.column], self.threshold), 0, 1)
+
+    def as_tree(self) -> RouterTree:
+        """Write it as a tree, whose leaves are its sides."""
+        threshold = np.full(3, self.threshold)
+        column, no = np.full(3, self.column), np.zeros(3, dtype=bool)
+        left, right, goal = np.array([[1, -1, -1], [2, -1, -1], [-1, 0, 1]])
+        return RouterTree(left, right, column, threshold, no, no, goal)
 
 
 @dataclass(slots=True, eq=False)

@@ -505,25 +505,6 @@ class JointFrontier(BudgetedEstimator):
     def _checked(self, X: npt.ArrayLike) -> Array:
         return super()._checked(self.categories_.numbers(X))
 
-    def predict(self, X: npt.ArrayLike, return_cost: bool = False) -> Any:
-        """Predict from the features that are bought.
-
-        Parameters
-        ----------
-        X : array or DataFrame, shape (n_samples, n_features)
-            See `BudgetPrune.predict`.
-        return_cost : bool, default=False
-            Whether to tell as well what each example pays; both come from one pass.
-
-        Returns
-        -------
-        ndarray, shape (n_samples,)
-            Class labels, or targets; with ``return_cost`` a tuple of these and of ``cost(X)``.
-        """
-        sessions = self._seen(X)
-        labels = sessions.labels(sessions.outputs)
-        return (labels, sessions.paid) if return_cost else labels
-
     @available_if(is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def predict_log_proba(self, X: npt.ArrayLike) -> FloatArray:
         """Return the logarithm of the probability of each class, -inf where it is 0, shape (n_samples, n_classes)."""

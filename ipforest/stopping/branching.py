@@ -15,8 +15,9 @@ from ipforest.estimator import check_integer
 from ipforest.session import Seller, Unit
 from ipforest.settings import Grouped, Settings
 from ipforest.stopping.rules import StoppingRule
-from ipforest.stopping.stages import END, Stage, StagedEstimator, feature_sets, stage_sizes, stages_in_order
+from ipforest.stopping.stages import Stage, StagedEstimator, feature_sets, stage_sizes, stages_in_order
 from ipforest.stopping.unit_order import by_price, features_of_units, importance_to_each, order_units, price_left
+from ipforest.walks import END
 
 BRANCHING_SIZE = 8
 """Examples part while a stage has fewer units than that."""

@@ -49,6 +49,7 @@ from ipforest.stopping.rules import (
 )
 from ipforest.stopping.scored import score_of_stops, scorer_on
 from ipforest.stopping.tree_order import ORDERS, order_trees
+from ipforest.walks import Purse, Walk
 
 GRID_STEP = Fraction(3, 2)
 """Between budgets at which an estimator that has budgets itself is tried."""
@@ -125,6 +126,12 @@ class EarlyExitPolicy:
         place.stopped[deciding[stops]] = 1
         wanted[paying[stops]] = ANSWERS
         return wanted
+
+    def at_once(self, purse: Purse) -> Walk | None:
+        """Give a walk through the trees that the rule stops, where both are known to kernels."""
+        if type(self._trees) is not TreesInOrder or not hasattr(self._rule, "tables"):
+            return None
+        return self._trees.walk(purse._replace(free=self._free), self._rule.tables(), self._level, self._class_costs)
 
     def may_want(self, progress: Progress, rows: Rows) -> BoolArray:
         """Mark the tests below the place of each example, in its tree."""

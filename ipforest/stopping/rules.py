@@ -26,9 +26,7 @@ from ipforest.losses import NodeErrors
 from ipforest.path import PruningPath
 from ipforest.path_search import prune_path
 from ipforest.resolution import joint_resolution
-
-TIE = 1e-9
-"""How much less keen a signal larger by 1 is within its bin."""
+from ipforest.walks import CERTIFIED, STAGED, THRESHOLD, TIE, RuleTables
 
 MAX_SCORED = 32
 """Levels of a rule that a measure of all examples together is computed at."""
@@ -131,7 +129,10 @@ def margin(outputs: FloatArray, class_costs: FloatArray | None = None) -> FloatA
 
 
 class FittedRule(Protocol):
-    """What a rule has learnt."""
+    """What a rule has learnt.
+
+    One that compiled walks can follow also has ``tables()``, a `ipforest.walks.RuleTables`.
+    """
 
     def keenness(self, stage: IntArray, signal: FloatArray, memory: IntArray) -> tuple[FloatArray, IntArray]:
         """Say how keen examples are to go on.
@@ -374,6 +375,10 @@ class ThresholdStopping:
         """Return the negative of the signal."""
         return -signal, memory
 
+    def tables(self) -> RuleTables:
+        """Write the rule as compiled walks read it."""
+        return RuleTables.of(THRESHOLD)
+
 
 class _Outlook(NamedTuple):
     """What it is worth to stand in each bin of a stage: a concave function of lambda per bin, on common points.
@@ -586,6 +591,10 @@ class StagedRule:
                 keen[here] = self.lambdas[number][bins] - TIE * signal[here]
         return keen, memory
 
+    def tables(self) -> RuleTables:
+        """Write the rule as compiled walks read it."""
+        return RuleTables.of(STAGED, self.edges, self.lambdas)
+
 
 @dataclass(frozen=True, slots=True)
 class CertifiedStopping:
@@ -771,3 +780,7 @@ class CertifiedRule:
             here = (memory == parent) & (following == stage)
             node[here] = self.first_child[parent] + np.searchsorted(self.edges[parent], signal[here], side="right")
         return self.lambdas[node], node
+
+    def tables(self) -> RuleTables:
+        """Write the rule as compiled walks read it."""
+        return RuleTables.of(CERTIFIED, self.edges, (self.lambdas,), self.next_stage, self.first_child)

@@ -15,6 +15,7 @@ from joblib import Parallel, delayed
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -23,6 +24,9 @@ from ipforest._internal.examples import checked_weight, validated
 from ipforest.choice import ROUNDING
 from ipforest.class_costs import label_losses
 from ipforest.costs import FeatureCosts
+from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.forest import Forest
+from ipforest.ensemble.libraries import read
 from ipforest.estimator import (
     BudgetedEstimator,
     check_integer,
@@ -46,9 +50,19 @@ from ipforest.stopping.rules import (
     margin,
 )
 from ipforest.stopping.scored import score_of_stops, scorer_on
-
-END = -1
-"""Where examples go on from a last stage."""
+from ipforest.walks import (
+    END,
+    ONWARD,
+    Purse,
+    Routers,
+    RouterTree,
+    SeenStages,
+    StageWalk,
+    Walk,
+    held,
+    joined,
+    n_outputs_of,
+)
 
 UNSTOPPED = ThresholdStopping()
 """At a level of -inf it stops no example."""
@@ -105,6 +119,27 @@ class Stage:
         goals: IntArray = self.following[self.router.apply(X[:, self.features])]
         return goals
 
+    @property
+    def constant(self) -> FloatArray | None:
+        """What the model answers about every example, shape (n_outputs,); None for other models."""
+        if isinstance(self.model, DummyClassifier) and self.model.strategy == "prior":
+            return np.asarray(self.model.class_prior_, dtype=np.float64)
+        return np.ravel(self.model.constant_) if isinstance(self.model, DummyRegressor) else None
+
+    @property
+    def router_tree(self) -> RouterTree | None:
+        """The router as a tree; None for one that is none."""
+        if self.router is None:
+            return ONWARD
+        if not isinstance(self.router, DecisionTreeRegressor):
+            return self.router.as_tree() if hasattr(self.router, "as_tree") else None
+        tree = self.router.tree_
+        missing_left, narrow = tree.missing_go_to_left.astype(bool), np.ones(tree.node_count, dtype=bool)
+        goal = np.arange(tree.node_count)
+        return RouterTree(
+            tree.children_left, tree.children_right, tree.feature, tree.threshold, missing_left, narrow, goal
+        )
+
 
 class _Place(NamedTuple):
     """What the policy keeps for each example: views of the progress."""
@@ -159,9 +194,10 @@ class StagesInOrder:
         class_costs: FloatArray | None = None,
     ) -> None:
         self._class_costs = class_costs
+        self._trees: dict[int, tuple[Forest | BoostedTrees, ...] | None] = {}
         self.stages, self._costs, self._max_cost = tuple(stages), costs, max_cost
         self._rule, self._level = rule, level
-        self._affordable = self._within_cap()
+        self.affordable = self._within_cap()
         self._depth = np.zeros(len(self.stages), dtype=np.int64)
         for number, stage in enumerate(self.stages):
             self._depth[stage.following[stage.following != END]] = self._depth[number] + 1
@@ -169,11 +205,16 @@ class StagesInOrder:
     def _within_cap(self) -> BoolArray:
         if self._max_cost is None:
             return np.ones(len(self.stages), dtype=bool)
+        limit = float(nonnegative_fraction(self._max_cost, "max_cost"))
+        return np.asarray(self._costs.cost_of(self._used) <= limit * (1 + ROUNDING))
+
+    @property
+    def _used(self) -> BoolArray:
+        """Mark what each stage sees, shape (n_stages, n_features)."""
         used = np.zeros((len(self.stages), self._costs.n_features), dtype=bool)
         for number, stage in enumerate(self.stages):
             used[number, stage.features] = True
-        limit = float(nonnegative_fraction(self._max_cost, "max_cost"))
-        return np.asarray(self._costs.cost_of(used) <= limit * (1 + ROUNDING))
+        return used
 
     @property
     def features(self) -> IntArray:
@@ -183,8 +224,48 @@ class StagesInOrder:
     def stopped(self, rule: FittedRule, level: float) -> StagesInOrder:
         """Return the same stages with another rule and level."""
         other = copy(self)
-        other._rule, other._level = rule, level
+        other._rule, other._level, other._trees = rule, level, self._trees
         return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_trees": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update({"_trees": {}, **state})
+
+    def trees_of(self, number: int) -> tuple[Forest | BoostedTrees, ...] | None:
+        """Return the ensembles whose answers a stage averages; None for a model that is none, or sees more."""
+        if number not in self._trees:
+            self._trees[number] = None if self.stages[number].sees_before else _trees_in(self.stages[number].model)
+        return self._trees[number]
+
+    def at_once(self, purse: Purse) -> Walk | None:
+        """Give a walk from stage to stage, where kernels know the models, the routers and the rule."""
+        constants = [stage.constant for stage in self.stages]
+        routers = [router for stage in self.stages if (router := stage.router_tree) is not None]
+        answered = [() if each is not None else self.trees_of(number) for number, each in enumerate(constants)]
+        ensembles = [trees for trees in answered if trees is not None]
+        n_stages = len(self.stages)
+        if len(routers) < n_stages or len(ensembles) < n_stages or not hasattr(self._rule, "tables"):
+            return None
+        flat = [(trees, stage.features) for stage, own in zip(self.stages, ensembles, strict=True) for trees in own]
+        n_outputs = max([*(n_outputs_of(trees) for trees, _ in flat), *(c.size for c in constants if c is not None)])
+        features = [stage.features for stage in self.stages]
+        seen = SeenStages(
+            np.cumsum([0, *map(len, ensembles)]),
+            np.array([np.zeros(n_outputs) if each is None else each for each in constants]),
+            self._depth,
+            self._used,
+            self.affordable,
+        )
+        return StageWalk(
+            held(seen),
+            held(joined([trees for trees, _ in flat], [columns for _, columns in flat])),
+            held(Routers.of(routers, features, [stage.following for stage in self.stages])),
+            held(self._rule.tables()),
+            self._level,
+            self._class_costs,
+        )
 
     def advance(self, progress: Progress, rows: Rows) -> npt.NDArray[np.int32]:
         """Buy the features of a stage one by one; when it has all, decide whether to go on."""
@@ -216,7 +297,7 @@ class StagesInOrder:
         for number in np.unique(stage):
             here = stage == number
             goal[here] = self.stages[number].goals(X[here])
-        return np.where((goal != END) & self._affordable[goal], goal, END)
+        return np.where((goal != END) & self.affordable[goal], goal, END)
 
     def _buy(self, progress: Progress, place: _Place, rows: Rows) -> npt.NDArray[np.int32]:
         """Count what is known of the next stage; give the first feature that is not, or move on to the stage.
@@ -278,11 +359,19 @@ class StagesInOrder:
         parts, order = [], []
         for number in np.unique(stage).tolist():
             here = np.flatnonzero(stage == number)
-            seen = before[here] if before is not None else self._seen_before(number, X[here])
-            parts.append(self.stages[number].outputs(X[here], seen))
+            parts.append(self._answers_of(number, X[here], None if before is None else before[here]))
             order.append(here)
         result: FloatArray = np.concatenate(parts)[np.argsort(np.concatenate(order))]
         return result
+
+    def _answers_of(self, number: int, X: Array, before: FloatArray | None) -> FloatArray:
+        """Compute what a stage answers; trees that can be read are asked as `at_once` asks them."""
+        stage = self.stages[number]
+        read_in = None if hasattr(stage.model, "mean_answers") else self.trees_of(number)
+        if read_in is None:
+            return stage.outputs(X, self._seen_before(number, X) if before is None else before)
+        (trees,), own = read_in, X[:, stage.features]
+        return trees.predict(own).reshape(-1, 1) if trees.classes is None else trees.predict_proba(own)
 
     def _seen_before(self, number: int, X: Array) -> FloatArray | None:
         if not self.stages[number].sees_before:
@@ -540,6 +629,18 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         tags.target_tags.required = True
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags
+
+
+def _trees_in(model: Any) -> tuple[Forest | BoostedTrees, ...] | None:
+    """Return the ensembles whose answers a model averages, classes ascending; None for other models."""
+    if hasattr(model, "mean_answers"):
+        return tuple(model.ensembles_)
+    try:
+        trees = read(model)
+    except (TypeError, ValueError):
+        return None
+    in_order = trees.classes is None or np.array_equal(trees.classes, np.unique(trees.classes))
+    return (trees,) if in_order else None
 
 
 def train_stage(base: Any, inputs: Array, y: Array, weight: FloatArray | None = None) -> Any:
