@@ -97,11 +97,11 @@ def test_regressors_are_exported_with_the_rule_that_stops_them_or_as_trees_alone
         4, search=ForestSearch(n_lambdas=1, n_prunings=1, n_lookahead=0, nested=False), random_state=0
     )
     target = X[:, 0] - X[:, 1]
-    stops = forest.set_params(stopping=None, budget=2).fit(X[::2], target[::2])
+    stops = forest.set_params(search__stopping=None, budget=2).fit(X[::2], target[::2])
     found = [Model(json.loads(write(stops, "json"))).predict_one(row.__getitem__) for row in X[1:40:2]]
     np.testing.assert_allclose([answer.label for answer in found], stops.predict(X[1:40:2]))
     np.testing.assert_allclose([answer.paid for answer in found], stops.cost(X[1:40:2]))
-    alone = forest.set_params(stopping=()).fit(X[::2], target[::2])
+    alone = forest.set_params(search__stopping=()).fit(X[::2], target[::2])
     np.testing.assert_allclose(write(alone, "sklearn").predict(X), alone.predict(X))
 
 

@@ -43,7 +43,7 @@ def assert_same_trees(model, reference, data):
 
 def test_price_zero_is_gradient_boosting_for_regression():
     data, target = make_regression(150, 4, noise=5.0, random_state=0)
-    options = {"growth": PricedGrowth(max_depth=3, learning_rate=0.2, min_samples_leaf=5)}
+    options = {"max_depth": 3, "learning_rate": 0.2, "min_samples_leaf": 5}
     reference = GradientBoostingRegressor(n_estimators=15, random_state=0, **options).fit(data, target)
     growth = PricedGrowth(max_bins=None, **options)
     model = GreedyMiserRegressor(15, growth=growth, validation_fraction=None).fit(data, target)
@@ -56,7 +56,7 @@ def test_price_zero_is_gradient_boosting_for_classification(n_classes):
     data, labels = make_classification(
         300, 5, n_informative=4, n_redundant=0, n_classes=n_classes, flip_y=0.1, random_state=3
     )
-    options = {"growth": PricedGrowth(max_depth=3, learning_rate=0.1, min_samples_leaf=12)}
+    options = {"max_depth": 3, "learning_rate": 0.1, "min_samples_leaf": 12}
     reference = GradientBoostingClassifier(n_estimators=10, random_state=0, **options).fit(data, labels)
     growth = PricedGrowth(max_bins=None, **options)
     model = GreedyMiser(10, growth=growth, validation_fraction=None).fit(data, labels)
