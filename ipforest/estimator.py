@@ -190,7 +190,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         if self.minimise != MINIMISED[0] and self.scoring is not None:
             raise ValueError(f"scoring: expected None where the {self.minimise} is minimised, got {self.scoring!r}")
         if self.class_costs is not None and not is_classifier(self):
-            raise ValueError("class_costs: expected none for regression, got some")
+            raise ValueError("class_costs: expected none for regression, got a value")
 
     def _take_class_costs(self, classes: Array | None) -> None:
         """Read what mistakes cost for the classes of training."""
@@ -591,7 +591,7 @@ def read_costs(
     """
     if isinstance(feature_costs, FeatureCosts):
         if groups is not None or group_fees is not None:
-            raise ValueError("groups: expected none with feature_costs that are FeatureCosts, got some")
+            raise ValueError("groups: expected none with feature_costs that are FeatureCosts, got a value")
         costs = feature_costs
     elif groups is not None or not _is_price_list(feature_costs):
         costs = FeatureCosts([1] * n_features if feature_costs is None else feature_costs, groups, group_fees)
@@ -662,7 +662,7 @@ def split_rows(
     free = np.delete(order, first_of_class)
     if free.size == 0:
         raise ValueError(
-            f"X: expected examples to spare for a validation part, got n_samples = {y.shape[0]}; "
+            f"X: too few examples for a validation part, got n_samples = {y.shape[0]}; "
             "give fit held-out examples, or set validation_fraction to None"
         )
     validation = np.sort(free[: ceil(held_out * y.shape[0])])
@@ -780,7 +780,7 @@ def check_inner_estimator(outer: BudgetedEstimator, inner: BudgetedEstimator) ->
     """
     for name in ("feature_costs", "groups", "group_fees"):
         if getattr(outer, name) is not None:
-            raise ValueError(f"{name}: expected none with an estimator that has its own, got some")
+            raise ValueError(f"{name}: expected none with an estimator that has its own, got a value")
     if getattr(inner, "split_cost", 0) != 0:
         raise ValueError(f"estimator: expected one without split_cost, got {inner.split_cost!r}")
     kind = type(outer).__name__
@@ -842,7 +842,7 @@ def check_alike(examples: Array, training: Array, name: str) -> None:
 
 
 def _trees_alone(model: Any) -> str:
-    """Say where a model has its trees, for who wants them without what else decides."""
+    """Say where the trees of a model are found, without what else decides."""
     if hasattr(model, "pruned_"):
         where = "pruned_"
     else:

@@ -147,7 +147,7 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if given:
             raise ValueError(
                 f"{given[0]}: expected none in {type(estimator).__name__}, as the prices of the table's columns are "
-                "given to BudgetedPipeline, got some"
+                "given to BudgetedPipeline, got a value"
             )
 
     def _remember(self, X: Any) -> None:

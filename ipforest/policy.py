@@ -106,7 +106,7 @@ class Policy(Protocol):
 
     Sessions, costs and predictions follow from it; see `ipforest.session`. Many examples move at once.
 
-    A policy is fitted state only: it is told the progress of examples, and keeps nothing about them itself.
+    A policy is fitted state only: callers pass the progress of each example, and it keeps nothing about them.
     """
 
     @property

@@ -336,7 +336,7 @@ def write_c_model(model: BudgetedEstimator) -> str:
     stages = document.get("stages", [])
     ensembles = [each for stage in stages for each in stage["trees"]] if stages else [document["trees"]]
     if any(each["sets"] for each in ensembles):
-        raise ValueError("model: expected tests of numbers, got some of categories")
+        raise ValueError("model: expected tests of numbers, got tests of categories")
     width = max([len(document["classes"]), *(len(each["base_score"]) for each in ensembles)])
     unit_of = [members[0] for members in document["comes_with"]]
     return SOURCE.substitute(

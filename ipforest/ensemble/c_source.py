@@ -92,7 +92,7 @@ def write_c(trees: Forest | BoostedTrees) -> str:
         There are tests of categories.
     """
     if trees.tests_categories.any():
-        raise ValueError("trees: expected tests of numbers, got some of categories")
+        raise ValueError("trees: expected tests of numbers, got tests of categories")
     if isinstance(trees, BoostedTrees):
         link, base_score, first_output = trees.link, trees.base_score, trees.first_output
     else:

@@ -172,10 +172,14 @@ class ManyFrontiers(JointFrontier):
                 raise TypeError(f"estimators: expected {'classifiers' if classify else 'regressors'}, got {name}")
             if isinstance(estimator, JointFrontier | StagedEstimator):
                 if any(getattr(estimator, price) is not None for price in ("feature_costs", "groups", "group_fees")):
-                    raise ValueError(f"feature_costs: expected none in {name}, whose prices are given here, got some")
+                    raise ValueError(
+                        f"feature_costs: expected none in {name}, whose prices are given here, got a value"
+                    )
                 for given in ("class_costs", "scoring"):
                     if getattr(estimator, given, None) is not None:
-                        raise ValueError(f"{given}: expected none in {name}, for which they are given here, got some")
+                        raise ValueError(
+                            f"{given}: expected none in {name}, for which they are given here, got a value"
+                        )
                 categories = getattr(estimator, "categorical_features", FROM_DTYPE)
                 if not is_from_dtype(categories):
                     raise ValueError(

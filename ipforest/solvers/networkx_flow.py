@@ -134,7 +134,9 @@ def tree_network(
     rows, variables = path_rows(instance, tree)
     matrix = network_matrix(rows)
     if np.any(np.diff(matrix.indptr) != 2) or np.any(matrix.data.reshape(-1, 2) != [-1, 1]):
-        raise ValueError(f"tree {tree}: expected one -1 and one +1 in each column of its network matrix, got others")
+        raise ValueError(
+            f"tree {tree}: expected one -1 and one +1 in each column of its network matrix, got other values"
+        )
     costs = _arc_costs(instance, variables, p, q, beta)
     graph = nx.MultiDiGraph(source=0, sink=rows.shape[0])
     graph.add_nodes_from(range(rows.shape[0] + 1))

@@ -135,7 +135,7 @@ def test_a_pruned_forest_buys_on_demand() -> None:
         (
             AdaptLin(BudgetPrune(FOREST), feature_costs=[1] * 10),
             ValueError,
-            r"^feature_costs: expected none with an estimator that has its own, got some$",
+            r"^feature_costs: expected none with an estimator that has its own, got a value$",
         ),
         (
             AdaptLin(BudgetPrune(FOREST, split_cost="1/8")),
@@ -145,7 +145,7 @@ def test_a_pruned_forest_buys_on_demand() -> None:
         (
             AdaptLin(BudgetPrune(FOREST), group_fees=[1]),
             ValueError,
-            r"^group_fees: expected none with an estimator that has its own, got some$",
+            r"^group_fees: expected none with an estimator that has its own, got a value$",
         ),
         (
             AdaptLin(FrozenEstimator(BudgetPrune(FOREST, class_costs=[[0, 1], [5, 0]]))),

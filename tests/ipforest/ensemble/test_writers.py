@@ -87,5 +87,5 @@ def test_categories_are_not_written() -> None:
     trees = read(model.fit(X, np.isin(X[:, 0], [1, 4]) * 1.0))
     pytest.importorskip("onnx")
     for target in ("c", "onnx"):
-        with pytest.raises(ValueError, match="trees: expected tests of numbers, got some of categories"):
+        with pytest.raises(ValueError, match="trees: expected tests of numbers, got tests of categories"):
             write(trees, target)

@@ -120,7 +120,7 @@ def test_boosted_trees_of_categories_are_written_as_lightgbm_and_refused_elsewhe
     numbers = model.categories_.numbers(X).to_numpy()
     back = read(write(trees, "lightgbm"))
     np.testing.assert_allclose(back.predict_proba(numbers), trees.predict_proba(numbers), atol=1e-12)
-    with pytest.raises(ValueError, match="trees: expected tests of numbers, got some of categories"):
+    with pytest.raises(ValueError, match="trees: expected tests of numbers, got tests of categories"):
         write(trees, "c")
 
 

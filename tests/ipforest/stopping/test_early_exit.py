@@ -218,7 +218,7 @@ def test_recorded_paths(forest: RandomForestClassifier) -> None:
         (
             {"estimator": BudgetPrune(RandomForestClassifier()), "groups": [0] * 30, "group_fees": [1]},
             ValueError,
-            r"^groups: expected none with an estimator that has its own, got some",
+            r"^groups: expected none with an estimator that has its own, got a value",
         ),
         (
             {"estimator": BudgetPrune(RandomForestClassifier(), split_cost="1/8")},
