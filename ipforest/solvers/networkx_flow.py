@@ -187,24 +187,6 @@ def shortest_pruning(network: nx.MultiDiGraph) -> tuple[int, set[tuple[str, int]
     return sum(arc["cost"] for arc in arcs), {arc["variable"] for arc in arcs}
 
 
-def flow_pruning(network: nx.MultiDiGraph) -> tuple[int, set[tuple[str, int]]]:
-    """Prune one tree by sending one unit from source to sink at least cost (network simplex).
-
-    Returns
-    -------
-    cost : int
-    variables : set of tuple
-        The variables that are 1.
-    """
-    demanding = network.copy()
-    demanding.nodes[network.graph["source"]]["demand"] = -1
-    demanding.nodes[network.graph["sink"]]["demand"] = 1
-    nx.set_edge_attributes(demanding, 1, "capacity")
-    cost, flow = nx.network_simplex(demanding, weight="cost")
-    used = {key for heads in flow.values() for parallel in heads.values() for key, units in parallel.items() if units}
-    return int(cost), used
-
-
 def closure_network(instance: PruningInstance, p: int, q: int) -> nx.DiGraph:
     """Build the network whose minimum cut is the ensemble's best pruning, with Python integers as capacities.
 
