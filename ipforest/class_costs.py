@@ -62,7 +62,7 @@ def read_class_costs(class_costs: Any, classes: Array) -> FloatArray:
     if matrix.shape != expected:
         raise ValueError(f"class_costs: expected shape {expected}, a row per true class, got {matrix.shape}")
     if not np.all(np.isfinite(matrix) & (matrix >= 0)):
-        raise ValueError("class_costs: expected finite numbers >= 0, got others")
+        raise ValueError("class_costs: expected finite numbers >= 0, got other values")
     return matrix
 
 
@@ -272,7 +272,7 @@ def weighted_labels(costs: npt.ArrayLike, classes: npt.ArrayLike) -> tuple[IntAr
     if matrix.ndim != 2 or matrix.shape[1] != names.size:
         raise ValueError(f"costs: expected shape (n_samples, {names.size}), a column a class, got {matrix.shape}")
     if not np.isfinite(matrix).all() or matrix.min(initial=0) < 0:
-        raise ValueError("costs: expected finite numbers >= 0, got others")
+        raise ValueError("costs: expected finite numbers >= 0, got other values")
     saved = matrix.max(axis=1, keepdims=True) - matrix
     rows, places = np.nonzero(saved)
     if rows.size == 0:

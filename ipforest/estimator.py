@@ -305,7 +305,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
                 raise ValueError(f"scoring: expected None or {TOTAL_COST!r}, got {one_line(repr(self.scoring))}")
             read_scoring(self._scorer)
         if self.class_costs is not None and not is_classifier(self):
-            raise ValueError("class_costs: expected none for regression, got some")
+            raise ValueError("class_costs: expected none for regression, got a value")
 
     @property
     def _least_total(self) -> bool:
@@ -812,7 +812,7 @@ def split_rows(
     free = np.delete(order, first_of_class)
     if free.size == 0:
         raise ValueError(
-            f"X: expected examples to spare for a validation part, got n_samples = {y.shape[0]}; "
+            f"X: too few examples for a validation part, got n_samples = {y.shape[0]}; "
             "give fit held-out examples, or set validation_fraction to None"
         )
     validation = np.sort(free[: ceil(held_out * y.shape[0])])
@@ -953,7 +953,7 @@ def check_inner_estimator(outer: BudgetedEstimator, inner: BudgetedEstimator) ->
         Prices on the outer estimator; a split cost, class costs or a cap on the inner one.
     """
     if outer.feature_costs is not None:
-        raise ValueError("feature_costs: expected none with an estimator that has its own, got some")
+        raise ValueError("feature_costs: expected none with an estimator that has its own, got a value")
     if getattr(inner, "split_cost", 0) != 0:
         raise ValueError(f"estimator: expected one without split_cost, got {inner.split_cost!r}")
     kind = type(outer).__name__
@@ -1015,7 +1015,7 @@ def check_alike(examples: Array, training: Array, name: str) -> None:
 
 
 def _trees_alone(model: Any) -> str:
-    """Say where a model has its trees, for who wants them without what else decides."""
+    """Say where the trees of a model are found, without what else decides."""
     if hasattr(model, "pruned_"):
         where = "pruned_"
     else:

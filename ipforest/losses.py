@@ -154,7 +154,7 @@ def stage_errors(trees: BoostedTrees, loss: str, error_data: ErrorData, resoluti
     if targets.shape[0] != n_samples or weight.shape != (n_samples,):
         raise ValueError(f"error_data: expected {n_samples} targets and weights, got {targets.shape[0]}, {weight.size}")
     if not np.all(np.isfinite(weight) & (weight >= 0)) or not weight.any():
-        raise ValueError("error_data: expected finite weights >= 0, some > 0, got others")
+        raise ValueError("error_data: expected finite weights >= 0, some > 0, got other values")
     losses = np.empty(trees.n_nodes)
     margins = np.tile(trees.base_score, (n_samples, 1))
     judge = _stage_losses if loss == "stage" else _second_order_losses
@@ -242,7 +242,7 @@ def checked_class_costs(class_costs: Any, loss: str, classes: Array | None) -> F
         Another loss than misclassification, another shape, or costs that are not finite numbers >= 0.
     """
     if loss != "misclassification" or classes is None:
-        raise ValueError(f"class_costs: expected none with loss {loss!r}, got some")
+        raise ValueError(f"class_costs: expected none with loss {loss!r}, got a value")
     return read_class_costs(class_costs, classes)
 
 
@@ -350,7 +350,7 @@ def _checked_error_data(forest: Forest, error_data: ErrorData) -> tuple[Array, A
                 f"error_data: expected classes among {forest.classes.tolist()}, got {unknown.tolist()[0]!r}"
             )
     elif not np.issubdtype(y.dtype, np.number) or not np.isfinite(y).all():
-        raise ValueError("error_data: expected finite numbers as targets, got others")
+        raise ValueError("error_data: expected finite numbers as targets, got other values")
     weights = _checked_weights(error_data[2] if len(error_data) == 3 else np.ones(y.size), y.size, forest.n_trees)
     return X, y, weights
 
@@ -363,7 +363,7 @@ def _checked_weights(weights: npt.ArrayLike, n_samples: int, n_trees: int) -> Fl
             f"error_data: expected weights of shape ({n_samples},) or ({n_samples}, {n_trees}), got {numbers.shape}"
         )
     if not np.all(np.isfinite(numbers) & (numbers >= 0)) or not numbers.any():
-        raise ValueError("error_data: expected finite weights >= 0, some > 0, got others")
+        raise ValueError("error_data: expected finite weights >= 0, some > 0, got other values")
     return np.broadcast_to(numbers if numbers.ndim == 1 else numbers.T, (n_trees, n_samples))
 
 

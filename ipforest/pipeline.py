@@ -136,7 +136,7 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if estimator.feature_costs is not None:
             raise ValueError(
                 f"feature_costs: expected none in {type(estimator).__name__}, as the prices of the table's columns are "
-                "given to BudgetedPipeline, got some"
+                "given to BudgetedPipeline, got a value"
             )
 
     def _remember(self, X: Any) -> None:

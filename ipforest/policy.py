@@ -118,7 +118,7 @@ class Policy(Protocol):
 
     Sessions, costs and predictions follow from it; see `ipforest.session`. Many examples move at once.
 
-    A policy is fitted state only: it is told the progress of examples, and keeps nothing about them itself.
+    A policy is fitted state only: callers pass the progress of each example, and it keeps nothing about them.
 
     One that a compiled walk can follow has a method ``at_once(purse)``, which gives a `ipforest.walks.Walk` for prices
     and a cap (`ipforest.walks.Purse`), or None; it is not asked where features are delayed. Tables are then predicted

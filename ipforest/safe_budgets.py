@@ -54,7 +54,7 @@ def _upper_end(costs: npt.NDArray[np.float64], confidence: float) -> float:
 
 
 def _capital(costs: npt.NDArray[np.float64], budget: float, confidence: float) -> npt.NDArray[np.float64]:
-    """Follow the capital of a gambler who bets that costs between 0 and 1 are below a budget.
+    """Follow the capital of a gambler whose bet is that costs between 0 and 1 are below a budget.
 
     A bet depends on earlier costs only, so the capital is a supermartingale if the expected cost is above the budget.
     """

@@ -17,7 +17,7 @@ max_cost            what no example may pay more than, if there was such a cap
 file NAME           SHA-256 of a file written with the certificate
 =================== =================================================================
 
-A fingerprint is a SHA-256. One who forges a certificate can forge its entries too: they say what was exchanged when
+A fingerprint is a SHA-256. A forged certificate can have forged entries too: they say what was exchanged when
 something was, and the instance made again says whether anything was.
 """
 

@@ -15,6 +15,11 @@ settings.register_profile("ipforest", deadline=None, derandomize=True)
 settings.load_profile("ipforest")
 
 
+def pytest_configure(config):
+    if os.environ.get("NUMBA_DISABLE_JIT") == "1":  # kernels compute hashes with integers that wrap around
+        config.addinivalue_line("filterwarnings", "ignore:overflow encountered:RuntimeWarning")
+
+
 @pytest.fixture(autouse=True)
 def seed_numpy():
     """Draw the same where nobody passes a seed."""

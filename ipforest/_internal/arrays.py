@@ -76,7 +76,7 @@ def checked_array(value: npt.ArrayLike, name: str, dtype: type[Scalar], shape: t
         raise TypeError(f"{name}: expected integers, got dtype {raw.dtype}")
     converted = np.ascontiguousarray(raw, dtype=dtype)
     if np.issubdtype(dtype, np.integer) and raw.dtype != converted.dtype and np.any(converted != raw):
-        raise ValueError(f"{name}: expected values that fit {np.dtype(dtype)}, got some that do not")
+        raise ValueError(f"{name}: expected values that fit {np.dtype(dtype)}, got values that do not")
     return read_only(converted)
 
 

@@ -1,4 +1,4 @@
-"""Trees and cascades of linear classifiers: who comes above and below which threshold, and what reaches whom."""
+"""Trees and cascades of linear classifiers: which examples pass a threshold, and which node they reach."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class TreeObjective(RelaxedObjective):
 
 
 class CSTC(RelaxedTreeEstimator):
-    r"""A tree of linear classifiers: scores decide who goes where, and each path buys what serves its examples.
+    r"""A tree of linear classifiers: scores decide where an example goes, and each path buys what serves its examples.
 
     Minimises, over weights and thresholds of all nodes,
 

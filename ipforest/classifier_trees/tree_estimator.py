@@ -152,7 +152,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         """
         self.check_parameters()
         if qid is not None and self.class_costs is not None:
-            raise ValueError("class_costs: expected none for ranking by query, got some")
+            raise ValueError("class_costs: expected none for ranking by query, got a value")
         examples, target, query = self._read_examples(X, y, qid)
         self._take_class_costs(self.classes_ if is_classifier(self) else None)
         self._note_missing(examples)

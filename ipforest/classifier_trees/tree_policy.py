@@ -126,5 +126,5 @@ class TreeOfClassifiers:
     def reason(self, progress: Progress, row: int, in_words: InWords = compared) -> str:
         """Name the node and what it is for."""
         node = int(progress.place[row, 0])
-        purpose = "answers" if self._tree.is_leaf[node] else "decides who goes where"
+        purpose = "answers" if self._tree.is_leaf[node] else "decides where it goes"
         return f"classifier {node} of {self._tree.n_nodes}, which {purpose}, weighs it"

@@ -203,7 +203,7 @@ def _check_options(options: Arguments) -> None:
     if least_total and options.estimator == PRUNED and options.budget is not None:
         raise ValueError(f"--budget: expected none with --scoring {TOTAL_COST} of {PRUNED}, got {options.budget}")
     if options.class_costs is not None and options.regression:
-        raise ValueError("--class-costs: expected none with --regression, got some")
+        raise ValueError("--class-costs: expected none with --regression, got a value")
 
 
 def read_table(options: Arguments) -> tuple[pd.DataFrame, pd.Series, list[Column], FeatureCosts]:

@@ -43,7 +43,11 @@ def add(commands: Subparsers) -> None:
         metavar="NAME",
         help="such as 'BudgetForest' 'k best, forest' (default: all installed)",
     )
-    command.add_argument("--ablation", action="store_true", help="BudgetBoost and BudgetForest without each ingredient")
+    command.add_argument(
+        "--ablation",
+        action="store_true",
+        help="ablation of BudgetBoost and BudgetForest: one component removed at a time",
+    )
     command.add_argument("--seeds", type=positive_integer, default=5, metavar="N", help="seeds (default: 5)")
     command.add_argument("--seed", type=seed_number, default=0, help="first seed (default: 0)")
     command.add_argument(

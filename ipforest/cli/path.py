@@ -47,7 +47,7 @@ def add(commands: Subparsers) -> None:
         "or killed goes on where it stopped when it is run again.",
     )
     add_problem_options(command)
-    command.add_argument("--budget", metavar="B", help="also say what this average cost of an example buys")
+    command.add_argument("--budget", metavar="B", help="also report the best pruning with this average cost")
     command.add_argument(
         "--rows", type=positive_integer, default=15, metavar="N", help="rows of the table printed (default: 15)"
     )

@@ -91,7 +91,7 @@ def _check_page(options: Arguments) -> None:
         raise ValueError("--port: expected it with --serve only, got it without")
     for name in ("resume", "save", "known", "json"):
         if options.serve and getattr(options, name):
-            raise ValueError(f"--{name}: expected none with --serve, got some; the page has it")
+            raise ValueError(f"--{name}: expected none with --serve, got a value; the page has it")
 
 
 def _serve(options: Arguments, buyer: Any, table: SessionTable) -> int:

@@ -32,13 +32,13 @@ def add(commands: Subparsers) -> None:
     command.add_argument(
         "certificate", metavar="FILE", help="optimality.cert or path.cert, of `ipforest prune` or `ipforest path`"
     )
-    command.add_argument("--instance", metavar="FILE", help="instance (.npz) that it must be about")
+    command.add_argument("--instance", metavar="FILE", help="check that it is for this instance (.npz)")
     origin = command.add_argument_group("what it must have been made from; the instance is made again")
     add_own_options(origin)
     origin.add_argument("--loss", help="loss by which errors must be counted (default: the certificate's)")
     origin.add_argument("--split-cost", metavar="C", help="what one test must cost (default: the certificate's)")
-    command.add_argument("--pruned", metavar="FILE", help="pruned forest that it must be about; needs --model")
-    command.add_argument("--result", metavar="FILE", help="result.json that it must be about")
+    command.add_argument("--pruned", metavar="FILE", help="check that it is for this pruned forest; needs --model")
+    command.add_argument("--result", metavar="FILE", help="check that it is for this result.json")
 
 
 def run(options: Arguments) -> int:

@@ -278,7 +278,7 @@ def _joined(
         columns.append(X[:, used].toarray())
     degrees = np.concatenate([y for _, y, _ in parts])
     if not np.array_equal(degrees, np.rint(degrees)):
-        raise ValueError(f"{files[0].parent}: expected whole numbers as labels, got others")
+        raise ValueError(f"{files[0].parent}: expected whole numbers as labels, got other values")
     labels, y = np.unique(degrees.astype(np.int64), return_inverse=True)
     ranked = all(queries.size == of_part.size for _, of_part, queries in parts)
     return Tables(
@@ -368,7 +368,7 @@ def _numbers(text: BytesIO, path: Path, dtype: type, separator: str | None = Non
     with np.errstate(invalid="ignore", over="ignore"):
         fitted: Array = values.astype(dtype)
     if np.issubdtype(dtype, np.integer) and not np.array_equal(values, fitted):
-        raise ValueError(f"{path}: expected integers of {np.dtype(dtype).itemsize} bytes, got others")
+        raise ValueError(f"{path}: expected integers of {np.dtype(dtype).itemsize} bytes, got other values")
     return fitted
 
 

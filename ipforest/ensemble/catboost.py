@@ -63,7 +63,7 @@ def read_catboost(model: Any) -> BoostedTrees:
             "predict gives margins; use catboost.to_classifier or catboost.to_regressor"
         )
     if "oblivious_trees" not in stored:
-        raise TypeError("model: expected symmetric trees, got others (grow_policy)")
+        raise TypeError("model: expected symmetric trees, got other ones (grow_policy)")
     features = stored["features_info"].get("float_features", [])
     scale, base = stored["scale_and_bias"]
     trees = [_nodes(tree, features, scale) for tree in stored["oblivious_trees"]]

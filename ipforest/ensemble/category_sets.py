@@ -49,12 +49,12 @@ class CategorySets:
         ):
             object.__setattr__(self, name, checked_array(getattr(self, name), name, dtype, shape))
         if self.offsets[0] != 0 or self.offsets[-1] != self.listed.size or np.any(np.diff(self.offsets) < 0):
-            raise ValueError(f"offsets: expected to rise from 0 to the {self.listed.size} categories, got others")
+            raise ValueError(f"offsets: expected to rise from 0 to the {self.listed.size} categories, got other values")
         starts = self.listed[self.offsets[:-1][np.diff(self.offsets) > 0]]
         number_of_set = np.repeat(np.arange(n_sets), np.diff(self.offsets))
         same = number_of_set[1:] == number_of_set[:-1]
         if np.any(starts < 0) or np.any(self.listed[1:][same] <= self.listed[:-1][same]):
-            raise ValueError("listed: expected ascending categories >= 0 in each set, got others")
+            raise ValueError("listed: expected ascending categories >= 0 in each set, got other values")
 
     @classmethod
     def of(cls, sets: Iterable[Members]) -> Self:

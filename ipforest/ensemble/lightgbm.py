@@ -183,7 +183,7 @@ def lightgbm_text(trees: BoostedTrees) -> str:
         raise ValueError(f"trees: expected a link of {', '.join(OBJECTIVES)}, got {trees.link!r}")
     if trees.value.shape[1] > 1 or not np.array_equal(trees.first_output, np.arange(trees.n_trees) % n_margins):
         raise ValueError(
-            f"trees: expected rounds of {n_margins} trees, one per margin in order, as LightGBM has them, got others"
+            f"trees: expected rounds of {n_margins} trees, one per margin in order, as LightGBM has them, got another"
         )
     threshold = np.minimum(trees.float64_thresholds(), np.finfo(np.float64).max)
     blocks = [_leaf_text(number, score) for number, score in enumerate(trees.base_score.tolist())]
@@ -257,7 +257,9 @@ def _bits(trees: BoostedTrees, node: int) -> list[int]:
     """Pack the categories that go left into words of 32 bits."""
     number = int(trees.category_set[node])
     if trees.left_categories.others[number] or trees.missing_left[node]:
-        raise ValueError("trees: expected unknown and missing categories to go right, as in LightGBM, got some left")
+        raise ValueError(
+            "trees: expected unknown and missing categories to go right, as in LightGBM, got sets that send them left"
+        )
     members = trees.left_categories.members(number)
     is_member = np.zeros((members.max(initial=0) // WORD + 1) * WORD, dtype=bool)
     is_member[members] = True

@@ -109,7 +109,7 @@ def checked_targets(y: npt.ArrayLike, classes: npt.NDArray[Any] | None) -> npt.N
         raise ValueError(f"y: expected one target per example, got shape {targets.shape}")
     if classes is None:
         if not np.issubdtype(targets.dtype, np.number) or not np.isfinite(targets).all():
-            raise ValueError("y: expected finite numbers as targets, got others")
+            raise ValueError("y: expected finite numbers as targets, got other values")
         return targets
     unknown = targets[~np.isin(targets, classes)]
     if unknown.size:

@@ -37,7 +37,7 @@ def write_onnx(trees: Forest | BoostedTrees) -> Any:
     from onnx import TensorProto, checker, helper
 
     if trees.tests_categories.any():
-        raise ValueError("trees: expected tests of numbers, got some of categories")
+        raise ValueError("trees: expected tests of numbers, got tests of categories")
     number = TensorProto.FLOAT if trees.dtype == np.float32 else TensorProto.DOUBLE
     is_boosted = isinstance(trees, BoostedTrees)
     link = trees.link if isinstance(trees, BoostedTrees) else "identity"

@@ -108,7 +108,7 @@ class _Structure:
         children[1, inner] = children[0, inner] + right
         below = children[:, inner]
         if np.any(below <= inner) or np.any(below >= is_leaf.size) or np.any(np.bincount(below.ravel()) > 1):
-            raise ValueError("packed trees: expected each child after its parent, with one parent, got others")
+            raise ValueError("packed trees: expected each child after its parent, with one parent, got another order")
         return cls(*children)
 
     def distances(self) -> dict[str, Array]:

@@ -270,7 +270,8 @@ def forest_to_sklearn(forest: Forest) -> Any:
         raise TypeError(f"trees: expected a Forest, which scikit-learn averages, got {type(forest).__name__}")
     if forest.tests_categories.any() or forest.comparison != "<=" or forest.dtype != np.float32:
         raise ValueError(
-            "forest: expected tests x <= threshold of float32 numbers, as scikit-learn's forests make them, got others"
+            "forest: expected tests x <= threshold of float32 numbers, as scikit-learn's forests make them, "
+            "got other tests"
         )
     kind, tree_kind = (
         (RandomForestClassifier, DecisionTreeClassifier)

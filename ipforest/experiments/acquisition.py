@@ -58,7 +58,9 @@ class Purchases:
         """
         prices = np.array([float(price) for price in costs.prices])
         if (prices[costs.groups != NO_GROUP] > 0).any():
-            raise ValueError("costs: expected groups whose features cost nothing in addition to the fee, got others")
+            raise ValueError(
+                "costs: expected groups whose features cost nothing in addition to the fee, got features with prices"
+            )
         groups = [np.flatnonzero(costs.groups == group) for group in range(len(costs.group_fees))]
         alone = [np.array([column]) for column in np.flatnonzero(costs.groups == NO_GROUP)]
         columns = np.zeros((len(groups) + len(alone), costs.n_features), dtype=bool)

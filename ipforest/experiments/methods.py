@@ -1,9 +1,9 @@
 """Methods that keep a budget: what each can do with the parts of a data set. One list, for every comparison.
 
 A method trains on the first part. Of all that it can do with its models (prefixes, prunings, levels of stopping) the
-option of least error on the second part within each budget is taken, and measured on the third. An estimator that makes
-a frontier itself chooses itself, on the same validation examples. Peers and our own methods have the same rounds, the
-same validation examples to stop early on, and the same right to mix two options at random.
+option of least error on the second part within each budget is taken, and measured on the third. An estimator that
+computes its own frontier also selects from it, on the same validation examples. Peers and our own methods have the same
+rounds, the same validation examples to stop early on, and the same right to mix two options at random.
 """
 
 from __future__ import annotations
@@ -581,7 +581,7 @@ def choices_within(method: Method | JointFrontier, task: Task) -> Choices:
 
 
 def _own_choices(estimator: JointFrontier, task: Task) -> tuple[list[Option], list[Option], list[Option]]:
-    """Measure what an estimator that makes a frontier itself takes from it for each budget, mixes, and could take."""
+    """Measure what an estimator that computes its own frontier selects for each budget, mixes, and could select."""
     model = _fit(clone(estimator).set_params(feature_costs=task.costs, random_state=task.seed), task)
     expected = model.frontier_.cost[[model.frontier_.within(budget) for budget in task.budgets]]
     measured = at_budgets(model, task, task.budgets)

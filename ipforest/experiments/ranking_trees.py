@@ -67,7 +67,7 @@ def task_of(cell: Cell) -> Task:
         return Task(training, validation, test, FeatureCosts(prices()))
     data = datasets.load(YAHOO)
     if data.queries is None or data.split is None:
-        raise ValueError(f"{YAHOO}.npz: expected documents with queries and a split, got some without")
+        raise ValueError(f"{YAHOO}.npz: expected documents with queries and a split, got documents without")
     chosen = []
     for part in range(3):
         queries = np.unique(data.queries[data.split == part])

@@ -148,7 +148,7 @@ def _impurity(X: Array, y: Array, order: Array, begin: int, end: int, feature: i
     """Weighted Gini impurity of the two parts; more than any real one when a part is empty."""
     n_low, ones_low, ones = 0, 0, 0
     for i in range(begin, end):
-        label = y[order[i]]
+        label = int(y[order[i]])
         ones += label
         if X[order[i], feature] <= threshold:
             n_low += 1
@@ -191,12 +191,13 @@ def _grow(
     stack = np.empty((2 * max_depth + 2, 6), np.int64)
     stack[0, :] = (-1, 0, n, 0, n_cost, 0)
     waiting, n_nodes, n_internal, n_row = 1, 0, 0, 0
+    # each node on the stack owns its segments of `order` and `cost_order`; no two overlap, and nodes come depth first
     while waiting > 0:
         waiting -= 1
         above, begin, end, cost_begin, cost_end, depth = stack[waiting]
         ones = 0
         for i in range(begin, end):
-            ones += y[order[i]]
+            ones += int(y[order[i]])
         node = n_nodes
         n_nodes += 1
         parent[node], error[node] = above, min(ones, end - begin - ones)
@@ -218,6 +219,7 @@ def _grow(
                 row[n_row] = best_feature * n_cost + cost_order[i]
                 used[row[n_row]] = True
                 n_row += 1
+        # row[:n_row] are the needs of the internal nodes so far, one after another; size says how many each has
         size[n_internal] = n_row - first
         n_internal += 1
         middle = _partition(X, order, begin, end, best_feature, best_threshold, scratch)

@@ -191,11 +191,11 @@ class ManyFrontiers(JointFrontier):
             if not (is_classifier(estimator) if classify else is_regressor(estimator)):
                 raise TypeError(f"estimators: expected {'classifiers' if classify else 'regressors'}, got {name}")
             if isinstance(estimator, JointFrontier | StagedEstimator):
-                if estimator.feature_costs is not None:
-                    raise ValueError(f"feature_costs: expected none in {name}, whose prices are given here, got some")
-                for given in ("class_costs", "scoring"):
+                for given in ("feature_costs", "class_costs", "scoring"):
                     if getattr(estimator, given, None) is not None:
-                        raise ValueError(f"{given}: expected none in {name}, for which they are given here, got some")
+                        raise ValueError(
+                            f"{given}: expected none in {name}, for which they are given here, got a value"
+                        )
                 categories = getattr(estimator, "categorical_features", FROM_DTYPE)
                 if not is_from_dtype(categories):
                     raise ValueError(

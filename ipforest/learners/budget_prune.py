@@ -272,7 +272,7 @@ def within_budget(
     time_limit : float or None
         Seconds of branch and bound.
     max_cost : number, optional
-        What no example of the instance may pay more than; breakpoints of the path do not heed it.
+        What no example of the instance may pay more than; breakpoints of the path do not keep it.
     """
     if search == "path":
         return path.at_budget(budget)

@@ -34,7 +34,7 @@ class Capacities(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """Who pays how much of what a reduced acquisition costs.
+    """How the cost of a reduced acquisition is divided among the nodes that pay for it.
 
     What its members cost is laid out one after another, and so is what its payers pay: first the node above it, then
     those below. A triple carries what its node pays of its member: where the two intervals meet.

@@ -27,7 +27,7 @@ class Picture(NamedTuple):
     ----------
     title : str
     description : str
-        What it shows, for those who do not see it.
+        What it shows, in words, for readers that cannot see it.
     svg : str
     """
 

@@ -27,7 +27,7 @@ A cap on what each example pays adds a row per example,
 
 .. math:: \sum_{j \text{ of } i} \mathrm{cost}_j w_j \le \mathrm{cap} \quad \forall i,
 
-which step 1 and greed heed and the bounds of steps 2 and 4 do not need to: they stay valid without it.
+which step 1 and the greedy fill keep and the bounds of steps 2 and 4 do not need to: they stay valid without it.
 
 All is exact, in integers: there is no linear program, and no float in the bound.
 """

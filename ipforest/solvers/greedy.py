@@ -72,7 +72,7 @@ def solve_budget_greedy(
     max_cost : number, optional
         What no example of the cost data may pay more than. That says nothing about other examples, whose paths may
         combine differently: on them a session that buys nothing beyond the cap holds it (`ipforest.session`), and the
-        more the pruning heeds it the less often a session has to stop. (To keep only nodes whose units all together
+        closer the pruning keeps to it the fewer sessions reach the cap. (To keep only nodes whose units all together
         are worth no more than the cap would hold as well, but no example could buy what others need not.)
     n_trials : int
         How many exchanges are tried.

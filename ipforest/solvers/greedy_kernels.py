@@ -39,7 +39,7 @@ class Structure(NamedTuple):
 
 
 class Purchase(NamedTuple):
-    """A pruning, and who uses what it buys.
+    """A pruning, and how many nodes use what it buys.
 
     Parameters
     ----------

@@ -75,13 +75,6 @@ class Labels(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         return (block.label(position) for block in self.blocks for position in range(len(block)))
 
-    def slice_of(self, name: str) -> slice:
-        """Positions of the block of that name."""
-        for block, end in zip(self.blocks, self._ends.tolist(), strict=True):
-            if block.name == name:
-                return slice(end - len(block), end)
-        raise KeyError(name)
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LinearProgram:

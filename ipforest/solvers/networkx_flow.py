@@ -134,7 +134,9 @@ def tree_network(
     rows, variables = path_rows(instance, tree)
     matrix = network_matrix(rows)
     if np.any(np.diff(matrix.indptr) != 2) or np.any(matrix.data.reshape(-1, 2) != [-1, 1]):
-        raise ValueError(f"tree {tree}: expected one -1 and one +1 in each column of its network matrix, got others")
+        raise ValueError(
+            f"tree {tree}: expected one -1 and one +1 in each column of its network matrix, got other values"
+        )
     costs = _arc_costs(instance, variables, p, q, beta)
     graph = nx.MultiDiGraph(source=0, sink=rows.shape[0])
     graph.add_nodes_from(range(rows.shape[0] + 1))
@@ -183,24 +185,6 @@ def shortest_pruning(network: nx.MultiDiGraph) -> tuple[int, set[tuple[str, int]
     path = nx.bellman_ford_path(network, source, sink, weight="cost")
     arcs = [min(network[tail][head].values(), key=lambda arc: arc["cost"]) for tail, head in pairwise(path)]
     return sum(arc["cost"] for arc in arcs), {arc["variable"] for arc in arcs}
-
-
-def flow_pruning(network: nx.MultiDiGraph) -> tuple[int, set[tuple[str, int]]]:
-    """Prune one tree by sending one unit from source to sink at least cost (network simplex).
-
-    Returns
-    -------
-    cost : int
-    variables : set of tuple
-        The variables that are 1.
-    """
-    demanding = network.copy()
-    demanding.nodes[network.graph["source"]]["demand"] = -1
-    demanding.nodes[network.graph["sink"]]["demand"] = 1
-    nx.set_edge_attributes(demanding, 1, "capacity")
-    cost, flow = nx.network_simplex(demanding, weight="cost")
-    used = {key for heads in flow.values() for parallel in heads.values() for key, units in parallel.items() if units}
-    return int(cost), used
 
 
 def closure_network(instance: PruningInstance, p: int, q: int) -> nx.DiGraph:

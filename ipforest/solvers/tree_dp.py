@@ -213,7 +213,7 @@ def lagrangian_bound(instance: PruningInstance, p: int, q: int, beta: IntArray) 
         The numbers could reach 2^62.
     """
     if beta.size and (beta.min() < 0 or np.any(loads(instance, beta) > scaled_prices(instance, p))):
-        raise ValueError("beta: expected multipliers >= 0 within the acquisitions' costs, got others")
+        raise ValueError("beta: expected multipliers >= 0 within the acquisitions' costs, got other values")
     values, kept = tree_prunings(instance, q, node_charges(instance, p, beta))
     return exact_sum(values), Pruning(kept)
 

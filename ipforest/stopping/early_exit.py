@@ -58,7 +58,7 @@ GRID_STEP = Fraction(3, 2)
 class EarlyExitPolicy:
     """Trees in order, and a rule that may stop before each purchase.
 
-    The stage of an example is the number of its purchases. One whose label nothing can change any more stops always.
+    The stage of an example is the number of its purchases. An example whose label can no longer change always stops.
 
     Parameters
     ----------

@@ -658,7 +658,9 @@ class _PolicyTree:
 
     def __init__(self, paths: StoppingPaths, settings: CertifiedStopping) -> None:
         if np.any(paths.loss != np.rint(paths.loss)):
-            raise ValueError("loss: expected integers, such as 1 for an error, got others; classify, or round them")
+            raise ValueError(
+                "loss: expected integers, such as 1 for an error, got other values; classify, or round them"
+            )
         self._paths, self._settings = paths, settings
         self._checkpoints = settings.stages(paths.n_stages)
         self.parent: list[int] = []

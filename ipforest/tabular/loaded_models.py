@@ -109,7 +109,7 @@ def _make_again(part: Any) -> None:
 def _check_tree(tree: Any) -> None:
     """Require a tree of scikit-learn whose nodes are those of one tree, with features that it has."""
     if not np.isfinite(tree.value).all():
-        raise ValueError("tree: expected finite values at the nodes, got others")
+        raise ValueError("tree: expected finite values at the nodes, got other values")
     internal = tree.children_left != LEAF
     Trees(
         np.array([0, tree.node_count]),

@@ -1,4 +1,4 @@
-"""The page itself: forms written by the server, without a script; who may ask, and what a browser may load."""
+"""The page itself: forms written by the server, without a script; what is answered, and what a browser may load."""
 
 from __future__ import annotations
 

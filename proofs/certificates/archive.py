@@ -256,7 +256,7 @@ def check_layout(
         if type(value) is not kind:
             raise CertificateFileError(f"{path}: {key}: expected {kind.__name__}, got {type(value).__name__}")
     if not all(isinstance(value, str) for value in header["provenance"].values()):
-        raise CertificateFileError(f"{path}: provenance: expected texts, got others")
+        raise CertificateFileError(f"{path}: provenance: expected texts, got other values")
     expected: dict[str, type[np.generic]] = {f"instance/{name}": dtype for name, dtype in INSTANCE_DTYPES.items()}
     expected |= {f"flow/{name}": np.int64 for name in FLOW_ARRAYS} | dict(dtypes)
     if set(arrays) != set(expected):

@@ -28,7 +28,7 @@ def array_fault(name: str, values: object, dtype: type[np.generic], size: int | 
     if size is not None and values.size != size:
         return f"{name}: expected {size} entries, got {values.size}"
     if dtype is np.bool_ and values.view(np.uint8).max(initial=0) > 1:
-        return f"{name}: expected bytes 0 and 1, got others"
+        return f"{name}: expected bytes 0 and 1, got other values"
     return None
 
 

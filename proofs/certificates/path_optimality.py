@@ -112,7 +112,7 @@ def _piece_fault(nodes: InternalNodes, node_breakpoint: NDArray[np.int32], k: in
     if fault:
         return fault
     if ((node_breakpoint < -1) | (node_breakpoint > k)).any():
-        return f"node_breakpoint: expected pieces from -1 to {k}, got others"
+        return f"node_breakpoint: expected pieces from -1 to {k}, got other values"
     child = nodes.parent >= 0
     early = child & (node_breakpoint > node_breakpoint[nodes.parent])
     if early.any():

@@ -40,7 +40,7 @@ class Claim:
     text : str
         What is claimed.
     where : str
-        By whom, where.
+        The source: authors and place.
     expected : Ruling
         What the project states.
     examine : callable
@@ -65,7 +65,7 @@ class Finding:
     claim : str
         What is claimed.
     where : str
-        By whom, where.
+        The source: authors and place.
     verdict : Ruling
         What this run found.
     expected : Ruling

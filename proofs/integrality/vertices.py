@@ -3,8 +3,7 @@ r"""Exact vertices of small polytopes, and the rounding argument as code.
 `vertices` enumerates all extreme points of {x : A x <=, =, >= b, lower <= x <= upper} by the double description
 method (Motzkin, Raiffa, Thompson and Thrall 1953; Fukuda and Prodon 1996): equalities are solved first, then one
 inequality after the other cuts a cone whose extreme rays are kept as coprime integers. Degenerate vertices, which
-pruning polytopes have in plenty, cost nothing extra, unlike in an enumeration of bases. `vertices_by_bases` is that
-enumeration, for tiny polytopes, as an independent check.
+pruning polytopes have in plenty, cost nothing extra, unlike in an enumeration of bases.
 
 `round_by_threshold` is an elementary proof of integrality that needs no total unimodularity. Let (x, w) be feasible
 for the closure form, 0 <= x, w <= 1. For theta uniform on (0, 1] the set {x >= theta} is closed under parents and needs
@@ -17,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
 from math import gcd, lcm
 
 import numpy as np
@@ -128,22 +126,6 @@ def vertices(polytope: Polytope) -> list[Vector]:
         ]
         if whole[0] > 0:
             points.add(tuple(Fraction(value) / whole[0] for value in whole[1:]))
-    return sorted(points)
-
-
-def vertices_by_bases(polytope: Polytope) -> list[Vector]:
-    """Enumerate all vertices by solving every square subsystem: exponential, for checking `vertices`."""
-    equalities, inequalities = polytope.equalities(), polytope.inequalities()
-    independent: list[tuple[Number, ...]] = []
-    for row in equalities:
-        if rank([other[1:] for other in [*independent, row]]) > len(independent):
-            independent.append(row)
-    points: set[Vector] = set()
-    for chosen in combinations(inequalities, len(polytope.names) - len(independent)):
-        system = [*independent, *chosen]
-        point = solve_square([row[1:] for row in system], [-row[0] for row in system])
-        if point is not None and polytope.contains(point):
-            points.add(tuple(point))
     return sorted(points)
 
 

@@ -28,7 +28,7 @@ class KnownMatrix:
     totally_unimodular : bool
         The known answer.
     source : str
-        Who says so, or the reason in one line.
+        The source, or the reason in one line.
     """
 
     name: str

@@ -50,8 +50,8 @@ def test_numbers_of_classes_match_their_texts() -> None:
     ("given", "message"),
     [
         (np.eye(3), r"expected shape \(2, 2\), a row per true class, got \(3, 3\)"),
-        (-COSTS, "expected finite numbers >= 0, got others"),
-        (np.full((2, 2), np.inf), "expected finite numbers >= 0, got others"),
+        (-COSTS, "expected finite numbers >= 0, got other values"),
+        (np.full((2, 2), np.inf), "expected finite numbers >= 0, got other values"),
         ("much", "expected a matrix of numbers, got 'much'"),
         ({"ill": 90, "well": 5}, r"expected \{true: \{predicted: cost\}\}, got 90 for 'ill'"),
         ({"ill": {"well": 90}}, "expected what predicting ill costs where well is true, got nothing"),
@@ -231,8 +231,8 @@ def test_a_pruning_by_weighted_labels_is_the_least_of_tests_and_mistakes_of_the_
     ("costs", "message"),
     [
         ([[1, 2, 3]], r"^costs: expected shape \(n_samples, 2\), a column a class, got \(1, 3\)$"),
-        ([[1, np.nan]], "^costs: expected finite numbers >= 0, got others$"),
-        ([[1, -1]], "^costs: expected finite numbers >= 0, got others$"),
+        ([[1, np.nan]], "^costs: expected finite numbers >= 0, got other values$"),
+        ([[1, -1]], "^costs: expected finite numbers >= 0, got other values$"),
         ([[2, 2], [0, 0]], "^costs: expected examples for which classes cost different amounts, got none$"),
     ],
 )

@@ -141,7 +141,7 @@ def test_what_are_no_class_costs_is_refused(name: str, settings: dict[str, Any],
 
 @pytest.mark.parametrize("name", ["BudgetPrune", "CSTC", "NestedCascade"])
 def test_regressors_refuse_class_costs(name: str) -> None:
-    with pytest.raises(ValueError, match=r"^class_costs: expected none for regression, got some$"):
+    with pytest.raises(ValueError, match=r"^class_costs: expected none for regression, got a value$"):
         REGRESSORS[name](PRICES).set_params(class_costs=MATRIX).fit(X, X[:, 0])
 
 
@@ -150,7 +150,7 @@ def test_regressors_refuse_class_costs(name: str) -> None:
     [
         (BudgetPrune(FOREST, budget=1), "^budget: expected none where the total cost is minimised, got 1$"),
         (BudgetPrune(FOREST, lam=2), "^lam: expected none where the total cost is minimised, got 2$"),
-        (BudgetPrune(FOREST, loss="gini"), "^class_costs: expected none with loss 'gini', got some$"),
+        (BudgetPrune(FOREST, loss="gini"), "^class_costs: expected none with loss 'gini', got a value$"),
     ],
 )
 def test_what_the_total_cost_excludes_is_refused(model: Any, message: str) -> None:
@@ -160,7 +160,7 @@ def test_what_the_total_cost_excludes_is_refused(model: Any, message: str) -> No
 
 def test_ranking_takes_no_class_costs() -> None:
     model = CSTC(loss="logistic", objective=TreeObjective(lambdas=1), class_costs=MATRIX, feature_costs=PRICES)
-    with pytest.raises(ValueError, match=r"^class_costs: expected none for ranking by query, got some$"):
+    with pytest.raises(ValueError, match=r"^class_costs: expected none for ranking by query, got a value$"):
         model.fit(X, LABELS, qid=np.arange(160) // 10)
 
 

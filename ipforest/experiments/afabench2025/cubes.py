@@ -18,6 +18,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.inspection import permutation_importance
 
 from ipforest import datasets
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.acquisition import (
@@ -30,6 +31,11 @@ from ipforest.experiments.demo import Parts
 from ipforest.experiments.experiment import Cell, Experiment, Record
 from ipforest.experiments.methods import METHODS, Task, choices_within, streed_trees, whole
 from ipforest.experiments.metrics import standard_error
+from ipforest.experiments.neural_acquisition import (
+    GreedyDynamicSelection,
+    MutualInformationSelection,
+    NeuralAcquisition,
+)
 from ipforest.experiments.options import Option, choose
 from ipforest.frontiers.budget_forest import BudgetForest
 from ipforest.frontiers.budgeted_classifier import BudgetedClassifier
@@ -57,6 +63,7 @@ PRICES = (0.3, 0.1, 0.03, 0.01)
 
 OURS = {"BudgetForest": BudgetForest, "BudgetedClassifier": BudgetedClassifier}
 STATIC, COAI, AACO, STREED = "static, forward selection", "CoAI-like", "AACO", "STreeD"
+GDFS, DIME = "GDFS", "DIME"
 
 Open = Callable[..., Sessions]
 
@@ -64,7 +71,8 @@ Open = Callable[..., Sessions]
 def cells(quick: bool, seed: int) -> list[Cell]:
     """One cell per data set, method and seed; the benchmark's own splits are there where the data folder has them."""
     named, n_seeds, size = (("CUBE",), 1, 400) if quick else ((*DATA, *splits()), N_SEEDS, N_TRAINING)
-    methods = ["BudgetForest", COAI, STATIC, AACO, "BudgetedClassifier", *([STREED] if find_spec("pystreed") else [])]
+    optional = [*([STREED] if find_spec("pystreed") else []), *([GDFS, DIME] if find_spec("torch") else [])]
+    methods = ["BudgetForest", COAI, STATIC, AACO, "BudgetedClassifier", *optional]
     return [
         {"data": name, "method": method, "training": size, "seed": seed + number}
         for number in range(n_seeds)
@@ -106,7 +114,8 @@ def _task_of_split(data: datasets.Dataset, seed: int) -> Task:
 def run(cell: Cell) -> list[Record]:
     """Train a method, and measure it within each hard and soft budget."""
     task, method = task_of(cell), cell["method"]
-    measure = {STATIC: _static, COAI: _coai, AACO: _aaco, STREED: _streed}.get(method) or partial(_ours, OURS[method])
+    others = {STATIC: _static, COAI: _coai, AACO: _aaco, STREED: _streed, GDFS: _gdfs, DIME: _dime}
+    measure = others.get(method) or partial(_ours, OURS[method])
     return [
         {"setting": setting, "budget": budget, "cost": option.cost, "accuracy": 1 - option.error}
         for setting, options in measure(task).items()
@@ -144,6 +153,34 @@ def _aaco(task: Task) -> Measured:
     parts, purchases = task.parts, Purchases.of(task.costs)
     classifier = MaskedClassifier(parts.X_train, parts.y_train, task.seed)
     oracle = ConditionedOracle(classifier, parts.X_train, parts.y_train, purchases, task.seed)
+    return _by_policy(task, purchases, oracle.bought, classifier.predict_proba, PRICES)
+
+
+def _gdfs(task: Task) -> Measured:
+    """Buy by a policy network up to a hard budget; a soft budget is the same number of purchases for all examples."""
+    model = _neural(GreedyDynamicSelection, task)
+    return _by_policy(task, model.purchases, model.bought, model.predict_proba, ())
+
+
+def _dime(task: Task) -> Measured:
+    """Buy by a value network: up to a hard budget, or as long as what is expected is worth its price."""
+    model = _neural(MutualInformationSelection, task)
+    return _by_policy(task, model.purchases, model.bought, model.predict_proba, PRICES)
+
+
+def _neural(kind: type[NeuralAcquisition], task: Task) -> NeuralAcquisition:
+    return kind(task.parts.X_train, task.parts.y_train, Purchases.of(task.costs), task.seed)
+
+
+def _by_policy(
+    task: Task,
+    purchases: Purchases,
+    bought: Callable[..., list[IntArray]],
+    predict_proba: Callable[[Array, BoolArray], FloatArray],
+    prices: Sequence[float],
+) -> Measured:
+    """Measure a policy that has to buy up to a cap, and one that weighs prices; without prices the first alone."""
+    parts = task.parts
     held_out = (parts.X_validation, parts.y_validation), (parts.X_test, parts.y_test)
 
     def measured(budget: float, orders: Sequence[Any]) -> Option:
@@ -153,17 +190,15 @@ def _aaco(task: Task) -> Measured:
             for row, order in enumerate(lines):
                 affordable = np.cumsum(purchases.prices[order]) <= budget + 1e-9
                 shown[row] = purchases.columns[order[affordable]].any(axis=0)
-            labels = classifier.predict_proba(X, shown).argmax(axis=1)
+            labels = predict_proba(X, shown).argmax(axis=1)
             numbers += [float(task.costs.cost_of(shown).mean()), float(np.mean(labels != y))]
         return Option(*numbers)
 
-    capped = [oracle.bought(X, HARD_PRICE, BUDGETS[-1], forced=True) for X, _ in held_out]
-    free = [[oracle.bought(X, lam, np.inf, forced=False) for X, _ in held_out] for lam in PRICES]
-    options = [*(measured(np.inf, orders) for orders in free), measured(0.0, capped)]
-    return {
-        HARD: [measured(budget, capped) for budget in BUDGETS],
-        SOFT: [choose(options, budget) for budget in BUDGETS],
-    }
+    orders = [bought(X, HARD_PRICE, BUDGETS[-1], forced=True) for X, _ in held_out]
+    capped = [measured(budget, orders) for budget in BUDGETS]
+    free = [measured(np.inf, [bought(X, lam, np.inf, forced=False) for X, _ in held_out]) for lam in prices]
+    options = [*(free or capped), measured(0.0, orders)]
+    return {HARD: capped, SOFT: [choose(options, budget) for budget in BUDGETS]}
 
 
 def _streed(task: Task) -> Measured:
@@ -261,7 +296,8 @@ def differences(quick: bool) -> list[str]:
         f"{N_SEEDS} data sets each; soft budgets are average costs on the validation examples, as everywhere here",
         "AACO and the static methods are written from their papers; each method brings its own classifier",
         f"AACO: {len(PRICES)} prices, random sets of purchases anew in each step, a network that sees any subset",
-        "the methods that need PyTorch (GDFS, DIME, EDDI, JAFA, ODIN, OL) are not run",
+        "GDFS and DIME, which need PyTorch, are small networks trained from their papers' descriptions; GDFS knows no "
+        "prices; EDDI, JAFA, ODIN and OL are not run",
     ]
     return [*named, "quick: CUBE only, 1 seed, 400 examples to train on"] if quick else named
 

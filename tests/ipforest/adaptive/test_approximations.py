@@ -140,7 +140,7 @@ def test_a_pruned_forest_buys_on_demand() -> None:
         (
             lambda: AdaptLin(BudgetPrune(FOREST), feature_costs=[1] * 10),
             ValueError,
-            r"^feature_costs: expected none with an estimator that has its own, got some$",
+            r"^feature_costs: expected none with an estimator that has its own, got a value$",
         ),
         (
             lambda: AdaptLin(BudgetPrune(FOREST, split_cost="1/8")),

@@ -375,7 +375,7 @@ def test_the_text_format_of_budgetrf_has_prices_and_descriptors(folder, tmp_path
         ),
         ("more_tr", "0 1:1\n", ValueError, "expected one file that ends with _tr, got 2"),
         ("tiny_tv", "0 1:one\n", ValueError, "tiny_tv: expected lines of a label and feature:value, got: "),
-        ("tiny_tv", "0.5 1:1\n", ValueError, "expected whole numbers as labels, got others"),
+        ("tiny_tv", "0.5 1:1\n", ValueError, "expected whole numbers as labels, got other values"),
         ("tiny_tv", "0 0:1\n", ValueError, "tiny_tv: expected lines of a label and feature:value, got: "),
         ("tiny_tv", "0 2000000000:1\n", ValueError, "expected at most 100000 features, got number 2000000000"),
         ("tiny_cost", "1\n2\n", ValueError, "expected 5 prices, one per feature, got 2"),

@@ -459,7 +459,7 @@ def test_strange_weights_and_targets_are_not_learnt_from(weights: np.ndarray, te
     for refit in (refit_by_newton, refit_jointly):
         with pytest.raises(ValueError, match=text):
             refit(boosted, X_NEW, TARGET_NEW, weights)
-    with pytest.raises(ValueError, match="y: expected finite numbers as targets, got others"):
+    with pytest.raises(ValueError, match="y: expected finite numbers as targets, got other values"):
         forest.refit(X_NEW, np.where(np.arange(len(X_NEW)) == 1, np.nan, TARGET_NEW))
 
 

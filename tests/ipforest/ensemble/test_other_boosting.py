@@ -226,7 +226,7 @@ def test_categories_that_are_numbers_are_their_places(values: list[Any]) -> None
         ),
         (lambda: xgboost("Regressor", objective="binary:hinge"), "model: expected an objective of binary:logistic"),
         (lambda: catboost("Regressor", loss_function="Lq:q=3"), "model: expected a loss of Logloss, .*, got Lq"),
-        (lambda: catboost("Regressor", grow_policy="Lossguide"), "model: expected symmetric trees, got others"),
+        (lambda: catboost("Regressor", grow_policy="Lossguide"), "model: expected symmetric trees, got other ones"),
     ],
 )
 def test_what_is_not_read(make: Callable[[], Any], text: str) -> None:

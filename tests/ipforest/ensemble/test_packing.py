@@ -149,7 +149,7 @@ def test_states_of_other_fields_are_refused():
 def test_children_before_their_parents_or_of_two_parents_are_refused(left, right):
     """Distances from a root and its first child, of five nodes; as they should be, 1 and 2, and 1 and 1."""
     is_leaf = np.array([False, False, True, True, True])
-    with pytest.raises(ValueError, match="each child after its parent, with one parent, got others"):
+    with pytest.raises(ValueError, match="each child after its parent, with one parent, got another order"):
         unpack(_archive(is_leaf=is_leaf, left=np.array(left), right=np.array(right)))
 
 

@@ -92,5 +92,5 @@ def test_c_predicts_the_same_and_reads_what_is_paid_for(name: str, tmp_path: Pat
 
 def test_categories_are_not_written_as_onnx() -> None:
     pytest.importorskip("onnx")
-    with pytest.raises(ValueError, match="trees: expected tests of numbers, got some of categories"):
+    with pytest.raises(ValueError, match="trees: expected tests of numbers, got tests of categories"):
         write(trees_of_categories(), "onnx")

@@ -443,7 +443,7 @@ def test_cost_examples_that_were_not_transformed_are_refused() -> None:
         (
             (X[:3], LABELS),
             ValueError,
-            r"X: expected examples to spare .*, got n_samples = 3; give fit held-out examples, or",
+            r"X: too few examples for a validation part, got n_samples = 3; give fit held-out examples, or",
         ),
     ],
 )
@@ -585,8 +585,8 @@ def test_refitted_leaves_have_seen_the_validation_part() -> None:
         ({"pruning__errors": "held-out"}, (X_COST,), "errors: .* without a validation part .*, got 'held-out'"),
         ({"pruning__errors": "out-of-bag", "estimator": DecisionTreeClassifier()}, (), "errors: .* without bootstrap"),
         ({"class_costs": np.eye(2)}, (), r"class_costs: expected shape \(3, 3\), a row per true class, got \(2, 2\)"),
-        ({"class_costs": -np.eye(3)}, (), "class_costs: expected finite numbers >= 0, got others"),
-        ({"class_costs": np.eye(3), "loss": "gini"}, (), "class_costs: expected none with loss 'gini', got some"),
+        ({"class_costs": -np.eye(3)}, (), "class_costs: expected finite numbers >= 0, got other values"),
+        ({"class_costs": np.eye(3), "loss": "gini"}, (), "class_costs: expected none with loss 'gini', got a value"),
     ],
 )
 def test_objectives_that_cannot_be_had_are_refused(parameters, arguments, text: str) -> None:

@@ -123,7 +123,7 @@ def test_boosted_trees_of_categories_are_written_as_lightgbm_and_refused_elsewhe
     back = read(write(trees, "lightgbm"))
     np.testing.assert_allclose(back.predict_proba(numbers), trees.predict_proba(numbers), atol=1e-12)
     pytest.importorskip("onnx")
-    with pytest.raises(ValueError, match="trees: expected tests of numbers, got some of categories"):
+    with pytest.raises(ValueError, match="trees: expected tests of numbers, got tests of categories"):
         write(trees, "onnx")
 
 

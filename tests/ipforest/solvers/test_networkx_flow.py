@@ -9,7 +9,6 @@ from strategies import instances, lambdas
 
 from ipforest import PruningInstance, Status, solve
 from ipforest.solvers.networkx_flow import (
-    flow_pruning,
     network_matrix,
     path_rows,
     shortest_pruning,
@@ -18,6 +17,24 @@ from ipforest.solvers.networkx_flow import (
 from ipforest.solvers.tree_dp import node_charges, tree_prunings
 from proofs.certificates.optimality import verify_optimality
 from proofs.crosschecks.brute_force import brute_force
+
+
+def flow_pruning(network: nx.MultiDiGraph) -> tuple[int, set[tuple[str, int]]]:
+    """Prune one tree by sending one unit from source to sink at least cost (network simplex).
+
+    Returns
+    -------
+    cost : int
+    variables : set of tuple
+        The variables that are 1.
+    """
+    demanding = network.copy()
+    demanding.nodes[network.graph["source"]]["demand"] = -1
+    demanding.nodes[network.graph["sink"]]["demand"] = 1
+    nx.set_edge_attributes(demanding, 1, "capacity")
+    cost, flow = nx.network_simplex(demanding, weight="cost")
+    used = {key for heads in flow.values() for parallel in heads.values() for key, units in parallel.items() if units}
+    return int(cost), used
 
 
 def figure_1_tree() -> PruningInstance:

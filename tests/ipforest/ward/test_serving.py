@@ -41,8 +41,8 @@ def test_a_port_that_is_taken_is_told(saved: Path, capsys: pytest.CaptureFixture
     [
         (["--port", "8000"], "--port: expected it with --serve only, got it without"),
         (["--serve", "--port", "70000"], "--port: expected a number 0..65535, got 70000"),
-        (["--serve", "--json"], "--json: expected none with --serve, got some; the page has it"),
-        (["--serve", "--known", "age=3"], "--known: expected none with --serve, got some; the page has it"),
+        (["--serve", "--json"], "--json: expected none with --serve, got a value; the page has it"),
+        (["--serve", "--known", "age=3"], "--known: expected none with --serve, got a value; the page has it"),
         (["--serve", "--max-cost", "-1"], "max_cost: expected"),
     ],
 )

@@ -287,7 +287,7 @@ def test_headers_are_flat_and_exact(tmp_path, text, expected):
         ({"lam": 1}, "lam: expected str, got int"),
         ({"n_units": "2"}, "n_units: expected int, got str"),
         ({"provenance": "none"}, "provenance: expected dict, got str"),
-        ({"provenance": {"budget": 5}}, "provenance: expected texts, got others"),
+        ({"provenance": {"budget": 5}}, "provenance: expected texts, got other values"),
         ({"p": "1/2"}, "p: expected an integer, got 1/2"),
         *(
             ({"lam": text}, "lam: expected a number")

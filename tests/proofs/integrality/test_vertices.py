@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from reference.definitions import vertices_by_bases
 
 from proofs.claims.paper_figures import figure_instance
 from proofs.claims.pruning_claims import PAPER_POINT, random_fractional_point, solve_budget_exactly
@@ -20,7 +21,6 @@ from proofs.integrality.vertices import (
     leaf_weights_from_kept,
     round_by_threshold,
     vertices,
-    vertices_by_bases,
 )
 from tests.strategies import instances, lambdas
 
