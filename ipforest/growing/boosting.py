@@ -142,12 +142,14 @@ class Boosting:
             margins = after
         return Standing(trees.followed_by(_boosted(trees, grown)), margins, state.bought) if grown else standing
 
-
     def _ends(self, tree: GrownTree) -> npt.NDArray[np.int32]:
         """Find the leaf of each example; those of weight 0, which the grower left out, are sent down the tree."""
         if tree.ends is not None and not (tree.ends < 0).any():
             return tree.ends
-        return forest_of([tree], self.examples.shape[1], None, "squared_error").leaves(self.examples)[0]
+        ends: npt.NDArray[np.int32] = forest_of([tree], self.examples.shape[1], None, "squared_error").leaves(
+            self.examples
+        )[0]
+        return ends
 
 
 def _boosted(like: BoostedTrees, grown: list[GrownTree]) -> BoostedTrees:

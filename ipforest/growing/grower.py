@@ -387,9 +387,7 @@ class Grower:
         )
 
 
-def _ends(
-    tree: loop.TreeArrays, n_nodes: int, rows: npt.NDArray[np.int32], n_samples: int
-) -> npt.NDArray[np.int32]:
+def _ends(tree: loop.TreeArrays, n_nodes: int, rows: npt.NDArray[np.int32], n_samples: int) -> npt.NDArray[np.int32]:
     """Tell in which leaf each example ends; those of a node stand together once a tree is grown."""
     leaves = np.flatnonzero(tree.feature[:n_nodes] < 0)
     leaves = leaves[np.argsort(tree.start[leaves])]

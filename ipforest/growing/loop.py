@@ -13,6 +13,7 @@ from ipforest.growing.codes import CodeArrays
 from ipforest.growing.impurities import GRADIENT, impurity_of_set
 from ipforest.growing.ordered import CONSTANT, Cut, copy_to
 from ipforest.growing.random_numbers import draw_next, mix
+from ipforest.growing.splitting import LEFT as SIDE_LEFT
 from ipforest.growing.splitting import (
     TOTAL,
     Criterion,
@@ -22,7 +23,6 @@ from ipforest.growing.splitting import (
     fill_table,
     total_of_node,
 )
-from ipforest.growing.splitting import LEFT as SIDE_LEFT
 
 LEAF = -1
 NO_LIMIT = -1

@@ -7,7 +7,7 @@ gradients and Hessians; the last entry counts examples.
 
 from __future__ import annotations
 
-from math import frexp, ldexp
+from math import floor, frexp, ldexp
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -302,7 +302,7 @@ def best_cut(
 def rounded_within(drawn: float, low: float, high: float) -> float:
     """Round a number down to few binary places, so that files of trees stay small, and not below ``low``."""
     step = ldexp(1.0, frexp((high - low) / ROUNDED_PARTS)[1] - 1)
-    return max(low, np.floor(drawn / step) * step)
+    return max(low, floor(drawn / step) * step)
 
 
 @uncounted_njit
@@ -552,7 +552,11 @@ def cut_of_feature(
             labels, weights = examples.label[start:stop], examples.weight[start:stop]
             return gini_cut_in_order(keys, labels, weights, lows, highs, least, node, scratch.left)
         if by_gradient and not some_missing:
-            gradients, hessians, l2 = examples.gradient[start:stop], examples.hessian[start:stop], criterion.parameters[0]
+            gradients, hessians, l2 = (
+                examples.gradient[start:stop],
+                examples.hessian[start:stop],
+                criterion.parameters[0],
+            )
             return gradient_cut_in_order(keys, gradients, hessians, lows, highs, l2, least, node, node_impurity)
         n_runs = runs_in_order(keys, past - first, examples, start, scratch)
     return best_cut(n_runs, stream, lows, highs, criterion, node, node_impurity, scratch)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from ipforest import FeatureCosts
+from ipforest._internal.kernels import njit
 from ipforest.growing import (
     AcquisitionState,
     CodedExamples,
@@ -17,10 +18,9 @@ from ipforest.growing import (
     ThresholdPairs,
     bootstrap_counts,
     forest_of,
+    splitting,
 )
-from ipforest._internal.kernels import njit
 from ipforest.growing.grower import _scratch
-from ipforest.growing import splitting
 from ipforest.growing.splitting import TOTAL, Criterion
 from proofs.claims import impurity as exact
 
