@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logsumexp, softmax
+from scipy.special import expit, logsumexp
 
 from ipforest._internal.arrays import FloatArray
 
@@ -50,7 +50,8 @@ def _half_logit_derivatives(margins: FloatArray, targets: FloatArray) -> tuple[F
 
 
 def _softmax_derivatives(margins: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
-    p = softmax(margins, axis=1)
+    p = np.exp(margins - margins.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
     return p - targets, p * (1 - p)
 
 

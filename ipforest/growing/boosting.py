@@ -146,7 +146,10 @@ class Boosting:
         """Find the leaf of each example; those of weight 0, which the grower left out, are sent down the tree."""
         if tree.ends is not None and not (tree.ends < 0).any():
             return tree.ends
-        return forest_of([tree], self.examples.shape[1], None, "squared_error").leaves(self.examples)[0]
+        ends: npt.NDArray[np.int32] = forest_of([tree], self.examples.shape[1], None, "squared_error").leaves(
+            self.examples
+        )[0]
+        return ends
 
 
 def _boosted(like: BoostedTrees, grown: list[GrownTree]) -> BoostedTrees:

@@ -7,6 +7,7 @@ gradients and Hessians; the last entry counts examples.
 
 from __future__ import annotations
 
+from math import floor, frexp, ldexp
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from ipforest.growing.ordered import (
     gini_cut_of_table,
     gradient_cut_in_order,
     keys_in_order,
+    midway,
     second_order_loss,
     sort_few,
 )
@@ -30,6 +32,8 @@ from ipforest.growing.random_numbers import mix, uniform
 
 MINIMAX, EXPECTED, TOTAL = range(3)
 MAX_DRAWS = 80
+ROUNDED_PARTS = 16
+"""Of a gap between values; thresholds that are drawn there are rounded to these or to up to twice as many."""
 LEFT, RIGHT, ABSENT = range(3)
 """Where a category goes; one that no example of the node has goes where missing values go."""
 COUNTED_CELLS = 8
@@ -295,6 +299,13 @@ def best_cut(
 
 
 @uncounted_njit
+def rounded_within(drawn: float, low: float, high: float) -> float:
+    """Round a number down to few binary places, so that files of trees stay small, and not below ``low``."""
+    step = ldexp(1.0, frexp((high - low) / ROUNDED_PARTS)[1] - 1)
+    return max(low, floor(drawn / step) * step)
+
+
+@uncounted_njit
 def random_cut(
     code_row: npt.NDArray[Any],
     examples: Examples,
@@ -340,7 +351,7 @@ def random_cut(
             else:
                 past = middle
         between = highs[cut] <= drawn < lows[cut + 1]
-        threshold = drawn if between else highs[cut] + 0.5 * (lows[cut + 1] - highs[cut])
+        threshold = rounded_within(drawn, highs[cut], lows[cut + 1]) if between else midway(highs[cut], lows[cut + 1])
     left[:], missing[:] = 0.0, 0.0
     for j in range(start, stop):
         code = np.int64(code_row[examples.rows[j]])

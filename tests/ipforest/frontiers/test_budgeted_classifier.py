@@ -164,7 +164,11 @@ def test_columns_of_categories_are_given_on(people: Any) -> None:
             TypeError,
             "expected BudgetBoost, BudgetForest, a cascade of stages or trees to read, got",
         ),
-        ([BudgetBoost(feature_costs=[1] * 30)], ValueError, "feature_costs: expected none in BudgetBoost, whose pric"),
+        (
+            [BudgetBoost(feature_costs=[1] * 30)],
+            ValueError,
+            "feature_costs: expected none in BudgetBoost, for which they are given here",
+        ),
         (
             [BudgetBoost(categorical_features=[1])],
             ValueError,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from estimator_checks import random_parts
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -179,12 +179,44 @@ def test_one_more_ensemble_of_the_smallest_trees_is_grown_at_a_single_low_price(
     falling.set_params(search__n_lambdas=1, search__n_prunings=0)
     falling.fit(X, y, X, y)
     model = clone(falling).set_params(search__single_price=True).fit(X, y, X, y)
-    *others, single = model.members_
-    assert [member.cost for member in others] == [member.cost for member in falling.members_]
+    *others, single = model.members_[:4]
+    assert [member.cost for member in others] == [member.cost for member in falling.members_[:3]]
     assert single.cost > max(member.cost for member in others)
     assert single.loss < min(member.loss for member in others)
     trees = single.policy.trees
     assert (trees.n_nodes - trees.n_internal) / trees.n_trees <= 4
+
+
+def test_at_no_price_trees_go_on_growing_while_the_loss_that_is_chosen_by_falls() -> None:
+    X, y = make_classification(600, 12, n_informative=8, random_state=0)
+    parts = X[:400], y[:400], X[400:], y[400:]
+    model = clone(QUICK_BOOST).set_params(n_estimators=60, search__n_prunings=0).fit(*parts)
+    *priced, last = model.members_
+    assert last.loss < min(member.loss for member in priced)
+    longest = max((member.policy.trees for member in priced), key=lambda trees: trees.n_trees)
+    trees = last.policy.trees
+    assert longest.n_trees < trees.n_trees
+    beginnings = [member.policy.trees for member in priced if member.policy.trees.n_trees < trees.n_trees]
+    assert any(np.array_equal(trees.first(each.n_trees).value, each.value) for each in beginnings[1:])
+    alone = (
+        clone(QUICK_BOOST).set_params(n_estimators=60, search__n_prunings=0).fit(X[:400], y[:400], X[400:], 1 - y[400:])
+    )
+    assert len(alone.members_) == 1
+
+
+def test_trees_are_grown_anew_on_what_the_forests_of_the_frontier_buy() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    parts = X[:400], y[:400], X[400:], y[400:]
+    quick = clone(QUICK_FOREST).set_params(search__nested=False, search__n_lookahead=0, search__stopping=())
+    before = clone(quick).set_params(search__regrow=False).fit(*parts).members_
+    members = clone(quick).fit(*parts).members_
+    assert [member.cost for member in members[: len(before)]] == [member.cost for member in before]
+    candidates = before[2:]
+    assert all(member.policy.trees.n_trees for member in candidates)
+    ranked = sorted((member.cost, member.loss) for member in candidates)
+    least = np.minimum.accumulate([np.inf, *(loss for _, loss in ranked)])
+    on_frontier = sum(cost > 0 and loss < less for (cost, loss), less in zip(ranked, least[:-1], strict=True))
+    assert len(members) - len(before) == on_frontier > 0
 
 
 def test_groups_are_paid_once() -> None:
@@ -275,7 +307,7 @@ def test_leaves_of_a_forest_are_as_large_as_its_error_out_of_bag_favours() -> No
     noise = np.random.default_rng(0).permutation(y)
     for labels, settings, fewest in [(y, {}, 1), (noise, {}, 10), (y, {"growth": ForestGrowth(min_samples_leaf=7)}, 7)]:
         model = BudgetForest(
-            20, search=ForestSearch(n_lambdas=1, n_prunings=0, n_lookahead=0, nested=False), random_state=0, **settings
+            20, search=ForestSearch(n_lambdas=1, n_prunings=0, n_lookahead=0, nested=False), random_state=1, **settings
         )
         unpriced = model.fit(X, labels, X, labels).members_[1].policy.trees
         assert fewest <= unpriced.n_samples[unpriced.feature < 0].min() < fewest + 3

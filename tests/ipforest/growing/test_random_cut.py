@@ -6,6 +6,7 @@ import numpy as np
 
 from ipforest.costs import FeatureCosts
 from ipforest.growing import AcquisitionState, CodedExamples, Gini, Grower
+from ipforest.growing.splitting import ROUNDED_PARTS
 
 GROWER = Grower(Gini(), one_random_cut=True, max_depth=1, price_weight=0.0)
 
@@ -25,6 +26,18 @@ def test_cuts_are_uniform_between_the_ends() -> None:
     shares = np.histogram(thresholds, [0, 2, 3, 10])[0] / 300
     np.testing.assert_allclose(shares, [0.2, 0.1, 0.7], atol=0.07)
     assert abs(thresholds.mean() - 5) < 0.5
+
+
+def test_thresholds_take_few_binary_places_and_part_the_same_examples() -> None:
+    values = np.random.default_rng(0).normal(size=60).astype(np.float32)
+    labels = np.arange(60) % 2
+    for seed in range(30):
+        tree = stump(values[:, None], labels, seed)
+        threshold, known = tree.threshold[0], np.sort(values)
+        gap = np.diff(known)[np.searchsorted(known, threshold, side="right") - 1]
+        parts = 2 * ROUNDED_PARTS * threshold / 2.0 ** np.floor(np.log2(gap))
+        assert parts == np.round(parts) or threshold in known
+        assert tree.n_samples[1] == (values <= threshold).sum()
 
 
 def test_missing_values_go_where_they_reduce_the_impurity_more() -> None:
