@@ -685,6 +685,33 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         check_alike(examples, training, "X_val")
         return examples, labels
 
+    def _parted(
+        self,
+        examples: Array,
+        targets: Array,
+        X_val: npt.ArrayLike | None,
+        y_val: object,
+        classes: Array | None,
+        draw: Any,
+    ) -> tuple[npt.NDArray[np.int64], tuple[Array, Array]]:
+        """Say which rows are trained on, and give the examples held out: some of the others, or those given.
+
+        Parameters
+        ----------
+        examples, targets : ndarray, shapes (n_samples, n_features) and (n_samples,)
+        X_val, y_val : arrays or None
+            Given as held-out examples.
+        classes : ndarray or None
+            Those that labels are of, an example of each of which is trained on; None for regression.
+        draw : int, RandomState instance or None
+            Draws the part that is held out.
+        """
+        if X_val is not None:
+            return np.arange(len(examples)), self._checked_held_out(X_val, y_val, classes, examples)
+        share, each = self.validation_fraction, classes is not None
+        training, held_out = split_rows(targets, share, draw, one_of_each_class=each)
+        return training, (examples[held_out], targets[held_out])
+
     def _checked_cost_examples(self, X_cost: npt.ArrayLike, training: Array) -> Array:
         """Check examples for costs against those trained on; see `check_alike`."""
         examples = self._checked(X_cost)

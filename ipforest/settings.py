@@ -7,6 +7,8 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from ipforest._internal.arrays import one_line
 
+__all__ = ["Grouped", "Settings", "groups_of"]
+
 S = TypeVar("S", bound="Settings")
 
 

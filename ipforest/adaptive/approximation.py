@@ -37,7 +37,6 @@ from ipforest.estimator import (
     check_validation_part,
     classes_of,
     is_fitted,
-    split_rows,
 )
 from ipforest.policy import Policy
 from ipforest.session import Sessions
@@ -227,17 +226,11 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         classes, full = classes_of(labels), unfrozen(self.estimator)
         if not isinstance(full, BudgetedEstimator):
             self.costs_ = self._read_costs()
-        if X_val is None:
-            rows, held_out = split_rows(labels, self.validation_fraction, self.random_state, one_of_each_class=True)
-            validation = examples[held_out], labels[held_out]
-        else:
-            rows = np.arange(labels.size)
-            known = np.asarray(full.classes_) if is_fitted(full) else classes
-            validation = self._checked_held_out(X_val, y_val, known, examples)
+        known = np.asarray(full.classes_) if is_fitted(full) else classes
+        rows, validation = self._parted(examples, labels, X_val, y_val, known, self.random_state)
         probabilities = self._fit_full(X, examples, labels, rows)
-        self._train(examples[rows], self._codes(labels[rows]), probabilities)
-        self.candidates_ = self._judged(self._pairs, validation[0], self._codes(validation[1]))
-        del self._pairs
+        pairs = self._train(examples[rows], self._codes(labels[rows]), probabilities)
+        self.candidates_ = self._judged(pairs, validation[0], self._codes(validation[1]))
         self._choose()
         return self
 
@@ -276,7 +269,8 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         """
         return places_in(self.classes_, labels)
 
-    def _train(self, X: Array, codes: IntArray, probabilities: FloatArray) -> None:
+    def _train(self, X: Array, codes: IntArray, probabilities: FloatArray) -> list[GatedPair]:
+        """Learn the pairs of all settings; before them stand the full model alone, and one class for nothing."""
         indicators = np.eye(self.classes_.size)[codes]
         targets = indicators[:, 1:] if self.classes_.size == 2 else indicators
         training = Training(X, targets, log_losses(probabilities, codes))
@@ -285,7 +279,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
             delayed(self._learn)(training, share, lam) for share, lam in self._settings(training)
         )
         constant = Constant(self.prior_)
-        self._pairs = [
+        return [
             GatedPair(Constant(np.ones(1)), constant, 1.0, 0.0, 0),
             GatedPair(Constant(-np.ones(1)), constant, 0.0, np.inf, 0),
             *(pair for pairs in learnt for learnt_pair in pairs for pair in self._with_thresholds(learnt_pair, X)),

@@ -108,7 +108,11 @@ PAPERS = (
             Part("Table 1", "The notation.", "The glossary and the docstrings of `ipforest.classifier_trees` have it."),
             Part("Figure 1", "A cascade and a tree of classifiers.", "An illustration."),
             Part("Figure 2", "The layout of a tree of classifiers.", "An illustration."),
-            Part("Figure 3", "The layout of greedy tree building.", 'An illustration; it is `structure="greedy"`.'),
+            Part(
+                "Figure 3",
+                "The layout of greedy tree building.",
+                'An illustration: `TreeObjective(structure="greedy")`.',
+            ),
             Part("Figure 4", "The layout of a cascade.", "An illustration."),
             Part("Figure 5", "A tree of classifiers on synthetic data."),
             Part("Figure 6", "NDCG@5 against cost of rankings."),

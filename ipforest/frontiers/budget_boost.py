@@ -17,6 +17,7 @@ from ipforest.frontiers.joint_frontier import (
     MOST_COST_ROWS,
     FrontierSearch,
     GrownFrontier,
+    Member,
     price_scale,
     sample_of,
     spread_prunings,
@@ -157,6 +158,9 @@ class GrownBoosting(GrownFrontier):
     def _n_expected(self) -> int:
         n_grown = len(self._growth.leaf_sizes()) + bool(self._search.single_price)
         return int(2 + n_grown * (self._search.n_lambdas + self._search.n_prunings))
+
+    def _made(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
+        return (self._member(trees, validation) for trees in self._ensembles(training, validation, random))
 
     def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[BoostedTrees]:
         X = np.ascontiguousarray(training.X, dtype=np.float32)

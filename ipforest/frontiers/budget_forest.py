@@ -35,7 +35,6 @@ from ipforest.growing.codes import MAX_BINS, check_max_bins
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners.forest_pruner import Labelled
 from ipforest.path_search import prune_path
-from ipforest.policy import TreesInOrder
 from ipforest.results import Pruning
 from ipforest.session import Seller
 from ipforest.settings import Grouped, Settings
@@ -187,29 +186,39 @@ class GrownForests(GrownFrontier):
         return int(1 + n_grown * (2 if self._search.regrow else 1) + n_ahead + (2 if self._search.nested else 0))
 
     def _made(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
-        members = []
-        for member in super()._made(training, validation, random):
-            members.append(member)
-            yield member
+        X = np.ascontiguousarray(training.X, dtype=np.float32)
+        coded = CodedExamples.from_examples(X, self._growth.max_bins, self.categories_.mask(X.shape[1]))
+        data = _Training(X, coded, self._task.encoded(training.y), training.weight)
+        paying = sample_of(training, MOST_COST_ROWS, random)
+        unpriced = self._unpriced(data, random)
+        grown = []
+        for forest in self._priced_and_pruned(unpriced, data, training, paying, validation, random):
+            grown.append(forest)
+            yield self._member(forest, validation)
         seller = self._seller().without_constant(training.X)
         staged = self._search.nested and self._stops and bool(seller.paid_units())
         if staged:
-            forests = [member.policy.trees for member in members if isinstance(member.policy, TreesInOrder)]
-            yield from self._nested_forests([*forests], training, validation, random, seller)
+            yield from self._nested_forests(grown, unpriced.forest, training, validation, random, seller)
         if self._search.n_lookahead:
             yield from (self._member(trees, validation) for trees in self._looking_ahead(training, random))
             if staged:
                 yield from self._context_cascades(training, validation, random, seller)
 
     def _nested_forests(
-        self, forests: Sequence[Any], training: Labelled, validation: Labelled, random: Any, seller: Seller
+        self,
+        forests: Sequence[Forest],
+        unpriced: Forest,
+        training: Labelled,
+        validation: Labelled,
+        random: Any,
+        seller: Seller,
     ) -> Iterator[Member]:
-        """Train forests on the first units of two orders: what examples buy, and what lowers the impurity."""
+        """Train forests on the first units of two orders: what examples buy, and what lowers the impurity unpriced."""
         sample = sample_of(training, MOST_COST_ROWS, random).X
         bought = np.mean([(forest.feature_usage(sample) > 0).mean(axis=0) for forest in forests], axis=0)
         n_units = len(seller.paid_units())
         cascades = []
-        for worth in (bought, impurity_reductions(forests[1])):
+        for worth in (bought, impurity_reductions(unpriced)):
             units = by_price(seller, worth @ features_of_units(seller), (), n_units)
             columns = feature_sets([units[:n] for n in stage_sizes(n_units)], seller)
             cascades.append([np.sort(features) for features in columns])
@@ -280,17 +289,22 @@ class GrownForests(GrownFrontier):
     def _leaf_sizes(self) -> Sequence[int]:
         return LEAF_SIZES if self._growth.min_samples_leaf is None else (self._growth.min_samples_leaf,)
 
-    def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Forest]:
-        X = np.ascontiguousarray(training.X, dtype=np.float32)
-        coded = CodedExamples.from_examples(X, self._growth.max_bins, self.categories_.mask(X.shape[1]))
-        data = _Training(X, coded, self._task.encoded(training.y), training.weight)
-        paying = sample_of(training, MOST_COST_ROWS, random)
+    def _priced_and_pruned(
+        self,
+        unpriced: _Unpriced,
+        data: _Training,
+        training: Labelled,
+        paying: Labelled,
+        validation: Labelled,
+        random: Any,
+    ) -> Iterator[Forest]:
+        """Prune the forest that was grown blind to prices, grow others with prices, and prune them."""
+        leaf, forest = unpriced.leaf, unpriced.forest
         largest_price = self._task.spread(data.encoded, data.weight) / price_scale(self.costs_)
         priced = largest_price * np.geomspace(LARGEST, SMALLEST, self._search.n_lambdas - 1)
-        leaf, unpriced, errors = self._unpriced(data, random)
-        yield unpriced.prune(Pruning(np.zeros(unpriced.n_internal, dtype=bool)))
-        yield unpriced
-        bought = self._pruned(unpriced, errors, training, paying)
+        yield forest.prune(Pruning(np.zeros(forest.n_internal, dtype=bool)))
+        yield forest
+        bought = self._pruned(forest, unpriced.out_of_bag, training, paying)
         yield from bought
         for lam in priced.tolist():
             forest, errors = self._grow(
@@ -302,29 +316,16 @@ class GrownForests(GrownFrontier):
         if self._search.regrow:
             yield from self._regrown(self._on_frontier(bought, validation), leaf, data, random)
 
-    def _unpriced(self, data: _Training, random: Any) -> tuple[int, Forest, FloatArray]:
-        """Grow trees blind to prices, with larger and larger leaves until their score out of bag rises.
+    def _unpriced(self, data: _Training, random: Any) -> _Unpriced:
+        """Grow trees blind to prices, with larger and larger leaves until their score out of bag rises."""
+        most, n_features = self._growth.max_features, self.n_features_in_
+        n_tried = int(np.sqrt(n_features)) if most is None else min(most, n_features)
 
-        Returns
-        -------
-        int
-            Fewest examples per leaf.
-        Forest
-        ndarray of float64, shape (n_samples, n_estimators)
-            See `bagged`.
-        """
-        n_features = self.n_features_in_
-        n_tried = (
-            int(np.sqrt(n_features))
-            if self._growth.max_features is None
-            else min(self._growth.max_features, n_features)
-        )
-
-        def grown(size: int) -> tuple[float, tuple[int, Forest, FloatArray]]:
+        def grown(size: int) -> tuple[float, _Unpriced]:
             grower = Grower(self._task.impurity, min_samples_leaf=size, max_features=n_tried, price_weight=0.0)
             forest, out_of_bag = self._grow(grower, data, self._nothing_bought(data), random)
             answers = answers_out_of_bag(forest, out_of_bag, data.X)
-            return self._task.score(answers, data.encoded, data.weight), (size, forest, out_of_bag)
+            return self._task.score(answers, data.encoded, data.weight), _Unpriced(forest, size, out_of_bag)
 
         return last_before_rise(map(grown, self._leaf_sizes))[1]
 
@@ -530,6 +531,14 @@ class _Training(NamedTuple):
     coded: CodedExamples
     encoded: Array
     weight: FloatArray
+
+
+class _Unpriced(NamedTuple):
+    """The forest that is grown blind to prices, its fewest examples per leaf, and what is out of bag; see `bagged`."""
+
+    forest: Forest
+    leaf: int
+    out_of_bag: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

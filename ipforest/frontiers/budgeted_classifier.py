@@ -129,13 +129,8 @@ class ManyFrontiers(JointFrontier):
         """
         limit = self._run.time_limit
         until = inf if limit is None else monotonic() + limit
-        try:
-            with progress_bar("Training", visible=self._run.verbose) as report:
-                self._work = Work(report, until)
-                self._fit(X, y, X_val, y_val, sample_weight, groups)
-                self.left_out_ = tuple(self._work.left_out)
-        finally:
-            self.__dict__.pop("_work", None)
+        with progress_bar("Training", visible=self._run.verbose) as report:
+            self._fit(X, y, X_val, y_val, sample_weight, groups, work=Work(report, until))
         if self.left_out_:
             warnings.warn(f"run.time_limit={limit}: left out what follows {', '.join(self.left_out_)}", stacklevel=2)
         self._keep_choosable()
@@ -210,26 +205,28 @@ class ManyFrontiers(JointFrontier):
                     f"read, got {name}"
                 )
 
-    def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
+    def _train(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
         labels = [*getattr(self, "feature_names_in_", range(self.n_features_in_))]
         for estimator in self._chosen_from:
             if isinstance(estimator, FrozenEstimator):
                 require_trained_categories(estimator, self.categories_.names, labels)
         self.estimators_: tuple[Any, ...] = ()
         for number, estimator in enumerate(self._chosen_from):
-            if self._work.is_over and self.estimators_:
-                self._work.left_out.append(f"{type(self.estimators_[-1]).__name__}: {type(estimator).__name__}")
+            if work.is_over and self.estimators_:
+                work.left_out.append(f"{type(self.estimators_[-1]).__name__}: {type(estimator).__name__}")
                 break
             model = clone(estimator)
-            self._fit_one(model, training, validation, random, self._work.part(number, len(self._chosen_from)))
+            self._fit_one(model, training, validation, random, work.part(number, len(self._chosen_from)))
             self.estimators_ += (model,)
             members = self._members_of(model, validation)
             yield from (member._replace(source=type(model).__name__) for member in members)
+        self.left_out_ = tuple(work.left_out)
 
     def _fit_one(self, model: Any, training: Labelled, validation: Labelled, random: Any, work: Work) -> None:
-        weight = {} if (training.weight == 1).all() else {"sample_weight": training.weight}
+        weight = None if (training.weight == 1).all() else training.weight
+        given = {} if weight is None else {"sample_weight": weight}
         if not isinstance(model, BudgetedEstimator):
-            model.fit(training.X, training.y, **weight)
+            model.fit(training.X, training.y, **given)
             return
         model.set_params(feature_costs=self.costs_, budget=None, max_cost=self.max_cost)
         model.set_params(random_state=int(random.randint(SEEDS)))
@@ -237,14 +234,12 @@ class ManyFrontiers(JointFrontier):
             model.set_params(n_jobs=self.n_jobs)
         if self.class_costs_ is not None:
             model.set_params(class_costs=self.class_costs_)
+        parts = self._named(training.X), training.y, self._named(validation.X), validation.y
         if isinstance(model, JointFrontier):
             model.set_params(categorical_features=[*self.categories_.columns] or None, scoring=self._scorer)
-            model._work, model._held_out_weight = work, validation.weight
-        try:
-            model.fit(self._named(training.X), training.y, self._named(validation.X), validation.y, **weight)
-        finally:
-            for shared in ("_work", "_held_out_weight"):
-                model.__dict__.pop(shared, None)
+            model._fit(*parts, weight, work=work, weight_val=validation.weight)
+        else:
+            model.fit(*parts, **given)
 
     def _members_of(self, model: Any, validation: Labelled) -> Iterator[Member]:
         """Give what a fitted estimator brings to the frontier."""

@@ -325,14 +325,12 @@ class JointFrontier(BudgetedEstimator):
     cv: Any = None
     categorical_features: Any
     validation_fraction: float | None
-    _work = Work()
     _validation: tuple[Array, Array] | None = None
     _measured: Measurement | None = None
-    _held_out_weight: FloatArray | None = None
 
     @abstractmethod
-    def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
-        """Train ensembles on float32 examples, and measure them on others."""
+    def _train(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
+        """Train ensembles on float32 examples, as long as there is time, and measure them on others."""
 
     @abstractmethod
     def _check_training(self) -> None:
@@ -346,7 +344,11 @@ class JointFrontier(BudgetedEstimator):
         y_val: npt.ArrayLike | None,
         sample_weight: npt.ArrayLike | None,
         groups: npt.ArrayLike | None = None,
+        *,
+        work: Work | None = None,
+        weight_val: FloatArray | None = None,
     ) -> Self:
+        """Fit as `fit` does; an outer estimator says what time there is, and what its held-out examples weigh."""
         self.check_parameters()
         check_validation_part(X_val, y_val)
         if self.cv is None:
@@ -371,12 +373,12 @@ class JointFrontier(BudgetedEstimator):
             parts = data.rows(training), data.rows(held_out)
         else:
             unseen, labels = self._checked_held_out(X_val, y_val, self.classes_, examples)
-            weights = np.ones(len(unseen)) if self._held_out_weight is None else self._held_out_weight
+            weights = np.ones(len(unseen)) if weight_val is None else weight_val
             parts = data, Labelled(unseen.astype(np.float32), labels, weights)
         if not (parts[0].weight > 0).any():
             raise ValueError("sample_weight: expected an example of positive weight to train on, got none")
         validation = sample_of(parts[1], MOST_STOPPING_ROWS, random)
-        self.members_ = tuple(self._train(parts[0], validation, random))
+        self.members_ = tuple(self._train(parts[0], validation, random, Work() if work is None else work))
         self.n_validation_, self._measured = int(validation.y.size), None
         self._validation = validation.X.astype(np.float32), validation.y
         cheapest = min(self.costs_.positive_costs, default=1.0)
@@ -640,7 +642,7 @@ class FrontierSearch(Settings):
 
 
 class GrownFrontier(JointFrontier):
-    """Base of the estimators that grow and prune the ensembles themselves, in `_ensembles`."""
+    """Base of the estimators that grow and prune the ensembles themselves, in `_made`."""
 
     n_estimators: int
     _search: Grouped[Any]
@@ -651,8 +653,8 @@ class GrownFrontier(JointFrontier):
         return stopping
 
     @abstractmethod
-    def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Forest | BoostedTrees]:
-        """Grow ensembles from float32 training examples, and prune them."""
+    def _made(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
+        """Grow ensembles from float32 training examples, prune and measure them, one after another."""
 
     def _check_growing(self) -> None:
         """Check what else tells how trees grow."""
@@ -691,13 +693,9 @@ class GrownFrontier(JointFrontier):
         """
         return self._fit(X, y, X_val, y_val, sample_weight)
 
-    def _train(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
+    def _train(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
         made = self._made(training, validation, random)
-        return self._work.through(made, self._n_expected, type(self).__name__)
-
-    def _made(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
-        """Make members one after another."""
-        return (self._member(trees, validation) for trees in self._ensembles(training, validation, random))
+        return work.through(made, self._n_expected, type(self).__name__)
 
     def _check_training(self) -> None:
         check_integer(self.n_estimators, "n_estimators", 1)

@@ -24,7 +24,6 @@ from ipforest.estimator import (
     check_choice,
     check_integer,
     check_validation_part,
-    split_rows,
 )
 from ipforest.growing import (
     AcquisitionState,
@@ -307,12 +306,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         for grower in growers:
             grower.impurity.check_classes(len(self.classes_))
         random = check_random_state(self.random_state)
-        if X_val is None:
-            training, held_out = split_rows(targets, self.validation_fraction, random, one_of_each_class=True)
-            validation, truth = examples[held_out], targets[held_out]
-        else:
-            training = np.arange(len(examples))
-            validation, truth = self._checked_held_out(X_val, y_val, self.classes_, examples)
+        training, (validation, truth) = self._parted(examples, targets, X_val, y_val, self.classes_, random)
         self.grown_ = tuple(
             self._grow(grower, examples[training], labels[training], validation, truth, training, random)
             for grower in growers

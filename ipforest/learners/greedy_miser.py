@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit, logsumexp, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils import check_random_state
 
 from ipforest._internal.arrays import BoolArray, FloatArray, places_in
 from ipforest._internal.examples import validated
@@ -19,7 +18,6 @@ from ipforest.estimator import (
     check_integer,
     check_validation_part,
     classes_of,
-    split_rows,
 )
 from ipforest.learners.priced_booster import TINY, PricedBooster, PricedGrowth
 from ipforest.learners.staged import first_trees, staged_costs
@@ -197,19 +195,10 @@ class PricedBoosting(BudgetedEstimator):
         self._note_missing(examples)
         self.costs_ = self._read_costs()
         columns = self._columns(targets)
-        if X_val is None:
-            training, held_out = split_rows(
-                targets,
-                self.validation_fraction,
-                check_random_state(self.random_state),
-                one_of_each_class=not self._is_regressor(),
-            )
-            validation, truth = examples[held_out], targets[held_out]
-        else:
-            training = np.arange(len(examples))
-            validation, truth = self._checked_held_out(X_val, y_val, getattr(self, "classes_", None), examples)
+        classes = getattr(self, "classes_", None)
+        training, held_out = self._parted(examples, targets, X_val, y_val, classes, self.random_state)
         self._boost(examples[training], columns[training])
-        self.stage_costs_, self.stage_errors_ = self._measured_rounds(validation, truth)
+        self.stage_costs_, self.stage_errors_ = self._measured_rounds(*held_out)
         self._choose()
         return self
 

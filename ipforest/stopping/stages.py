@@ -32,7 +32,6 @@ from ipforest.estimator import (
     check_integer,
     check_validation_part,
     require_held_out,
-    split_rows,
 )
 from ipforest.policy import ANSWERS, InWords, Progress, Rows, compared
 from ipforest.rational import nonnegative_fraction
@@ -537,15 +536,11 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         self.costs_ = self._read_costs()
         self.classes_ = np.unique(targets) if classify else None
         self._take_class_costs(self.classes_)
-        share = self.validation_fraction if X_val is None else None
-        training, held_out = split_rows(targets, share, self.random_state, one_of_each_class=classify)
-        validation = examples[held_out], targets[held_out]
-        if X_val is not None:
-            validation = self._checked_held_out(X_val, y_val, self.classes_, examples)
+        training, validation = self._parted(examples, targets, X_val, y_val, self.classes_, self.random_state)
         weight, counts = None, np.ones(validation[1].size)
         if sample_weight is not None:
             given = checked_weight(sample_weight, X, examples)
-            weight, counts = given[training], given[held_out] if X_val is None else counts
+            weight, counts = given[training], np.delete(given, training) if X_val is None else counts
         alternatives = self._train(examples[training], targets[training], weight, validation)
         self.candidates_ = tuple(self._candidate(stages, *validation, counts) for stages in alternatives)
         self._choose()

@@ -167,7 +167,7 @@ def test_columns_of_categories_are_given_on(people: Any) -> None:
         (
             [BudgetBoost(feature_costs=[1] * 30)],
             ValueError,
-            "feature_costs: expected none in BudgetBoost, for which they are given here",
+            "feature_costs: expected none in BudgetBoost, for which",
         ),
         (
             [BudgetBoost(categorical_features=[1])],
@@ -305,9 +305,9 @@ def test_groups_are_not_parted(parts: Any) -> None:
     seen: list[Any] = []
 
     class Watched(BudgetedClassifier):
-        def _train(self, training: Any, validation: Any, random: Any) -> Any:
+        def _train(self, training: Any, validation: Any, random: Any, work: Any) -> Any:
             seen.append((training.X[:, 0], validation.X[:, 0]))
-            return super()._train(training, validation, random)
+            return super()._train(training, validation, random, work)
 
     patients = np.arange(300) // 3
     marked = np.column_stack([patients, X])
