@@ -101,6 +101,25 @@ class Seen:
         return self.seller.labels(outputs)
 
 
+class Answers(NamedTuple):
+    """What examples are answered, and what they buy.
+
+    Parameters
+    ----------
+    predicted : ndarray, shape (n_samples,)
+        As `BudgetedEstimator.predict` gives it.
+    probability : ndarray of float64, shape (n_samples, n_classes), or None
+        As ``predict_proba`` gives it; None for regression.
+    cost : ndarray of float64, shape (n_samples,)
+    acquired : ndarray of bool, shape (n_samples, n_features)
+    """
+
+    predicted: Array
+    probability: FloatArray | None
+    cost: FloatArray
+    acquired: npt.NDArray[np.bool_]
+
+
 class Ready(NamedTuple):
     """What predicting needs of a fitted estimator.
 
@@ -279,6 +298,22 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         ndarray of float64, shape (n_samples, n_classes)
         """
         return self._seen(X).outputs
+
+    def answers(self, X: npt.ArrayLike) -> Answers:
+        """Predict, and tell probabilities, costs and purchases, all from one pass.
+
+        Parameters
+        ----------
+        X : array or DataFrame, shape (n_samples, n_features)
+            See `predict`.
+
+        Returns
+        -------
+        Answers
+        """
+        seen = self._seen(X)
+        outputs = seen.outputs
+        return Answers(seen.labels(outputs), outputs if is_classifier(self) else None, seen.paid, seen.bought)
 
     def misclassification_cost(
         self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None

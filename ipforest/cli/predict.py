@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,18 +63,27 @@ def run(options: Arguments) -> int:
         ids = None if options.id is None else _ids(cells, options)
         X = examples_of(cells, options.csv, model, buyer, form)
         del cells
-    records, costs = partial(_records, options, model, buyer, X, ids), list[float]()
-    if options.out is not None:
-        write_file(options.out, lambda file: _write(csv_lines(records(costs)), file))
+    costs = list[float]()
+    records = _records(options, model, buyer, X, ids, costs)
     if options.json:
-        sys.stdout.write("[")
-        sys.stdout.writelines(f"{', ' if place else ''}{json.dumps(record)}" for place, record in enumerate(records()))
-        print("]")
-    elif options.out is None:
-        sys.stdout.writelines(csv_lines(records()))
+        records = _printed(records)
+    if options.out is not None:
+        write_file(options.out, lambda file: _write(csv_lines(records), file))
+    elif options.json:
+        deque(records, maxlen=0)
     else:
+        sys.stdout.writelines(csv_lines(records))
+    if options.out is not None and not options.json:
         print(f"Wrote {len(X)} predictions to {options.out}; the mean cost per example is {sum(costs) / len(X):.4g}.")
     return DONE
+
+
+def _printed(records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Print records as JSON as they pass."""
+    for place, record in enumerate(records):
+        sys.stdout.write(f"{', ' if place else '['}{json.dumps(record)}")
+        yield record
+    print("]")
 
 
 def _write(lines: Iterable[str], file: Path) -> None:
@@ -83,23 +92,21 @@ def _write(lines: Iterable[str], file: Path) -> None:
 
 
 def _records(
-    options: Arguments, model: Any, buyer: Any, X: pd.DataFrame, ids: pd.Series | None, costs: list[float] | None = None
+    options: Arguments, model: Any, buyer: Any, X: pd.DataFrame, ids: pd.Series | None, costs: list[float]
 ) -> Iterator[dict[str, Any]]:
-    """Predict some rows at a time, and give what is written of each row; `costs` receives the sum of each block."""
+    """Predict some rows at a time, in one pass, and give what is written of each; `costs` receives sums of blocks."""
     for start in range(0, len(X), ROWS_AT_ONCE):
         some = slice(start, start + ROWS_AT_ONCE)
         with using(options.model):
             table = X.iloc[some] if model is buyer else model[:-1].transform(X.iloc[some])
-            paid = buyer.cost(table)
+            predicted, chances, paid, _ = buyer.answers(table)
             named = {} if ids is None else {options.id: ids.iloc[some]}
-            answers: dict[str, Any] = {**named, "prediction": buyer.predict(table), "cost": paid}
-            if hasattr(buyer, "predict_proba"):
-                chances = buyer.predict_proba(table)
+            answers: dict[str, Any] = {**named, "prediction": predicted, "cost": paid}
+            if chances is not None:
                 answers["probability"] = chances.max(axis=1)
                 labels = enumerate(buyer.classes_.tolist())
                 answers |= {f"probability_{label}": chances[:, place] for place, label in labels}
-        if costs is not None:
-            costs.append(float(paid.sum()))
+        costs.append(float(paid.sum()))
         for row in zip(*(values.tolist() for values in answers.values()), strict=True):
             yield dict(zip(answers, row, strict=True))
 

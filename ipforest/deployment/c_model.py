@@ -523,7 +523,7 @@ def write_c_model(model: BudgetedEstimator) -> str:
         limit="INFINITY" if cap is None else _number(cap["limit"]),
         missing_seen=_listed([False] * n_features if cap is None else cap["missing_seen"]),
         has_class_costs=_number(costs is not None),
-        class_cost=", ".join(_row(row, n_outputs) for row in costs or [[]]),
+        class_cost=", ".join(_row(row, n_outputs) for row in costs or [[]] * n_outputs),
         classifies=_number(classes is not None),
         settled_slack=repr(SETTLED_SLACK),
         tie=repr(TIE),

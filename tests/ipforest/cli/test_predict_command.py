@@ -10,6 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import BudgetForest, BudgetPrune, ForestSearch
 from ipforest.cli import main
+from ipforest.estimator import BudgetedEstimator
 from ipforest.tabular.model_files import save_model
 
 
@@ -111,3 +112,17 @@ def test_data_frames_may_lack_what_is_never_bought(model: Any, tmp_path: Path, c
     command = ["predict", "--model", str(tmp_path / "model.skops"), "--csv", str(tmp_path / "new.csv"), "--json"]
     assert main(command) == 0
     assert [answer["prediction"] for answer in json.loads(capsys.readouterr().out)] == model.predict(frame).tolist()
+
+
+def test_a_table_is_passed_once_where_it_is_printed_and_written(
+    clinic: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    passes, answers = [], BudgetedEstimator.answers
+    monkeypatch.setattr(BudgetedEstimator, "answers", lambda model, X: (passes.append(len(X)), answers(model, X))[1])
+    out = clinic / "predicted.csv"
+    printed = predict(clinic, capsys, pd.read_csv(clinic / "table.csv"), "--out", str(out))
+    assert passes == [300]
+    written = pd.read_csv(out)
+    assert written.columns.tolist() == [*printed[0]]
+    assert written["prediction"].tolist() == [answer["prediction"] for answer in printed]
+    assert written["cost"].tolist() == [answer["cost"] for answer in printed]

@@ -187,7 +187,7 @@ def require_same_in_c(model: Any, others: Any, source: Path) -> ctypes.CDLL:
     """Compile a model, and require that it answers, asks and pays as the estimator does."""
     library = source.with_suffix(".so")
     source.write_text(write_c_model(model))
-    flags = ["-std=c99", "-Wall", "-Werror", "-pedantic", "-shared", "-fPIC"]
+    flags = ["-std=c99", "-Wall", "-Werror", "-pedantic", "-O2", "-shared", "-fPIC"]
     subprocess.run(["gcc", *flags, "-o", str(library), str(source), "-lm"], check=True)
     loaded = ctypes.CDLL(str(library))
     n, expected = len(others), answers_of(model, others)
