@@ -94,11 +94,14 @@ class PairSearch(Settings):
     """
 
     parameter: ClassVar[str] = "search"
-    gate_shares: ClassVar[Sequence[float]] = ()
-
     shares: Sequence[float] = SHARES
     lambdas: Any = 10
     n_folds: int = 5
+
+    @property
+    def gate_shares(self) -> Sequence[float]:
+        """Thresholds of the gate that are tried besides probability 1/2: none."""
+        return ()
 
     def __post_init__(self) -> None:
         if not len(self.shares):
@@ -122,7 +125,7 @@ class GateSearch(PairSearch):
         these shares of the training examples score.
     """
 
-    gate_shares: Sequence[float] = ()  # type: ignore[misc]  # none in the base
+    gate_shares: Sequence[float] = ()
 
 
 class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped

@@ -131,7 +131,7 @@ def fitted_points(models: Sequence[AdaptiveApproximation], data: PaperData, acco
     candidates = [candidate for of_model in of_models for candidate in of_model]
     at_half = [candidate for candidate in candidates if candidate.pair.threshold == 0]
     variants = {HALF if len(at_half) == len(candidates) else ANY_THRESHOLD: candidates}
-    if len(models[0].gate_shares):
+    if len(models[0].get_params().get("search__gate_shares", ())):
         variants[HALF] = at_half
     points = []
     for name, of_gate in variants.items():

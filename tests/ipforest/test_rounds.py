@@ -47,6 +47,7 @@ from ipforest.classifier_trees.cstc import CSTC
 from ipforest.deployment.document import document_of
 from ipforest.ensemble import routing
 from ipforest.learners.budget_rf import BudgetRF
+from ipforest.learners.forest_pruner import ForestPruner
 from ipforest.learners.greedy_miser import GreedyMiser, GreedyMiserRegressor
 from ipforest.learners.pruning_baselines import CostComplexity, EarlyStopping, GreedyPrune, IndividualPruning
 from ipforest.model_files import load_model, save_model
@@ -490,7 +491,7 @@ def test_budgets_are_kept_by_what_sessions_pay_where_they_were_chosen(name: str,
     X, y = table()
     options = {"feature_costs": LISTED.with_delayed([0, 1, 5]), "budget": budget, "random_state": 0}
     model = ESTIMATORS[name](**options)
-    pruner = hasattr(model, "refit") or name in ("IndividualPruning", "GreedyPrune", "CostComplexity")
+    pruner = isinstance(model, ForestPruner)
     held_out = {"X_cost": X} if pruner else {"X_val": X, "y_val": y}
     model.fit(X, y, **held_out)
     assert model.cost(X).mean() <= budget + 1e-9

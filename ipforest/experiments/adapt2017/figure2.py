@@ -85,9 +85,9 @@ def run(cell: Cell) -> list[Record]:
     X_test, y_test = plane(N_TEST, 2 * cell["seed"] + 1)
     records = [{"model": "f0, RBF-SVM", "accuracy": float(full_model().fit(X, y).score(X_test, y_test)), "to_f0": 1.0}]
     for name, model in models(cell["seed"]).items():
-        fit(model.set_params(shares=[NO_SHARE]), X, y)
+        fit(model.set_params(search__shares=[NO_SHARE]), X, y)
         records.append({"model": f"{name}, f1 alone", "accuracy": float(model.score(X_test, y_test)), "to_f0": 0.0})
-        fit(model.set_params(shares=[P_FULL]), X, y)
+        fit(model.set_params(search__shares=[P_FULL]), X, y)
         share = float(model.goes_to_full(X_test).mean())
         records.append({"model": name, "accuracy": float(model.score(X_test, y_test)), "to_f0": share})
     return records
@@ -115,7 +115,7 @@ def draw(records: list[Record], rows: list[Record]) -> Figure:
     panels = iter(("b", "c", "e", "f"))
     for row, (name, model) in enumerate(models(records[0]["seed"]).items()):
         for column, (what, share) in enumerate((("f1 alone", NO_SHARE), (f"{ITERATIONS} iterations", P_FULL)), start=1):
-            fit(model.set_params(shares=[share]), X, y)
+            fit(model.set_params(search__shares=[share]), X, y)
             plot_regions(model, X, y, grid[row, column])
             title = f"({next(panels)}) {name}, {what}"
             figures = f"accuracy {model.score(X, y):.3f}, {model.goes_to_full(X).mean():.0%} to f0"

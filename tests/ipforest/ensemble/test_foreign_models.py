@@ -143,7 +143,7 @@ def test_prices_by_name_do_not_go_by_position() -> None:
         FeatureCosts([1] * 30, dict.fromkeys(prices, 0), [5]),
     )
     for costs in by_name:
-        with pytest.raises(ValueError, match="as the features have no names"):
+        with pytest.raises(ValueError, match="the columns of X, which have no names"):
             BudgetPrune(RandomForestClassifier(3), feature_costs=costs, budget=5).fit(X, y)
     in_order = FeatureCosts([*prices.values()], feature_names=[*prices])
     assert BudgetPrune(RandomForestClassifier(3), feature_costs=in_order, budget=5).fit(X, y).cost(X).max() > 0

@@ -153,7 +153,8 @@ def test_regrown_pairs_are_the_plain_ones_round_by_round(charge, n_classes) -> N
         labels = np.digitize(X[:, 0] + X[:, 1] * X[:, 4], [0] if n_classes == 2 else [-0.5, 0.5])
         targets = np.eye(n_classes)[labels][:, 1 if n_classes == 2 else 0 :]
         full_loss = np.random.default_rng(seed).exponential(0.3, 50)
-        booster = PricedBooster(X, COSTS, lam=lam, charge=charge, max_depth=2, min_samples_leaf=5, max_bins=None)
+        growth = PricedGrowth(charge=charge, max_depth=2, min_samples_leaf=5, max_bins=None)
+        booster = PricedBooster(X, COSTS, lam=lam, growth=growth)
         pairs = list(regrown_pairs(Training(X, targets, full_loss), p_full, booster, 3, 4, 0.5))
         start, *rounds = adapt_gbrt(
             lambda X=X, lam=lam: PlainBooster(X, NEEDS, PRICES, lam, charge, max_depth=2, min_leaf=5),
