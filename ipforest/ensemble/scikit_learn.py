@@ -159,7 +159,7 @@ def averaging_trees(estimator: Any) -> Any:
         elif hasattr(inner, "fit"):
             cure = (
                 "; boosted trees and other classifiers go into EarlyExit(FrozenEstimator(model), budget=...), boosted "
-                "trees also through ensemble.read, PruningInstance.from_boosted and solve_budget"
+                "trees that are fitted also into BudgetPrune(model)"
             )
         raise TypeError(
             f"estimator: expected an ensemble that averages trees ({SUPPORTED}), got {_name_of(inner)}{cure}"

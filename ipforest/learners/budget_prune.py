@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, IntArray
+from ipforest._internal.examples import checked_weight, require_rows_in_order, validated
 from ipforest.costs import FeatureCosts
-from ipforest.estimator import optional_number
-from ipforest.learners.forest_pruner import SEARCHES, ForestPruner, Parts, PruningSettings
+from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.libraries import read
+from ipforest.ensemble.refitting import fill_inner_values, refit_jointly
+from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees, unfrozen
+from ipforest.estimator import BudgetedEstimator, checked_labels, is_fitted, optional_number
+from ipforest.feature_names import require_features_of
+from ipforest.instance import FITS_PATH, PruningInstance
+from ipforest.learners.forest_pruner import SEARCHES, ForestPruner, Labelled, Parts, PruningSettings
 from ipforest.learners.vote_descent import VoteProblem, descend, descend_within
+from ipforest.losses import ErrorData
 from ipforest.path import PruningPath
 from ipforest.path_search import prune_path
 from ipforest.rational import nonnegative_fraction
@@ -34,7 +44,9 @@ class BudgetPrune(ForestPruner):
     ----------
     estimator : estimator
         RandomForest*, ExtraTrees*, Bagging* of trees, DecisionTree* or ExtraTree*. One that is fitted already is used
-        as it is; wrap it in `sklearn.frozen.FrozenEstimator` to keep it so in clones (grid search, pipelines).
+        as it is; wrap it in `sklearn.frozen.FrozenEstimator` to keep it so in clones (grid search, pipelines). A fitted
+        classifier or regressor of scikit-learn, LightGBM, XGBoost or CatBoost that sums trees is taken, too: its steps
+        are judged by the loss of their link on X and y, and ``refit`` refits all leaves together.
     feature_costs : FeatureCosts, sequence of numbers, dict, Series, DataFrame or path, optional
         What each feature costs; by default 1 each. Prices by name are matched to the columns of X; see
         `ipforest.tabular.price_lists.read_prices`. A `FeatureCosts` also has groups, whose fee is paid once. Prices may
@@ -77,7 +89,7 @@ class BudgetPrune(ForestPruner):
     ----------
     estimator_ : estimator
         The fitted ensemble, unpruned.
-    forest_ : Forest
+    forest_ : Forest or BoostedTrees
         The same as arrays.
     costs_ : FeatureCosts
     loss_ : str
@@ -99,8 +111,8 @@ class BudgetPrune(ForestPruner):
     vote_loss_ : float
         Squared loss of the vote, if that is the objective; ``result_`` and ``gap_`` are those of the pruning from which
         the descent began.
-    pruned_ : Forest
-        The forest that predicts; trees that are pruned to their root do not vote.
+    pruned_ : Forest or BoostedTrees
+        What predicts; trees of a forest that are pruned to their root do not vote.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, shape (n_features,)
         Where X has column names.
@@ -185,6 +197,68 @@ class BudgetPrune(ForestPruner):
             if other.result_.error < self.result_.error:
                 self.__dict__.update(other.__dict__)
 
+    def _ensemble(self) -> Any:
+        """Take an ensemble that averages trees, fitted or not, or one that sums them and is fitted."""
+        inner = unfrozen(self.estimator)
+        return inner if _sums_trees(inner) else averaging_trees(self.estimator)
+
+    def _use_fitted(
+        self,
+        ensemble: Any,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike | None,
+        X_cost: npt.ArrayLike | None,
+        sample_weight: npt.ArrayLike | None,
+    ) -> tuple[Array, ErrorData | None, Labelled | None]:
+        """Take the ensemble as it is; of summed trees X and y judge the steps."""
+        if not _sums_trees(ensemble):
+            return super()._use_fitted(ensemble, X, y, X_cost, sample_weight)
+        self._check_boosted(y)
+        examples = validated(self, X, ensure_all_finite=self._finite())
+        require_features_of(ensemble, self.n_features_in_, getattr(self, "feature_names_in_", None))
+        require_rows_in_order(X, y)
+        self._note_missing(examples)
+        self.estimator_, self.costs_, self.class_costs_ = ensemble, self._read_costs(), None
+        labels = checked_labels(y, examples, getattr(ensemble, "classes_", None), "y")
+        data = Labelled(examples, labels, checked_weight(sample_weight, X, examples))
+        trees: Any = replace(read(ensemble), feature_names=None)
+        self.forest_ = fill_inner_values(trees, data.X, data.weight)
+        self._refit_data = data if self._pruning.refit else None
+        return examples if X_cost is None else self._checked_cost_examples(X_cost, examples), data, None
+
+    def _check_boosted(self, y: object) -> None:
+        """Require what the pruning of summed trees takes: targets, and the loss of their link."""
+        if y is None:
+            raise ValueError("y: expected the targets of X, by which the steps of boosted trees are judged, got None")
+        given = {
+            f"loss={self.loss!r}": self.loss is not None,
+            f"pruning.errors={self._pruning.errors!r}": self._pruning.errors not in ("in-bag", "held-out"),
+            f"pruning.objective={self._pruning.objective!r}": self._pruning.objective != "trees",
+            "class_costs": self.class_costs is not None,
+        }
+        others = [name for name, is_given in given.items() if is_given]
+        if others:
+            raise ValueError(
+                f"{others[0].partition('=')[0]}: expected none for boosted trees, whose steps are judged by the loss "
+                f"of their link on X and y, got {' and '.join(others)}; EarlyExit(BudgetPrune(...)) takes class costs"
+            )
+
+    def _instance(self, paying: Array, error_data: ErrorData | None) -> PruningInstance:
+        trees: Any = self.forest_
+        if error_data is None or not isinstance(trees, BoostedTrees):
+            return super()._instance(paying, error_data)
+        split_cost = self.split_cost_
+        return PruningInstance.from_boosted(
+            trees, paying, self.costs_, error_data, split_cost=split_cost, resolution=FITS_PATH
+        )
+
+    def _pruned(self) -> Any:
+        trees: Any = self.forest_
+        if not isinstance(trees, BoostedTrees):
+            return super()._pruned()
+        pruned = trees.prune(self.pruning_)
+        return pruned if self._refit_data is None else refit_jointly(pruned, *self._refit_data)
+
     def _find_prunings(self) -> None:
         self.path_ = prune_path(self.instance_)
 
@@ -249,6 +323,17 @@ def columns_beyond(costs: FeatureCosts, budget: Fraction) -> IntArray:
     """List the columns for which one example pays more than a budget, its group's fee included."""
     prices = [sum(costs.unit_costs[unit] for unit in costs.units_of(column)) for column in range(costs.n_features)]
     return np.flatnonzero([price > budget for price in prices])
+
+
+def _sums_trees(model: Any) -> bool:
+    """Tell whether a model is fitted and sums trees that can be read."""
+    is_other = isinstance(model, (*AVERAGING, BudgetedEstimator, type)) or hasattr(model, "to_forest")
+    if is_other or not hasattr(model, "fit") or not is_fitted(model):
+        return False
+    try:
+        return isinstance(read(model), BoostedTrees)
+    except TypeError:
+        return False
 
 
 def with_hidden(X: Array, columns: IntArray) -> Array:

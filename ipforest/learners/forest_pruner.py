@@ -157,13 +157,17 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
             An ensemble that does not average trees, bad parameters, prices or examples, errors that cannot be counted.
         """
         self.check_parameters()
-        ensemble = averaging_trees(self.estimator)
+        ensemble = self._ensemble()
         if is_fitted(ensemble):
             self._prune(*self._use_fitted(ensemble, X, y, X_cost, sample_weight))
         else:
             self._train_and_prune(self._parts(X, y, X_cost, sample_weight))
         self._warn_if_nothing_is_bought()
         return self
+
+    def _ensemble(self) -> Any:
+        """Take the ensemble, fitted or not, and require that its trees can be pruned."""
+        return averaging_trees(self.estimator)
 
     def _warn_if_nothing_is_bought(self) -> None:
         whole = self.instance_.evaluate(self.instance_.unpruned)[1]
@@ -181,7 +185,13 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         ``unseen`` are examples with weights (n_samples, n_trees), 0 for trees that were trained on an example; None
         where the vote does not count.
         """
-        self.instance_ = PruningInstance.from_forest(
+        self.instance_ = self._instance(paying, error_data)
+        self._vote = None if unseen is None else self._vote_problem(unseen, paying)
+        self._find_prunings()
+        self._choose()
+
+    def _instance(self, paying: Array, error_data: ErrorData | None) -> PruningInstance:
+        return PruningInstance.from_forest(
             self.forest_,
             paying,
             self.costs_,
@@ -191,9 +201,6 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
             resolution=FITS_PATH,
             class_costs=self.class_costs_,
         )
-        self._vote = None if unseen is None else self._vote_problem(unseen, paying)
-        self._find_prunings()
-        self._choose()
 
     def _vote_problem(self, unseen: Labelled, paying: Array) -> VoteProblem:
         classes = self.forest_.classes
@@ -212,7 +219,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
         super().check_parameters()
-        ensemble = averaging_trees(self.estimator)
+        ensemble = self._ensemble()
         if self._pruning.errors == "out-of-bag":
             check_own_samples(ensemble)
         self.loss_ = loss_for(self.loss, is_classifier(self))
@@ -329,8 +336,12 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
 
     def _choose(self) -> None:
         self.pruning_ = self._choose_pruning()
+        self.pruned_ = self._pruned()
+
+    def _pruned(self) -> Any:
+        """Prune the trees, and refit what is left of them if wanted."""
         pruned = self.forest_.prune(self.pruning_).without_bare_roots()
-        self.pruned_ = pruned if self._refit_data is None else pruned.refit(*self._refit_data)
+        return pruned if self._refit_data is None else pruned.refit(*self._refit_data)
 
     @property
     def classes_(self) -> Array:
