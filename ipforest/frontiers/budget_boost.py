@@ -40,9 +40,6 @@ CHUNKS = 3
 PATIENCE = 3
 """At no price growing ends after so many parts, each a share ``1 / n_lambdas`` of the rounds, that did not help."""
 
-EXAMPLES_PER_BIN, LEAST_BINS = 32, 32
-"""Bins hold so many examples, unless there would be fewer bins than that: finer ones tell no more and take longer."""
-
 
 class GrownBoosting(GrownFrontier):
     """Base of `BudgetBoost` and `BudgetBoostRegressor`, which differ in what they learn."""
@@ -113,8 +110,7 @@ class GrownBoosting(GrownFrontier):
 
     def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[BoostedTrees]:
         X = np.ascontiguousarray(training.X, dtype=np.float32)
-        bins = self.max_bins and min(self.max_bins, max(LEAST_BINS, len(X) // EXAMPLES_PER_BIN))
-        coded = CodedExamples.from_examples(X, bins, self.categories_.mask(X.shape[1]))
+        coded = CodedExamples.from_examples(X, self.max_bins, self.categories_.mask(X.shape[1]))
         data = Boosting(X, coded, training.y, training.weight, self.classes_, self.costs_, self.learning_rate)
         paying = sample_of(training, MOST_COST_ROWS, random)
         start = data.start()
@@ -212,13 +208,14 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
     validation examples it is learnt when to stop buying. All of that gives one frontier of cost and error.
 
     Where the same few units serve every example, another order is better: one more ensemble is grown at a single low
-    price.
+    price. Where nearly everything may be bought, what is simply good is best: the ensemble of least validation loss
+    goes on growing at no price, while what is chosen by falls on validation examples.
 
     Parameters
     ----------
     n_estimators : int, default=400
-        Most rounds per ensemble, shared equally among the prices; each grows one tree, with more than two classes one
-        per class. At each price, growing stops early where the validation loss does not fall.
+        Most rounds per ensemble, shared equally among the prices, and as many at no price; each grows one tree, with
+        more than two classes one per class. At each price, growing stops early where the validation loss does not fall.
     learning_rate : float, default=0.1
     max_leaf_nodes : int or sequence of int, default=(8, 32)
         Leaves per tree; of several sizes each gives an ensemble.
@@ -340,7 +337,7 @@ class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]
     Parameters
     ----------
     n_estimators : int, default=400
-        Most rounds per ensemble, shared equally among the prices; each grows one tree.
+        Most rounds per ensemble, shared equally among the prices, and as many at no price; each grows one tree.
     learning_rate, max_leaf_nodes, min_samples_leaf, l2, max_bins, categorical_features
         See `BudgetBoost`.
     n_lambdas, single_price, n_prunings, refit
