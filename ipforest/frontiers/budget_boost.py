@@ -43,9 +43,6 @@ CHUNKS = 3
 PATIENCE = 3
 """At no price growing ends after so many parts, each a share ``1 / n_lambdas`` of the rounds, that did not help."""
 
-EXAMPLES_PER_BIN, LEAST_BINS = 32, 32
-"""Bins hold so many examples, unless there would be fewer bins than that: finer ones tell no more and take longer."""
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BoostGrowth(Settings):
@@ -164,9 +161,7 @@ class GrownBoosting(GrownFrontier):
 
     def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[BoostedTrees]:
         X = np.ascontiguousarray(training.X, dtype=np.float32)
-        most = self._growth.max_bins
-        bins = most and min(most, max(LEAST_BINS, len(X) // EXAMPLES_PER_BIN))
-        coded = CodedExamples.from_examples(X, bins, self.categories_.mask(X.shape[1]))
+        coded = CodedExamples.from_examples(X, self._growth.max_bins, self.categories_.mask(X.shape[1]))
         data = Boosting(X, coded, training.y, training.weight, self.classes_, self.costs_, self._growth.learning_rate)
         paying = sample_of(training, MOST_COST_ROWS, random)
         start = data.start()
@@ -268,13 +263,14 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
     validation examples it is learnt when to stop buying. All of that gives one frontier of cost and error.
 
     Where the same few units serve every example, another order is better: one more ensemble is grown at a single low
-    price.
+    price. Where nearly everything may be bought, what is simply good is best: the ensemble of least validation loss
+    goes on growing at no price, while what is chosen by falls on validation examples.
 
     Parameters
     ----------
     n_estimators : int, default=400
-        Most rounds per ensemble, shared equally among the prices; each grows one tree, with more than two classes one
-        per class. At each price, growing stops early where the validation loss does not fall.
+        Most rounds per ensemble, shared equally among the prices, and as many at no price; each grows one tree, with
+        more than two classes one per class. At each price, growing stops early where the validation loss does not fall.
     growth : BoostGrowth, optional
         How trees grow.
     search : BoostSearch, optional
@@ -358,7 +354,7 @@ class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]
     Parameters
     ----------
     n_estimators : int, default=400
-        Most rounds per ensemble, shared equally among the prices; each grows one tree.
+        Most rounds per ensemble, shared equally among the prices, and as many at no price; each grows one tree.
     growth, search, categorical_features
         See `BudgetBoost`; `CertifiedStopping` counts errors, and is for classes.
     feature_costs

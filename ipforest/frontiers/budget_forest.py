@@ -101,7 +101,7 @@ class ForestSearch(FrontierSearch):
     n_prunings : int, default=5
         Prunings of each of them that are tried; 0 to prune nothing.
     regrow : bool, default=True
-        Whether trees are grown anew on what a pruned forest buys.
+        Whether trees are grown anew on what a priced or pruned forest buys, of those that no cheaper one matches.
     nested : bool, default=True
         Whether nested forests are tried, unless no example is stopped: with units in the order of how many examples buy
         them in all the other forests, per price, and with units in the order of their importance there, per price; and
@@ -183,7 +183,8 @@ class GrownForests(GrownFrontier):
     def _n_expected(self) -> int:
         n_grown = self._search.n_lambdas * (1 + self._search.n_prunings)
         n_ahead = 1 + self._search.n_prunings if self._search.n_lookahead else 0
-        return int(1 + n_grown * (2 if self._search.regrow else 1) + n_ahead + (2 if self._search.nested else 0))
+        n_regrown = n_grown // 2 if self._search.regrow else 0
+        return int(1 + n_grown + n_regrown + n_ahead + (2 if self._search.nested else 0))
 
     def _made(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
         X = np.ascontiguousarray(training.X, dtype=np.float32)
@@ -398,8 +399,9 @@ class BudgetForest(ClassifierMixin, GrownForests):  # type: ignore[misc]  # scik
 
     Forests are grown at several values of lambda, the first 0; an example pays for a unit in the first tree that tests
     it, and has it in all that follow. Each is pruned along the exact path, by the errors of each tree on the examples
-    that it was not grown on. What the training examples buy in a pruned forest is then free: a new forest of deep trees
-    is *regrown* on that alone, so each example is judged by all that was bought for it. Where the same units serve all
+    that it was not grown on. What the training examples buy in one of these is then free, if none that costs less on
+    validation examples loses as little there: a new forest of deep trees is *regrown* on that alone, so each example is
+    judged by all that was bought for it. Where the same units serve all
     examples, what most of them buy is enough: *nested* forests (`AveragedTrees`) on the first 1, 2, 3, ... of these
     units replace one another as an example buys them. One more forest is grown with *lookahead*, blind to prices, and
     pruned: it finds features that only tell which others matter. Where one of these is a *context*, such that forests

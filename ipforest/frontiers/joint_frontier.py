@@ -70,9 +70,6 @@ WORTH_OF_DOUBLING = 3
 NORMAL_95 = 1.959964
 """Standard errors on both sides of a mean that make an interval of 95 per cent."""
 
-LUCK_OF_TREES = 3
-"""How many fewer must be wrong with ensembles grown with prices, of which there are hundreds, than with stages."""
-
 
 class Member(NamedTuple):
     """An ensemble of the frontier, or the stages of a cascade.
@@ -121,8 +118,7 @@ class Frontier(NamedTuple):
     - the losses along each rule's levels are replaced by the nearest ones that do not rise with cost (isotonic
       regression);
     - choices are compared by their loss less an allowance for what they spend, which grows by the same amount whenever
-      cost doubles. So a cheap lucky one is not taken for every budget above its cost;
-    - of hundreds of ensembles some one is luckier than the few cascades of stages, so these have an allowance, too.
+      cost doubles. So a cheap lucky one is not taken for every budget above its cost.
 
     Parameters
     ----------
@@ -131,7 +127,7 @@ class Frontier(NamedTuple):
         price of a mistake. For regression, the squared error as a share of the targets' variance, 1 - R^2. Where a
         scorer chooses, negative scores.
     criterion : ndarray of float64, shape (n_choices,)
-        The loss less the allowances; falling.
+        The loss less the allowance; falling.
     member : ndarray of int64, shape (n_choices,)
         Which ensemble.
     rule : ndarray of int64, shape (n_choices,)
@@ -172,8 +168,7 @@ class Frontier(NamedTuple):
         sizes = [part.size for part in costs]
         which, rule = np.repeat(numbers, sizes), np.repeat(places, sizes)
         cost, loss, level = np.concatenate(costs), np.concatenate(losses), np.concatenate(levels)
-        lucky = np.array([isinstance(member.policy, TreesInOrder) for member in members])[which]
-        allowed = WORTH_OF_DOUBLING * np.log2(np.maximum(cost / cheapest, 1.0)) - LUCK_OF_TREES * lucky
+        allowed = WORTH_OF_DOUBLING * np.log2(np.maximum(cost / cheapest, 1.0))
         unit = loss[np.lexsort((loss, cost))[0]] - loss.min() if scored else 1.0
         criterion = loss - unit * allowed / n_validation
         order = np.lexsort((criterion, cost))

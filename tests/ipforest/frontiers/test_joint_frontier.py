@@ -293,15 +293,6 @@ def test_who_spends_twice_as_much_may_lose_a_little_more() -> None:
     np.testing.assert_allclose(frontier.criterion, [0.4, 0.18, 0.179])
 
 
-def test_ensembles_grown_for_their_prices_must_get_three_more_examples_right_than_stages() -> None:
-    X, y = load_iris(return_X_y=True)
-    grown = TreesInOrder(Forest.from_sklearn(RandomForestClassifier(2, random_state=0).fit(X, y)))
-    stages = StagesInOrder((), FeatureCosts.uniform(1))
-    for fewer_wrong, chosen in [(2, [1]), (4, [0])]:
-        members = [Member(grown, 1.0, 0.3 - fewer_wrong / 100, ()), Member(stages, 1.0, 0.3, ())]
-        assert Frontier.of(members, cheapest=1, n_validation=100).member.tolist() == chosen
-
-
 def test_leaves_of_a_forest_are_as_large_as_its_error_out_of_bag_favours() -> None:
     X, y = load_iris(return_X_y=True)
     noise = np.random.default_rng(0).permutation(y)

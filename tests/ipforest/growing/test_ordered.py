@@ -101,6 +101,7 @@ def test_a_tree_tells_where_its_examples_end() -> None:
     ):
         classes = np.arange(tree.value.shape[1]) if tree.value.shape[1] > 1 else None
         leaves = forest_of([tree], 3, classes, "gini" if classes is not None else "squared_error").leaves(X)[0]
+        assert tree.ends is not None
         drawn = np.ones(80) if tree.ends.min() >= 0 else weights
         np.testing.assert_array_equal(tree.ends, np.where(drawn > 0, leaves, -1))
         inner = tree.left >= 0
