@@ -17,6 +17,7 @@ from ipforest.classifier_trees.smooth_losses import LogisticLoss
 from ipforest.classifier_trees.tree_estimator import (
     ClassifierTreeEstimator,
     Examples,
+    check_class_weight,
     check_lambdas,
     geometric_grid,
 )
@@ -54,6 +55,7 @@ class AndOrObjective(Settings):
 
     def __post_init__(self) -> None:
         check_lambdas(self.lambdas, self.named("lambdas"))
+        check_class_weight(self.class_weight, self.named("class_weight"))
         if self.limits is not None and (len(self.limits) == 0 or np.any(np.diff(self.limits) < 0)):
             raise ValueError(
                 f"{self.named('limits')}: expected the largest price of each stage, ascending, got {self.limits!r}"

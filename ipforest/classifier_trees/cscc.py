@@ -10,7 +10,7 @@ from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.objective import Objective
 from ipforest.classifier_trees.relaxed_tree import RelaxedObjective, RelaxedTreeEstimator
 from ipforest.classifier_trees.structure import chain
-from ipforest.classifier_trees.tree_estimator import Examples
+from ipforest.classifier_trees.tree_estimator import Examples, check_class_weight
 from ipforest.estimator import check_integer
 from ipforest.settings import Grouped
 
@@ -41,6 +41,7 @@ class ChainObjective(RelaxedObjective):
     def __post_init__(self) -> None:
         RelaxedObjective.__post_init__(self)
         check_integer(self.n_nodes, self.named("n_nodes"), 1)
+        check_class_weight(self.class_weight, self.named("class_weight"))
 
 
 class CSCC(RelaxedTreeEstimator):

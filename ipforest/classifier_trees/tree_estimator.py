@@ -187,8 +187,6 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         """Check the parameters before any training."""
         if self.loss not in LOSSES:
             raise ValueError(f"loss: expected one of {', '.join(LOSSES)}, got {self.loss!r}")
-        if isinstance(self.class_weight, str) and self.class_weight != "balanced":
-            raise ValueError(f"class_weight: expected None, 'balanced' or a dict, got {self.class_weight!r}")
         super().check_parameters()
         self.split_cost_ = nonnegative_fraction(self.split_cost, "split_cost")
 
@@ -326,6 +324,18 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         tags.target_tags.required = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+def check_class_weight(class_weight: Any, name: str) -> None:
+    """Require None, "balanced" or weights of classes.
+
+    Raises
+    ------
+    ValueError
+        It is another text.
+    """
+    if isinstance(class_weight, str) and class_weight != "balanced":
+        raise ValueError(f"{name}: expected None, 'balanced' or a dict, got {class_weight!r}")
 
 
 def check_lambdas(lambdas: Any, name: str = "lambdas") -> None:
