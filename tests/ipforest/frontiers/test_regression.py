@@ -121,7 +121,12 @@ def test_a_target_may_be_in_any_unit(estimator: Any) -> None:
     X, y = contexts(200)
     first = clone(estimator).fit(X, y)
     second = clone(estimator).fit(X, 1024 * y)
-    np.testing.assert_allclose(second.frontier_.loss, first.frontier_.loss, rtol=1e-6)
+    for member, scaled in zip(first.members_, second.members_, strict=True):
+        assert (scaled.cost, scaled.loss) == pytest.approx((member.cost, member.loss), rel=1e-6)
+    for budget in (0, 1, 2, 5):
+        same = first.at_budget(budget), second.at_budget(budget)
+        losses = [model.frontier_.criterion[model.choice_] for model in same]
+        assert losses[1] == pytest.approx(losses[0], rel=1e-6)
     np.testing.assert_allclose(second.predict(X), 1024 * first.predict(X), rtol=1e-6)
 
 

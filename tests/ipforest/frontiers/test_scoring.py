@@ -81,7 +81,7 @@ def test_the_choice_is_the_best_score_within_the_budget_after_smoothing_and_allo
     cost, loss = np.concatenate(cost), np.concatenate(loss)
     gain = loss[np.lexsort((loss, cost))[0]] - loss.min()
     doublings = np.log2(np.maximum(cost / min(scored.costs_.positive_costs), 1))
-    criterion = loss - gain * (3 * doublings - 3) / scored.n_validation_
+    criterion = loss - gain * 3 * doublings / scored.n_validation_
     for budget in (0, 1.5, 2, 4, 30):
         model = scored.at_budget(budget)
         allowed = np.flatnonzero(cost <= budget)
