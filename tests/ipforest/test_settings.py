@@ -35,6 +35,7 @@ GROUPED = [
     for kind, model in ESTIMATORS.items()
     for name, group in groups_of(kind).items()
 ]
+KINDS = list(dict.fromkeys(param.values[1] for param in GROUPED))
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
