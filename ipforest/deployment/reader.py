@@ -108,7 +108,7 @@ class Trees:
         if np.isnan(x):
             goes_left = self.missing_left[node]
         elif self.set_of_node and (number := self.set_of_node[node]) >= 0:
-            goes_left = (x > -1 and int(x) in self.sets[number][0]) != self.sets[number][1]
+            goes_left = (x >= 0 and int(x) in self.sets[number][0]) != self.sets[number][1]
         else:
             goes_left = x <= self.threshold[node]
         return onward(node, self.left[node] if goes_left else self.right[node])
