@@ -557,7 +557,7 @@ class Choices:
     mixed : tuple of Option
         Where two options may be mixed at random: the average cost has to keep the budget.
     hindsight : tuple of float
-        The least test error of all options within each budget; of an estimator that makes a frontier itself, of at
+        The least test error of all options within each budget; of an estimator that computes its own frontier, of at
         most `N_HINDSIGHT` points of it.
     seconds : float
         Processor time of all training.
