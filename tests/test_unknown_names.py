@@ -17,6 +17,7 @@ from ipforest.datasets.distributed import import_data
 from ipforest.experiments import catalogue
 from ipforest.experiments.frontier import frontier_experiment
 from ipforest.losses import loss_for
+from ipforest.settings import groups_of
 from ipforest.testing import check_formulation, check_solver
 from proofs.study import instance_library
 
@@ -73,9 +74,13 @@ def named_parameters() -> dict[str, tuple[Any, str, Any]]:
     for registry, target in ((CLASSIFIERS, LABELS), (REGRESSORS, NUMBERS)):
         for make in registry.values():
             kind = type(make(COSTS))
-            for name, parameter in inspect.signature(kind).parameters.items():
-                if isinstance(parameter.default, str) or "str" in str(parameter.annotation):
-                    found.setdefault(f"{kind.__name__}.{name}", (make, name, target))
+            places = {"": inspect.signature(kind)}
+            places |= {f"{name}__": inspect.signature(group.kind) for name, group in groups_of(kind).items()}
+            for place, signature in places.items():
+                for name, parameter in signature.parameters.items():
+                    if isinstance(parameter.default, str) or "str" in str(parameter.annotation):
+                        told = f"{place}{name}".replace("__", ".")
+                        found.setdefault(f"{kind.__name__}.{told}", (make, f"{place}{name}", target))
     return found
 
 
@@ -85,13 +90,18 @@ PARAMETERS = named_parameters()
 @pytest.mark.parametrize("parameter", PARAMETERS)
 def test_it_is_refused_by_an_estimator(parameter):
     make, name, target = PARAMETERS[parameter]
-    model = make(COSTS).set_params(**{name: UNKNOWN})
-    with pytest.raises((TypeError, ValueError), match=rf"^{name}: expected .*{UNKNOWN}"):
-        model.fit(X, target)
+    told = name.replace("__", r"\.")
+    with pytest.raises((TypeError, ValueError), match=rf"^{told}: expected .*{UNKNOWN}"):
+        make(COSTS).set_params(**{name: UNKNOWN}).fit(X, target)
 
 
 def test_parameters_are_found():
-    assert PARAMETERS.keys() >= {"BudgetPrune.search", "BudgetRF.impurity", "CSCC.class_weight", "NestedCascade.order"}
+    assert PARAMETERS.keys() >= {
+        "BudgetPrune.pruning.search",
+        "BudgetRF.growth.impurity",
+        "CSCC.objective.class_weight",
+        "NestedCascade.stages.order",
+    }
 
 
 def test_a_model_of_an_unknown_library_is_refused():

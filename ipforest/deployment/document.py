@@ -55,7 +55,7 @@ def document_of(model: BudgetedEstimator) -> dict[str, Any]:
         A stage has a model that is no ensemble of trees.
     ValueError
         Something decides that the document does not hold: delayed features, a stage that sees what the one before
-        answers, thresholds of decisions, another policy than trees or stages.
+        answers, decision thresholds, another policy than trees or stages.
     """
     check_is_fitted(model)
     _check_exportable(model)
@@ -96,7 +96,7 @@ def document_of(model: BudgetedEstimator) -> dict[str, Any]:
 def _check_exportable(model: BudgetedEstimator) -> None:
     parts = {
         "delayed features": bool(model.costs_.delayed.any()),
-        "thresholds of decisions": model._seller().decision is not None,
+        "decision thresholds": model._seller().decision is not None,
     }
     decides = [part for part, is_there in parts.items() if is_there]
     if decides:

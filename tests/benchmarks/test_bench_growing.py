@@ -31,6 +31,7 @@ def examples(n_samples):
     return X, labels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GROWERS)
 def test_grow(benchmark, name):
     grower, max_bins = GROWERS[name]

@@ -99,6 +99,7 @@ def test_no_pruning_of_one_tree_is_better_and_losses_and_costs_are_those_of_the_
                     assert found.loss + lam * found.cost <= loss + lam * cost + 1e-9
 
 
+@pytest.mark.slow
 def test_a_budget_is_held_and_the_loss_is_no_larger_than_that_of_the_start() -> None:
     for seed in range(12):
         forest, problem, _ = problem_of(seed)
@@ -123,6 +124,7 @@ def test_the_unit_of_the_targets_does_not_matter(factor: float) -> None:
             assert found.loss == pytest.approx(descend(problem, everything(forest), lam).loss * factor**2)
 
 
+@pytest.mark.slow
 def test_expected_costs_take_the_place_of_probabilities() -> None:
     forest, unseen, target, weight = drawn(3)
     matrix = np.array([[0.0, 1, 4], [2, 0, 1], [1, 3, 0]])
@@ -156,6 +158,7 @@ def kept_of(model: BudgetPrune) -> np.ndarray:
     return kept
 
 
+@pytest.mark.slow
 def test_votes_count_on_examples_that_trees_were_not_trained_on() -> None:
     model = clone(MODEL).set_params(validation_fraction=None).fit(X[::2], Y[::2])
     drawn_of = model.estimator_.estimators_samples_
@@ -175,6 +178,7 @@ def test_a_saved_model_goes_to_other_budgets(changes: dict[str, object], tmp_pat
     np.testing.assert_array_equal(loaded.at_budget(2).predict_proba(X), model.at_budget(2).predict_proba(X))
 
 
+@pytest.mark.slow
 def test_regression_lowers_the_squared_error_of_the_vote() -> None:
     Xr, yr = load_diabetes(return_X_y=True)
     forest = RandomForestRegressor(15, min_samples_leaf=3, random_state=0)
