@@ -9,14 +9,16 @@ LONG = (
     "02_formulations",
     "03_solvers",
     "04_proofs",
+    "05_path",
     "08_cascades",
     "09_sessions",
     "10_adaptive",
     "12_frontier",
     "13_own_formulation",
+    "14_atlas",
     "15_clinic",
 )
-"""Half a minute or more of a processor each; CI runs the others."""
+"""A quarter of a minute or more of a processor each; CI runs the others."""
 TIME_LIMIT_S = 300
 """Five times what a notebook may take on a quiet machine."""
 

@@ -336,7 +336,7 @@ static bool foresee(const struct example *e, int ensemble, bool by_cost, double 
     const int link = link_of[ensemble];
     const bool settled = classifies && (by_cost ? cost_is_settled(link, low, high, n) : is_settled(low, high, n));
     const bool all = averages ? settled || n_counted == 0 : settled;
-    double margin[WIDTH], first[N_OUTPUTS], last[N_OUTPUTS];
+    double margin[WIDTH] = {0}, first[N_OUTPUTS], last[N_OUTPUTS];
     for (int k = 0; k < n; k++)
         margin[k] = (all ? everything[k] : counted[k]) + base_score[ensemble][k];
     if (averages) {

@@ -60,6 +60,7 @@ def test_the_path_is_measured_beside_the_fit(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_boosting_is_measured_beside_lightgbm(tmp_path):
     pytest.importorskip("lightgbm")
     rows = benchmarks.bench_boosting(tmp_path / "boosting.csv", [benchmarks.InstanceShape(10, 300, 8)])

@@ -348,4 +348,4 @@ def test_the_command_measures_a_saved_model_on_a_table(tmp_path, capsys):
         assert main([*run, *change]) == 2
         assert message in capsys.readouterr().err
     assert main([*fit, "--scoring", "roc_auc"]) == 2
-    assert "--scoring: expected it with --estimator BudgetedClassifier or" in capsys.readouterr().err
+    assert "--scoring: expected total-cost with --estimator BudgetPrune, got roc_auc" in capsys.readouterr().err

@@ -50,12 +50,13 @@ TABLES: dict[str, Callable[[], Table]] = {
 N_FITTED = 200
 
 
-QUICK_TABLES = ("sensors", "missing values")
+MARKS = {"sensors": (), "missing values": (pytest.mark.slow,)}
+"""CI leaves the other tables out."""
 
 
 @pytest.fixture(
     scope="module",
-    params=[name if name in QUICK_TABLES else pytest.param(name, marks=pytest.mark.slow) for name in TABLES],
+    params=[pytest.param(name, marks=MARKS.get(name, (pytest.mark.slow, pytest.mark.long))) for name in TABLES],
 )
 def table(request: pytest.FixtureRequest) -> Table:
     return TABLES[request.param]()

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from sklearn.base import clone
 
 from ipforest._internal.arrays import Array, FloatArray
-from ipforest.classifier_trees import ASTC, CSTC
+from ipforest.classifier_trees import ASTC, CSTC, TreeObjective
 from ipforest.classifier_trees.tree_estimator import ClassifierTreeEstimator
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
@@ -116,12 +117,13 @@ def _trees_of_classifiers(cell: Cell, data: PaperData, learner: Any) -> list[Rec
     parts = data.parts
     classes = np.unique(parts.y_train)
     told_apart = classes[1:] if classes.size == 2 else classes
-    models = [
-        learner(loss="logistic", lambdas=cell["tradeoffs"], feature_costs=data.costs, random_state=cell["seed"]).fit(
-            parts.X_train, parts.y_train == label
-        )
-        for label in told_apart
-    ]
+    model = learner(
+        loss="logistic",
+        objective=TreeObjective(lambdas=cell["tradeoffs"]),
+        feature_costs=data.costs,
+        random_state=cell["seed"],
+    )
+    models = [clone(model).fit(parts.X_train, parts.y_train == label) for label in told_apart]
     return [
         _record(
             data,

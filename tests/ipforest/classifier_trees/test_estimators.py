@@ -56,14 +56,20 @@ COSTS = FeatureCosts(["1/2", 1, 2, 3, 1, 1, 2, 2, 1, 1, 0, 4], [0, 0, 0, -1, -1,
 TWO_STAGES = AndOrCascade(objective=AndOrObjective(limits=[1, 1], lambdas=1), random_state=0)
 
 
-@parametrize_with_checks([*(LEARNERS[name] for name in ("CSTC", "CSTC for regression", "AdaBoostRS")), TWO_STAGES])
+@pytest.mark.slow
+@parametrize_with_checks([LEARNERS["CSTC"], TWO_STAGES])
 def test_checks_of_scikit_learn(estimator, check) -> None:
     check(estimator)
 
 
 @pytest.mark.slow
 @pytest.mark.long
-@parametrize_with_checks([LEARNERS[name] for name in ("CSTC of trees", "ASTC", "CSCC", "Cronus", "stage-wise")])
+@parametrize_with_checks(
+    [
+        LEARNERS[name]
+        for name in ("CSTC for regression", "CSTC of trees", "ASTC", "CSCC", "Cronus", "AdaBoostRS", "stage-wise")
+    ]
+)
 def test_checks_of_scikit_learn_on_the_others(estimator, check) -> None:
     check(estimator)
 
@@ -256,6 +262,7 @@ def test_stages_of_the_and_or_cascade_keep_to_their_features() -> None:
     assert np.all(model.predict(X)[early] == model.classes_[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_boosted_votes_are_those_of_scikit_learns_adaboost(depth: int) -> None:
     features, label = make_classification(500, 10, n_informative=5, flip_y=0.1, random_state=depth)

@@ -170,6 +170,7 @@ def test_votes_count_on_examples_that_trees_were_not_trained_on() -> None:
     assert taken._vote.voters.examples.size == 10 * Y[1::4].size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", [{"pruning__objective": "forest"}, {"pruning": PruningSettings(refit=True)}])
 def test_a_saved_model_goes_to_other_budgets(changes: dict[str, object], tmp_path: Path) -> None:
     model = clone(MODEL).set_params(**changes).fit(X[::4], Y[::4])

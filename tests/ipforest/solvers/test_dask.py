@@ -75,6 +75,7 @@ def test_a_worker_killed_during_the_run_does_not_lose_it(method, instance, clien
     client.wait_for_workers(3, timeout=60)
 
 
+@pytest.mark.long
 def test_trees_are_handed_over_once(instance, client, monkeypatch):
     handed_over = []
     submit = client.submit
@@ -94,6 +95,7 @@ def test_trees_are_handed_over_once(instance, client, monkeypatch):
     assert len(handed_over) == len(set(map(id, handed_over))) > 3
 
 
+@pytest.mark.long
 def test_interrupted_on_the_cluster_keeps_the_best(instance, client):
     def interrupt(share: float, message: str) -> None:
         raise KeyboardInterrupt

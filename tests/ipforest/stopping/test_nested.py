@@ -118,6 +118,7 @@ def test_the_cap_ends_the_cascade() -> None:
     assert model.cost(X[TEST]).max() <= 3
 
 
+@pytest.mark.slow
 def test_stages_are_trained_in_parallel_to_the_same_end(cascade: NestedCascade) -> None:
     parallel = NestedCascade(SMALL, n_jobs=2, random_state=0).fit(X[TRAINED], Y[TRAINED])
     np.testing.assert_array_equal(parallel.predict_proba(X[TEST]), cascade.predict_proba(X[TEST]))
