@@ -15,15 +15,15 @@ ROUNDING = 1e-9
 """Share of a budget or cap by which a sum of prices may exceed it: floats round."""
 
 
-def spending_limit(budget: object | None) -> float:
-    """Return the largest cost that a budget allows: infinity for None.
+def spending_limit(budget: object | None, name: str = "budget") -> float:
+    """Return the largest cost that a budget, or a cap by another name, allows: infinity for None.
 
     Raises
     ------
     TypeError, ValueError
         The budget is no number, or negative.
     """
-    return inf if budget is None else float(nonnegative_fraction(budget, "budget")) * (1 + ROUNDING)
+    return inf if budget is None else float(nonnegative_fraction(budget, name)) * (1 + ROUNDING)
 
 
 def best_affordable(cost: npt.ArrayLike, error: npt.ArrayLike, budget: object | None) -> int:

@@ -15,13 +15,12 @@ import numpy as np
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, aligned_empty, read_only
 from ipforest._internal.kernels import inner_njit, njit, run_in_slices
-from ipforest.choice import ROUNDING
+from ipforest.choice import spending_limit
 from ipforest.costs import FeatureCosts, two_units
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.links import LINKS, link_one
 from ipforest.ensemble.routing import Splits, child
-from ipforest.rational import nonnegative_fraction
 
 Fields = TypeVar("Fields", bound=Any)
 
@@ -162,14 +161,13 @@ class Purse(NamedTuple):
         for unit in np.unique(costs.first_unit):
             members = np.flatnonzero(costs.first_unit == unit)
             follows[members] = np.roll(members, -1)
-        limit = np.inf if max_cost is None else float(nonnegative_fraction(max_cost, "max_cost")) * (1 + ROUNDING)
         return cls(
             np.ascontiguousarray(free),
             follows,
             np.ascontiguousarray(units[:, 0], dtype=np.int64),
             np.ascontiguousarray(units[:, 1], dtype=np.int64),
             np.array([*map(float, costs.unit_costs), 0.0]),
-            limit,
+            spending_limit(max_cost, "max_cost"),
             np.zeros(n, dtype=bool) if missing_seen is None else np.ascontiguousarray(missing_seen),
         )
 
@@ -231,6 +229,11 @@ def packed(splits: Splits) -> Splits:
     return splits._replace(**{name: nodes[name] for name in NODE.fields or ()})
 
 
+def _or_none(class_costs: FloatArray | None) -> Array:
+    """Take class costs as the kernels do: an empty matrix where there are none."""
+    return read_only(np.empty((0, 0)) if class_costs is None else class_costs)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeWalk:
     """Walk through trees in order; a rule may stop before each purchase.
@@ -255,7 +258,7 @@ class TreeWalk:
 
     def __call__(self, table: Array) -> tuple[FloatArray, Array]:
         """Walk all examples."""
-        n, costs = table.shape[0], read_only(np.empty((0, 0)) if self.class_costs is None else self.class_costs)
+        n, costs = table.shape[0], _or_none(self.class_costs)
         outputs, tests = np.empty((n, self.n_outputs)), np.zeros(table.shape, dtype=np.int32)
 
         def walk(part: slice) -> None:
@@ -700,7 +703,7 @@ class StageWalk:
 
     def __call__(self, table: Array) -> tuple[FloatArray, Array]:
         """Take all examples through the stages."""
-        n, costs = table.shape[0], read_only(np.empty((0, 0)) if self.class_costs is None else self.class_costs)
+        n, costs = table.shape[0], _or_none(self.class_costs)
         outputs = np.empty((n, self.stages.constant.shape[1]))
         tests = np.zeros(table.shape, dtype=np.int32)
 

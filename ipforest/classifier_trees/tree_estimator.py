@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Self
@@ -300,9 +301,9 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         return [candidate.cost for candidate in self.candidates_], [candidate.badness for candidate in self.candidates_]
 
     def policy(self) -> Policy:
-        """Say how the fitted model buys features and what it answers."""
+        """Say how the fitted model buys features and what it answers; a policy that held it would keep it for ever."""
         prices = np.array([float(price) for price in self.costs_.prices])
-        return TreeOfClassifiers(self.tree_, self.feature_map_, prices, self.prior_, self._outputs)
+        return TreeOfClassifiers(self.tree_, self.feature_map_, prices, self.prior_, copy(self)._outputs)
 
     def _outputs(self, scores: FloatArray) -> FloatArray:
         """Turn scores into class probabilities, or into targets in their own unit."""

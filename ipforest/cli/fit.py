@@ -33,8 +33,6 @@ from ipforest.cli.options import (
     table_format,
     warnings_as_notes,
 )
-from ipforest.frontiers.budgeted_classifier import RunSettings
-from ipforest.learners.forest_pruner import PruningSettings
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -344,8 +342,9 @@ def _untrained(options: Arguments, costs: FeatureCosts, budget: Fraction | None)
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     from ipforest.class_costs import read_class_cost_file
-    from ipforest.frontiers.budgeted_classifier import BudgetedClassifier, BudgetedRegressor
+    from ipforest.frontiers.budgeted_classifier import BudgetedClassifier, BudgetedRegressor, RunSettings
     from ipforest.learners.budget_prune import BudgetPrune
+    from ipforest.learners.forest_pruner import PruningSettings
 
     common = {
         "feature_costs": costs,
@@ -367,7 +366,7 @@ def _untrained(options: Arguments, costs: FeatureCosts, budget: Fraction | None)
     return BudgetPrune(
         kind(chosen["trees"], random_state=options.seed, n_jobs=-1),
         pruning=PruningSettings(search=chosen["search"], time_limit=chosen["time_limit"]),
-        validation_fraction=None,
+        validation_fraction=None,  # costs need no target, and a quarter of a small table tells them badly
         **common,
     )
 

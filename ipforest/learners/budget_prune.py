@@ -200,7 +200,7 @@ class BudgetPrune(ForestPruner):
     def _ensemble(self) -> Any:
         """Take an ensemble that averages trees, fitted or not, or one that sums them and is fitted."""
         inner = unfrozen(self.estimator)
-        return inner if _sums_trees(inner) else averaging_trees(self.estimator)
+        return averaging_trees(self.estimator) if _summed_trees(inner) is None else inner
 
     def _use_fitted(
         self,
@@ -211,7 +211,8 @@ class BudgetPrune(ForestPruner):
         sample_weight: npt.ArrayLike | None,
     ) -> tuple[Array, ErrorData | None, Labelled | None]:
         """Take the ensemble as it is; of summed trees X and y judge the steps."""
-        if not _sums_trees(ensemble):
+        summed = _summed_trees(ensemble)
+        if summed is None:
             return super()._use_fitted(ensemble, X, y, X_cost, sample_weight)
         self._check_boosted(y)
         examples = validated(self, X, ensure_all_finite=self._finite())
@@ -221,7 +222,7 @@ class BudgetPrune(ForestPruner):
         self.estimator_, self.costs_, self.class_costs_ = ensemble, self._read_costs(), None
         labels = checked_labels(y, examples, getattr(ensemble, "classes_", None), "y")
         data = Labelled(examples, labels, checked_weight(sample_weight, X, examples))
-        trees: Any = replace(read(ensemble), feature_names=None)
+        trees: Any = replace(summed, feature_names=None)
         self.forest_ = fill_inner_values(trees, data.X, data.weight)
         self._refit_data = data if self._pruning.refit else None
         return examples if X_cost is None else self._checked_cost_examples(X_cost, examples), data, None
@@ -325,15 +326,16 @@ def columns_beyond(costs: FeatureCosts, budget: Fraction) -> IntArray:
     return np.flatnonzero([price > budget for price in prices])
 
 
-def _sums_trees(model: Any) -> bool:
-    """Tell whether a model is fitted and sums trees that can be read."""
+def _summed_trees(model: Any) -> BoostedTrees | None:
+    """Read a fitted model that sums trees; None for other models."""
     is_other = isinstance(model, (*AVERAGING, BudgetedEstimator, type)) or hasattr(model, "to_forest")
     if is_other or not hasattr(model, "fit") or not is_fitted(model):
-        return False
+        return None
     try:
-        return isinstance(read(model), BoostedTrees)
+        trees = read(model)
     except TypeError:
-        return False
+        return None
+    return trees if isinstance(trees, BoostedTrees) else None
 
 
 def with_hidden(X: Array, columns: IntArray) -> Array:

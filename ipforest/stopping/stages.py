@@ -21,7 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import checked_weight, validated
-from ipforest.choice import ROUNDING
+from ipforest.choice import spending_limit
 from ipforest.class_costs import label_losses
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
@@ -34,7 +34,6 @@ from ipforest.estimator import (
     require_held_out,
 )
 from ipforest.policy import ANSWERS, InWords, Progress, Rows, compared
-from ipforest.rational import nonnegative_fraction
 from ipforest.session import Seller, Unit
 from ipforest.stopping.rules import (
     FittedRule,
@@ -202,10 +201,7 @@ class StagesInOrder:
             self._depth[stage.following[stage.following != END]] = self._depth[number] + 1
 
     def _within_cap(self) -> BoolArray:
-        if self._max_cost is None:
-            return np.ones(len(self.stages), dtype=bool)
-        limit = float(nonnegative_fraction(self._max_cost, "max_cost"))
-        return np.asarray(self._costs.cost_of(self._used) <= limit * (1 + ROUNDING))
+        return np.asarray(self._costs.cost_of(self._used) <= spending_limit(self._max_cost, "max_cost"))
 
     @property
     def _used(self) -> BoolArray:

@@ -1,10 +1,13 @@
 """Compiled walks buy, test and answer what sessions do, to the last bit."""
 
+import gc
 from copy import copy
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import pytest
+from budgeted_estimators import CLASSIFIERS
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier
@@ -102,7 +105,7 @@ def random_rule(rng: Any, kind: str) -> tuple[Any, float]:
     following = (0, 2, *[-1] * (n_nodes - 2))
     children = (1, first, *[-1] * (n_nodes - 2))
     bins = (edges[0], edges[1], *[np.empty(0)] * (n_nodes - 2))
-    return CertifiedRule(None, rng.random(n_nodes), following, bins, children), float(rng.random())  # type: ignore[arg-type]
+    return CertifiedRule(None, rng.random(n_nodes), following, bins, children), float(rng.random())  # type: ignore[arg-type]  # its tree is not asked for
 
 
 def random_costs(rng: Any) -> FeatureCosts:
@@ -277,3 +280,15 @@ def test_rules_of_others_stop_through_sessions(fitted: EarlyExit) -> None:
     model.rule_ = Never()
     assert model._ready.walk is None
     assert model.cost(X).mean() > fitted.cost(X).mean()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_what_was_made_ready_keeps_no_model(name: str) -> None:
+    X = np.random.default_rng(0).normal(size=(80, 4))
+    model = CLASSIFIERS[name](FeatureCosts([1, 2, 1, 3])).fit(X, X[:, 0] + X[:, 1] > 0)
+    model.predict(X)
+    kept = ref(model)
+    del model
+    gc.collect()
+    assert kept() is None
