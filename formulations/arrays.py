@@ -15,9 +15,9 @@ from formulations import indexing
 from formulations.base import Formulation, ModelSpecification, Network
 from formulations.specification import objective_coefficients
 from ipforest._internal.arrays import FloatArray, IntArray
+from ipforest._internal.rational import exact_sum
 from ipforest.ensemble.routing import accumulate_to_ancestors
 from ipforest.instance import PruningInstance
-from ipforest.rational import exact_sum
 from ipforest.solvers.linear_program import Block, Labels, LinearProgram
 
 __all__ = ["ArrayFormulation", "LeafFormulation", "Rows", "forest_with_star", "linear_program", "selection"]

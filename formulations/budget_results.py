@@ -14,8 +14,8 @@ from formulations.base import ModelSpecification
 from formulations.exact_results import integral_pruning, kept_shares, multipliers, pruning_result
 from formulations.specification import specify
 from ipforest._internal.arrays import FloatArray
+from ipforest._internal.rational import coarsened, exact_sum
 from ipforest.instance import PruningInstance
-from ipforest.rational import coarsened, exact_sum
 from ipforest.results import BudgetResult, Mixture, Pruning, Status
 from ipforest.solvers.attainable import Attainable
 from ipforest.solvers.highs import run

@@ -11,8 +11,8 @@ from formulations.arrays import ArrayFormulation, Rows, acquisitions, first_uses
 from formulations.base import HERE, ModelSize, ModelSpecification, Network
 from formulations.components import acquisition_costs, empty_model, variables
 from ipforest._internal.arrays import FloatArray, IntArray
+from ipforest._internal.rational import exact_sum
 from ipforest.instance import PruningInstance
-from ipforest.rational import exact_sum
 from ipforest.solvers.linear_program import Block
 
 

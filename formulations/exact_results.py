@@ -10,7 +10,7 @@ import numpy as np
 
 from formulations.base import ModelSpecification
 from ipforest._internal.arrays import FloatArray, IntArray
-from ipforest.rational import INT64_SAFE
+from ipforest._internal.rational import INT64_SAFE
 from ipforest.results import Pruning, PruningResult
 from ipforest.solvers.attainable import Attainable
 from ipforest.solvers.linear_program import Solution

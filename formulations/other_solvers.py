@@ -22,7 +22,7 @@ import numpy as np
 
 from formulations._pyomo import pyo
 from formulations.models import matrix, set_values
-from ipforest.rational import time_limit_seconds
+from ipforest._internal.rational import time_limit_seconds
 from ipforest.results import Status
 from ipforest.solvers import MissingSolverError
 from ipforest.solvers.linear_program import Solution

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from formulations.base import Formulation, ModelSpecification
 from formulations.registry import formulation
+from ipforest._internal.rational import INT64_SAFE, exact_sum, nonnegative_fraction
 from ipforest.instance import PruningInstance, require_instance
-from ipforest.rational import INT64_SAFE, exact_sum, nonnegative_fraction
 
 FLOAT_SAFE = 2**53
 """From here on floats do not tell integers apart."""

@@ -24,7 +24,6 @@ table before them. The rest is in
 
 from ipforest import datasets
 from ipforest.costs import FeatureCosts
-from ipforest.cross_validation import cross_validated
 from ipforest.ensemble.forest import Forest
 from ipforest.frontiers.budget_boost import BoostGrowth, BoostSearch, BudgetBoost, BudgetBoostRegressor
 from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor, ForestGrowth, ForestSearch
@@ -34,13 +33,14 @@ from ipforest.learners.budget_prune import BudgetPrune
 from ipforest.learners.forest_pruner import PruningSettings
 from ipforest.path import PruningPath
 from ipforest.path_search import prune_path
-from ipforest.pipeline import BudgetedPipeline
 from ipforest.reporting import report
+from ipforest.reporting.cross_validation import cross_validated
 from ipforest.results import BudgetResult, DualFlow, Pruning, PruningResult, Status
 from ipforest.solvers import MissingSolverError, available_solvers, register_solver, solve, solve_budget
 from ipforest.stopping.branching import BranchingCascade, BranchingStages
 from ipforest.stopping.early_exit import EarlyExit
 from ipforest.stopping.nested import NestedCascade, NestedStages
+from ipforest.wrappers.pipeline import BudgetedPipeline
 
 __version__ = "0.2.0"
 

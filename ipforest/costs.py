@@ -14,14 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest._internal.arrays import FloatArray, checked_array, read_only
-from ipforest.feature_names import (
+from ipforest._internal.feature_names import (
     checked_names,
     column_of,
     places_by_number,
     positions_by_name,
     values_and_names,
 )
-from ipforest.rational import INT64_SAFE, nonnegative_fraction
+from ipforest._internal.rational import INT64_SAFE, nonnegative_fraction
 
 PriceList: TypeAlias = Mapping[str, object] | Sequence[object] | npt.ArrayLike
 GroupList: TypeAlias = Mapping[str, int] | Sequence[int] | npt.ArrayLike

@@ -28,15 +28,15 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ipforest._internal.arrays import Array, FloatArray, one_line
 from ipforest._internal.examples import FLOATS, require_rows_in_order, validated
-from ipforest.choice import ROUNDING, best_affordable, best_mix
-from ipforest.class_costs import TOTAL_COST, costs_of, read_class_costs
+from ipforest._internal.feature_names import column_numbers
+from ipforest._internal.rational import nonnegative_fraction
+from ipforest.choosing.choice import ROUNDING, best_affordable, best_mix
+from ipforest.choosing.class_costs import TOTAL_COST, costs_of, read_class_costs
+from ipforest.choosing.measures import read_scoring
+from ipforest.choosing.mixed_model import MixedModel
+from ipforest.choosing.safe_budgets import BOUNDS, keeps
 from ipforest.costs import FeatureCosts, require_no_split_cost
-from ipforest.feature_names import column_numbers
-from ipforest.measures import read_scoring
-from ipforest.mixed_model import MixedModel
 from ipforest.policy import Policy
-from ipforest.rational import nonnegative_fraction
-from ipforest.safe_budgets import BOUNDS, keeps
 from ipforest.session import (
     AsyncFetch,
     Demand,
@@ -534,7 +534,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
             Independent examples like those to come, of which `fit` has seen none.
         confidence : float, default=0.95
         bound : {"betting", "student"}, default="betting"
-            See `ipforest.safe_budgets.keeps`.
+            See `ipforest.choosing.safe_budgets.keeps`.
 
         Returns
         -------
@@ -780,7 +780,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
 
 
 def optional_number(value: object, name: str) -> Fraction | None:
-    """Read a parameter that is None or a number >= 0; see `ipforest.rational.nonnegative_fraction`."""
+    """Read a parameter that is None or a number >= 0; see `ipforest._internal.rational.nonnegative_fraction`."""
     return None if value is None else nonnegative_fraction(value, name)
 
 

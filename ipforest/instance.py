@@ -25,13 +25,13 @@ from ipforest._internal.arrays import (
     read_only,
     save_arrays,
 )
+from ipforest._internal.rational import INT64_SAFE, as_fraction, exact_sum, nonnegative_fraction
 from ipforest.costs import DelayList, FeatureCosts, delayed_marks, require_no_split_cost
 from ipforest.ensemble import routing
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.trees import Trees
 from ipforest.losses import ErrorData, NodeErrors, node_errors, stage_errors
-from ipforest.rational import INT64_SAFE, as_fraction, exact_sum, nonnegative_fraction
 from ipforest.resolution import joint_resolution
 from ipforest.results import Pruning
 

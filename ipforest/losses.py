@@ -12,9 +12,9 @@ import numpy.typing as npt
 from scipy.special import xlogy
 
 from ipforest._internal.arrays import Array, FloatArray, places_in
-from ipforest.class_costs import read_class_costs
+from ipforest._internal.rational import INT64_SAFE, as_fraction
+from ipforest.choosing.class_costs import read_class_costs
 from ipforest.ensemble.margin_losses import encode_targets
-from ipforest.rational import INT64_SAFE, as_fraction
 
 if TYPE_CHECKING:
     from ipforest.ensemble.boosted import BoostedTrees
@@ -234,7 +234,7 @@ def loss_for(loss: str | None, is_classification: bool) -> str:
 
 
 def checked_class_costs(class_costs: Any, loss: str, classes: Array | None) -> FloatArray:
-    """Read misclassification costs for a loss of nodes; see `ipforest.class_costs.read_class_costs`.
+    """Read misclassification costs for a loss of nodes; see `ipforest.choosing.class_costs.read_class_costs`.
 
     Raises
     ------

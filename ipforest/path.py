@@ -18,12 +18,12 @@ from ipforest._internal.arrays import (
     read_only,
 )
 from ipforest._internal.kernels import clock
+from ipforest._internal.rational import nonnegative_fraction
 from ipforest._internal.records import records_to_csv
 from ipforest.instance import PruningInstance
 from ipforest.maxflow.network import Lambda
 from ipforest.maxflow.path_flow import PathFlow
 from ipforest.maxflow.single_cut import dual_bound, minimum_cut, require_range
-from ipforest.rational import nonnegative_fraction
 from ipforest.results import BudgetResult, Mixture, Pruning, PruningResult, Status
 
 NEVER_KEPT = -1

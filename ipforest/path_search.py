@@ -28,6 +28,8 @@ from ipforest._internal.arrays import (
 )
 from ipforest._internal.json_text import read_json
 from ipforest._internal.kernels import clock
+from ipforest._internal.progress import ProgressCallback, silent
+from ipforest._internal.rational import exact_sum, nonnegative_fraction
 from ipforest.instance import PruningInstance, require_instance
 from ipforest.maxflow.balance import balance_fault
 from ipforest.maxflow.checkpoint import pack, unpack
@@ -39,8 +41,6 @@ from ipforest.maxflow.presolve import presolve
 from ipforest.maxflow.subproblems import Subproblem, division_fault
 from ipforest.maxflow.threads import CutThreads
 from ipforest.path import NEVER_KEPT, PruningPath, SkippedInterval
-from ipforest.progress import ProgressCallback, silent
-from ipforest.rational import exact_sum, nonnegative_fraction
 from ipforest.results import BudgetResult, Status
 
 SEARCH_VERSION = 5

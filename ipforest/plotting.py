@@ -16,11 +16,11 @@ from sklearn.calibration import CalibrationDisplay
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
-from ipforest.class_costs import TOTAL_COST
+from ipforest._internal.rational import as_fraction, nonnegative_fraction
+from ipforest.choosing.class_costs import TOTAL_COST
+from ipforest.choosing.measures import name_of, read_scoring
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.trees import LEAF
-from ipforest.measures import name_of, read_scoring
-from ipforest.rational import as_fraction, nonnegative_fraction
 
 if TYPE_CHECKING:
     from ipforest.estimator import BudgetedEstimator

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest._internal.kernels import run_in_slices
-from ipforest.class_costs import cheapest_is_certain
+from ipforest.choosing.class_costs import cheapest_is_certain
 from ipforest.ensemble import routing
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest

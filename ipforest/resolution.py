@@ -9,8 +9,8 @@ from math import gcd, lcm
 import numpy as np
 import numpy.typing as npt
 
+from ipforest._internal.rational import INT64_SAFE
 from ipforest.losses import NodeErrors
-from ipforest.rational import INT64_SAFE
 
 MIN_ERROR_BITS = 22
 """Losses that add up to more units than 2 to this power are rounded before prices are."""

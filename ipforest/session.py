@@ -23,14 +23,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from ipforest._internal.arrays import Array, FloatArray
+from ipforest._internal.feature_names import column_of
+from ipforest._internal.rational import nonnegative_fraction
 from ipforest._internal.records import json_object
 from ipforest._internal.words import any_of, number_of, some_of
-from ipforest.choice import ROUNDING
-from ipforest.class_costs import label_places
+from ipforest.choosing.choice import ROUNDING
+from ipforest.choosing.class_costs import label_places
 from ipforest.costs import FeatureCosts, require_no_split_cost, two_units
-from ipforest.feature_names import column_of
 from ipforest.policy import ANSWERS, Policy, Progress, Rows, Test, ordered_together
-from ipforest.rational import nonnegative_fraction
 from ipforest.walks import Purse
 
 MAX_FLOAT = sys.float_info.max

@@ -15,7 +15,7 @@ import numpy as np
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, aligned_empty, read_only
 from ipforest._internal.kernels import inner_njit, njit, run_in_slices
-from ipforest.choice import spending_limit
+from ipforest.choosing.choice import spending_limit
 from ipforest.costs import FeatureCosts, two_units
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest

@@ -33,9 +33,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ipforest._internal.rational import nonnegative_fraction
 from ipforest._internal.records import json_object
 from ipforest.instance import PruningInstance
-from ipforest.rational import nonnegative_fraction
 from ipforest.results import BudgetResult, Pruning, PruningResult, Status
 from proofs.certificates.optimality import evaluate
 from proofs.certificates.path_file import PathCertificate

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PERSONS = "whoever|nobody|everybody|somebody"
+PERSONS = "who|whom|whoever|nobody|everybody|somebody"
 ODD = "err|errs|erred|erring|beside|dear|dearer|dearest|mostly|heed|heeds"
 BANNED = re.compile(rf"\b(?:{PERSONS}|{ODD})\b|\bgot some(?=[\"'])", re.IGNORECASE)
 OLD = (

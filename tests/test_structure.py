@@ -108,6 +108,11 @@ def test_no_circle_of_rooms():
 
 
 @pytest.mark.slow
+def test_few_rooms_are_at_the_top():
+    assert len({room_of(module) for module in modules()} - FACES - {"ipforest.__main__", "proofs"}) <= 34
+
+
+@pytest.mark.slow
 def test_no_package_imports_one_above():
     rank = {package: place for place, package in enumerate(PACKAGES)}
     up = [(a, b) for a, b, _ in arrows() if rank[b.split(".")[0]] > rank[a.split(".")[0]]]

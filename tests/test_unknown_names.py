@@ -12,13 +12,13 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 import formulations
 import proofs
 from ipforest import FeatureCosts, Forest, PruningInstance, datasets, ensemble, solve, solve_budget
-from ipforest.calibration import CalibratedClassifier
 from ipforest.datasets.distributed import import_data
 from ipforest.experiments import catalogue
 from ipforest.experiments.frontier import frontier_experiment
 from ipforest.losses import loss_for
 from ipforest.settings import groups_of
 from ipforest.testing import check_formulation, check_solver
+from ipforest.wrappers.calibration import CalibratedClassifier
 from proofs.study import instance_library
 
 UNKNOWN = "no-such-name"

@@ -15,7 +15,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ipforest._internal.arrays import Array, FloatArray, refuse_masked
-from ipforest.feature_names import column_labels, column_names, require_columns_of_training
+from ipforest._internal.feature_names import column_labels, column_names, require_columns_of_training
 
 NO_LABELS = "no_validation"
 FLOATS = (np.float64, np.float32)

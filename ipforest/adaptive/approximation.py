@@ -27,7 +27,7 @@ from ipforest.adaptive.full_model import (
     log_losses,
 )
 from ipforest.adaptive.gated_policy import Constant, GatedPolicy
-from ipforest.class_costs import label_losses
+from ipforest.choosing.class_costs import label_losses
 from ipforest.classifier_trees.tree_estimator import check_lambdas
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import (
@@ -155,7 +155,8 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
     max_cost : number, optional
         The most that any one example may pay; see `BudgetedEstimator.session`.
     class_costs : array, DataFrame, mapping of mappings or path, optional
-        What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
+        What predicting a class costs where another is true;
+        see `ipforest.choosing.class_costs.read_class_costs`. Then the class
         of the least expected cost is predicted, and pairs are judged by what mistakes cost; gates and cheap models are
         trained as they are, by log loss.
     scoring : {None, "total cost"}, default=None

@@ -17,11 +17,11 @@ import numpy as np
 from scipy.special import expit, logit
 
 from ipforest._internal.arrays import FloatArray
+from ipforest._internal.rational import nonnegative_fraction
 from ipforest.adaptive.distances import Distance
 from ipforest.costs import FeatureCosts
 from ipforest.estimator import check_integer
 from ipforest.learners.greedy_miser import Logistic
-from ipforest.rational import nonnegative_fraction
 from ipforest.settings import Settings
 
 LOGISTIC, SOFTMAX = 0.25, 0.5

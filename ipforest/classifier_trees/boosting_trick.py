@@ -10,13 +10,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest._internal.rational import nonnegative_fraction
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.growing.acquisition import AcquisitionState
 from ipforest.growing.codes import CodedExamples
 from ipforest.growing.grower import Grower, forest_of
 from ipforest.growing.impurities import Gradient
-from ipforest.rational import nonnegative_fraction
 
 
 class BoostingTrick(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped

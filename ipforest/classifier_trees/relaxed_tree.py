@@ -14,6 +14,7 @@ from joblib import Parallel, delayed
 from sklearn.base import is_classifier
 
 from ipforest._internal.arrays import FloatArray
+from ipforest._internal.rational import nonnegative_fraction
 from ipforest.classifier_trees.block_descent import DescentSettings, descend, fit_leaf
 from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.fine_tuning import fine_tuned
@@ -29,7 +30,6 @@ from ipforest.classifier_trees.tree_estimator import (
     largest_lambda,
 )
 from ipforest.estimator import check_positive
-from ipforest.rational import nonnegative_fraction
 from ipforest.settings import Grouped, Settings
 
 RIDGE = 1e-8

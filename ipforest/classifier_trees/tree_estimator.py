@@ -20,7 +20,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
 from ipforest._internal.examples import validated
-from ipforest.class_costs import label_losses
+from ipforest._internal.rational import nonnegative_fraction
+from ipforest.choosing.class_costs import label_losses
 from ipforest.classifier_trees.classifier_tree import ClassifierTree
 from ipforest.classifier_trees.feature_map import FeatureMap, ScaledFeatures
 from ipforest.classifier_trees.ranking import ndcg_at
@@ -29,7 +30,6 @@ from ipforest.classifier_trees.smooth_losses import LOSSES
 from ipforest.classifier_trees.tree_policy import TreeOfClassifiers
 from ipforest.estimator import BudgetedEstimator, split_rows
 from ipforest.policy import Policy
-from ipforest.rational import nonnegative_fraction
 
 RANKS_COUNTED = 5
 """Rankings are judged by their first so many documents."""

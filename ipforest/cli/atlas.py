@@ -32,7 +32,7 @@ def run(options: Arguments) -> int:
     """Print the table; exit 1 if a program does not state its problem."""
     from formulations.variants import VARIANTS
     from ipforest._internal.files import write_text
-    from ipforest.progress import progress_bar
+    from ipforest._internal.progress import progress_bar
     from proofs.study.atlas import atlas
 
     unknown = [name for name in options.variants if name not in VARIANTS]

@@ -48,8 +48,8 @@ def add(commands: Subparsers) -> None:
 
 def run(options: Arguments) -> int:
     """Measure and write a CSV."""
+    from ipforest._internal.progress import progress_bar
     from ipforest.experiments import benchmarks
-    from ipforest.progress import progress_bar
 
     bench: Any
     sizes: Any

@@ -40,7 +40,7 @@ def add(commands: Subparsers) -> None:
 
 def run(options: Arguments) -> int:
     """Compare the methods; exit 1 at the first disagreement, with the problem saved for replay."""
-    from ipforest.progress import progress_bar
+    from ipforest._internal.progress import progress_bar
     from proofs.crosschecks.random_checks import crosscheck_random, replay
 
     if options.replay is not None:

@@ -77,13 +77,13 @@ def run(options: Arguments) -> int:
     import json
 
     from ipforest import datasets
+    from ipforest._internal.progress import progress_bar
+    from ipforest._internal.rational import nonnegative_fraction
     from ipforest.experiments.comparison import compare
     from ipforest.experiments.demo import train_and_split
     from ipforest.experiments.tradeoff import lambda_grid, measure_path, solve_tradeoff
     from ipforest.instance import PruningInstance
     from ipforest.path_search import prune_path
-    from ipforest.progress import progress_bar
-    from ipforest.rational import nonnegative_fraction
     from ipforest.solvers import solve, solve_budget
 
     data = datasets.load(options.data)

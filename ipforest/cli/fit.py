@@ -133,7 +133,7 @@ def run(options: Arguments) -> int:
     from sklearn.model_selection import train_test_split
 
     from ipforest._internal.files import write_text
-    from ipforest.progress import progress_bar
+    from ipforest._internal.progress import progress_bar
     from ipforest.tabular.column_kinds import summary
     from ipforest.tabular.model_files import save_model
 
@@ -341,7 +341,7 @@ def _print_reading(columns: list[Column], costs: FeatureCosts, options: Argument
 def _untrained(options: Arguments, costs: FeatureCosts, budget: Fraction | None) -> Any:
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-    from ipforest.class_costs import read_class_cost_file
+    from ipforest.choosing.class_costs import read_class_cost_file
     from ipforest.frontiers.budgeted_classifier import BudgetedClassifier, BudgetedRegressor, RunSettings
     from ipforest.learners.budget_prune import BudgetPrune
     from ipforest.learners.forest_pruner import PruningSettings

@@ -72,10 +72,10 @@ def add(commands: Subparsers) -> None:
 
 def run(options: Arguments) -> int:
     """Run the comparison, print its table, write its files."""
+    from ipforest._internal.progress import progress_bar
     from ipforest._internal.records import records_to_text
     from ipforest.experiments.experiment import reproduce
     from ipforest.experiments.frontier import ABLATIONS, OURS, REFERENCES, frontier_experiment, losses, mean_ranks
-    from ipforest.progress import progress_bar
 
     methods = list(ABLATIONS) if options.ablation else options.methods
     own = [] if options.csv is None else [_own_table(options)]

@@ -47,7 +47,7 @@ def run(options: Arguments) -> int:
 
 
 def _make(options: Arguments, directory: Path, names: list[str]) -> bool:
-    from ipforest.progress import progress_bar
+    from ipforest._internal.progress import progress_bar
     from proofs.study.instance_library import make
 
     with progress_bar("ipforest instances", visible=not options.json) as progress:
@@ -74,8 +74,8 @@ def _check(options: Arguments, directory: Path, names: list[str]) -> bool:
 
 def _table(options: Arguments, directory: Path, names: list[str]) -> bool:
     from ipforest._internal.files import write_text
+    from ipforest._internal.progress import progress_bar
     from ipforest._internal.records import records_to_csv
-    from ipforest.progress import progress_bar
     from proofs.study.instance_library import solvers_on, table
 
     out = out_directory(options)

@@ -194,8 +194,8 @@ def read_problem(options: Arguments) -> Problem:
 
 def make_kernels_ready(options: Arguments) -> None:
     """Compile the kernels, or load them, as a step of its own with a bar of its own."""
-    from ipforest.progress import progress_bar
-    from ipforest.warm_up import warm_up
+    from ipforest._internal.progress import progress_bar
+    from ipforest.solvers.warm_up import warm_up
 
     with progress_bar("compiling kernels", visible=not options.json, transient=True) as progress:
         warm_up(progress)
@@ -291,7 +291,7 @@ def _integer(text: str, least: int) -> int:
 
 def seconds(text: str) -> float:
     """Read an option's time limit."""
-    from ipforest.rational import nonnegative_fraction
+    from ipforest._internal.rational import nonnegative_fraction
 
     try:
         return float(nonnegative_fraction(text, "seconds"))
@@ -301,7 +301,7 @@ def seconds(text: str) -> float:
 
 def exact_number(text: str | None, name: str) -> Fraction | None:
     """Read an option's number before the work that needs it begins."""
-    from ipforest.rational import nonnegative_fraction
+    from ipforest._internal.rational import nonnegative_fraction
 
     number = None if text is None else nonnegative_fraction(text, name)
     if number is not None and number > sys.float_info.max:

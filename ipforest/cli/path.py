@@ -57,9 +57,9 @@ def add(commands: Subparsers) -> None:
 def run(options: Arguments) -> int:
     """Compute, print and plot one path."""
     from ipforest._internal.files import write_file, write_text
+    from ipforest._internal.progress import progress_bar
     from ipforest.path_search import PathSearch
     from ipforest.plotting import TradeoffDisplay
-    from ipforest.progress import progress_bar
     from proofs.certificates.path_file import write_path_certificate
     from proofs.provenance import provenance
 

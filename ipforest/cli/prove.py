@@ -25,7 +25,7 @@ def add(commands: Subparsers) -> None:
 def run(options: Arguments) -> int:
     """Examine the claims; exit 1 if a verdict is not the stated one."""
     from ipforest._internal.files import write_text
-    from ipforest.progress import progress_bar
+    from ipforest._internal.progress import progress_bar
     from proofs.claims import table as claims
 
     with progress_bar("ipforest prove", visible=not options.json) as progress:

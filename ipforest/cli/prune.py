@@ -23,8 +23,8 @@ from ipforest.cli.options import (
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from ipforest._internal.progress import ProgressCallback
     from ipforest.path import PruningPath
-    from ipforest.progress import ProgressCallback
     from ipforest.results import BudgetResult, PruningResult
 
 LARGE = 2_000_000
@@ -53,8 +53,8 @@ def add(commands: Subparsers) -> None:
 
 def run(options: Arguments) -> int:
     """Prune one forest and prove how good that is."""
+    from ipforest._internal.progress import progress_bar
     from ipforest.path_search import prune_path
-    from ipforest.progress import progress_bar
     from ipforest.solvers.greedy import cap_units
 
     budget, lam = exact_number(options.budget, "budget"), exact_number(options.lam, "lam")

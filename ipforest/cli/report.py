@@ -59,7 +59,7 @@ def add(commands: Subparsers) -> None:
 
 def run(options: Arguments) -> int:
     """Read the model and the table, measure, print, and write the page."""
-    from ipforest.measures import read_scoring
+    from ipforest.choosing.measures import read_scoring
     from ipforest.reporting import report
     from ipforest.tabular.tables import read_cells
 

@@ -64,10 +64,10 @@ def add(commands: Subparsers) -> None:
 
 def run(options: Arguments) -> int:
     """Run the experiment, print its table, write its files."""
+    from ipforest._internal.progress import progress_bar
     from ipforest._internal.records import records_to_text
     from ipforest.experiments import catalogue
     from ipforest.experiments.experiment import reproduce
-    from ipforest.progress import progress_bar
 
     if options.list:
         return _list(options)

@@ -30,8 +30,8 @@ def read_model(path: str, *, allow_pickle: bool) -> tuple[Any, Any]:
     from sklearn.pipeline import Pipeline
 
     from ipforest.estimator import BudgetedEstimator
-    from ipforest.pipeline import BudgetedPipeline
     from ipforest.tabular.model_files import load_model
+    from ipforest.wrappers.pipeline import BudgetedPipeline
 
     if not Path(path).exists():
         raise ValueError(f"--model: expected a folder of `ipforest fit` or a model file, found nothing at {path}")

@@ -36,7 +36,7 @@ def add(commands: Subparsers) -> None:
 def run(options: Arguments) -> int:
     """Study the formulation; exit 1 if it is refuted."""
     from ipforest._internal.files import write_text
-    from ipforest.progress import progress_bar
+    from ipforest._internal.progress import progress_bar
     from ipforest.testing.subjects import find_formulation
     from proofs.study.study import study
 

@@ -48,7 +48,7 @@ WORD = 32
 def read_lightgbm(model: Any) -> BoostedTrees:
     """Read a fitted LGBMClassifier, LGBMRegressor or Booster.
 
-    LightGBM writes a blank in a name as an underscore; `ipforest.feature_names.as_in_training` does so, too.
+    LightGBM writes a blank in a name as an underscore; `ipforest._internal.feature_names.as_in_training` does so, too.
 
     Raises
     ------

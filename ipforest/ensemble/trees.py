@@ -24,11 +24,11 @@ from ipforest._internal.arrays import (
     read_only,
 )
 from ipforest._internal.examples import other_than_numbers, refuse_other_tables
+from ipforest._internal.feature_names import checked_names, require_columns_of_training, require_same_columns
 from ipforest.costs import FeatureCosts, require_no_split_cost
 from ipforest.ensemble import routing
 from ipforest.ensemble.category_sets import CategorySets
 from ipforest.ensemble.packing import pack, unpack
-from ipforest.feature_names import checked_names, require_columns_of_training, require_same_columns
 
 LEAF = -1
 

@@ -32,6 +32,7 @@ from ipforest import datasets
 from ipforest._internal.arrays import Array
 from ipforest._internal.files import write_text
 from ipforest._internal.kernels import clock
+from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.records import records_to_csv
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
@@ -40,7 +41,6 @@ from ipforest.frontiers.budget_boost import BoostGrowth, BoostSearch, BudgetBoos
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath
 from ipforest.path_search import prune_path
-from ipforest.progress import ProgressCallback, silent
 from ipforest.results import Status
 from ipforest.solvers import solve
 

@@ -15,13 +15,13 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from ipforest._internal.arrays import FloatArray
+from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.records import records_to_csv
 from ipforest.datasets import Dataset
 from ipforest.experiments.demo import split
 from ipforest.experiments.methods import METHODS, Method, Task, choices_within
 from ipforest.experiments.metrics import standard_error
 from ipforest.frontiers.joint_frontier import JointFrontier
-from ipforest.progress import ProgressCallback, silent
 
 __all__ = ["SIMPLE", "Comparison", "Outcome", "compare"]
 

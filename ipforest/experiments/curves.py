@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
-from ipforest.choice import spending_limit
+from ipforest.choosing.choice import spending_limit
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.demo import Parts

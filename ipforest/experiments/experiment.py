@@ -17,10 +17,10 @@ from joblib import Parallel, delayed
 from matplotlib.figure import Figure
 
 from ipforest._internal.files import write_file, write_text
+from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.records import json_object, records_to_csv
 from ipforest.datasets import DATA_VARIABLE
 from ipforest.experiments.paper_data import available
-from ipforest.progress import ProgressCallback, silent
 
 Cell: TypeAlias = dict[str, Any]
 Record: TypeAlias = dict[str, Any]

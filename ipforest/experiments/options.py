@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ipforest._internal.arrays import Array
-from ipforest.choice import best_affordable, best_mix
+from ipforest.choosing.choice import best_affordable, best_mix
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.demo import Parts
 from ipforest.policy import TreesInOrder

@@ -13,14 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest._internal.arrays import FloatArray
+from ipforest._internal.progress import ProgressCallback, silent
+from ipforest._internal.rational import nonnegative_fraction
 from ipforest._internal.records import records_to_csv
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath
 from ipforest.path_search import prune_path
-from ipforest.progress import ProgressCallback, silent
-from ipforest.rational import nonnegative_fraction
 from ipforest.results import BudgetResult, Pruning, PruningResult
 from ipforest.solvers import solve_budget
 

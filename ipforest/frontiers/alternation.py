@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from ipforest._internal.rational import nonnegative_fraction
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.refitting import mean_loss, refit_jointly
 from ipforest.growing.boosting import Boosting
 from ipforest.growing.grower import Grower
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.path_search import prune_path
-from ipforest.rational import nonnegative_fraction
 
 __all__ = ["Alternation", "alternate", "penalised_loss"]
 

@@ -287,11 +287,12 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
     max_cost : number, optional
         The most that any one example may pay.
     class_costs : array, DataFrame or mapping of mappings, optional
-        What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
+        What predicting a class costs where another is true;
+        see `ipforest.choosing.class_costs.read_class_costs`. Then the class
         of least expected cost is predicted, and validation examples choose by what mistakes cost.
     scoring : str or callable, optional
         What chooses within the budget on validation examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
-        the like (see `ipforest.measures`), with the weights of the examples; by default the error.
+        the like (see `ipforest.choosing.measures`), with the weights of the examples; by default the error.
         With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
         the unit of the prices; a budget is then only a limit.
     validation_fraction : float or None, default=0.25

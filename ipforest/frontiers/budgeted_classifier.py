@@ -19,6 +19,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from ipforest._internal.arrays import Array
+from ipforest._internal.progress import progress_bar
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.libraries import read, require_trained_categories
 from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
@@ -28,7 +29,6 @@ from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor
 from ipforest.frontiers.joint_frontier import JointFrontier, Member
 from ipforest.frontiers.work import Work
 from ipforest.learners.forest_pruner import Labelled
-from ipforest.progress import progress_bar
 from ipforest.settings import Grouped, Settings
 from ipforest.stopping.stages import StagedEstimator
 from ipforest.tabular.categories import FROM_DTYPE, is_from_dtype
@@ -282,11 +282,12 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
     max_cost : number, optional
         The most that any one example may pay.
     class_costs : array, DataFrame or mapping of mappings, optional
-        What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
+        What predicting a class costs where another is true;
+        see `ipforest.choosing.class_costs.read_class_costs`. Then the class
         of least expected cost is predicted, and validation examples choose by what mistakes cost.
     scoring : str or callable, optional
         What chooses within the budget on validation examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
-        the like (see `ipforest.measures`), with the weights of the examples; by default the error.
+        the like (see `ipforest.choosing.measures`), with the weights of the examples; by default the error.
         With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
         the unit of the prices; a budget is then only a limit.
     validation_fraction : float or None, default=0.25

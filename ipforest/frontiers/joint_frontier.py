@@ -21,8 +21,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import checked_weight, validated
-from ipforest.choice import best_affordable
-from ipforest.class_costs import TOTAL_COST, costs_of, price_of_a_mistake
+from ipforest.choosing.choice import best_affordable
+from ipforest.choosing.class_costs import TOTAL_COST, costs_of, price_of_a_mistake
+from ipforest.choosing.measures import HeldOutScorer, name_of
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import (
@@ -38,7 +39,6 @@ from ipforest.estimator import (
 from ipforest.frontiers.scores import relative_error, soft_cost, soft_error
 from ipforest.frontiers.work import Work
 from ipforest.learners.forest_pruner import Labelled
-from ipforest.measures import HeldOutScorer, name_of
 from ipforest.path import PruningPath
 from ipforest.policy import Policy, TreesInOrder
 from ipforest.results import Pruning

@@ -8,7 +8,7 @@ from math import inf
 from time import monotonic
 from typing import Self, TypeVar
 
-from ipforest.progress import ProgressCallback, silent
+from ipforest._internal.progress import ProgressCallback, silent
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""Who has bought what while an ensemble grows, and so what a split would cost."""
+"""What has been bought for each example while an ensemble grows, and so what a split would cost."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class AcquisitionArrays(NamedTuple):
 
 
 class AcquisitionState:
-    """Which units have been bought, by whom.
+    """Which units have been bought for which examples.
 
     A split on a feature costs, for each example at the node, the units that the feature needs and the example has not
     bought: in a tree before (`record`), or in this tree, where `charge` says what counts.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ipforest.rational import as_fraction
+from ipforest._internal.rational import as_fraction
 
 __all__ = ["one_standard_error"]
 

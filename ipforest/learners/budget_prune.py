@@ -14,20 +14,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, IntArray
 from ipforest._internal.examples import checked_weight, require_rows_in_order, validated
+from ipforest._internal.feature_names import require_features_of
+from ipforest._internal.rational import nonnegative_fraction
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.libraries import read
 from ipforest.ensemble.refitting import fill_inner_values, refit_jointly
 from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees, unfrozen
 from ipforest.estimator import BudgetedEstimator, checked_labels, is_fitted, optional_number
-from ipforest.feature_names import require_features_of
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners.forest_pruner import SEARCHES, ForestPruner, Labelled, Parts, PruningSettings
 from ipforest.learners.vote_descent import VoteProblem, descend, descend_within
 from ipforest.losses import ErrorData
 from ipforest.path import PruningPath
 from ipforest.path_search import prune_path
-from ipforest.rational import nonnegative_fraction
 from ipforest.results import BudgetResult, Pruning, PruningResult
 from ipforest.settings import Grouped
 from ipforest.solvers import solve_budget
@@ -70,7 +70,8 @@ class BudgetPrune(ForestPruner):
         "misclassification" (default for classifiers), "gini", "entropy", or "squared_error" (default for regressors).
         What is optimised is the mean over the trees of their losses, not the loss of their vote.
     class_costs : array, DataFrame, mapping of mappings or path, optional
-        What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the loss
+        What predicting a class costs where another is true;
+        see `ipforest.choosing.class_costs.read_class_costs`. Then the loss
         is the average cost of a prediction, and the class of the least expected cost is predicted. (Weights of classes
         are the ensemble's own ``class_weight``.)
     scoring : {None, "total cost"}, default=None

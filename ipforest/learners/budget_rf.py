@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import validated
-from ipforest.choice import best_affordable, spending_limit
-from ipforest.class_costs import label_losses
+from ipforest.choosing.choice import best_affordable, spending_limit
+from ipforest.choosing.class_costs import label_losses
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import (
     BudgetedEstimator,
@@ -202,7 +202,8 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
     max_cost : number, optional
         The most that any one example may pay; see `BudgetedEstimator.session`.
     class_costs : array, DataFrame, mapping of mappings or path, optional
-        What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
+        What predicting a class costs where another is true;
+        see `ipforest.choosing.class_costs.read_class_costs`. Then the class
         of the least expected cost is predicted, and alpha is chosen by what mistakes cost; trees grow without regard to
         it.
     scoring : {None, "total cost"}, default=None

@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ipforest._internal.arrays import Array
 from ipforest._internal.examples import checked_weight, require_rows_in_order, validated
+from ipforest._internal.rational import as_fraction, nonnegative_fraction, time_limit_seconds
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.library_checks import overridden
 from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees
@@ -28,7 +29,6 @@ from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners.vote_descent import VoteProblem
 from ipforest.losses import ErrorData, checked_class_costs, loss_for
 from ipforest.policy import TreesInOrder
-from ipforest.rational import as_fraction, nonnegative_fraction, time_limit_seconds
 from ipforest.results import Pruning
 from ipforest.settings import Settings
 

@@ -11,7 +11,8 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ipforest._internal.arrays import BoolArray, FloatArray, places_in
 from ipforest._internal.examples import validated
-from ipforest.class_costs import label_losses
+from ipforest._internal.rational import nonnegative_fraction
+from ipforest.choosing.class_costs import label_losses
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import (
     BudgetedEstimator,
@@ -22,7 +23,6 @@ from ipforest.estimator import (
 from ipforest.learners.priced_booster import TINY, PricedBooster, PricedGrowth
 from ipforest.learners.staged import first_trees, staged_costs
 from ipforest.policy import Progress, Rows, TreesInOrder
-from ipforest.rational import nonnegative_fraction
 from ipforest.settings import Grouped
 
 Array = npt.NDArray[Any]
@@ -298,7 +298,8 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
     loss : {"logistic", "squared"}, default="logistic"
         The former is softmax for more than two classes; the latter fits class indicators, one ensemble per class.
     class_costs : array, DataFrame, mapping of mappings or path, optional
-        What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
+        What predicting a class costs where another is true;
+        see `ipforest.choosing.class_costs.read_class_costs`. Then the class
         of the least expected cost is predicted, and rounds are chosen by what mistakes cost; trees grow by the loss.
     scoring : {None, "total cost"}, default=None
         With "total cost", as many rounds are taken as make what is bought and what mistakes cost together least on the

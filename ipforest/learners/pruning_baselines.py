@@ -17,12 +17,12 @@ import numpy.typing as npt
 
 from ipforest._internal.arrays import BoolArray, FloatArray
 from ipforest._internal.kernels import njit
+from ipforest._internal.rational import nonnegative_fraction
 from ipforest.estimator import optional_number
 from ipforest.instance import PruningInstance
 from ipforest.learners.forest_pruner import ForestPruner
 from ipforest.losses import NodeErrors
 from ipforest.path_search import prune_path
-from ipforest.rational import nonnegative_fraction
 from ipforest.resolution import joint_resolution
 from ipforest.results import Pruning
 
@@ -95,7 +95,8 @@ class PruningBaseline(ForestPruner):
         See `BudgetPrune`. With a budget, the pruning of least error within it on the method's path; without one, the
         whole forest.
     class_costs : array, DataFrame, mapping of mappings or path, optional
-        What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the loss
+        What predicting a class costs where another is true;
+        see `ipforest.choosing.class_costs.read_class_costs`. Then the loss
         is the average cost of a prediction, by which the method prunes where it goes by the loss and by which a pruning
         is taken, and the class of the least expected cost is predicted.
     scoring : {None, "total cost"}, default=None

@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 
 from ipforest._internal.arrays import Array
 from ipforest._internal.examples import require_rows_in_order
-from ipforest.choice import ROUNDING
+from ipforest.choosing.choice import ROUNDING
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, check_integer, checked_labels, is_fitted, optional_number

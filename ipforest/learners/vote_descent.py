@@ -17,7 +17,7 @@ import numpy as np
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest._internal.kernels import inner_njit, njit
-from ipforest.choice import ROUNDING
+from ipforest.choosing.choice import ROUNDING
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble import routing
 from ipforest.ensemble.forest import Forest

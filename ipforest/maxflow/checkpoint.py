@@ -19,12 +19,12 @@ import numpy.typing as npt
 
 from ipforest._internal.arrays import Array, checked_integer, is_ascending
 from ipforest._internal.json_text import read_json
+from ipforest._internal.rational import INT64_SAFE, as_fraction
 from ipforest.maxflow.bit_rows import n_blocks
 from ipforest.maxflow.network import Lambda
 from ipforest.maxflow.parametric_cut import ParametricCut
 from ipforest.maxflow.splitting import are_trees, divide_again
 from ipforest.maxflow.subproblems import Host, Subproblem, division_fault
-from ipforest.rational import INT64_SAFE, as_fraction
 
 __all__ = ["pack", "unpack"]
 

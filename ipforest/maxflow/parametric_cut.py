@@ -13,13 +13,13 @@ from typing import TypeAlias
 
 import numpy as np
 
+from ipforest._internal.rational import INT64_SAFE
 from ipforest.maxflow.network import Lambda, Network, build_network
 from ipforest.maxflow.presolve import ReducedProblem
 from ipforest.maxflow.pseudoflow import maximum_flow
 from ipforest.maxflow.shared_search import SharedSearch
 from ipforest.maxflow.splitting import Report, Task, divide, settle_ends, solve
 from ipforest.maxflow.subproblems import Host, Subproblem, deepest, housed, in_outer_host, return_home, return_rows
-from ipforest.rational import INT64_SAFE
 
 MAX_ENTRIES_IN_ONE_CALL = 50_000
 """Subproblems of at most so many entries are split to the end in one call."""

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ipforest._internal.rational import INT64_SAFE, exact_sum
 from ipforest._internal.undisturbed import undisturbed
 from ipforest.maxflow.flows import Capacities, reduce_flow, restore_flow
 from ipforest.maxflow.network import KEPT, STOP, Lambda, build_network
 from ipforest.maxflow.presolve import TWIN_SHARE_OF_ONE_CUT, presolve
 from ipforest.maxflow.pseudoflow import maximum_flow, plant
 from ipforest.maxflow.threads import helped
-from ipforest.rational import INT64_SAFE, exact_sum
 from ipforest.results import DualFlow, Pruning
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ import numpy as np
 
 from ipforest._internal.arrays import Array
 from ipforest._internal.kernels import inlined, njit
+from ipforest._internal.rational import INT64_SAFE
 from ipforest.maxflow.bit_rows import BitRows, bit_of, block_of, first_acquisition
 from ipforest.maxflow.network import ClosureProblem, Flow, Lambda, Members, Network, ResidualTrees, new_vertices
-from ipforest.rational import INT64_SAFE
 
 MIN_ENTRIES_TO_MOVE = 5_000
 """Subproblems of fewer entries stay where they are."""

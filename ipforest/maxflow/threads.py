@@ -10,13 +10,13 @@ from operator import attrgetter
 from typing import Any
 
 from ipforest._internal.kernels import n_threads
+from ipforest._internal.progress import ProgressCallback
 from ipforest._internal.undisturbed import Undisturbed
 from ipforest.maxflow.network import MERGERS, STOP, Members, Network
 from ipforest.maxflow.parametric_cut import CutStopped, Outcome, ParametricCut
 from ipforest.maxflow.pseudoflow import help_searching
 from ipforest.maxflow.shared_search import DISMISSED, SharedSearch, new_shared_search
 from ipforest.maxflow.subproblems import Subproblem, deepest
-from ipforest.progress import ProgressCallback
 
 REPORT_EVERY_S = 0.5
 """Seconds between two reports while a cut takes its time."""

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import DegenerateDataWarning, bootstrap
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
-from ipforest.measures import Answers, name_of, read_scoring
+from ipforest.choosing.measures import Answers, name_of, read_scoring
 
 CONFIDENCE = 0.95
 
@@ -96,7 +96,7 @@ def measures_of(answered: Answered, scoring: Sequence[Any], n_resamples: int, ra
     ----------
     answered : Answered
     scoring : sequence of str or callable
-        Further measures; see `ipforest.measures.read_scoring`.
+        Further measures; see `ipforest.choosing.measures.read_scoring`.
     n_resamples : int
         How often the examples are drawn anew; with 0 there are no intervals.
     random_state : int

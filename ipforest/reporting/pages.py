@@ -20,16 +20,16 @@ from sklearn.utils.validation import check_is_fitted
 from ipforest._internal.arrays import Array, IntArray
 from ipforest._internal.examples import checked_weight
 from ipforest._internal.files import write_text
-from ipforest.adapted import AdaptedClassifier
-from ipforest.calibration import number_asked
-from ipforest.class_costs import costs_of
+from ipforest._internal.rational import nonnegative_fraction
+from ipforest.choosing.class_costs import costs_of
+from ipforest.choosing.measures import read_scoring
 from ipforest.estimator import BudgetedEstimator, check_integer, checked_labels
-from ipforest.measures import read_scoring
-from ipforest.pipeline import BudgetedPipeline
-from ipforest.rational import nonnegative_fraction
 from ipforest.reporting.measured import Answered, Measure, measures_of
 from ipforest.session import Seller, Sessions
 from ipforest.tabular.purchases import purchases
+from ipforest.wrappers.adapted import AdaptedClassifier
+from ipforest.wrappers.calibration import number_asked
+from ipforest.wrappers.pipeline import BudgetedPipeline
 
 if TYPE_CHECKING:
     from ipforest.reporting.figures import Picture
@@ -145,7 +145,7 @@ def report(
     X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
         Held-out examples.
     scoring : sequence of str or callable, optional
-        Further measures; see `ipforest.measures.read_scoring`.
+        Further measures; see `ipforest.choosing.measures.read_scoring`.
     budgets : sequence of number, optional
         Other budgets to compare; by default some of those that a model with a frontier distinguishes.
     sample_weight : array, shape (n_samples,), optional

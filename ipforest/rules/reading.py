@@ -17,11 +17,11 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.trees import LEAF
 from ipforest.estimator import BudgetedEstimator, check_integer
-from ipforest.pipeline import BudgetedPipeline
 from ipforest.policy import ANSWERS, Policy, TreesInOrder
 from ipforest.rules.conditions import Clause, Condition, holds, joined, tell_apart
 from ipforest.rules.wording import to_markdown, to_record, to_text
 from ipforest.session import Seller, Sessions, Unit
+from ipforest.wrappers.pipeline import BudgetedPipeline
 
 FEW = 0.02
 """Examples that go on are followed no further where they are a smaller share than this."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ipforest._internal.rational import nonnegative_fraction
 from ipforest.instance import PruningInstance, require_instance
-from ipforest.rational import nonnegative_fraction
 from ipforest.solvers.registry import (
     BUDGET_SOLVERS,
     SOLVERS,

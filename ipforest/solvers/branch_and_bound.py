@@ -45,10 +45,10 @@ import numpy as np
 
 from ipforest._internal.arrays import Array, BoolArray, IntArray
 from ipforest._internal.kernels import clock, njit
+from ipforest._internal.rational import coarsened, exact_sum, nonnegative_fraction, time_limit_seconds
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath
 from ipforest.path_search import path_of
-from ipforest.rational import coarsened, exact_sum, nonnegative_fraction, time_limit_seconds
 from ipforest.results import BudgetResult, DualFlow, Pruning, Status
 from ipforest.solvers.attainable import Attainable
 from ipforest.solvers.fixing import fix

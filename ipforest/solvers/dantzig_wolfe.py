@@ -42,9 +42,9 @@ import scipy.sparse as sp
 
 from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
 from ipforest._internal.kernels import clock
+from ipforest._internal.progress import ProgressCallback, silent
+from ipforest._internal.rational import time_limit_seconds
 from ipforest.instance import PruningInstance
-from ipforest.progress import ProgressCallback, silent
-from ipforest.rational import time_limit_seconds
 from ipforest.results import Pruning, PruningResult, Status
 from ipforest.solvers.highs import run
 from ipforest.solvers.lagrangian import Incumbent, ScaledProblem, Trace

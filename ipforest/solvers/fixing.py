@@ -32,9 +32,9 @@ import numpy as np
 
 from ipforest._internal.arrays import BoolArray, IntArray
 from ipforest._internal.kernels import njit
+from ipforest._internal.rational import exact_sum
 from ipforest.ensemble.routing import accumulate_to_ancestors
 from ipforest.instance import PruningInstance
-from ipforest.rational import exact_sum
 from ipforest.results import DualFlow
 
 __all__ = ["Losses", "fix", "losses"]

@@ -13,11 +13,11 @@ import numpy as np
 
 from ipforest._internal.arrays import BoolArray, IntArray
 from ipforest._internal.kernels import clock
+from ipforest._internal.rational import INT64_SAFE, exact_sum, nonnegative_fraction
 from ipforest.ensemble.routing import first_branching
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath
 from ipforest.path_search import path_of
-from ipforest.rational import INT64_SAFE, exact_sum, nonnegative_fraction
 from ipforest.results import BudgetResult, Pruning
 from ipforest.solvers.attainable import Attainable
 from ipforest.solvers.greedy_kernels import (

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ipforest.rational import time_limit_seconds
+from ipforest._internal.rational import time_limit_seconds
 from ipforest.results import Status
 from ipforest.solvers import MissingSolverError, available_solvers
 from ipforest.solvers.linear_program import LinearProgram, Solution

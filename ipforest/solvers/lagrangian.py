@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ipforest._internal.arrays import FloatArray, IntArray
+from ipforest._internal.rational import INT64_SAFE, exact_sum
 from ipforest.instance import PruningInstance
-from ipforest.rational import INT64_SAFE, exact_sum
 from ipforest.results import Pruning
 from ipforest.solvers.tree_dp import check_charges, loads, node_charges, scaled_prices
 from ipforest.solvers.tree_pool import TreePool

@@ -39,10 +39,10 @@ import numpy.typing as npt
 
 from ipforest._internal.arrays import Array, FloatArray, load_arrays, read_only, save_arrays
 from ipforest._internal.kernels import clock, njit
+from ipforest._internal.progress import ProgressCallback, silent
+from ipforest._internal.rational import nonnegative_fraction, time_limit_seconds
 from ipforest._internal.records import from_record, json_object, to_record
 from ipforest.instance import PruningInstance
-from ipforest.progress import ProgressCallback, silent
-from ipforest.rational import nonnegative_fraction, time_limit_seconds
 from ipforest.results import Pruning, PruningResult, Status
 from ipforest.solvers.lagrangian import Incumbent, ScaledProblem, Trace
 from ipforest.solvers.tree_dp import equal_shares

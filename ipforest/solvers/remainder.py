@@ -8,8 +8,8 @@ import numpy as np
 
 from ipforest._internal.arrays import BoolArray, IntArray
 from ipforest._internal.kernels import njit
+from ipforest._internal.rational import exact_sum
 from ipforest.instance import PruningInstance
-from ipforest.rational import exact_sum
 from ipforest.results import Pruning
 
 __all__ = ["Remainder"]

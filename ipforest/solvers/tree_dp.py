@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from ipforest._internal.arrays import Array, BoolArray, IntArray
 from ipforest._internal.kernels import clock, njit
+from ipforest._internal.rational import INT64_SAFE, exact_sum
 from ipforest.instance import PruningInstance
-from ipforest.rational import INT64_SAFE, exact_sum
 from ipforest.results import Pruning, PruningResult
 
 

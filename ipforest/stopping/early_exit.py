@@ -17,7 +17,9 @@ from sklearn.utils import _safe_indexing, get_tags
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import validated
-from ipforest.class_costs import label_losses
+from ipforest._internal.feature_names import require_features_of
+from ipforest._internal.rational import nonnegative_fraction
+from ipforest.choosing.class_costs import label_losses
 from ipforest.ensemble.libraries import read
 from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import (
@@ -31,9 +33,7 @@ from ipforest.estimator import (
     require_held_out,
     split_rows,
 )
-from ipforest.feature_names import require_features_of
 from ipforest.policy import ANSWERS, InWords, Policy, Progress, Rows, TreesInOrder, compared
-from ipforest.rational import nonnegative_fraction
 from ipforest.session import Seller, Sessions
 from ipforest.stopping.rules import (
     FittedRule,
@@ -296,11 +296,12 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         The most that any one example may pay.
     scoring : str or callable, optional
         What chooses within the budget on held-out examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
-        the like (see `ipforest.measures`); by default the error. `curve_` then has negative scores as errors.
+        the like (see `ipforest.choosing.measures`); by default the error. `curve_` then has negative scores as errors.
         With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
         the unit of the prices; a budget is then only a limit.
     class_costs : array, DataFrame, mapping of mappings or path, optional
-        What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
+        What predicting a class costs where another is true;
+        see `ipforest.choosing.class_costs.read_class_costs`. Then the class
         of the least expected cost is predicted, and stopping is learnt and chosen by what mistakes cost; the ensemble
         is trained as it is.
     overspend : number, default=5

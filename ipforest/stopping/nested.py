@@ -76,11 +76,12 @@ class NestedCascade(StagedEstimator):
         The most that any one example may pay.
     scoring : str or callable, optional
         What chooses within the budget on held-out examples: a scikit-learn scorer, its name, "sensitivity_at=0.9" or
-        the like (see `ipforest.measures`); by default the error. `curve_` then has negative scores as errors.
+        the like (see `ipforest.choosing.measures`); by default the error. `curve_` then has negative scores as errors.
         With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
         the unit of the prices; a budget is then only a limit.
     class_costs : array, DataFrame, mapping of mappings or path, optional
-        What predicting a class costs where another is true; see `ipforest.class_costs.read_class_costs`. Then the class
+        What predicting a class costs where another is true;
+        see `ipforest.choosing.class_costs.read_class_costs`. Then the class
         of the least expected cost is predicted, and stopping is learnt and chosen by what mistakes cost; the stages are
         trained as they are. Classifiers only.
     n_folds : int, default=5

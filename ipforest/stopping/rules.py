@@ -17,8 +17,8 @@ import numpy as np
 
 from ipforest._internal.arrays import BoolArray, FloatArray, IntArray, read_only
 from ipforest._internal.kernels import inner_njit, njit
-from ipforest.choice import best_affordable
-from ipforest.class_costs import expected_costs
+from ipforest.choosing.choice import best_affordable
+from ipforest.choosing.class_costs import expected_costs
 from ipforest.costs import FeatureCosts
 from ipforest.estimator import check_integer
 from ipforest.instance import PruningInstance

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ipforest._internal.arrays import Array, FloatArray
-from ipforest.measures import HeldOutScorer
+from ipforest.choosing.measures import HeldOutScorer
 from ipforest.session import Seller
 from ipforest.stopping.rules import ScoreOfStops, StageOutputs, StoppingPaths
 

@@ -21,8 +21,8 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
 from ipforest._internal.examples import checked_weight, validated
-from ipforest.choice import spending_limit
-from ipforest.class_costs import label_losses
+from ipforest.choosing.choice import spending_limit
+from ipforest.choosing.class_costs import label_losses
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest

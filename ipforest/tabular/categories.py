@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray
-from ipforest.feature_names import column_names
+from ipforest._internal.feature_names import column_names
 from ipforest.growing.codes import MAX_BINS
 
 __all__ = ["FROM_DTYPE", "Categories", "is_from_dtype"]

@@ -29,7 +29,7 @@ _OWN = {
     "adaptive.gated_policy": ("Constant", "LinearScores"),
     "adaptive.l1_baseline": ("L1Baseline",),
     "adaptive.linear_pair": ("AlternationSettings",),
-    "calibration": ("AsGiven", "CalibratedClassifier", "Calibration"),
+    "wrappers.calibration": ("AsGiven", "CalibratedClassifier", "Calibration"),
     "classifier_trees.adaboost_rs": ("AdaBoostRS", "AdaBoostVotes"),
     "classifier_trees.and_or": ("AndOrCascade", "AndOrObjective"),
     "classifier_trees.astc": ("ASTC",),
@@ -76,14 +76,14 @@ _OWN = {
     ),
     "learners.readable_tree": ("ReadableTree",),
     "maxflow.path_flow": ("PathFlow",),
-    "measures": ("SensitivityAt", "SpecificityAt"),
+    "choosing.measures": ("SensitivityAt", "SpecificityAt"),
     "path": ("PruningPath", "SkippedInterval"),
     "policy": ("TreesInOrder",),
     "results": ("BudgetResult", "DualFlow", "Pruning", "PruningResult"),
     "session": ("Unit",),
     "solvers.dantzig_wolfe": ("DantzigWolfeResult",),
     "solvers.primal_dual": ("PrimalDualResult",),
-    "thresholds": ("Decision", "ThresholdClassifier"),
+    "wrappers.thresholds": ("Decision", "ThresholdClassifier"),
 }
 
 _SCIKIT_LEARN = {

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ipforest._internal.feature_names import checked_names
 from ipforest._internal.records import records_to_csv
 from ipforest.costs import FeatureCosts
-from ipforest.feature_names import checked_names
 
 __all__ = ["Purchase", "purchases", "purchases_to_csv"]
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from ipforest._internal.json_text import read_json
+from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.records import records_to_markdown
-from ipforest.progress import ProgressCallback, silent
 from proofs.claims import method_claims, pruning_claims, tree_claims
 from proofs.claims.claim import Claim, Finding, Ruling
 

@@ -5,8 +5,8 @@ from time import perf_counter
 
 import numpy as np
 
+from ipforest._internal.rational import nonnegative_fraction
 from ipforest.instance import PruningInstance
-from ipforest.rational import nonnegative_fraction
 from ipforest.results import Pruning, PruningResult, Status
 
 MAX_PRUNINGS = 1_000_000

@@ -26,11 +26,11 @@ import numpy as np
 
 import formulations
 from formulations import FORMULATIONS, Formulation
+from ipforest._internal.rational import nonnegative_fraction
 from ipforest._internal.records import records_to_text, to_record
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath
 from ipforest.path_search import prune_path
-from ipforest.rational import nonnegative_fraction
 from ipforest.results import PruningResult, Status
 from ipforest.solvers import SOLVERS, available_solvers, solve
 from proofs.certificates.optimality import verify_optimality

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from ipforest._internal.files import write_text
+from ipforest._internal.progress import ProgressCallback, silent
+from ipforest._internal.rational import nonnegative_fraction
 from ipforest._internal.records import json_object, records_to_text, to_record
 from ipforest.instance import PruningInstance
-from ipforest.progress import ProgressCallback, silent
-from ipforest.rational import nonnegative_fraction
 from ipforest.results import Status
 from proofs.crosschecks.answer import Answer
 from proofs.crosschecks.fitted_problems import FittedProblem, crosscheck_fitted, draw_fitted_problem

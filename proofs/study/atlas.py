@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from formulations.base import Formulation
+from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.records import records_to_markdown, to_record
-from ipforest.progress import ProgressCallback, silent
 from proofs.study import checks, matrices
 from proofs.study.problem import Problem, random_problem
 from proofs.study.programs import ExactProgram

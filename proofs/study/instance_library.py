@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 
 from ipforest._internal.files import write_text
+from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.records import json_object, records_to_text
 from ipforest.instance import PruningInstance
 from ipforest.path import PruningPath
 from ipforest.path_search import prune_path
-from ipforest.progress import ProgressCallback, silent
 from ipforest.solvers import SOLVERS, solve
 from proofs.certificates.path_file import write_path_certificate
 from proofs.certificates.pruning_file import verify_certificate_file

@@ -12,9 +12,9 @@ import numpy as np
 
 from formulations.base import Formulation, ModelSpecification, Takes
 from formulations.specification import specify
+from ipforest._internal.rational import nonnegative_fraction
 from ipforest._internal.records import json_object
 from ipforest.instance import PruningInstance
-from ipforest.rational import nonnegative_fraction
 from proofs.crosschecks.brute_force import prunings
 from proofs.crosschecks.random_instances import draw_instance
 from proofs.study.sketch import Sketch

@@ -25,9 +25,9 @@ from formulations.registry import FORMULATIONS
 from formulations.registry import formulation as formulation_named
 from formulations.solver_answers import solvers_table
 from ipforest._internal.files import write_text
+from ipforest._internal.progress import ProgressCallback, silent
 from ipforest._internal.records import to_record
 from ipforest.instance import PruningInstance
-from ipforest.progress import ProgressCallback, silent
 from ipforest.solvers.highs import NoOptimumError, run, run_first_order
 from ipforest.solvers.linear_program import LinearProgram
 from proofs.crosschecks.fitted_problems import draw_fitted_problem

@@ -9,7 +9,7 @@ from budgeted_estimators import CLASSIFIERS
 from sklearn.datasets import make_classification
 
 from ipforest import FeatureCosts
-from ipforest.rational import nonnegative_fraction
+from ipforest._internal.rational import nonnegative_fraction
 
 BUDGETS = (0, "1/2", 1, 3, 8, 30)
 COSTS = FeatureCosts([0, 5, 1, 1, 4, 4], [-1, 0, -1, 0, 1, 1], [1, 2])

@@ -14,11 +14,11 @@ from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.preprocessing import StandardScaler
 
 from ipforest import BoostGrowth, BoostSearch, BudgetBoost, BudgetedPipeline, BudgetPrune, NestedCascade, NestedStages
-from ipforest.calibration import CalibratedClassifier, calibrated, pooled_places
+from ipforest.choosing.measures import log_odds
 from ipforest.ensemble import write
-from ipforest.measures import log_odds
 from ipforest.tabular.model_files import load_model, save_model
-from ipforest.thresholds import ThresholdClassifier
+from ipforest.wrappers.calibration import CalibratedClassifier, calibrated, pooled_places
+from ipforest.wrappers.thresholds import ThresholdClassifier
 
 X, y = make_classification(900, 6, n_informative=4, n_redundant=0, flip_y=0.2, random_state=1)
 TRAINED, HELD_OUT, UNSEEN = slice(0, 300), slice(300, 600), slice(600, 900)

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from ipforest.choice import best_affordable, spending_limit
+from ipforest.choosing.choice import best_affordable, spending_limit
 
 COSTS, ERRORS = [0.0, 1.0, 2.0, 2.0, 3.0], [0.5, 0.2, 0.2, 0.1, 0.1]
 

@@ -15,7 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from ipforest import BoostSearch, BudgetBoost, BudgetedClassifier, BudgetForest, BudgetPrune
-from ipforest.class_costs import price_of_a_mistake, read_class_cost_file, read_class_costs, weighted_labels
+from ipforest.choosing.class_costs import price_of_a_mistake, read_class_cost_file, read_class_costs, weighted_labels
 from ipforest.cli import main
 from ipforest.frontiers.scores import soft_cost
 from ipforest.tabular.model_files import load_model, save_model

@@ -16,7 +16,13 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from ipforest import BudgetPrune, EarlyExit, FeatureCosts, NestedCascade
 from ipforest.adaptive import AdaptGbrt, BoostedSearch
-from ipforest.class_costs import cheapest_is_certain, expected_costs, label_losses, label_places, read_class_costs
+from ipforest.choosing.class_costs import (
+    cheapest_is_certain,
+    expected_costs,
+    label_losses,
+    label_places,
+    read_class_costs,
+)
 from ipforest.classifier_trees import CSTC, AdaBoostRS, AndOrCascade, AndOrObjective, TreeObjective
 from ipforest.ensemble import read
 from ipforest.learners import BudgetRF, CostComplexity, GreedyGrowth, GreedyMiser

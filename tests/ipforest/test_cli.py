@@ -29,7 +29,7 @@ from ipforest import (
     PruningResult,
 )
 from ipforest import path_search as path_module
-from ipforest import progress as progress_module
+from ipforest._internal import progress as progress_module
 from ipforest.cli import main
 from ipforest.cli import prune as prune_command
 from ipforest.solvers import tree_dp

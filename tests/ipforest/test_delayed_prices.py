@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from ipforest import FeatureCosts
-from ipforest.model_files import load_model, save_model
-from ipforest.price_lists import read_prices, write_prices
+from ipforest.tabular.model_files import load_model, save_model
+from ipforest.tabular.price_lists import read_prices, write_prices
 
 NAMES = ["age", "hdl", "scan"]
 COSTS = FeatureCosts([1, 2, 3], [-1, 0, 0], [5], NAMES, delayed=["hdl"])

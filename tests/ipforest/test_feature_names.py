@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ipforest.feature_names import (
+from ipforest._internal.feature_names import (
     as_in_training,
     checked_names,
     column_names,

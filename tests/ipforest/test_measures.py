@@ -9,7 +9,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer, hinge_loss, make_scorer
 from sklearn.model_selection import cross_val_score
 
-from ipforest.measures import Answers, HeldOutScorer, log_odds, name_of, read_scoring, sensitivity_at, specificity_at
+from ipforest.choosing.measures import (
+    Answers,
+    HeldOutScorer,
+    log_odds,
+    name_of,
+    read_scoring,
+    sensitivity_at,
+    specificity_at,
+)
 
 
 def answers(probability, classes=(0, 1)):

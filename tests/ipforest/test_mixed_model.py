@@ -11,8 +11,8 @@ from scipy.optimize import linprog
 from sklearn.datasets import load_breast_cancer
 
 from ipforest import EarlyExit, FeatureCosts
-from ipforest.choice import best_mix
-from ipforest.mixed_model import MixedModel
+from ipforest.choosing.choice import best_mix
+from ipforest.choosing.mixed_model import MixedModel
 from tests.budgeted_estimators import CLASSIFIERS, REGRESSORS
 
 X, y = load_breast_cancer(return_X_y=True)

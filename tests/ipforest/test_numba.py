@@ -279,7 +279,7 @@ RETURNED_AFTER_A_WARM_UP = """
 import sys
 from numba.core.dispatcher import Dispatcher
 from numba.core.types import BaseNamedTuple
-from ipforest.warm_up import warm_up
+from ipforest.solvers.warm_up import warm_up
 
 warm_up()
 kernels = [

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from strategies import instances, lambdas
 
 from ipforest import PruningInstance, Status, solve, solve_budget
+from ipforest._internal.progress import silent
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.maxflow.network import STOP
 from ipforest.maxflow.parametric_cut import MAX_ENTRIES_IN_ONE_CALL, CutStopped, ParametricCut
@@ -19,7 +20,6 @@ from ipforest.maxflow.presolve import presolve
 from ipforest.maxflow.threads import CutThreads, search_for
 from ipforest.path import PruningPath
 from ipforest.path_search import PathSearch, prune_path
-from ipforest.progress import silent
 from proofs.certificates.optimality import verify_optimality
 from proofs.crosschecks.brute_force import brute_force, prunings
 

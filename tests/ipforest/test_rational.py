@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ipforest.rational import as_fraction, exact_sum, nonnegative_fraction, time_limit_seconds
+from ipforest._internal.rational import as_fraction, exact_sum, nonnegative_fraction, time_limit_seconds
 
 
 @pytest.mark.parametrize(

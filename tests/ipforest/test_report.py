@@ -32,11 +32,11 @@ from ipforest import (
     FeatureCosts,
     report,
 )
-from ipforest.calibration import calibrated
+from ipforest.choosing.measures import sensitivity_at
 from ipforest.cli import main
-from ipforest.measures import sensitivity_at
 from ipforest.plotting import plot_reliability
-from ipforest.thresholds import ThresholdClassifier
+from ipforest.wrappers.calibration import calibrated
+from ipforest.wrappers.thresholds import ThresholdClassifier
 
 DATA = load_breast_cancer(as_frame=True)
 X, y = DATA.data.iloc[:, :6], np.where(DATA.target == 1, "benign", "malignant")

@@ -8,7 +8,7 @@ from scipy.stats import t
 from sklearn.datasets import load_breast_cancer
 
 from ipforest import FeatureCosts
-from ipforest.safe_budgets import _capital, keeps
+from ipforest.choosing.safe_budgets import _capital, keeps
 from tests.budgeted_estimators import CLASSIFIERS
 
 X, y = load_breast_cancer(return_X_y=True)

@@ -15,7 +15,6 @@ from sklearn.tree import DecisionTreeRegressor
 
 from ipforest import BudgetPrune, EarlyExit
 from ipforest._internal.arrays import Array
-from ipforest.calibration import CalibratedClassifier
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble import BoostedTrees, Forest
 from ipforest.ensemble.category_sets import CategorySets
@@ -26,6 +25,7 @@ from ipforest.session import Seller, Sessions
 from ipforest.stopping.early_exit import EarlyExitPolicy
 from ipforest.stopping.rules import CertifiedRule, StagedRule, ThresholdStopping
 from ipforest.stopping.stages import Stage, StagesInOrder
+from ipforest.wrappers.calibration import CalibratedClassifier
 
 N_FEATURES = 6
 

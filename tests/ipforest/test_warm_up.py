@@ -10,7 +10,7 @@ from ipforest import solve, solve_budget
 from ipforest.experiments.synthetic import synthetic_instance
 from ipforest.maxflow import subproblems
 from ipforest.path_search import PathSearch
-from ipforest.warm_up import warm_up
+from ipforest.solvers.warm_up import warm_up
 
 rooms = ("ipforest.maxflow", "ipforest.ensemble", "ipforest.solvers.greedy")
 instance = synthetic_instance(8, 300, 20, n_training=900, max_price=10, seed=2)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rich.table import Table
 
-from ipforest import progress as progress_module
+from ipforest._internal import progress as progress_module
 from ipforest.cli import main
 from ipforest.cli.options import new_table, plain_console
 from proofs.claims import table as claims

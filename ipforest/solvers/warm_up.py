@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
+from ipforest._internal.progress import ProgressCallback, silent
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.instance import PruningInstance
@@ -15,7 +16,6 @@ from ipforest.maxflow.presolve import presolve
 from ipforest.maxflow.subproblems import moved
 from ipforest.maxflow.threads import MIN_ENTRIES_FOR_HELPERS, CutThreads, search_for
 from ipforest.path_search import prune_path
-from ipforest.progress import ProgressCallback, silent
 from ipforest.solvers import solve, solve_budget
 
 

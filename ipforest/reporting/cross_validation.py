@@ -23,12 +23,12 @@ from sklearn.utils import _safe_indexing
 from ipforest._internal.arrays import Array, IntArray, one_line
 from ipforest._internal.examples import checked_weight
 from ipforest._internal.files import write_text
+from ipforest._internal.rational import nonnegative_fraction
+from ipforest.choosing.measures import name_of, read_scoring
 from ipforest.estimator import BudgetedEstimator
-from ipforest.measures import name_of, read_scoring
-from ipforest.pipeline import BudgetedPipeline
-from ipforest.rational import nonnegative_fraction
 from ipforest.reporting.measured import measures_of
 from ipforest.reporting.pages import answers_about, in_two_parts
+from ipforest.wrappers.pipeline import BudgetedPipeline
 
 __all__ = ["CrossValidation", "cross_validated"]
 
@@ -110,7 +110,7 @@ def cross_validated(
     groups : array, shape (n_samples,), optional
         Examples of one group are parted neither between outer folds nor, within, between training and validation.
     scoring : sequence of str or callable, optional
-        Measures in addition to those of `ipforest.report`; see `ipforest.measures.read_scoring`.
+        Measures in addition to those of `ipforest.report`; see `ipforest.choosing.measures.read_scoring`.
     sample_weight : array, shape (n_samples,), optional
         Weights in training, where the estimator takes them, and in the measures.
     n_jobs : int, optional

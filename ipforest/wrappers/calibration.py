@@ -13,11 +13,11 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
-from ipforest.adapted import AdaptedClassifier, PolicyAround
+from ipforest.choosing.measures import log_odds
 from ipforest.estimator import check_integer
-from ipforest.measures import log_odds
-from ipforest.pipeline import BudgetedPipeline
 from ipforest.policy import Policy
+from ipforest.wrappers.adapted import AdaptedClassifier, PolicyAround
+from ipforest.wrappers.pipeline import BudgetedPipeline
 
 __all__ = ["CalibratedClassifier", "calibrated"]
 
@@ -211,7 +211,7 @@ class CalibratedClassifier(AdaptedClassifier):
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from ipforest import BoostSearch, BudgetBoost
-    >>> from ipforest.calibration import CalibratedClassifier
+    >>> from ipforest.wrappers.calibration import CalibratedClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> boosted = BudgetBoost(20, search=BoostSearch(n_lambdas=2), budget=3, random_state=0)
     >>> model = CalibratedClassifier(boosted, random_state=0).fit(X, y)

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
-from ipforest.adapted import AdaptedClassifier, PolicyAround
-from ipforest.measures import HeldOutScorer, read_scoring
+from ipforest.choosing.measures import HeldOutScorer, read_scoring
 from ipforest.policy import Policy
 from ipforest.session import Seller
+from ipforest.wrappers.adapted import AdaptedClassifier, PolicyAround
 
 __all__ = ["ThresholdClassifier"]
 
@@ -71,7 +71,7 @@ class ThresholdClassifier(AdaptedClassifier):
     pos_label : label, optional
         The positive of two classes; by default the second in sorted order.
     scoring : str or callable, default="balanced_accuracy"
-        What is tuned for; see `ipforest.measures.read_scoring`.
+        What is tuned for; see `ipforest.choosing.measures.read_scoring`.
     validation_fraction : float or None, default=0.25
         Share of the examples held out to tune, where the estimator is not fitted and `fit` gets no ``X_val``.
     random_state : int, RandomState instance or None, default=None
@@ -92,7 +92,7 @@ class ThresholdClassifier(AdaptedClassifier):
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from ipforest import BoostSearch, BudgetBoost
-    >>> from ipforest.thresholds import ThresholdClassifier
+    >>> from ipforest.wrappers.thresholds import ThresholdClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> boosted = BudgetBoost(20, search=BoostSearch(n_lambdas=2), budget=3, random_state=0)
     >>> model = ThresholdClassifier(boosted, threshold=0.9, random_state=0).fit(X, y)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ipforest.rational import nonnegative_fraction
+from ipforest._internal.rational import nonnegative_fraction
 
 __all__ = ["ROUNDING", "Mix", "best_affordable", "best_mix", "spending_limit"]
 

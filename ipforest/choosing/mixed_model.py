@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -166,7 +167,6 @@ class MixedModel:
         max_cost, max_rounds
             See `ipforest.estimator.BudgetedEstimator.session`.
         """
-        from ipforest.session import Demand
 
         def asked_among(rows: IntArray) -> Fetch:
             def fetched(unit: Unit, places: IntArray) -> npt.ArrayLike:
@@ -179,7 +179,9 @@ class MixedModel:
             for model, rows in self._parted(n, keys)
         ]
         fields = ("predictions", "outputs", "paid", "bought")
-        return Demand(*(_put_together([(rows, getattr(part, name)) for rows, part in parts]) for name in fields))
+        joined = {name: _put_together([(rows, getattr(part, name)) for rows, part in parts]) for name in fields}
+        demand: Demand = replace(parts[0][1], **joined)
+        return demand
 
     def _joined(self, X: Any, keys: Keys | None, tell: Callable[[Any, Any], Any]) -> Array:
         n_samples = X.shape[0] if hasattr(X, "shape") else len(X)

@@ -19,10 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array
 from ipforest._internal.examples import require_rows_in_order
+from ipforest._internal.feature_names import column_names, column_of, positions_by_name
+from ipforest.choosing.mixed_model import MixedModel
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, is_fitted, read_costs
-from ipforest.feature_names import column_names, column_of, positions_by_name
-from ipforest.mixed_model import MixedModel
 from ipforest.session import Known, Purchase, Session, Unit, told_by_unit
 from ipforest.tabular.name_matching import closest
 from ipforest.tabular.preprocessing import source_columns

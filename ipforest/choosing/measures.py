@@ -215,7 +215,7 @@ def sensitivity_at(specificity: float, pos_label: Any = None) -> SensitivityAt:
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from ipforest.measures import sensitivity_at
+    >>> from ipforest.choosing.measures import sensitivity_at
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = LogisticRegression().fit(X[:, :1], y)
     >>> 0.5 < sensitivity_at(0.9)(model, X[:, :1], y) < 1

@@ -1,0 +1,1 @@
+"""Estimators around estimators: calibrated, with thresholds of their own, behind the preparation of a table."""
