@@ -298,13 +298,12 @@ def look_ahead(
     ``first_output[tree]`` on. Trees count that have reached a leaf and, with ``inner_nodes_count``, those past their
     root.
     """
-    for position in range(rows.size):
-        i = rows[position]
-        for tree in range(splits.root.size):
-            node = splits.root[tree]
-            while splits.left[node] >= 0 and known[i, splits.feature[node]]:
-                node = child(splits, node, examples[i, splits.feature[node]])
-            counts = splits.left[node] < 0 or (inner_nodes_count and node != splits.root[tree])
+    for tree in range(splits.root.size):
+        root = splits.root[tree]
+        for position in range(rows.size):
+            i = rows[position]
+            node = _last_known(splits, root, i, examples, known)
+            counts = splits.left[node] < 0 or (inner_nodes_count and node != root)
             outlook.n_counted[position] += counts
             for column in range(value.shape[1]):
                 output = first_output[tree] + column
