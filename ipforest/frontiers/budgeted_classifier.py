@@ -24,8 +24,8 @@ from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.libraries import read, require_trained_categories
 from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import BudgetedEstimator
-from ipforest.frontiers.budget_boost import BudgetBoost, BudgetBoostRegressor
-from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor
+from ipforest.frontiers.budget_boost import BoostSearch, BudgetBoost, BudgetBoostRegressor
+from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor, ForestSearch
 from ipforest.frontiers.joint_frontier import JointFrontier, Member
 from ipforest.frontiers.work import Work
 from ipforest.learners.forest_pruner import Labelled
@@ -34,6 +34,10 @@ from ipforest.stopping.stages import StagedEstimator
 from ipforest.tabular.categories import FROM_DTYPE, is_from_dtype
 
 SEEDS = 2**31
+
+BOOSTING_AMONG_OTHERS = BoostSearch(n_prunings=2, single_price=False)
+FOREST_AMONG_OTHERS = ForestSearch(n_lookahead=10)
+"""Where boosted trees and forests are on one frontier, fewer of each do: what the one lacks the other has."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -167,11 +171,10 @@ class ManyFrontiers(JointFrontier):
     @property
     def _chosen_from(self) -> Sequence[Any]:
         if self.estimators is None:
-            return (
-                (BudgetBoost(), BudgetForest())
-                if is_classifier(self)
-                else (BudgetBoostRegressor(), BudgetForestRegressor())
+            boost, forest = (
+                (BudgetBoost, BudgetForest) if is_classifier(self) else (BudgetBoostRegressor, BudgetForestRegressor)
             )
+            return boost(search=BOOSTING_AMONG_OTHERS), forest(search=FOREST_AMONG_OTHERS)
         return self.estimators
 
     def _check_training(self) -> None:
@@ -269,7 +272,8 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
     Parameters
     ----------
     estimators : sequence of estimator, optional
-        By default a `BudgetBoost` and a `BudgetForest`. Each is one of these, a `NestedCascade` or a
+        By default a `BudgetBoost` and a `BudgetForest` that try less than they do by themselves
+        (`BOOSTING_AMONG_OTHERS`, `FOREST_AMONG_OTHERS`). Each is one of these, a `NestedCascade` or a
         `BranchingCascade`, whose prices and budget are those given here, or another classifier of trees that
         `ipforest.ensemble.read` reads, such as LightGBM's with penalties on features; it is stopped when sure.
     categorical_features : None, "from_dtype", or sequence of bool, int or str, default="from_dtype"
@@ -366,10 +370,10 @@ class BudgetedRegressor(RegressorMixin, ManyFrontiers):  # type: ignore[misc]  #
     Parameters
     ----------
     estimators : sequence of estimator, optional
-        By default a `BudgetBoostRegressor` and a `BudgetForestRegressor`. Each is one of these, a `NestedCascade` or a
-        `BranchingCascade` of regressors, whose prices and budget are those given here, or another regressor of trees
-        that `ipforest.ensemble.read` reads, such as LightGBM's with penalties on features; it is stopped where going
-        on is not worth its price.
+        By default a `BudgetBoostRegressor` and a `BudgetForestRegressor`; see `BudgetedClassifier`. Each is one of
+        these, a `NestedCascade` or a `BranchingCascade` of regressors, whose prices and budget are those given here, or
+        another regressor of trees that `ipforest.ensemble.read` reads, such as LightGBM's with penalties on features;
+        it is stopped where going on is not worth its price.
     categorical_features, feature_costs
         See `BudgetedClassifier`.
     budget : number, optional
