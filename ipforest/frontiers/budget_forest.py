@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import inf
+from math import ceil, inf
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -51,6 +51,9 @@ Among few examples some split always seems worth its price.
 """
 
 UNAFFORDABLE = 1e12
+
+NESTED_TREES = 0.7
+"""Nested forests have so many trees of each of two kinds, as a share of ``n_estimators``."""
 
 JUDGING_TREES = 20
 """Forests of no more trees tell whether a context is worth asking for."""
@@ -273,7 +276,7 @@ class GrownForests(GrownFrontier):
                 targets[rows],
                 training.weight[rows],
                 task,
-                self.n_estimators,
+                ceil(NESTED_TREES * self.n_estimators),
                 self._leaf_sizes,
             )
             sets = [encoded.columns(wanted[place][0]) for place in places]

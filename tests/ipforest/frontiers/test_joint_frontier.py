@@ -116,6 +116,16 @@ def test_nested_forests_replace_one_another_in_the_order_of_what_is_bought() -> 
     assert len(without.members_) == len(model.members_) - 2
 
 
+def test_nested_forests_have_fewer_trees_of_each_of_two_kinds() -> None:
+    X, y = make_classification(80, 3, n_informative=3, n_redundant=0, random_state=0)
+    search = ForestSearch(n_lambdas=1, n_prunings=0, regrow=False, n_lookahead=0)
+    model = BudgetForest(4, search=search, random_state=0).fit(X[:50], y[:50], X[50:], y[50:])
+    nested = [member.policy for member in model.members_ if isinstance(member.policy, StagesInOrder)]
+    for policy in nested:
+        assert [stage.features.size for stage in policy.stages] == [0, 1, 2, 3]
+        assert {each.n_trees for stage in policy.stages[1:] for each in stage.model.ensembles_} == {3}
+
+
 def test_nested_forests_see_class_shares_in_place_of_categories() -> None:
     """Every second of forty categories is positive; numbering them otherwise changes nothing."""
     rng = np.random.default_rng(0)
