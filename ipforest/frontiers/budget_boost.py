@@ -44,6 +44,9 @@ SINGLE = 1e-3
 CHUNKS = 3
 """Rounds at one price are grown in so many parts; where the validation loss does not fall, the next price follows."""
 
+COARSE = 62
+"""One ensemble at no price has no more bins: thresholds between all values follow noise where a few would do."""
+
 PATIENCE = 3
 """At no price growing ends after so many parts, each a share ``1 / n_lambdas`` of the rounds, that did not help."""
 
@@ -167,14 +170,15 @@ class GrownBoosting(GrownFrontier):
     def _n_expected(self) -> int:
         n_grown = 1 + bool(self._search.single_price)
         n_raced = (len(self._growth.leaf_sizes()) - 1) * int(RACED * self._search.n_lambdas)
-        return int(2 + n_raced + n_grown * (self._search.n_lambdas + self._search.n_prunings))
+        return int(3 + n_raced + n_grown * (self._search.n_lambdas + self._search.n_prunings))
 
     def _made(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
         return (self._member(trees, validation) for trees in self._ensembles(training, validation, random))
 
     def _ensembles(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[BoostedTrees]:
         X = np.ascontiguousarray(training.X, dtype=np.float32)
-        coded = CodedExamples.from_examples(X, self._growth.max_bins, self.categories_.mask(X.shape[1]))
+        categorical = self.categories_.mask(X.shape[1])
+        coded = CodedExamples.from_examples(X, self._growth.max_bins, categorical)
         data = Boosting(X, coded, training.y, training.weight, self.classes_, self.costs_, self._growth.learning_rate)
         paying = sample_of(training, MOST_COST_ROWS, random)
         start = data.start()
@@ -194,28 +198,33 @@ class GrownBoosting(GrownFrontier):
         plans = [(grower, ahead, falling[n_raced:], n_raced)]
         if self._search.single_price:
             plans.append((self._grower(min(sizes)), first, [highest * SINGLE] * n_lambdas, 0))
-        ends = []
         for grower, begun, prices, n_before in plans:
             grown = self._grow(data, begun, grower, prices, n_before, validation, random)
             yield from grown.prefixes
             trees = grown.standing.trees
             if self._search.n_prunings and trees is not start:
                 yield from self._pruned(data, trees, replace(grower, price_weight=(prices or falling)[-1]), paying)
-            ends.append((grown.loss, trees, replace(grower, price_weight=0.0)))
-        _, trees, grower = min(ends, key=lambda end: end[0])
-        further = self._unpriced(data, trees, grower, validation, random)
-        if further is not trees:
-            yield further
+        simply_good = [(data, plans[0][0])]
+        if self._growth.max_bins is None or self._growth.max_bins > COARSE:
+            coarse = replace(data, coded=CodedExamples.from_examples(X, COARSE, categorical))
+            simply_good.append((coarse, self._grower(min(sizes))))
+        for examples, grower in simply_good:
+            trees = self._unpriced(examples, start, grower, validation, random)
+            if trees is not start:
+                yield trees
 
     def _grower(self, max_leaf_nodes: int) -> Grower:
         return Grower(
-            Gradient(self._growth.l2), max_leaf_nodes=max_leaf_nodes, min_samples_leaf=self._growth.min_samples_leaf
+            Gradient(self._growth.l2),
+            max_leaf_nodes=max_leaf_nodes,
+            min_samples_leaf=self._growth.min_samples_leaf,
+            price_weight=0.0,
         )
 
     def _unpriced(
-        self, data: Boosting, trees: BoostedTrees, grower: Grower, validation: Labelled, random: Any
+        self, data: Boosting, start: BoostedTrees, grower: Grower, validation: Labelled, random: Any
     ) -> BoostedTrees:
-        """Go on at no price, as many rounds as there are in all, while what is chosen by falls on validation examples.
+        """Grow at no price while what is chosen by falls on validation examples; return what it is least for.
 
         The loss of the margins would end it too early: it rises long before the share of mistakes does.
         """
@@ -224,7 +233,7 @@ class GrownBoosting(GrownFrontier):
         def lost(grown: BoostedTrees) -> float:
             return float(loss(grown.outputs(grown.margins(X)), validation.y).mean())
 
-        standing, best, least, n_worse = data.standing(trees), trees, lost(trees), 0
+        standing, best, least, n_worse = data.standing(start), start, lost(start), 0
         ends = np.linspace(0, self.n_estimators, self._search.n_lambdas + 1).round().astype(int)
         for n_rounds in filter(None, np.diff(ends).tolist()):
             standing = data.grow(standing, n_rounds, grower, int(random.randint(2**30)))
@@ -288,13 +297,13 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
     validation examples it is learnt when to stop buying. All of that gives one frontier of cost and error.
 
     Where the same few units serve every example, another order is better: one more ensemble is grown at a single low
-    price. Where nearly everything may be bought, what is simply good is best: the ensemble of least validation loss
-    goes on growing at no price, while what is chosen by falls on validation examples.
+    price. Where nearly everything may be bought, what is simply good is best: one ensemble
+    grows at no price from the start, and one more with few bins, while what is chosen by falls on validation examples.
 
     Parameters
     ----------
     n_estimators : int, default=400
-        Most rounds per ensemble, shared equally among the prices, and as many at no price; each grows one tree, with
+        Most rounds per ensemble, shared equally among the prices, or at no price; each grows one tree, with
         more than two classes one per class. At each price, growing stops early where the validation loss does not fall.
     growth : BoostGrowth, optional
         How trees grow.
@@ -380,7 +389,7 @@ class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]
     Parameters
     ----------
     n_estimators : int, default=400
-        Most rounds per ensemble, shared equally among the prices, and as many at no price; each grows one tree.
+        Most rounds per ensemble, shared equally among the prices, or at no price; each grows one tree.
     growth, search, categorical_features
         See `BudgetBoost`; `CertifiedStopping` counts errors, and is for classes.
     feature_costs

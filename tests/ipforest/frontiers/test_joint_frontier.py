@@ -30,6 +30,7 @@ from ipforest.ensemble import BoostedTrees, Forest
 from ipforest.ensemble.refitting import mean_loss
 from ipforest.frontiers import AveragedTrees
 from ipforest.frontiers.alternation import alternate, penalised_loss
+from ipforest.frontiers.budget_boost import COARSE
 from ipforest.frontiers.forests_on_features import answers_out_of_bag
 from ipforest.frontiers.joint_frontier import Frontier, Member, spread_prunings
 from ipforest.growing import CodedExamples, Gradient, Grower
@@ -188,7 +189,7 @@ def test_of_several_sizes_of_trees_the_one_of_least_validation_loss_goes_on() ->
     search = BoostSearch(n_lambdas=5, n_prunings=0, single_price=False)
     model = BudgetBoost(25, growth=BoostGrowth(max_leaf_nodes=(2, 8)), search=search, random_state=0)
     model.fit(X[:300], y[:300], X[300:], y[300:])
-    start, stumps, large, *further = [member.policy.trees for member in model.members_]
+    start, stumps, large, *further, _, _ = [member.policy.trees for member in model.members_]
     assert (stumps.n_trees, large.n_trees) == (start.n_trees + 5, start.n_trees + 5)
     assert stumps.n_nodes == start.n_nodes + 3 * 5 < large.n_nodes
     assert mean_loss(stumps, X[300:], y[300:]) > mean_loss(large, X[300:], y[300:])
@@ -211,21 +212,25 @@ def test_one_more_ensemble_of_the_smallest_trees_is_grown_at_a_single_low_price(
     assert (trees.n_nodes - trees.n_internal) / trees.n_trees <= 4
 
 
-def test_at_no_price_trees_go_on_growing_while_the_loss_that_is_chosen_by_falls() -> None:
+def test_ensembles_of_all_and_of_few_bins_grow_at_no_price_while_the_loss_that_is_chosen_by_falls() -> None:
     X, y = make_classification(600, 12, n_informative=8, random_state=0)
     parts = X[:400], y[:400], X[400:], y[400:]
-    model = clone(QUICK_BOOST).set_params(n_estimators=60, search__n_prunings=0).fit(*parts)
-    *priced, last = model.members_
-    assert last.loss < min(member.loss for member in priced)
-    longest = max((member.policy.trees for member in priced), key=lambda trees: trees.n_trees)
-    trees = last.policy.trees
-    assert longest.n_trees < trees.n_trees
-    beginnings = [member.policy.trees for member in priced if member.policy.trees.n_trees < trees.n_trees]
-    assert any(np.array_equal(trees.first(each.n_trees).value, each.value) for each in beginnings[1:])
-    alone = (
-        clone(QUICK_BOOST).set_params(n_estimators=60, search__n_prunings=0).fit(X[:400], y[:400], X[400:], 1 - y[400:])
-    )
-    assert len(alone.members_) == 1
+    model = clone(QUICK_BOOST).set_params(n_estimators=60, search__n_prunings=0)
+    *priced, all_bins, few_bins = model.fit(*parts).members_
+    assert min(all_bins.loss, few_bins.loss) < min(member.loss for member in priced)
+    *_, all_again, few_again = clone(model).set_params(feature_costs=range(12, 0, -1)).fit(*parts).members_
+    for member, again in ((all_bins, all_again), (few_bins, few_again)):
+        np.testing.assert_array_equal(member.policy.trees.value, again.policy.trees.value)
+
+    def most_thresholds(trees: Any) -> int:
+        tests = np.column_stack([trees.feature, trees.threshold])[trees.feature >= 0]
+        return int(np.bincount(np.unique(tests, axis=0)[:, 0].astype(int)).max())
+
+    assert most_thresholds(few_bins.policy.trees) <= COARSE - 1
+    coarse = clone(model).set_params(growth__max_bins=COARSE).fit(*parts).members_
+    assert len(coarse) == len(priced) + 1
+    useless = clone(model).fit(X[:400], y[:400], X[400:], 1 - y[400:])
+    assert len(useless.members_) == 1
 
 
 def test_trees_are_grown_anew_on_what_the_forests_of_the_frontier_buy() -> None:
