@@ -29,6 +29,7 @@ from ipforest.adaptive.full_model import (
 from ipforest.adaptive.gated_policy import Constant, GatedPolicy
 from ipforest.choosing.class_costs import label_losses
 from ipforest.classifier_trees.tree_estimator import check_lambdas
+from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import (
     BudgetedEstimator,
@@ -225,9 +226,11 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         """
         self.check_parameters()
         check_validation_part(X_val, y_val)
+        full = unfrozen(self.estimator)
+        self.categories_ = self._categories_of(full, X) if is_fitted(full) else Categories()
         examples, labels = validated(self, X, y, ensure_all_finite=self._finite())
         self._note_missing(examples)
-        classes, full = classes_of(labels), unfrozen(self.estimator)
+        classes = classes_of(labels)
         if not isinstance(full, BudgetedEstimator):
             self.costs_ = self._read_costs()
         known = np.asarray(full.classes_) if is_fitted(full) else classes

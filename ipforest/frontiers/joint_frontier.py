@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import inf, nan
 from typing import Any, ClassVar, NamedTuple, Self
@@ -25,6 +25,7 @@ from ipforest.choosing.choice import best_affordable
 from ipforest.choosing.class_costs import TOTAL_COST, costs_of, price_of_a_mistake
 from ipforest.choosing.measures import HeldOutScorer, name_of
 from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import (
     BudgetedEstimator,
@@ -38,11 +39,12 @@ from ipforest.estimator import (
 )
 from ipforest.frontiers.scores import relative_error, soft_cost, soft_error
 from ipforest.frontiers.work import Work
+from ipforest.growing.codes import MAX_BINS
 from ipforest.learners.forest_pruner import Labelled
 from ipforest.path import PruningPath
 from ipforest.policy import Policy, TreesInOrder
 from ipforest.results import Pruning
-from ipforest.session import Seller, Sessions
+from ipforest.session import Sessions
 from ipforest.settings import Grouped, Settings
 from ipforest.stopping.early_exit import EarlyExitPolicy, record_paths
 from ipforest.stopping.rules import (
@@ -55,7 +57,6 @@ from ipforest.stopping.rules import (
 )
 from ipforest.stopping.scored import score_of_stops, scorer_on
 from ipforest.stopping.stages import Loss, StagesInOrder
-from ipforest.tabular.categories import Categories
 
 N_FOLDS = 5
 MOST_COST_ROWS = 2000
@@ -349,12 +350,12 @@ class JointFrontier(BudgetedEstimator):
         if self.cv is None:
             require_held_out(self.validation_fraction, X_val)
         self.categories_ = Categories.of(X, self.categorical_features)
-        numbers = self.categories_.numbers(X)
+        self.categories_.require_few(MAX_BINS)
         classify = is_classifier(self)
         examples, targets = validated(
-            self, numbers, y, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=not classify
+            self, X, y, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=not classify
         )
-        self.categories_.check(examples)
+        self.categories_.check(examples, MAX_BINS)
         self._note_missing(examples)
         self.classes_ = classes_of(targets) if classify else None
         targets = targets if classify else checked_labels(targets, examples, None, "y")
@@ -499,17 +500,11 @@ class JointFrontier(BudgetedEstimator):
             )
         return training, held_out
 
-    def _checked(self, X: npt.ArrayLike) -> Array:
-        return super()._checked(self.categories_.numbers(X))
-
     @available_if(is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def predict_log_proba(self, X: npt.ArrayLike) -> FloatArray:
         """Return the logarithm of the probability of each class, -inf where it is 0, shape (n_samples, n_classes)."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
-
-    def _seller(self) -> Seller:
-        return replace(super()._seller(), categories=self.categories_.names)
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""

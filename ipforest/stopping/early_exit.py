@@ -20,7 +20,8 @@ from ipforest._internal.examples import validated
 from ipforest._internal.feature_names import require_features_of
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import label_losses
-from ipforest.ensemble.libraries import read
+from ipforest.ensemble.categories import Categories
+from ipforest.ensemble.libraries import read, require_trained_categories
 from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import (
     BudgetedEstimator,
@@ -404,9 +405,10 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         """
         self.check_parameters()
         check_validation_part(X_val, y_val)
+        ensemble = unfrozen(self.estimator)
+        self.categories_ = self._categories_of(ensemble, X)
         examples, labels = validated(self, X, y, ensure_all_finite=self._finite())
         self._note_missing(examples)
-        ensemble = unfrozen(self.estimator)
         fitted = is_fitted(ensemble)
         classes = np.asarray(ensemble.classes_) if fitted else classes_of(labels)
         if fitted:
@@ -425,6 +427,9 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
                 labels, self.validation_fraction, self.random_state, one_of_each_class=True
             )
             self.estimator_ = clone(ensemble).fit(_safe_indexing(X, training), labels[training])
+            if not isinstance(ensemble, BudgetedEstimator):
+                names = [*getattr(self, "feature_names_in_", range(self.n_features_in_))]
+                require_trained_categories(self.estimator_, self.categories_.names, names)
             held_out = examples[validation], labels[validation]
         self.costs_ = self.estimator_.costs_ if isinstance(self.estimator_, BudgetedEstimator) else self._read_costs()
         self._take_class_costs(self.classes_)
@@ -500,7 +505,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
 
     def _trees(self, inner_budget: object) -> TreesInOrder:
         if not isinstance(self.estimator_, BudgetedEstimator):
-            return TreesInOrder(read(self.estimator_))
+            return TreesInOrder(replace(read(self.estimator_), categories=Categories()))
         model = self.estimator_ if inner_budget is None else self.estimator_.at_budget(inner_budget)
         policy = model.policy()
         if not isinstance(policy, TreesInOrder):
