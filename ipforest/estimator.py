@@ -37,6 +37,8 @@ from ipforest.choosing.measures import read_scoring
 from ipforest.choosing.mixed_model import MixedModel
 from ipforest.choosing.safe_budgets import BOUNDS, keeps
 from ipforest.costs import FeatureCosts, require_no_split_cost
+from ipforest.ensemble.categories import FROM_DTYPE, Categories
+from ipforest.ensemble.libraries import learns_categories, trained_categories
 from ipforest.policy import Policy
 from ipforest.session import (
     AsyncFetch,
@@ -203,6 +205,8 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     costs_ : FeatureCosts
     split_cost_ : Fraction
         What one test of a feature costs; 0 unless the estimator takes a ``split_cost``.
+    categories_ : Categories
+        Which columns are categories, and what their numbers stand for.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, shape (n_features,)
         Where X has column names.
@@ -223,6 +227,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     split_cost_ = Fraction(0)
     classes_: Any
     class_costs_: Array | None = None
+    categories_ = Categories()
     _column_labels: tuple[str, ...] | None = None
     _missing_seen: npt.NDArray[np.bool_] | None = None
     _dtype: npt.DTypeLike | Sequence[npt.DTypeLike] = FLOATS
@@ -813,6 +818,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
             classes=np.asarray(self.classes_) if is_classifier(self) else None,
             feature_names=tuple(map(str, names)),
             allow_missing=bool(get_tags(self).input_tags.allow_nan),
+            categories=self.categories_.names,
             class_costs=self.class_costs_,
             missing_seen=self._missing_seen,
         )
@@ -829,6 +835,8 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         ready = _READY.get(self)
         is_array = type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS
         if ready is None or not is_array or X.shape[1] != self.n_features_in_ or hasattr(self, "feature_names_in_"):
+            return None
+        if self.categories_.names:
             return None
         refused = np.isinf(X) if ready.seller.allow_missing else ~np.isfinite(X)
         return None if X.shape[0] == 0 or refused.any() else X
@@ -854,6 +862,16 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         examples = self._checked(X_cost)
         check_alike(examples, training, "X_cost")
         return examples
+
+    def _categories_of(self, ensemble: Any, X: Any) -> Categories:
+        """Find the columns of categories: those of a fitted ensemble, or what another one is going to learn from X."""
+        if not is_fitted(ensemble):
+            wanted = FROM_DTYPE if learns_categories(ensemble) else getattr(ensemble, "categorical_features", None)
+            return Categories.of(X, wanted)
+        inside = isinstance(ensemble, BudgetedEstimator)
+        categories: Categories = ensemble.categories_ if inside else trained_categories(ensemble)
+        categories.require_frame(X, "X")
+        return categories
 
     def _with_unused_columns(self, X: Any) -> Any:
         """Add the columns that a data frame lacks where the model never wants them."""

@@ -69,6 +69,8 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
     refuse_masked(y, "y")
     require_rows_in_order(X, y)
     if reset or not _are_other_columns(X, estimator):  # else the names are refused below
+        categories = getattr(estimator, "categories_", None)
+        X = X if categories is None else categories.numbers(X)
         _require_numbers(X, estimator)
     if is_classifier(estimator) and not isinstance(y, str):
         _require_one_type(y)

@@ -29,6 +29,7 @@ from ipforest.adaptive.full_model import (
 from ipforest.adaptive.gated_policy import Constant, GatedPolicy
 from ipforest.choosing.class_costs import label_losses
 from ipforest.classifier_trees.tree_estimator import check_lambdas
+from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import BudgetedEstimator, Given, check_inner_estimator, check_integer, is_fitted
 from ipforest.policy import Policy
@@ -217,6 +218,11 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
             Bad parameters, prices or examples; nothing has been trained then.
         """
         return self._fit(X, y, X_val, y_val)
+
+    def _read(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Labelled:
+        full = unfrozen(self.estimator)
+        self.categories_ = self._categories_of(full, X) if is_fitted(full) else Categories()
+        return super()._read(X, y, sample_weight)
 
     def _take_classes(self, labels: Array) -> None:
         super()._take_classes(labels)

@@ -22,6 +22,7 @@ from ipforest._internal.arrays import Array
 from ipforest._internal.examples import Labelled
 from ipforest._internal.progress import progress_bar
 from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.categories import FROM_DTYPE, is_from_dtype
 from ipforest.ensemble.libraries import read, require_trained_categories
 from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import BudgetedEstimator
@@ -31,7 +32,6 @@ from ipforest.frontiers.joint_frontier import JointFrontier, Member
 from ipforest.frontiers.work import Work
 from ipforest.settings import Grouped, Settings
 from ipforest.stopping.stages import StagedEstimator
-from ipforest.tabular.categories import FROM_DTYPE, is_from_dtype
 
 SEEDS = 2**31
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import inf, nan
 from typing import Any, ClassVar, NamedTuple, Self
@@ -23,14 +23,16 @@ from ipforest.choosing.choice import best_affordable
 from ipforest.choosing.class_costs import TOTAL_COST, costs_of, price_of_a_mistake
 from ipforest.choosing.measures import HeldOutScorer, name_of
 from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import BudgetedEstimator, Given, check_integer, warn_if_nothing_is_bought
 from ipforest.frontiers.scores import relative_error, soft_cost, soft_error
 from ipforest.frontiers.work import Work
+from ipforest.growing.codes import MAX_BINS
 from ipforest.path import PruningPath
 from ipforest.policy import Policy, TreesInOrder
 from ipforest.results import Pruning
-from ipforest.session import Seller, Sessions
+from ipforest.session import Sessions
 from ipforest.settings import Grouped, Settings
 from ipforest.stopping.early_exit import EarlyExitPolicy, record_paths
 from ipforest.stopping.rules import (
@@ -43,7 +45,6 @@ from ipforest.stopping.rules import (
 )
 from ipforest.stopping.scored import score_of_stops, scorer_on
 from ipforest.stopping.stages import Loss, StagesInOrder
-from ipforest.tabular.categories import Categories
 
 N_FOLDS = 5
 MOST_COST_ROWS = 2000
@@ -321,8 +322,9 @@ class JointFrontier(BudgetedEstimator):
 
     def _read(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Labelled:
         self.categories_ = Categories.of(X, self.categorical_features)
-        data = super()._read(self.categories_.numbers(X), y, sample_weight)
-        self.categories_.check(data.X)
+        self.categories_.require_few(MAX_BINS)
+        data = super()._read(X, y, sample_weight)
+        self.categories_.check(data.X, MAX_BINS)
         return data
 
     def _train(
@@ -446,9 +448,6 @@ class JointFrontier(BudgetedEstimator):
         """Return the logarithm of the probability of each class, -inf where it is 0, shape (n_samples, n_classes)."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
-
-    def _seller(self) -> Seller:
-        return replace(super()._seller(), categories=self.categories_.names)
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""

@@ -18,6 +18,7 @@ from ipforest._internal.feature_names import require_features_of
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.libraries import read
 from ipforest.ensemble.refitting import fill_inner_values, refit_jointly
 from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees, unfrozen
@@ -216,6 +217,7 @@ class BudgetPrune(ForestPruner):
         if summed is None:
             return super()._use_fitted(ensemble, X, y, X_cost, sample_weight)
         self._check_boosted(y)
+        self.categories_ = self._categories_of(ensemble, X)
         examples = validated(self, X, ensure_all_finite=self._finite())
         require_features_of(ensemble, self.n_features_in_, getattr(self, "feature_names_in_", None))
         require_rows_in_order(X, y)
@@ -224,7 +226,8 @@ class BudgetPrune(ForestPruner):
         self.classes_ = getattr(ensemble, "classes_", None)
         labels = checked_labels(y, examples, self.classes_, "y")
         data = Labelled(examples, labels, checked_weight(sample_weight, X, examples))
-        trees: Any = replace(summed, feature_names=None)
+        names = getattr(self, "feature_names_in_", None)
+        trees: Any = replace(summed, feature_names=names, categories=Categories())
         self.forest_ = fill_inner_values(trees, data.X, data.weight)
         self._refit_data = data if self._pruning.refit else None
         return examples if X_cost is None else self._checked_cost_examples(X_cost, examples), data, None

@@ -20,7 +20,8 @@ from ipforest._internal.examples import Labelled
 from ipforest._internal.feature_names import require_features_of
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import label_losses
-from ipforest.ensemble.libraries import read
+from ipforest.ensemble.categories import Categories
+from ipforest.ensemble.libraries import read, require_trained_categories
 from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import (
     BudgetedEstimator,
@@ -389,6 +390,10 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type:
         """
         return self._fit(X, y, X_val, y_val, hold_out=not is_fitted(unfrozen(self.estimator)))
 
+    def _read(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Labelled:
+        self.categories_ = self._categories_of(unfrozen(self.estimator), X)
+        return super()._read(X, y, sample_weight)
+
     def _take_classes(self, labels: Array) -> None:
         ensemble = unfrozen(self.estimator)
         if is_fitted(ensemble):
@@ -404,6 +409,9 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type:
             self.estimator_ = ensemble
         else:
             self.estimator_ = clone(ensemble).fit(given.table_to_train, training.y)
+            if not isinstance(ensemble, BudgetedEstimator):
+                names = [*getattr(self, "feature_names_in_", range(self.n_features_in_))]
+                require_trained_categories(self.estimator_, self.categories_.names, names)
         if isinstance(self.estimator_, BudgetedEstimator):
             self.costs_ = self.estimator_.costs_
         self._held_out, self._candidates = validation, dict[str, Candidate]()
@@ -463,7 +471,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type:
 
     def _trees(self, inner_budget: object) -> TreesInOrder:
         if not isinstance(self.estimator_, BudgetedEstimator):
-            return TreesInOrder(read(self.estimator_))
+            return TreesInOrder(replace(read(self.estimator_), categories=Categories()))
         model = self.estimator_ if inner_budget is None else self.estimator_.at_budget(inner_budget)
         policy = model.policy()
         if not isinstance(policy, TreesInOrder):
