@@ -289,8 +289,8 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         return [candidate.cost for candidate in self.candidates_], [candidate.badness for candidate in self.candidates_]
 
     def policy(self) -> Policy:
-        """Say how the fitted model buys features and what it answers; a policy that held it would keep it for ever."""
-        prices = np.array([float(price) for price in self.costs_.prices])
+        """Say how the fitted model buys features and what it answers, whatever becomes of this object."""
+        prices = self.costs_.float_prices
         return TreeOfClassifiers(self.tree_, self.feature_map_, prices, self.prior_, copy(self)._outputs)
 
     def _outputs(self, scores: FloatArray) -> FloatArray:
