@@ -17,7 +17,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, r2_score
@@ -28,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ipforest._internal.arrays import Array, FloatArray, one_line
 from ipforest._internal.examples import FLOATS, require_rows_in_order, validated
-from ipforest._internal.feature_names import column_numbers
+from ipforest._internal.feature_names import column_names, column_numbers
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.choice import ROUNDING, best_affordable, best_mix
 from ipforest.choosing.class_costs import TOTAL_COST, costs_of, read_class_costs
@@ -774,13 +773,14 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     def _with_unused_columns(self, X: Any) -> Any:
         """Add the columns that a data frame lacks where the model never wants them."""
         names = list(getattr(self, "feature_names_in_", ()))
-        if not isinstance(X, pd.DataFrame) or not names:
+        given = column_names(X) or names
+        absent = [name for name in names if name not in given]
+        if not absent or not {names[feature] for feature in self._ready.policy.features.tolist()}.isdisjoint(absent):
             return X
-        present = set(X.columns)
-        wanted = {names[feature] for feature in self._ready.policy.features.tolist()}
-        if present.issuperset(names) or not wanted <= present or list(X.columns) != [n for n in names if n in present]:
-            return X
-        return X.reindex(columns=names, fill_value=np.nan if get_tags(self).input_tags.allow_nan else 0.0)
+        frame = X.to_pandas() if hasattr(X, "to_pandas") else X
+        in_order = [*given] == [name for name in names if name not in absent]
+        nothing = np.nan if get_tags(self).input_tags.allow_nan else 0.0
+        return frame.reindex(columns=names if in_order else [*given, *absent], fill_value=nothing)
 
     def _note_missing(self, training: Array) -> None:
         """Remember in which columns training had missing values."""
