@@ -20,13 +20,14 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import check_random_state, get_tags
+from sklearn.model_selection import GroupShuffleSplit, check_cv
+from sklearn.utils import _safe_indexing, check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ipforest._internal.arrays import Array, FloatArray, one_line
-from ipforest._internal.examples import FLOATS, require_rows_in_order, validated
+from ipforest._internal.examples import FLOATS, Labelled, checked_weight, require_rows_in_order, validated
 from ipforest._internal.feature_names import column_names, column_numbers
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.choice import ROUNDING, best_affordable, best_mix
@@ -55,6 +56,7 @@ from ipforest.walks import Walk
 
 __all__ = ["BudgetedEstimator", "optional_number", "read_costs", "split_rows"]
 
+Rows = npt.NDArray[np.int64]
 
 OUTSIDE_SHARE = 0.5
 """Share of held-out examples from which on values far outside the training range of a feature are refused."""
@@ -121,6 +123,38 @@ class Answers(NamedTuple):
     acquired: npt.NDArray[np.bool_]
 
 
+class Given(NamedTuple):
+    """What `fit` was given, and how it was parted.
+
+    Parameters
+    ----------
+    table : array or DataFrame, shape (n_samples, n_features)
+        The examples as they came.
+    examples : Labelled
+        All of them, checked.
+    rows : ndarray of int64
+        Those trained on, ascending.
+    held_out : ndarray of int64
+        Those held out, ascending; all where others were given for that.
+    is_weighted : bool
+        Whether weights were given.
+    random : RandomState
+        As drawing the parts left it.
+    """
+
+    table: Any
+    examples: Labelled
+    rows: Rows
+    held_out: Rows
+    is_weighted: bool
+    random: np.random.RandomState
+
+    @property
+    def table_to_train(self) -> Any:
+        """The examples trained on as they came, for models that know columns by their names."""
+        return self.table if self.rows.size == self.examples.y.size else _safe_indexing(self.table, self.rows)
+
+
 class Ready(NamedTuple):
     """What predicting needs of a fitted estimator.
 
@@ -185,12 +219,17 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     class_costs: Any = None
     validation_fraction: float | None = None
     scoring: Any = None
+    cv: Any = None
     takes_scorers = False
+    must_hold_out = False
+    min_classes = 2
     split_cost_ = Fraction(0)
+    classes_: Any
     class_costs_: Array | None = None
     categories_ = Categories()
     _column_labels: tuple[str, ...] | None = None
     _missing_seen: npt.NDArray[np.bool_] | None = None
+    _dtype: npt.DTypeLike | Sequence[npt.DTypeLike] = FLOATS
 
     @abstractmethod
     def policy(self) -> Policy:
@@ -241,6 +280,93 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         self._check_money()
         for group in groups_of(type(self)).values():
             group.__get__(self, type(self))  # of the right kind
+
+    def _fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        X_val: npt.ArrayLike | None = None,
+        y_val: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
+        *,
+        weight_val: FloatArray | None = None,
+        hold_out: bool = True,
+        **options: Any,
+    ) -> Self:
+        """Fit as every estimator does: check, read prices, hold out, train, choose.
+
+        Parameters
+        ----------
+        X, y, X_val, y_val, sample_weight, groups
+            As `fit` takes them.
+        weight_val : ndarray of float64, shape (n_val,), optional
+            What held-out examples weigh that are given; by default 1 each.
+        hold_out : bool, default=True
+            Whether examples are held out where none are given for that.
+        options
+            For `_train`.
+        """
+        self.check_parameters()
+        check_validation_part(X_val, y_val)
+        if hold_out and self.must_hold_out and self.cv is None:
+            require_held_out(self.validation_fraction, X_val)
+        data = self._read(X, y, sample_weight)
+        random = check_random_state(self.random_state)
+        rows = others = np.arange(data.y.size)
+        training = validation = data
+        if X_val is None and hold_out:
+            rows, others = self._split(data.X, data.y, groups, random)
+            training, validation = data.rows(rows), data.rows(others)
+        elif X_val is not None:
+            unseen, targets = self._checked_held_out(X_val, y_val, self.classes_, data.X)
+            validation = Labelled(unseen, targets, np.ones(targets.size) if weight_val is None else weight_val)
+        if not (training.weight > 0).any():
+            raise ValueError("sample_weight: expected an example of positive weight to train on, got none")
+        given = Given(X, data, rows, others, sample_weight is not None, random)
+        self._train_and_choose(training, validation, given, **options)
+        return self
+
+    def _train_and_choose(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
+        self._train(training, validation, given, **options)
+        self._choose()
+
+    def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
+        """Train what a budget chooses from, and measure it on the examples held out."""
+        raise NotImplementedError
+
+    def _read(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Labelled:
+        """Check the examples to train on; read their classes, prices and what mistakes cost."""
+        classify = is_classifier(self)
+        self.categories_ = self._categories_in(X)
+        examples, targets = validated(
+            self, X, y, dtype=self._dtype, ensure_all_finite=self._finite(), y_numeric=not classify
+        )
+        self._note_missing(examples)
+        self._take_classes(targets)
+        self.costs_ = self._read_costs()
+        self._take_class_costs(self.classes_)
+        targets = targets if classify else checked_labels(targets, examples, None, "y")
+        return Labelled(examples, targets, checked_weight(sample_weight, X, examples))
+
+    def _take_classes(self, labels: Array) -> None:
+        """Note the classes of training; None for regression."""
+        self.classes_ = classes_of(labels, self.min_classes) if is_classifier(self) else None
+
+    def _split(self, examples: Array, targets: Array, groups: npt.ArrayLike | None, random: Any) -> tuple[Rows, Rows]:
+        """Part examples into those to train on and those held out: at random, by groups, or by a splitter."""
+        if self.cv is None and (groups is None or self.validation_fraction is None):
+            return split_rows(targets, self.validation_fraction, random, one_of_each_class=is_classifier(self))
+        splitter = GroupShuffleSplit(1, test_size=self.validation_fraction, random_state=random)
+        splits = check_cv(splitter if self.cv is None else self.cv).split(examples, targets, groups)
+        training, held_out = (np.asarray(part, dtype=np.int64) for part in next(iter(splits)))
+        lacking = np.setdiff1d(targets, targets[training])
+        if is_classifier(self) and lacking.size:
+            raise ValueError(
+                f"cv: expected examples of each class to train on, got none of {lacking.tolist()[0]!r}; use a splitter "
+                "that stratifies, such as StratifiedGroupKFold"
+            )
+        return training, held_out
 
     def cost(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Compute what each example pays: its features, each bought once, and its tests if there is a split cost.
@@ -365,6 +491,10 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         """Give what choices are made by: the loss, or the sum of cost and loss in money."""
         losses = np.asarray(loss, dtype=np.float64)
         return losses + np.asarray(cost, dtype=np.float64) if self._least_total else losses
+
+    def _best_choice(self) -> int:
+        """Find the best of `_choices` within the budget."""
+        return self._best_within_budget(*self._choices())
 
     def _best_within_budget(self, cost: npt.ArrayLike, loss: npt.ArrayLike) -> int:
         """Find the choice of least loss, or total cost, within the budget; see `best_affordable`."""
@@ -727,38 +857,15 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         check_alike(examples, training, "X_val")
         return examples, labels
 
-    def _parted(
-        self,
-        examples: Array,
-        targets: Array,
-        X_val: npt.ArrayLike | None,
-        y_val: object,
-        classes: Array | None,
-        draw: Any,
-    ) -> tuple[npt.NDArray[np.int64], tuple[Array, Array]]:
-        """Say which rows are trained on, and give the examples held out: some of the others, or those given.
-
-        Parameters
-        ----------
-        examples, targets : ndarray, shapes (n_samples, n_features) and (n_samples,)
-        X_val, y_val : arrays or None
-            Given as held-out examples.
-        classes : ndarray or None
-            Those that labels are of, an example of each of which is trained on; None for regression.
-        draw : int, RandomState instance or None
-            Draws the part that is held out.
-        """
-        if X_val is not None:
-            return np.arange(len(examples)), self._checked_held_out(X_val, y_val, classes, examples)
-        share, each = self.validation_fraction, classes is not None
-        training, held_out = split_rows(targets, share, draw, one_of_each_class=each)
-        return training, (examples[held_out], targets[held_out])
-
     def _checked_cost_examples(self, X_cost: npt.ArrayLike, training: Array) -> Array:
         """Check examples for costs against those trained on; see `check_alike`."""
         examples = self._checked(X_cost)
         check_alike(examples, training, "X_cost")
         return examples
+
+    def _categories_in(self, X: Any) -> Categories:
+        """Find the columns of categories among the examples to train on."""
+        return Categories()
 
     def _categories_of(self, ensemble: Any, X: Any) -> Categories:
         """Find the columns of categories: those of a fitted ensemble, or what another one is going to learn from X."""
@@ -899,17 +1006,17 @@ def split_rows(
     return np.setdiff1d(everything, validation), validation
 
 
-def classes_of(targets: Array) -> Array:
-    """Return the sorted classes that labels are of, two or more.
+def classes_of(targets: Array, least: int = 2) -> Array:
+    """Return the sorted classes that labels are of, so many or more.
 
     Raises
     ------
     ValueError
-        The labels are continuous, or all the same.
+        The labels are continuous, or of fewer classes.
     """
     check_classification_targets(targets)
     classes: Array = np.unique(targets)
-    if classes.size < 2:
+    if classes.size < least:
         raise ValueError(f"y: expected at least 2 classes, got {classes.size} class")
     return classes
 

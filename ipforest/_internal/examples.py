@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import date, timedelta
 from numbers import Number
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,18 @@ from ipforest._internal.feature_names import column_labels, column_names, requir
 NO_LABELS = "no_validation"
 FLOATS = (np.float64, np.float32)
 DATES = "give dates and durations as numbers, such as days since a day"
+
+
+class Labelled(NamedTuple):
+    """Examples, targets and weights, as `ipforest.losses.node_errors` takes them."""
+
+    X: Array
+    y: Array
+    weight: Array
+
+    def rows(self, chosen: Array) -> Labelled:
+        """Take some of the examples."""
+        return Labelled(self.X[chosen], self.y[chosen], self.weight[chosen])
 
 
 def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True, **options: Any) -> Any:

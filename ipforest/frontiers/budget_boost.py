@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from ipforest._internal.examples import Labelled
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.refitting import mean_loss, refit_by_newton
 from ipforest.estimator import check_choice, check_integer, check_positive
@@ -26,7 +27,6 @@ from ipforest.growing import CodedExamples, Gradient, Grower
 from ipforest.growing.boosting import Boosting
 from ipforest.growing.codes import check_max_bins
 from ipforest.instance import FITS_PATH, PruningInstance
-from ipforest.learners.forest_pruner import Labelled
 from ipforest.path_search import prune_path
 from ipforest.settings import Grouped, Settings
 

@@ -19,6 +19,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from ipforest._internal.arrays import Array
+from ipforest._internal.examples import Labelled
 from ipforest._internal.progress import progress_bar
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.categories import FROM_DTYPE, is_from_dtype
@@ -29,7 +30,6 @@ from ipforest.frontiers.budget_boost import BudgetBoost, BudgetBoostRegressor
 from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor
 from ipforest.frontiers.joint_frontier import JointFrontier, Member
 from ipforest.frontiers.work import Work
-from ipforest.learners.forest_pruner import Labelled
 from ipforest.settings import Grouped, Settings
 from ipforest.stopping.stages import StagedEstimator
 
@@ -205,7 +205,7 @@ class ManyFrontiers(JointFrontier):
                     f"read, got {name}"
                 )
 
-    def _train(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
+    def _members(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
         labels = [*getattr(self, "feature_names_in_", range(self.n_features_in_))]
         for estimator in self._chosen_from:
             if isinstance(estimator, FrozenEstimator):

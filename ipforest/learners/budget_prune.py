@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, IntArray
-from ipforest._internal.examples import checked_weight, require_rows_in_order, validated
+from ipforest._internal.examples import Labelled, checked_weight, require_rows_in_order, validated
 from ipforest._internal.feature_names import require_features_of
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.costs import FeatureCosts
@@ -22,9 +22,9 @@ from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.libraries import read
 from ipforest.ensemble.refitting import fill_inner_values, refit_jointly
 from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees, unfrozen
-from ipforest.estimator import BudgetedEstimator, checked_labels, is_fitted, optional_number
+from ipforest.estimator import BudgetedEstimator, Given, checked_labels, is_fitted, optional_number
 from ipforest.instance import FITS_PATH, PruningInstance
-from ipforest.learners.forest_pruner import SEARCHES, ForestPruner, Labelled, Parts, PruningSettings
+from ipforest.learners.forest_pruner import SEARCHES, ForestPruner, PruningSettings
 from ipforest.learners.vote_descent import VoteProblem, descend, descend_within
 from ipforest.losses import ErrorData
 from ipforest.path import PruningPath
@@ -185,17 +185,17 @@ class BudgetPrune(ForestPruner):
             )
         return costs
 
-    def _train_and_prune(self, parts: Parts) -> None:
+    def _train_and_choose(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
         """Train and prune; where nothing is bought, also an ensemble that never sees what exceeds the budget."""
-        super()._train_and_prune(parts)
+        super()._train_and_choose(training, validation, given, **options)
         if self.budget is None or self.result_.cost > 0:
             return
         budget = nonnegative_fraction(self.budget, "budget")
         hidden = columns_beyond(self.costs_, budget)
         if budget > 0 and 0 < hidden.size < self.n_features_in_:
-            training = parts.training._replace(X=with_hidden(parts.training.X, hidden))
+            shown = training._replace(X=with_hidden(training.X, hidden))
             other = copy(self)
-            super(BudgetPrune, other)._train_and_prune(parts._replace(training=training))
+            super(BudgetPrune, other)._train_and_choose(shown, validation, given, **options)
             if other.result_.error < self.result_.error:
                 self.__dict__.update(other.__dict__)
 
@@ -223,7 +223,8 @@ class BudgetPrune(ForestPruner):
         require_rows_in_order(X, y)
         self._note_missing(examples)
         self.estimator_, self.costs_, self.class_costs_ = ensemble, self._read_costs(), None
-        labels = checked_labels(y, examples, getattr(ensemble, "classes_", None), "y")
+        self.classes_ = getattr(ensemble, "classes_", None)
+        labels = checked_labels(y, examples, self.classes_, "y")
         data = Labelled(examples, labels, checked_weight(sample_weight, X, examples))
         names = getattr(self, "feature_names_in_", None)
         trees: Any = replace(summed, feature_names=names, categories=Categories())

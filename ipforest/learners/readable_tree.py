@@ -161,9 +161,9 @@ class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(self.estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.estimator_.feature_names_in_
-        classes = self.classes_ if is_classifier(self) else None
+        self.classes_ = np.asarray(self.estimator_.classes_) if is_classifier(self) else None
         examples = self._checked(X)
-        targets = checked_labels(y, examples, classes, "y")
+        targets = checked_labels(y, examples, self.classes_, "y")
         self._cost_of_model = float(self.estimator_.cost(X).mean())
         answers = np.asarray(self.estimator_.predict(X))
         tree = self._within_limits(self._grown(examples, answers)).refit(examples, targets)
@@ -241,11 +241,6 @@ class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
     def max_cost(self) -> Any:
         """The most that one example may pay: that of the model."""
         return unfrozen(self.estimator).max_cost
-
-    @property
-    def classes_(self) -> Array:
-        """Class labels, shape (n_classes,); classifiers only."""
-        return np.asarray(self.estimator_.classes_)
 
     def policy(self) -> TreesInOrder:
         """Say how the tree buys features and what it answers."""

@@ -340,23 +340,6 @@ def _scored(curve: Curve, keenness: Sequence[FloatArray], score: ScoreOfStops) -
     return Curve(curve.level[some], curve.cost[some], np.array(worst))
 
 
-def best_within(
-    learnt: Sequence[LearntStopping], budget: object | None, *, with_cost: bool = False
-) -> tuple[LearntStopping, int]:
-    """Find the rule and the level of least error, or cost and error, within a budget.
-
-    Returns
-    -------
-    LearntStopping
-    int
-        Which level of its curve.
-    """
-    levels = [each.curve.within(budget, with_cost=with_cost) for each in learnt]
-    found = zip(learnt, levels, strict=True)
-    best = int(np.argmin([each.curve.objective(with_cost=with_cost)[level] for each, level in found]))
-    return learnt[best], levels[best]
-
-
 def stages_reached(keenness: FloatArray, level: float) -> IntArray:
     """Count the stages that each example goes on from, shape (n_samples,)."""
     stages: IntArray = np.sum(np.minimum.accumulate(keenness, axis=1) > level, axis=1)

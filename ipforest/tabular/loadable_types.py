@@ -129,15 +129,14 @@ LOSSES = frozenset(f"sklearn._loss._loss.Cy{name}" for name in _LOSSES)
 NAMED_TUPLES = frozenset(
     f"ipforest.{name}"
     for name in (
-        "stopping.early_exit.Candidate",
-        "stopping.stages.Candidate",
+        "stopping.stopped.Candidate",
         "stopping.rules.Curve",
         "stopping.rules.LearntStopping",
         "frontiers.joint_frontier.Frontier",
         "frontiers.joint_frontier.Measurement",
         "frontiers.joint_frontier.Member",
         "ensemble.trees.Passing",
-        "learners.forest_pruner.Labelled",
+        "_internal.examples.Labelled",
         *(f"learners.vote_descent.{name}" for name in ("Orders", "Structure", "VoteProblem", "Votes")),
     )
 )

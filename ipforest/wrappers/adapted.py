@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest._internal.examples import checked_weight
-from ipforest.costs import FeatureCosts
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import (
     BudgetedEstimator,
@@ -180,6 +179,7 @@ class AdaptedClassifier(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):
             held_out, held_out_weight = (X_val, y_val), None
         if hasattr(self.model_, "feature_names_in_"):
             self.feature_names_in_ = self.model_.feature_names_in_
+        self.costs_, self.classes_ = self.model_.costs_, np.asarray(self.model_.classes_)
         examples, labels = self.model_._checked_part(*held_out, self.classes_, "y" if X_val is None else "y_val")
         counts = np.ones(labels.size) if held_out_weight is None else held_out_weight
         self._held_out = examples, labels, counts
@@ -227,17 +227,6 @@ class AdaptedClassifier(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):
     @property
     def _inner(self) -> Any:
         return self.model_ if hasattr(self, "model_") else unfrozen(self.estimator)
-
-    @property
-    def costs_(self) -> FeatureCosts:
-        """Prices of the classifier."""
-        costs: FeatureCosts = self.model_.costs_
-        return costs
-
-    @property
-    def classes_(self) -> Array:
-        """Class labels, shape (n_classes,)."""
-        return np.asarray(self.model_.classes_)
 
     @property
     def class_costs_(self) -> Array | None:  # type: ignore[override]  # read from the classifier
