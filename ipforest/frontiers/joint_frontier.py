@@ -604,6 +604,7 @@ class GrownFrontier(JointFrontier):
         X_val: npt.ArrayLike | None = None,
         y_val: npt.ArrayLike | None = None,
         sample_weight: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
     ) -> Self:
         """Grow the ensembles, prune them, learn to stop them, and choose for the budget.
 
@@ -614,6 +615,8 @@ class GrownFrontier(JointFrontier):
             Validation examples, on which everything is chosen; by default a part of X.
         sample_weight : array, shape (n_samples,), optional
             Weights of the examples in growing, pruning and refitting; on validation each example counts once.
+        groups : array, shape (n_samples,), optional
+            Examples of one group, such as those of one patient, are all trained on or all held out.
 
         Returns
         -------
@@ -624,7 +627,7 @@ class GrownFrontier(JointFrontier):
         TypeError, ValueError
             Bad parameters, prices or examples; nothing has been trained then.
         """
-        return self._fit(X, y, X_val, y_val, sample_weight)
+        return self._fit(X, y, X_val, y_val, sample_weight, groups)
 
     def _members(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
         made = self._made(training, validation, random)
