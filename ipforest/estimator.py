@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, r2_score
@@ -27,8 +26,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ipforest._internal.arrays import Array, FloatArray, one_line
-from ipforest._internal.examples import FLOATS, Labelled, checked_weight, require_rows_in_order, validated
-from ipforest._internal.feature_names import column_numbers
+from ipforest._internal.examples import FLOATS, Labelled, checked_weight, require_rows_in_order, validated, weights_for
+from ipforest._internal.feature_names import column_names, column_numbers
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.choice import ROUNDING, best_affordable, best_mix
 from ipforest.choosing.class_costs import TOTAL_COST, costs_of, read_class_costs
@@ -140,6 +139,8 @@ class Given(NamedTuple):
         Whether weights were given.
     random : RandomState
         As drawing the parts left it.
+    groups : array, shape (n_samples,), or None
+        Examples of one group are in one part.
     """
 
     table: Any
@@ -148,6 +149,20 @@ class Given(NamedTuple):
     held_out: Rows
     is_weighted: bool
     random: np.random.RandomState
+    groups: Any = None
+
+    def for_inner(self, estimator: Any) -> dict[str, Any]:
+        """Give the weights, and the groups if it holds out examples itself, of what an inner estimator is trained on.
+
+        Raises
+        ------
+        ValueError
+            There are weights, and it takes none.
+        """
+        told = weights_for(estimator, self.examples.weight[self.rows] if self.is_weighted else None)
+        if self.groups is None or not isinstance(estimator, BudgetedEstimator):
+            return told
+        return told | {"groups": np.asarray(self.groups)[self.rows]}
 
     @property
     def table_to_train(self) -> Any:
@@ -286,7 +301,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         """Check the parameters before any training."""
         optional_number(self.budget, "budget")
         optional_number(self.max_cost, "max_cost")
-        check_share(self.validation_fraction, "validation_fraction")
+        check_held_out(self.validation_fraction)
         self._check_money()
         for group in groups_of(type(self)).values():
             group.__get__(self, type(self))  # of the right kind
@@ -321,6 +336,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         check_validation_part(X_val, y_val)
         if hold_out and self.must_hold_out and self.cv is None:
             require_held_out(self.validation_fraction, X_val)
+        require_rows_in_order(X, groups, "groups")
         data = self._read(X, y, sample_weight)
         random = check_random_state(self.random_state)
         rows = others = np.arange(data.y.size)
@@ -333,7 +349,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
             validation = Labelled(unseen, targets, np.ones(targets.size) if weight_val is None else weight_val)
         if not (training.weight > 0).any():
             raise ValueError("sample_weight: expected an example of positive weight to train on, got none")
-        given = Given(X, data, rows, others, sample_weight is not None, random)
+        given = Given(X, data, rows, others, sample_weight is not None, random, groups)
         self._train_and_choose(training, validation, given, **options)
         return self
 
@@ -348,6 +364,7 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
     def _read(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Labelled:
         """Check the examples to train on; read their classes, prices and what mistakes cost."""
         classify = is_classifier(self)
+        self.categories_ = self._categories_in(X)
         examples, targets = validated(
             self, X, y, dtype=self._dtype, ensure_all_finite=self._finite(), y_numeric=not classify
         )
@@ -363,19 +380,9 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         self.classes_ = classes_of(labels, self.min_classes) if is_classifier(self) else None
 
     def _split(self, examples: Array, targets: Array, groups: npt.ArrayLike | None, random: Any) -> tuple[Rows, Rows]:
-        """Part examples into those to train on and those held out: at random, by groups, or by a splitter."""
-        if self.cv is None and (groups is None or self.validation_fraction is None):
-            return split_rows(targets, self.validation_fraction, random, one_of_each_class=is_classifier(self))
-        splitter = GroupShuffleSplit(1, test_size=self.validation_fraction, random_state=random)
-        splits = check_cv(splitter if self.cv is None else self.cv).split(examples, targets, groups)
-        training, held_out = (np.asarray(part, dtype=np.int64) for part in next(iter(splits)))
-        lacking = np.setdiff1d(targets, targets[training])
-        if is_classifier(self) and lacking.size:
-            raise ValueError(
-                f"cv: expected examples of each class to train on, got none of {lacking.tolist()[0]!r}; use a splitter "
-                "that stratifies, such as StratifiedGroupKFold"
-            )
-        return training, held_out
+        """Part examples into those to train on and those held out; see `split_rows`."""
+        held_out = self.validation_fraction if self.cv is None else check_cv(self.cv)
+        return split_rows(targets, held_out, random, one_of_each_class=is_classifier(self), groups=groups, X=examples)
 
     def cost(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Compute what each example pays: its features, each bought once, and its tests if there is a split cost.
@@ -877,6 +884,10 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
         check_alike(examples, training, "X_cost")
         return examples
 
+    def _categories_in(self, X: Any) -> Categories:
+        """Find the columns of categories among the examples to train on."""
+        return Categories()
+
     def _categories_of(self, ensemble: Any, X: Any) -> Categories:
         """Find the columns of categories: those of a fitted ensemble, or what another one is going to learn from X."""
         if not is_fitted(ensemble):
@@ -890,13 +901,14 @@ class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit
     def _with_unused_columns(self, X: Any) -> Any:
         """Add the columns that a data frame lacks where the model never wants them."""
         names = list(getattr(self, "feature_names_in_", ()))
-        if not isinstance(X, pd.DataFrame) or not names:
+        given = column_names(X) or names
+        absent = [name for name in names if name not in given]
+        if not absent or not {names[feature] for feature in self._ready.policy.features.tolist()}.isdisjoint(absent):
             return X
-        present = set(X.columns)
-        wanted = {names[feature] for feature in self._ready.policy.features.tolist()}
-        if present.issuperset(names) or not wanted <= present or list(X.columns) != [n for n in names if n in present]:
-            return X
-        return X.reindex(columns=names, fill_value=np.nan if get_tags(self).input_tags.allow_nan else 0.0)
+        frame = X.to_pandas() if hasattr(X, "to_pandas") else X
+        in_order = [*given] == [name for name in names if name not in absent]
+        nothing = np.nan if get_tags(self).input_tags.allow_nan else 0.0
+        return frame.reindex(columns=names if in_order else [*given, *absent], fill_value=nothing)
 
     def _note_missing(self, training: Array) -> None:
         """Remember in which columns training had missing values."""
@@ -976,18 +988,29 @@ def _is_price_list(prices: Any) -> bool:
 
 
 def split_rows(
-    y: Array, held_out: float | None, random_state: Any, *, one_of_each_class: bool
+    y: Array,
+    held_out: Any,
+    random_state: Any,
+    *,
+    one_of_each_class: bool,
+    groups: npt.ArrayLike | None = None,
+    X: Any = None,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Draw the rows to train on and the rows held out.
+    """Part rows into those to train on and those held out: at random, by groups, or as a splitter does.
 
     Parameters
     ----------
     y : ndarray, shape (n_samples,)
-    held_out : float or None
-        Share of the rows to hold out, rounded up; with None all rows are in both parts.
+    held_out : float, splitter of scikit-learn, or None
+        Share of the rows, or of the groups, to hold out, rounded up; a splitter, whose first split is taken; with None
+        all rows are in both parts.
     random_state : int, RandomState instance or None
     one_of_each_class : bool
         Whether one example of each class of y is always trained on.
+    groups : array, shape (n_samples,), optional
+        Rows of one group stay together.
+    X : array, shape (n_samples, n_features), optional
+        For a splitter that looks at it.
 
     Returns
     -------
@@ -997,12 +1020,14 @@ def split_rows(
     Raises
     ------
     ValueError
-        The share is not between 0 and 1, or there are no rows to spare.
+        The share is not between 0 and 1, there are no rows to spare, or no example of a class is trained on.
     """
     everything = np.arange(y.shape[0])
     if held_out is None:
         return everything, everything
-    check_share(held_out, "validation_fraction")
+    check_held_out(held_out)
+    if groups is not None or hasattr(held_out, "split"):
+        return _first_split(y, held_out, random_state, one_of_each_class=one_of_each_class, groups=groups, X=X)
     order = check_random_state(random_state).permutation(everything)
     first_of_class = np.unique(y[order], return_index=True)[1] if one_of_each_class else [0]
     free = np.delete(order, first_of_class)
@@ -1013,6 +1038,25 @@ def split_rows(
         )
     validation = np.sort(free[: ceil(held_out * y.shape[0])])
     return np.setdiff1d(everything, validation), validation
+
+
+def _first_split(
+    y: Array, held_out: Any, random_state: Any, *, one_of_each_class: bool, groups: npt.ArrayLike | None, X: Any
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    if groups is not None and np.shape(groups)[:1] != y.shape:
+        raise ValueError(f"groups: expected {y.shape[0]} values, one per example, got {np.size(groups)}")
+    splitter = held_out
+    if not hasattr(held_out, "split"):
+        splitter = GroupShuffleSplit(1, test_size=held_out, random_state=random_state)
+    parts = next(iter(splitter.split(y if X is None else X, y, groups)))
+    training, validation = (np.sort(np.asarray(part, dtype=np.int64)) for part in parts)
+    lacking = np.setdiff1d(y, y[training]) if one_of_each_class else np.empty(0)
+    if lacking.size:
+        raise ValueError(
+            f"{'cv' if groups is None else 'groups'}: expected examples of each class to train on, got none of "
+            f"{lacking.tolist()[0]!r}; use a splitter that stratifies, such as StratifiedGroupKFold"
+        )
+    return training, validation
 
 
 def classes_of(targets: Array, least: int = 2) -> Array:
@@ -1055,6 +1099,18 @@ def check_share(value: object, name: str) -> None:
     """
     if value is not None and not (isinstance(value, Real) and 0 < float(value) < 1):
         raise ValueError(f"{name}: expected None or a number between 0 and 1, got {one_line(repr(value))}")
+
+
+def check_held_out(value: object) -> None:
+    """Require of ``validation_fraction`` what `split_rows` takes.
+
+    Raises
+    ------
+    ValueError
+        It is neither None nor a share between 0 and 1, nor does it split.
+    """
+    if not callable(getattr(value, "split", None)) or isinstance(value, str):
+        check_share(value, "validation_fraction")
 
 
 def check_integer(value: object, name: str, least: int, *, or_none: bool = False) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, has_fit_parameter, validate_data
 
 from ipforest._internal.arrays import Array, FloatArray, refuse_masked
 from ipforest._internal.feature_names import column_labels, column_names, require_columns_of_training
@@ -144,6 +144,22 @@ def checked_weight(sample_weight: Any, X: Any, examples: Array) -> FloatArray:
     require_rows_in_order(X, sample_weight, "sample_weight")
     weight: FloatArray = _check_sample_weight(sample_weight, examples, dtype=np.float64, ensure_non_negative=True)
     return weight
+
+
+def weights_for(model: Any, weight: FloatArray | None) -> dict[str, FloatArray]:
+    """Give weights as a model's ``fit`` takes them.
+
+    Raises
+    ------
+    ValueError
+        It takes none.
+    """
+    if weight is None:
+        return {}
+    if not has_fit_parameter(model, "sample_weight"):
+        kind = type(model).__name__
+        raise ValueError(f"sample_weight: expected none with {kind}, whose fit takes no weights, got weights")
+    return {"sample_weight": weight}
 
 
 def require_rows_in_order(X: Any, values: Any, name: str = "y") -> None:

@@ -156,7 +156,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
     scoring : {None, "total cost"}, default=None
         With "total cost", what is bought and what mistakes cost together are as cheap as can be on held-out examples,
         in the unit of the prices; a budget is then only a limit.
-    validation_fraction : float or None, default=0.25
+    validation_fraction : float, splitter or None, default=0.25
         Share of the examples held out for the choice, if `fit` gets no ``X_val``; with None, the training examples.
     n_jobs : int, optional
         Settings that are learnt at once, by joblib.
@@ -198,6 +198,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         y: npt.ArrayLike,
         X_val: npt.ArrayLike | None = None,
         y_val: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
     ) -> Self:
         """Train the full model unless it is fitted, learn gates and cheap models, and take one pair.
 
@@ -207,6 +208,8 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         y : array, shape (n_samples,)
         X_val, y_val : arrays, optional
             Held-out examples for the choice; by default a part of X.
+        groups : array, shape (n_samples,), optional
+            Examples of one group, such as those of one patient, are all trained on or all held out.
 
         Returns
         -------
@@ -217,12 +220,11 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         TypeError, ValueError
             Bad parameters, prices or examples; nothing has been trained then.
         """
-        return self._fit(X, y, X_val, y_val)
+        return self._fit(X, y, X_val, y_val, groups=groups)
 
-    def _read(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Labelled:
+    def _categories_in(self, X: Any) -> Categories:
         full = unfrozen(self.estimator)
-        self.categories_ = self._categories_of(full, X) if is_fitted(full) else Categories()
-        return super()._read(X, y, sample_weight)
+        return self._categories_of(full, X) if is_fitted(full) else Categories()
 
     def _take_classes(self, labels: Array) -> None:
         super()._take_classes(labels)
@@ -250,7 +252,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         named = isinstance(full, BudgetedEstimator) or is_fitted(full)
         table = given.table_to_train if named and hasattr(given.table, "iloc") else training.X
         unseen = is_fitted(full) or n_folds == 1
-        self.estimator_ = full if is_fitted(full) else clone(full).fit(table, training.y)
+        self.estimator_ = full if is_fitted(full) else clone(full).fit(table, training.y, **given.for_inner(full))
         if isinstance(full, BudgetedEstimator):
             self.costs_ = self.estimator_.costs_
         if unseen:

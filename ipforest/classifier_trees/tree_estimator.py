@@ -131,7 +131,13 @@ class ClassifierTreeEstimator(BudgetedEstimator):
     def _learn(self, training: Examples, validation: Examples) -> Sequence[tuple[float, ClassifierTree]]:
         """Learn one tree per tradeoff."""
 
-    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, qid: npt.ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        qid: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
+    ) -> Self:
         """Learn trees of classifiers for a range of tradeoffs and take one.
 
         Parameters
@@ -141,6 +147,9 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         qid : array, shape (n_samples,), optional
             Query of each document, for ranking: then whole queries are held out, and trees are judged by NDCG@5, which
             takes no class costs.
+        groups : array, shape (n_samples,), optional
+            Examples of one group, such as those of one patient, are all trained on or all held out; by default those of
+            a query.
 
         Returns
         -------
@@ -153,7 +162,7 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         """
         if qid is not None and self.class_costs is not None:
             raise ValueError("class_costs: expected none for ranking by query, got a value")
-        return self._fit(X, y, groups=qid, qid=qid)
+        return self._fit(X, y, groups=qid if groups is None else groups, qid=qid)
 
     def _train(
         self,

@@ -295,7 +295,7 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
         the like (see `ipforest.choosing.measures`), with the weights of the examples; by default the error.
         With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
         the unit of the prices; a budget is then only a limit.
-    validation_fraction : float or None, default=0.25
+    validation_fraction : float, splitter or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; None only with these.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part and breaks ties between features.
@@ -369,7 +369,7 @@ class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]
         What chooses within the budget; see `BudgetBoost`. By default the squared error.
         With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
         the unit of the prices; a budget is then only a limit.
-    validation_fraction : float or None, default=0.25
+    validation_fraction : float, splitter or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; None only with these.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part and breaks ties between features.

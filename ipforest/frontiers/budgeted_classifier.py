@@ -290,7 +290,7 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
         the like (see `ipforest.choosing.measures`), with the weights of the examples; by default the error.
         With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
         the unit of the prices; a budget is then only a limit.
-    validation_fraction : float or None, default=0.25
+    validation_fraction : float, splitter or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; None only with these.
     cv : splitter, int or iterable of splits, optional
         Its first split parts the examples into those to train on and those held out, as scikit-learn's splitters do; by

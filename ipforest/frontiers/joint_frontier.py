@@ -321,11 +321,14 @@ class JointFrontier(BudgetedEstimator):
         """Check the parameters that tell what is trained."""
 
     def _read(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Labelled:
-        self.categories_ = Categories.of(X, self.categorical_features)
-        self.categories_.require_few(MAX_BINS)
         data = super()._read(X, y, sample_weight)
         self.categories_.check(data.X, MAX_BINS)
         return data
+
+    def _categories_in(self, X: Any) -> Categories:
+        categories = Categories.of(X, self.categorical_features)
+        categories.require_few(MAX_BINS)
+        return categories
 
     def _train(
         self, training: Labelled, validation: Labelled, given: Given, *, work: Work | None = None, **options: Any
@@ -439,9 +442,6 @@ class JointFrontier(BudgetedEstimator):
     @property
     def _is_measurable(self) -> bool:
         return hasattr(self, "frontier_") and (self._validation is not None or self._measured is not None)
-
-    def _checked(self, X: npt.ArrayLike) -> Array:
-        return super()._checked(self.categories_.numbers(X))
 
     @available_if(is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def predict_log_proba(self, X: npt.ArrayLike) -> FloatArray:
@@ -604,6 +604,7 @@ class GrownFrontier(JointFrontier):
         X_val: npt.ArrayLike | None = None,
         y_val: npt.ArrayLike | None = None,
         sample_weight: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
     ) -> Self:
         """Grow the ensembles, prune them, learn to stop them, and choose for the budget.
 
@@ -614,6 +615,8 @@ class GrownFrontier(JointFrontier):
             Validation examples, on which everything is chosen; by default a part of X.
         sample_weight : array, shape (n_samples,), optional
             Weights of the examples in growing, pruning and refitting; on validation each example counts once.
+        groups : array, shape (n_samples,), optional
+            Examples of one group, such as those of one patient, are all trained on or all held out.
 
         Returns
         -------
@@ -624,7 +627,7 @@ class GrownFrontier(JointFrontier):
         TypeError, ValueError
             Bad parameters, prices or examples; nothing has been trained then.
         """
-        return self._fit(X, y, X_val, y_val, sample_weight)
+        return self._fit(X, y, X_val, y_val, sample_weight, groups)
 
     def _members(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
         made = self._made(training, validation, random)

@@ -81,7 +81,7 @@ class BudgetPrune(ForestPruner):
         budget.
     split_cost : number, default=0
         What one test of a feature costs; counts towards the budget.
-    validation_fraction : float or None, default=0.25
+    validation_fraction : float, splitter or None, default=0.25
         Share of the examples that are not trained on but used for costs, if `fit` gets no `X_cost` and the estimator
         is not fitted. With None, costs come from the training examples.
     random_state : int, RandomState instance or None, default=None

@@ -205,7 +205,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
     voting : {"soft", "hard", "pooled"}, default="soft"
         Average the distributions of the leaves, count the trees' votes (the paper's majority), or pool the training
         examples of the leaves (the paper's confidence for ranking).
-    validation_fraction : float or None, default=0.25
+    validation_fraction : float, splitter or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; with None, the training examples.
     n_jobs : int, optional
         Threads; the forest does not depend on it.
@@ -271,6 +271,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         y: npt.ArrayLike,
         X_val: npt.ArrayLike | None = None,
         y_val: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
     ) -> Self:
         """Grow the trees and take as many as the budget allows.
 
@@ -279,6 +280,8 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
         X_val, y_val : arrays, shapes (n_val, n_features) and (n_val,), optional
             Validation examples: those whose cost meets the budget and whose error chooses alpha.
+        groups : array, shape (n_samples,), optional
+            Examples of one group, such as those of one patient, are all trained on or all held out.
 
         Returns
         -------
@@ -289,7 +292,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         TypeError, ValueError
             Bad parameters, prices or examples; nothing has been trained then.
         """
-        return self._fit(X, y, X_val, y_val)
+        return self._fit(X, y, X_val, y_val, groups=groups)
 
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
         growers = self._growth.growers()

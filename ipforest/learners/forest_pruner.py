@@ -127,6 +127,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         y: Any = None,
         X_cost: npt.ArrayLike | None = None,
         sample_weight: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
     ) -> Self:
         """Train the ensemble unless it is fitted, find the prunings and take one.
 
@@ -140,6 +141,8 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
             Examples whose average cost is optimised and meets the budget.
         sample_weight : array, shape (n_samples,), optional
             Weights of the examples in training and in the loss; each counts once for costs.
+        groups : array, shape (n_samples,), optional
+            Examples of one group, such as those of one patient, are all trained on or all held out.
 
         Returns
         -------
@@ -156,7 +159,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
             self._prune(*self._use_fitted(ensemble, X, y, X_cost, sample_weight))
             self._choose()
         else:
-            self._fit(X, y, sample_weight=sample_weight, hold_out=X_cost is None, X_cost=X_cost)
+            self._fit(X, y, sample_weight=sample_weight, groups=groups, hold_out=X_cost is None, X_cost=X_cost)
         self._warn_if_nothing_is_bought()
         return self
 
@@ -285,8 +288,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
             )
         paying = validation.X if X_cost is None else self._checked_cost_examples(X_cost, given.examples.X)
         self._refit_data = given.examples if self._pruning.refit else None
-        weights = {"sample_weight": training.weight} if given.is_weighted else {}
-        self.estimator_ = clone(self.estimator).fit(training.X, training.y, **weights)
+        self.estimator_ = clone(self.estimator).fit(training.X, training.y, **given.for_inner(self.estimator))
         names = getattr(self, "feature_names_in_", None)
         self.forest_ = replace(Forest.from_sklearn(self.estimator_), feature_names=names)
         error_data = validation if held_out_errors else pruning_set(self._pruning.errors, self.estimator_, training)

@@ -116,7 +116,7 @@ class PricedBoosting(BudgetedEstimator):
         all rounds.
     max_cost : number, optional
         The most that any one example may pay; see `BudgetedEstimator.session`.
-    validation_fraction : float or None, default=0.25
+    validation_fraction : float, splitter or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; with None, the training examples.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part.
@@ -165,6 +165,7 @@ class PricedBoosting(BudgetedEstimator):
         y: npt.ArrayLike,
         X_val: npt.ArrayLike | None = None,
         y_val: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
     ) -> Self:
         """Grow the trees, and take as many rounds as the budget allows.
 
@@ -173,6 +174,8 @@ class PricedBoosting(BudgetedEstimator):
         X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
         X_val, y_val : arrays, shapes (n_val, n_features) and (n_val,), optional
             Validation examples: those whose cost meets the budget and whose error chooses the rounds.
+        groups : array, shape (n_samples,), optional
+            Examples of one group, such as those of one patient, are all trained on or all held out.
 
         Returns
         -------
@@ -183,7 +186,7 @@ class PricedBoosting(BudgetedEstimator):
         TypeError, ValueError
             Bad parameters, prices or examples; nothing has been trained then.
         """
-        return self._fit(X, y, X_val, y_val)
+        return self._fit(X, y, X_val, y_val, groups=groups)
 
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
         self._boost(training.X, self._columns(training.y))

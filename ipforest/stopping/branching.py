@@ -142,7 +142,7 @@ class BranchingCascade(StagedEstimator):
         trained as they are. Classifiers only.
     n_folds : int, default=5
         See `EarlyExit`.
-    validation_fraction : float, default=0.25
+    validation_fraction : float, splitter, default=0.25
         Share of the examples on which it learns when to stop, if `fit` gets no ``X_val``.
     n_jobs : int, optional
         Stages that are trained at once, by joblib.

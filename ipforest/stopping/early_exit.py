@@ -295,7 +295,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type:
         gives more error, nor less cost.
     n_folds : int, default=5
         Folds in which cost and error of every level are estimated by rules that have not seen the examples.
-    validation_fraction : float, default=0.25
+    validation_fraction : float, splitter, default=0.25
         Share of the examples on which it learns when to stop, if `fit` gets no ``X_val``.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part.
@@ -367,6 +367,8 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type:
         y: npt.ArrayLike,
         X_val: npt.ArrayLike | None = None,
         y_val: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
     ) -> Self:
         """Train the ensemble unless it is fitted, and learn when to stop.
 
@@ -378,6 +380,11 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type:
         X_val, y_val : arrays, optional
             Held-out examples on which it learns when to stop; by default a part of X, or, for an ensemble that is
             fitted, all of it.
+        sample_weight : array, shape (n_samples,), optional
+            Weights of the examples in training an ensemble that is not fitted, which takes weights then, and for a
+            scorer; stopping is learnt with each example counting once.
+        groups : array, shape (n_samples,), optional
+            Examples of one group, such as those of one patient, are all trained on or all held out.
 
         Returns
         -------
@@ -388,11 +395,11 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type:
         TypeError, ValueError
             An estimator that is no classifier of trees, bad prices, parameters or examples.
         """
-        return self._fit(X, y, X_val, y_val, hold_out=not is_fitted(unfrozen(self.estimator)))
+        hold_out = not is_fitted(unfrozen(self.estimator))
+        return self._fit(X, y, X_val, y_val, sample_weight, groups, hold_out=hold_out)
 
-    def _read(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Labelled:
-        self.categories_ = self._categories_of(unfrozen(self.estimator), X)
-        return super()._read(X, y, sample_weight)
+    def _categories_in(self, X: Any) -> Categories:
+        return self._categories_of(unfrozen(self.estimator), X)
 
     def _take_classes(self, labels: Array) -> None:
         ensemble = unfrozen(self.estimator)
@@ -408,12 +415,12 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type:
             checked_labels(training.y, training.X, self.classes_, "y")
             self.estimator_ = ensemble
         else:
-            self.estimator_ = clone(ensemble).fit(given.table_to_train, training.y)
-            if not isinstance(ensemble, BudgetedEstimator):
-                names = [*getattr(self, "feature_names_in_", range(self.n_features_in_))]
-                require_trained_categories(self.estimator_, self.categories_.names, names)
+            self.estimator_ = clone(ensemble).fit(given.table_to_train, training.y, **given.for_inner(ensemble))
         if isinstance(self.estimator_, BudgetedEstimator):
             self.costs_ = self.estimator_.costs_
+        else:
+            names = [*getattr(self, "feature_names_in_", range(self.n_features_in_))]
+            require_trained_categories(self.estimator_, self.categories_.names, names)
         self._held_out, self._candidates = validation, dict[str, Candidate]()
 
     def check_parameters(self) -> None:

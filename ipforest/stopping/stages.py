@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
-from ipforest._internal.examples import Labelled
+from ipforest._internal.examples import Labelled, weights_for
 from ipforest.choosing.choice import spending_limit
 from ipforest.choosing.class_costs import label_losses
 from ipforest.costs import FeatureCosts
@@ -473,6 +473,7 @@ class StagedEstimator(MetaEstimatorMixin, StoppedEstimator):  # type: ignore[mis
         X_val: npt.ArrayLike | None = None,
         y_val: npt.ArrayLike | None = None,
         sample_weight: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
     ) -> Self:
         """Train the stages, and learn when to stop.
 
@@ -485,6 +486,8 @@ class StagedEstimator(MetaEstimatorMixin, StoppedEstimator):  # type: ignore[mis
         sample_weight : array, shape (n_samples,), optional
             Weights of the examples in training the models of the stages, which take weights then, and for a scorer.
             Units are ordered, and stopping is learnt, with each example counting once.
+        groups : array, shape (n_samples,), optional
+            Examples of one group, such as those of one patient, are all trained on or all held out.
 
         Returns
         -------
@@ -495,7 +498,7 @@ class StagedEstimator(MetaEstimatorMixin, StoppedEstimator):  # type: ignore[mis
         ValueError
             Bad prices, parameters or examples.
         """
-        return self._fit(X, y, X_val, y_val, sample_weight)
+        return self._fit(X, y, X_val, y_val, sample_weight, groups)
 
     def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
         alternatives = self._alternatives(training, training.weight if given.is_weighted else None, validation)
@@ -584,7 +587,7 @@ def _trees_in(model: Any) -> tuple[Forest | BoostedTrees, ...] | None:
 
 def train_stage(base: Any, inputs: Array, y: Array, weight: FloatArray | None = None) -> Any:
     """Train a new model like another on what its stage sees."""
-    return clone(base).fit(inputs, y, **({} if weight is None else {"sample_weight": weight}))
+    return clone(base).fit(inputs, y, **weights_for(base, weight))
 
 
 def stage_sizes(n_units: int) -> list[int]:
