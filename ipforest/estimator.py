@@ -13,22 +13,21 @@ from math import ceil, inf
 from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple, Self
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import check_random_state, get_tags
+from sklearn.model_selection import GroupShuffleSplit, check_cv
+from sklearn.utils import _safe_indexing, check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ipforest._internal.arrays import Array, FloatArray, one_line
-from ipforest._internal.examples import FLOATS, require_rows_in_order, validated
-from ipforest._internal.feature_names import column_numbers
+from ipforest._internal.examples import FLOATS, Labelled, checked_weight, require_rows_in_order, validated, weights_for
+from ipforest._internal.feature_names import column_names, column_numbers
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.choice import ROUNDING, best_affordable, best_mix
 from ipforest.choosing.class_costs import TOTAL_COST, costs_of, read_class_costs
@@ -36,6 +35,8 @@ from ipforest.choosing.measures import read_scoring
 from ipforest.choosing.mixed_model import MixedModel
 from ipforest.choosing.safe_budgets import BOUNDS, keeps
 from ipforest.costs import FeatureCosts, require_no_split_cost
+from ipforest.ensemble.categories import FROM_DTYPE, Categories
+from ipforest.ensemble.libraries import learns_categories, trained_categories
 from ipforest.policy import Policy
 from ipforest.session import (
     AsyncFetch,
@@ -54,6 +55,7 @@ from ipforest.walks import Walk
 
 __all__ = ["BudgetedEstimator", "optional_number", "read_costs", "split_rows"]
 
+Rows = npt.NDArray[np.int64]
 
 OUTSIDE_SHARE = 0.5
 """Share of held-out examples from which on values far outside the training range of a feature are refused."""
@@ -120,6 +122,54 @@ class Answers(NamedTuple):
     acquired: npt.NDArray[np.bool_]
 
 
+class Given(NamedTuple):
+    """What `fit` was given, and how it was parted.
+
+    Parameters
+    ----------
+    table : array or DataFrame, shape (n_samples, n_features)
+        The examples as they came.
+    examples : Labelled
+        All of them, checked.
+    rows : ndarray of int64
+        Those trained on, ascending.
+    held_out : ndarray of int64
+        Those held out, ascending; all where others were given for that.
+    is_weighted : bool
+        Whether weights were given.
+    random : RandomState
+        As drawing the parts left it.
+    groups : array, shape (n_samples,), or None
+        Examples of one group are in one part.
+    """
+
+    table: Any
+    examples: Labelled
+    rows: Rows
+    held_out: Rows
+    is_weighted: bool
+    random: np.random.RandomState
+    groups: Any = None
+
+    def for_inner(self, estimator: Any) -> dict[str, Any]:
+        """Give the weights, and the groups if it holds out examples itself, of what an inner estimator is trained on.
+
+        Raises
+        ------
+        ValueError
+            There are weights, and it takes none.
+        """
+        told = weights_for(estimator, self.examples.weight[self.rows] if self.is_weighted else None)
+        if self.groups is None or not isinstance(estimator, BudgetedEstimator):
+            return told
+        return told | {"groups": np.asarray(self.groups)[self.rows]}
+
+    @property
+    def table_to_train(self) -> Any:
+        """The examples trained on as they came, for models that know columns by their names."""
+        return self.table if self.rows.size == self.examples.y.size else _safe_indexing(self.table, self.rows)
+
+
 class Ready(NamedTuple):
     """What predicting needs of a fitted estimator.
 
@@ -153,10 +203,18 @@ class Ready(NamedTuple):
         return (narrow if self.policy.dtype == np.float32 else examples).astype(np.float64, copy=False)
 
 
-_READY: WeakKeyDictionary[BudgetedEstimator, Ready] = WeakKeyDictionary()
+class _Keeper:
+    """Keeps what is ready out of ``__dict__``: scikit-learn requires that predicting leaves that as it is.
+
+    What refers back to the estimator, as a policy may, is freed together with it.
+    """
+
+    __slots__ = ("_kept",)
+
+    _kept: Ready | None
 
 
-class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class BudgetedEstimator(_Keeper, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Base of the estimators that pay for features.
 
     A subclass takes ``feature_costs``, ``budget`` and ``random_state`` in its constructor, checks its parameters before
@@ -169,10 +227,14 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     costs_ : FeatureCosts
     split_cost_ : Fraction
         What one test of a feature costs; 0 unless the estimator takes a ``split_cost``.
+    categories_ : Categories
+        Which columns are categories, and what their numbers stand for.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, shape (n_features,)
         Where X has column names.
     """
+
+    __slots__ = ()  # scikit-learn refuses to pickle others, and these have a dict as well
 
     feature_costs: Any
     budget: Any
@@ -182,11 +244,17 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     class_costs: Any = None
     validation_fraction: float | None = None
     scoring: Any = None
+    cv: Any = None
     takes_scorers = False
+    must_hold_out = False
+    min_classes = 2
     split_cost_ = Fraction(0)
+    classes_: Any
     class_costs_: Array | None = None
+    categories_ = Categories()
     _column_labels: tuple[str, ...] | None = None
     _missing_seen: npt.NDArray[np.bool_] | None = None
+    _dtype: npt.DTypeLike | Sequence[npt.DTypeLike] = FLOATS
 
     @abstractmethod
     def policy(self) -> Policy:
@@ -233,10 +301,88 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         """Check the parameters before any training."""
         optional_number(self.budget, "budget")
         optional_number(self.max_cost, "max_cost")
-        check_share(self.validation_fraction, "validation_fraction")
+        check_held_out(self.validation_fraction)
         self._check_money()
         for group in groups_of(type(self)).values():
             group.__get__(self, type(self))  # of the right kind
+
+    def _fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        X_val: npt.ArrayLike | None = None,
+        y_val: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
+        *,
+        weight_val: FloatArray | None = None,
+        hold_out: bool = True,
+        **options: Any,
+    ) -> Self:
+        """Fit as every estimator does: check, read prices, hold out, train, choose.
+
+        Parameters
+        ----------
+        X, y, X_val, y_val, sample_weight, groups
+            As `fit` takes them.
+        weight_val : ndarray of float64, shape (n_val,), optional
+            What held-out examples weigh that are given; by default 1 each.
+        hold_out : bool, default=True
+            Whether examples are held out where none are given for that.
+        options
+            For `_train`.
+        """
+        self.check_parameters()
+        check_validation_part(X_val, y_val)
+        if hold_out and self.must_hold_out and self.cv is None:
+            require_held_out(self.validation_fraction, X_val)
+        require_rows_in_order(X, groups, "groups")
+        data = self._read(X, y, sample_weight)
+        random = check_random_state(self.random_state)
+        rows = others = np.arange(data.y.size)
+        training = validation = data
+        if X_val is None and hold_out:
+            rows, others = self._split(data.X, data.y, groups, random)
+            training, validation = data.rows(rows), data.rows(others)
+        elif X_val is not None:
+            unseen, targets = self._checked_held_out(X_val, y_val, self.classes_, data.X)
+            validation = Labelled(unseen, targets, np.ones(targets.size) if weight_val is None else weight_val)
+        if not (training.weight > 0).any():
+            raise ValueError("sample_weight: expected an example of positive weight to train on, got none")
+        given = Given(X, data, rows, others, sample_weight is not None, random, groups)
+        self._train_and_choose(training, validation, given, **options)
+        return self
+
+    def _train_and_choose(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
+        self._train(training, validation, given, **options)
+        self._choose()
+
+    def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
+        """Train what a budget chooses from, and measure it on the examples held out."""
+        raise NotImplementedError
+
+    def _read(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Labelled:
+        """Check the examples to train on; read their classes, prices and what mistakes cost."""
+        classify = is_classifier(self)
+        self.categories_ = self._categories_in(X)
+        examples, targets = validated(
+            self, X, y, dtype=self._dtype, ensure_all_finite=self._finite(), y_numeric=not classify
+        )
+        self._note_missing(examples)
+        self._take_classes(targets)
+        self.costs_ = self._read_costs()
+        self._take_class_costs(self.classes_)
+        targets = targets if classify else checked_labels(targets, examples, None, "y")
+        return Labelled(examples, targets, checked_weight(sample_weight, X, examples))
+
+    def _take_classes(self, labels: Array) -> None:
+        """Note the classes of training; None for regression."""
+        self.classes_ = classes_of(labels, self.min_classes) if is_classifier(self) else None
+
+    def _split(self, examples: Array, targets: Array, groups: npt.ArrayLike | None, random: Any) -> tuple[Rows, Rows]:
+        """Part examples into those to train on and those held out; see `split_rows`."""
+        held_out = self.validation_fraction if self.cv is None else check_cv(self.cv)
+        return split_rows(targets, held_out, random, one_of_each_class=is_classifier(self), groups=groups, X=examples)
 
     def cost(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Compute what each example pays: its features, each bought once, and its tests if there is a split cost.
@@ -361,6 +507,10 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         """Give what choices are made by: the loss, or the sum of cost and loss in money."""
         losses = np.asarray(loss, dtype=np.float64)
         return losses + np.asarray(cost, dtype=np.float64) if self._least_total else losses
+
+    def _best_choice(self) -> int:
+        """Find the best of `_choices` within the budget."""
+        return self._best_within_budget(*self._choices())
 
     def _best_within_budget(self, cost: npt.ArrayLike, loss: npt.ArrayLike) -> int:
         """Find the choice of least loss, or total cost, within the budget; see `best_affordable`."""
@@ -661,10 +811,11 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
     @property
     def _ready(self) -> Ready:
         """What predicting needs, made once and again after any attribute has changed."""
-        ready = _READY.get(self)
+        ready = getattr(self, "_kept", None)
         if ready is None or ready.around is not self._around:
             check_is_fitted(self)
-            ready = _READY[self] = Ready.of(self.policy(), self._seller(), self.max_cost, self._around)
+            ready = Ready.of(self.policy(), self._seller(), self.max_cost, self._around)
+            super().__setattr__("_kept", ready)
         return ready
 
     @property
@@ -673,8 +824,12 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         return None
 
     def __setattr__(self, name: str, value: Any) -> None:
-        _READY.pop(self, None)
+        super().__setattr__("_kept", None)
         super().__setattr__(name, value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Give what is copied and pickled: all but what is kept ready."""
+        return self.__dict__.copy()
 
     def _seller(self) -> Seller:
         names = getattr(self, "feature_names_in_", [f"feature {column}" for column in range(self.n_features_in_)])
@@ -684,6 +839,7 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
             classes=np.asarray(self.classes_) if is_classifier(self) else None,
             feature_names=tuple(map(str, names)),
             allow_missing=bool(get_tags(self).input_tags.allow_nan),
+            categories=self.categories_.names,
             class_costs=self.class_costs_,
             missing_seen=self._missing_seen,
         )
@@ -697,9 +853,11 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
 
     def _plain(self, X: Any) -> Array | None:
         """Take an array of floats that is as it should be, without the checks that tell what is wrong with others."""
-        ready = _READY.get(self)
+        ready = getattr(self, "_kept", None)
         is_array = type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS
         if ready is None or not is_array or X.shape[1] != self.n_features_in_ or hasattr(self, "feature_names_in_"):
+            return None
+        if self.categories_.names:
             return None
         refused = np.isinf(X) if ready.seller.allow_missing else ~np.isfinite(X)
         return None if X.shape[0] == 0 or refused.any() else X
@@ -720,49 +878,37 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is
         check_alike(examples, training, "X_val")
         return examples, labels
 
-    def _parted(
-        self,
-        examples: Array,
-        targets: Array,
-        X_val: npt.ArrayLike | None,
-        y_val: object,
-        classes: Array | None,
-        draw: Any,
-    ) -> tuple[npt.NDArray[np.int64], tuple[Array, Array]]:
-        """Say which rows are trained on, and give the examples held out: some of the others, or those given.
-
-        Parameters
-        ----------
-        examples, targets : ndarray, shapes (n_samples, n_features) and (n_samples,)
-        X_val, y_val : arrays or None
-            Given as held-out examples.
-        classes : ndarray or None
-            Those that labels are of, an example of each of which is trained on; None for regression.
-        draw : int, RandomState instance or None
-            Draws the part that is held out.
-        """
-        if X_val is not None:
-            return np.arange(len(examples)), self._checked_held_out(X_val, y_val, classes, examples)
-        share, each = self.validation_fraction, classes is not None
-        training, held_out = split_rows(targets, share, draw, one_of_each_class=each)
-        return training, (examples[held_out], targets[held_out])
-
     def _checked_cost_examples(self, X_cost: npt.ArrayLike, training: Array) -> Array:
         """Check examples for costs against those trained on; see `check_alike`."""
         examples = self._checked(X_cost)
         check_alike(examples, training, "X_cost")
         return examples
 
+    def _categories_in(self, X: Any) -> Categories:
+        """Find the columns of categories among the examples to train on."""
+        return Categories()
+
+    def _categories_of(self, ensemble: Any, X: Any) -> Categories:
+        """Find the columns of categories: those of a fitted ensemble, or what another one is going to learn from X."""
+        if not is_fitted(ensemble):
+            wanted = FROM_DTYPE if learns_categories(ensemble) else getattr(ensemble, "categorical_features", None)
+            return Categories.of(X, wanted)
+        inside = isinstance(ensemble, BudgetedEstimator)
+        categories: Categories = ensemble.categories_ if inside else trained_categories(ensemble)
+        categories.require_frame(X, "X")
+        return categories
+
     def _with_unused_columns(self, X: Any) -> Any:
         """Add the columns that a data frame lacks where the model never wants them."""
         names = list(getattr(self, "feature_names_in_", ()))
-        if not isinstance(X, pd.DataFrame) or not names:
+        given = column_names(X) or names
+        absent = [name for name in names if name not in given]
+        if not absent or not {names[feature] for feature in self._ready.policy.features.tolist()}.isdisjoint(absent):
             return X
-        present = set(X.columns)
-        wanted = {names[feature] for feature in self._ready.policy.features.tolist()}
-        if present.issuperset(names) or not wanted <= present or list(X.columns) != [n for n in names if n in present]:
-            return X
-        return X.reindex(columns=names, fill_value=np.nan if get_tags(self).input_tags.allow_nan else 0.0)
+        frame = X.to_pandas() if hasattr(X, "to_pandas") else X
+        in_order = [*given] == [name for name in names if name not in absent]
+        nothing = np.nan if get_tags(self).input_tags.allow_nan else 0.0
+        return frame.reindex(columns=names if in_order else [*given, *absent], fill_value=nothing)
 
     def _note_missing(self, training: Array) -> None:
         """Remember in which columns training had missing values."""
@@ -842,18 +988,29 @@ def _is_price_list(prices: Any) -> bool:
 
 
 def split_rows(
-    y: Array, held_out: float | None, random_state: Any, *, one_of_each_class: bool
+    y: Array,
+    held_out: Any,
+    random_state: Any,
+    *,
+    one_of_each_class: bool,
+    groups: npt.ArrayLike | None = None,
+    X: Any = None,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Draw the rows to train on and the rows held out.
+    """Part rows into those to train on and those held out: at random, by groups, or as a splitter does.
 
     Parameters
     ----------
     y : ndarray, shape (n_samples,)
-    held_out : float or None
-        Share of the rows to hold out, rounded up; with None all rows are in both parts.
+    held_out : float, splitter of scikit-learn, or None
+        Share of the rows, or of the groups, to hold out, rounded up; a splitter, whose first split is taken; with None
+        all rows are in both parts.
     random_state : int, RandomState instance or None
     one_of_each_class : bool
         Whether one example of each class of y is always trained on.
+    groups : array, shape (n_samples,), optional
+        Rows of one group stay together.
+    X : array, shape (n_samples, n_features), optional
+        For a splitter that looks at it.
 
     Returns
     -------
@@ -863,12 +1020,14 @@ def split_rows(
     Raises
     ------
     ValueError
-        The share is not between 0 and 1, or there are no rows to spare.
+        The share is not between 0 and 1, there are no rows to spare, or no example of a class is trained on.
     """
     everything = np.arange(y.shape[0])
     if held_out is None:
         return everything, everything
-    check_share(held_out, "validation_fraction")
+    check_held_out(held_out)
+    if groups is not None or hasattr(held_out, "split"):
+        return _first_split(y, held_out, random_state, one_of_each_class=one_of_each_class, groups=groups, X=X)
     order = check_random_state(random_state).permutation(everything)
     first_of_class = np.unique(y[order], return_index=True)[1] if one_of_each_class else [0]
     free = np.delete(order, first_of_class)
@@ -881,17 +1040,36 @@ def split_rows(
     return np.setdiff1d(everything, validation), validation
 
 
-def classes_of(targets: Array) -> Array:
-    """Return the sorted classes that labels are of, two or more.
+def _first_split(
+    y: Array, held_out: Any, random_state: Any, *, one_of_each_class: bool, groups: npt.ArrayLike | None, X: Any
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    if groups is not None and np.shape(groups)[:1] != y.shape:
+        raise ValueError(f"groups: expected {y.shape[0]} values, one per example, got {np.size(groups)}")
+    splitter = held_out
+    if not hasattr(held_out, "split"):
+        splitter = GroupShuffleSplit(1, test_size=held_out, random_state=random_state)
+    parts = next(iter(splitter.split(y if X is None else X, y, groups)))
+    training, validation = (np.sort(np.asarray(part, dtype=np.int64)) for part in parts)
+    lacking = np.setdiff1d(y, y[training]) if one_of_each_class else np.empty(0)
+    if lacking.size:
+        raise ValueError(
+            f"{'cv' if groups is None else 'groups'}: expected examples of each class to train on, got none of "
+            f"{lacking.tolist()[0]!r}; use a splitter that stratifies, such as StratifiedGroupKFold"
+        )
+    return training, validation
+
+
+def classes_of(targets: Array, least: int = 2) -> Array:
+    """Return the sorted classes that labels are of, so many or more.
 
     Raises
     ------
     ValueError
-        The labels are continuous, or all the same.
+        The labels are continuous, or of fewer classes.
     """
     check_classification_targets(targets)
     classes: Array = np.unique(targets)
-    if classes.size < 2:
+    if classes.size < least:
         raise ValueError(f"y: expected at least 2 classes, got {classes.size} class")
     return classes
 
@@ -921,6 +1099,18 @@ def check_share(value: object, name: str) -> None:
     """
     if value is not None and not (isinstance(value, Real) and 0 < float(value) < 1):
         raise ValueError(f"{name}: expected None or a number between 0 and 1, got {one_line(repr(value))}")
+
+
+def check_held_out(value: object) -> None:
+    """Require of ``validation_fraction`` what `split_rows` takes.
+
+    Raises
+    ------
+    ValueError
+        It is neither None nor a share between 0 and 1, nor does it split.
+    """
+    if not callable(getattr(value, "split", None)) or isinstance(value, str):
+        check_share(value, "validation_fraction")
 
 
 def check_integer(value: object, name: str, least: int, *, or_none: bool = False) -> None:

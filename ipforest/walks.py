@@ -166,7 +166,7 @@ class Purse(NamedTuple):
             follows,
             np.ascontiguousarray(units[:, 0], dtype=np.int64),
             np.ascontiguousarray(units[:, 1], dtype=np.int64),
-            np.array([*map(float, costs.unit_costs), 0.0]),
+            np.append(costs.float_unit_costs, 0.0),
             spending_limit(max_cost, "max_cost"),
             np.zeros(n, dtype=bool) if missing_seen is None else np.ascontiguousarray(missing_seen),
         )

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import date, timedelta
 from numbers import Number
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, has_fit_parameter, validate_data
 
 from ipforest._internal.arrays import Array, FloatArray, refuse_masked
 from ipforest._internal.feature_names import column_labels, column_names, require_columns_of_training
@@ -20,6 +20,18 @@ from ipforest._internal.feature_names import column_labels, column_names, requir
 NO_LABELS = "no_validation"
 FLOATS = (np.float64, np.float32)
 DATES = "give dates and durations as numbers, such as days since a day"
+
+
+class Labelled(NamedTuple):
+    """Examples, targets and weights, as `ipforest.losses.node_errors` takes them."""
+
+    X: Array
+    y: Array
+    weight: Array
+
+    def rows(self, chosen: Array) -> Labelled:
+        """Take some of the examples."""
+        return Labelled(self.X[chosen], self.y[chosen], self.weight[chosen])
 
 
 def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True, **options: Any) -> Any:
@@ -57,6 +69,8 @@ def validated(estimator: Any, X: Any, y: Any = NO_LABELS, *, reset: bool = True,
     refuse_masked(y, "y")
     require_rows_in_order(X, y)
     if reset or not _are_other_columns(X, estimator):  # else the names are refused below
+        categories = getattr(estimator, "categories_", None)
+        X = X if categories is None else categories.numbers(X)
         _require_numbers(X, estimator)
     if is_classifier(estimator) and not isinstance(y, str):
         _require_one_type(y)
@@ -130,6 +144,22 @@ def checked_weight(sample_weight: Any, X: Any, examples: Array) -> FloatArray:
     require_rows_in_order(X, sample_weight, "sample_weight")
     weight: FloatArray = _check_sample_weight(sample_weight, examples, dtype=np.float64, ensure_non_negative=True)
     return weight
+
+
+def weights_for(model: Any, weight: FloatArray | None) -> dict[str, FloatArray]:
+    """Give weights as a model's ``fit`` takes them.
+
+    Raises
+    ------
+    ValueError
+        It takes none.
+    """
+    if weight is None:
+        return {}
+    if not has_fit_parameter(model, "sample_weight"):
+        kind = type(model).__name__
+        raise ValueError(f"sample_weight: expected none with {kind}, whose fit takes no weights, got weights")
+    return {"sample_weight": weight}
 
 
 def require_rows_in_order(X: Any, values: Any, name: str = "y") -> None:

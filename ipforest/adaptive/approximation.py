@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import _safe_indexing, check_random_state, get_tags
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, places_in
-from ipforest._internal.examples import validated
+from ipforest._internal.examples import Labelled
 from ipforest.adaptive.candidates import Candidate, GatedPair, lower_hull
 from ipforest.adaptive.full_model import (
     check_full_model,
@@ -29,15 +29,9 @@ from ipforest.adaptive.full_model import (
 from ipforest.adaptive.gated_policy import Constant, GatedPolicy
 from ipforest.choosing.class_costs import label_losses
 from ipforest.classifier_trees.tree_estimator import check_lambdas
+from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.scikit_learn import unfrozen
-from ipforest.estimator import (
-    BudgetedEstimator,
-    check_inner_estimator,
-    check_integer,
-    check_validation_part,
-    classes_of,
-    is_fitted,
-)
+from ipforest.estimator import BudgetedEstimator, Given, check_inner_estimator, check_integer, is_fitted
 from ipforest.policy import Policy
 from ipforest.session import Sessions
 from ipforest.settings import Grouped, Settings
@@ -162,7 +156,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
     scoring : {None, "total cost"}, default=None
         With "total cost", what is bought and what mistakes cost together are as cheap as can be on held-out examples,
         in the unit of the prices; a budget is then only a limit.
-    validation_fraction : float or None, default=0.25
+    validation_fraction : float, splitter or None, default=0.25
         Share of the examples held out for the choice, if `fit` gets no ``X_val``; with None, the training examples.
     n_jobs : int, optional
         Settings that are learnt at once, by joblib.
@@ -204,6 +198,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         y: npt.ArrayLike,
         X_val: npt.ArrayLike | None = None,
         y_val: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
     ) -> Self:
         """Train the full model unless it is fitted, learn gates and cheap models, and take one pair.
 
@@ -213,6 +208,8 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         y : array, shape (n_samples,)
         X_val, y_val : arrays, optional
             Held-out examples for the choice; by default a part of X.
+        groups : array, shape (n_samples,), optional
+            Examples of one group, such as those of one patient, are all trained on or all held out.
 
         Returns
         -------
@@ -223,20 +220,23 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         TypeError, ValueError
             Bad parameters, prices or examples; nothing has been trained then.
         """
-        self.check_parameters()
-        check_validation_part(X_val, y_val)
-        examples, labels = validated(self, X, y, ensure_all_finite=self._finite())
-        self._note_missing(examples)
-        classes, full = classes_of(labels), unfrozen(self.estimator)
-        if not isinstance(full, BudgetedEstimator):
-            self.costs_ = self._read_costs()
-        known = np.asarray(full.classes_) if is_fitted(full) else classes
-        rows, validation = self._parted(examples, labels, X_val, y_val, known, self.random_state)
-        probabilities = self._fit_full(X, examples, labels, rows)
-        pairs = self._train(examples[rows], self._codes(labels[rows]), probabilities)
-        self.candidates_ = self._judged(pairs, validation[0], self._codes(validation[1]))
-        self._choose()
-        return self
+        return self._fit(X, y, X_val, y_val, groups=groups)
+
+    def _categories_in(self, X: Any) -> Categories:
+        full = unfrozen(self.estimator)
+        return self._categories_of(full, X) if is_fitted(full) else Categories()
+
+    def _take_classes(self, labels: Array) -> None:
+        super()._take_classes(labels)
+        full = unfrozen(self.estimator)
+        if is_fitted(full):
+            self.classes_ = np.asarray(full.classes_)
+
+    def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
+        training = training._replace(X=np.ascontiguousarray(training.X))  # sums of floats go by the layout
+        probabilities = self._fit_full(training, given)
+        pairs = self._pairs(training.X, self._codes(training.y), probabilities)
+        self.candidates_ = self._judged(pairs, validation.X, self._codes(validation.y))
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
@@ -246,22 +246,18 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
             check_inner_estimator(self, full)
         super().check_parameters()
 
-    def _fit_full(self, X: npt.ArrayLike, examples: Array, labels: Array, rows: IntArray) -> FloatArray:
+    def _fit_full(self, training: Labelled, given: Given) -> FloatArray:
         """Train the full model unless it is fitted; give its probabilities on the training rows, as unseen."""
-        full = unfrozen(self.estimator)
+        full, n_folds = unfrozen(self.estimator), self._search.n_folds
         named = isinstance(full, BudgetedEstimator) or is_fitted(full)
-        training = _safe_indexing(X, rows) if named and hasattr(X, "iloc") else examples[rows]
-        if is_fitted(full):
-            self.estimator_, unseen = full, True
-        else:
-            self.estimator_, unseen = clone(full).fit(training, labels[rows]), self._search.n_folds == 1
-        self.classes_ = np.asarray(self.estimator_.classes_)
-        self._take_class_costs(self.classes_)
+        table = given.table_to_train if named and hasattr(given.table, "iloc") else training.X
+        unseen = is_fitted(full) or n_folds == 1
+        self.estimator_ = full if is_fitted(full) else clone(full).fit(table, training.y, **given.for_inner(full))
         if isinstance(full, BudgetedEstimator):
             self.costs_ = self.estimator_.costs_
         if unseen:
-            return class_probabilities(self.estimator_, training)
-        return cross_fitted(self.estimator_, training, labels[rows], self._search.n_folds, self.random_state)
+            return class_probabilities(self.estimator_, table)
+        return cross_fitted(self.estimator_, table, training.y, n_folds, self.random_state)
 
     def _codes(self, labels: Array) -> IntArray:
         """Return the number of each label's class.
@@ -273,7 +269,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
         """
         return places_in(self.classes_, labels)
 
-    def _train(self, X: Array, codes: IntArray, probabilities: FloatArray) -> list[GatedPair]:
+    def _pairs(self, X: Array, codes: IntArray, probabilities: FloatArray) -> list[GatedPair]:
         """Learn the pairs of all settings; before them stand the full model alone, and one class for nothing."""
         indicators = np.eye(self.classes_.size)[codes]
         targets = indicators[:, 1:] if self.classes_.size == 2 else indicators
@@ -377,8 +373,7 @@ class AdaptiveApproximation(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimat
 
     def _choose(self) -> None:
         """Take the candidate of least error on held-out examples that costs no more than the budget there."""
-        costs, errors = zip(*((candidate.cost, candidate.error) for candidate in self.candidates_), strict=True)
-        self.chosen_ = self.candidates_[self._best_within_budget(costs, errors)]
+        self.chosen_ = self.candidates_[self._best_choice()]
 
     def _choices(self) -> tuple[list[float], list[float]]:
         return [candidate.cost for candidate in self.candidates_], [candidate.error for candidate in self.candidates_]

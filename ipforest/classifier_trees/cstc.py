@@ -82,7 +82,7 @@ class CSTC(RelaxedTreeEstimator):
     scoring : {None, "total cost"}, default=None
         With "total cost", what is bought and what mistakes cost together are as cheap as can be on validation examples,
         in the unit of the prices; a budget is then only a limit.
-    validation_fraction : float or None, default=0.25
+    validation_fraction : float, splitter or None, default=0.25
         Share of the examples (of the queries) held out for the structure, for stopping early, for fine-tuning and for
         the choice by budget; with None all examples are in both parts.
     n_jobs : int, optional

@@ -13,13 +13,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import GroupShuffleSplit
 from sklearn.utils import ClassifierTags, RegressorTags, compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
-from ipforest._internal.examples import validated
+from ipforest._internal.examples import Labelled
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import label_losses
 from ipforest.classifier_trees.classifier_tree import ClassifierTree
@@ -28,7 +27,7 @@ from ipforest.classifier_trees.ranking import ndcg_at
 from ipforest.classifier_trees.resources import Resources
 from ipforest.classifier_trees.smooth_losses import LOSSES
 from ipforest.classifier_trees.tree_policy import TreeOfClassifiers
-from ipforest.estimator import BudgetedEstimator, split_rows
+from ipforest.estimator import BudgetedEstimator, Given
 from ipforest.policy import Policy
 
 RANKS_COUNTED = 5
@@ -126,12 +125,19 @@ class ClassifierTreeEstimator(BudgetedEstimator):
     split_cost: Any
     validation_fraction: float | None
     trains_with_weights = False
+    _dtype = np.float64
 
     @abstractmethod
     def _learn(self, training: Examples, validation: Examples) -> Sequence[tuple[float, ClassifierTree]]:
         """Learn one tree per tradeoff."""
 
-    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, qid: npt.ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        qid: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
+    ) -> Self:
         """Learn trees of classifiers for a range of tradeoffs and take one.
 
         Parameters
@@ -141,6 +147,9 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         qid : array, shape (n_samples,), optional
             Query of each document, for ranking: then whole queries are held out, and trees are judged by NDCG@5, which
             takes no class costs.
+        groups : array, shape (n_samples,), optional
+            Examples of one group, such as those of one patient, are all trained on or all held out; by default those of
+            a query.
 
         Returns
         -------
@@ -151,16 +160,22 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         TypeError, ValueError
             Bad parameters, prices or examples.
         """
-        self.check_parameters()
         if qid is not None and self.class_costs is not None:
             raise ValueError("class_costs: expected none for ranking by query, got a value")
-        examples, target, query = self._read_examples(X, y, qid)
-        self._take_class_costs(self.classes_ if is_classifier(self) else None)
-        self._note_missing(examples)
-        self.weight_of_label_ = self._weigh_labels(target)
-        self.costs_ = self._read_costs()
-        training, validation = self._split(target, query)
-        self.feature_map_ = self._make_feature_map().fit(examples[training], target[training])
+        return self._fit(X, y, groups=qid if groups is None else groups, qid=qid)
+
+    def _train(
+        self,
+        training: Labelled,
+        validation: Labelled,
+        given: Given,
+        *,
+        qid: npt.ArrayLike | None = None,
+        **options: Any,
+    ) -> None:
+        check_consistent_length(training.X if qid is None else given.table, qid)
+        query = None if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1].astype(np.int64)
+        self.feature_map_ = self._make_feature_map().fit(training.X, training.y)
         self.resources_ = Resources.of_weights(
             self.costs_,
             self.feature_map_.feature_of_weight_,
@@ -169,20 +184,18 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         )
         parts = [
             Examples(
-                self.feature_map_.transform(examples[rows]),
-                target[rows],
+                self.feature_map_.transform(part.X),
+                part.y,
                 None if query is None else query[rows],
                 self.class_costs_,
                 self._offset,
             )
-            for rows in (training, validation)
+            for part, rows in ((training, given.rows), (validation, given.held_out))
         ]
-        self.prior_ = self._constant(target[training]) + self._offset
+        self.prior_ = self._constant(training.y) + self._offset
         free = ClassifierTree.single(np.zeros(parts[0].phi.shape[1]), self.prior_)
         found = [*self._learn(*parts), (np.inf, free)]
         self.candidates_ = [self._judged(lam, tree, parts[1]) for lam, tree in found]
-        self._choose()
-        return self
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
@@ -194,32 +207,26 @@ class ClassifierTreeEstimator(BudgetedEstimator):
     def _make_feature_map(self) -> FeatureMap:
         return ScaledFeatures() if self.feature_map is None else clone(self.feature_map)
 
-    def _read_examples(
-        self, X: npt.ArrayLike, y: npt.ArrayLike, qid: npt.ArrayLike | None
-    ) -> tuple[Array, FloatArray, IntArray | None]:
+    def _read(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Labelled:
         """Check X and y; code labels as -1 and 1, or scale the target."""
-        classify = is_classifier(self)
-        examples, target = validated(
-            self, X, y, dtype=np.float64, ensure_all_finite=self._finite(), y_numeric=not classify
-        )
-        query = None if qid is None else np.unique(np.asarray(qid), return_inverse=True)[1].astype(np.int64)
-        check_consistent_length(examples, query)
-        if not classify:
-            self.target_mean_, spread = float(np.mean(target)), float(np.std(target))
+        data = super()._read(X, y, sample_weight)
+        if self.classes_ is None:
+            self.target_mean_, spread = float(np.mean(data.y)), float(np.std(data.y))
             self.target_scale_ = self._spread / spread if spread > 0 else 1.0
-            scaled: FloatArray = (target - self.target_mean_) * self.target_scale_
-            self.weight_of_target_ = self._weigh_targets(target, scaled)
-            return examples, scaled, query
-        check_classification_targets(target)
-        self.classes_, code = np.unique(target, return_inverse=True)
-        if self.classes_.size > 2:
+            target = (data.y - self.target_mean_) * self.target_scale_
+            self.weight_of_target_ = self._weigh_targets(data.y, target)
+        else:
+            target = np.where(data.y == self.classes_[1], 1.0, -1.0)
+        self.weight_of_label_ = self._weigh_labels(target)
+        return data._replace(y=target)
+
+    def _take_classes(self, labels: Array) -> None:
+        super()._take_classes(labels)
+        if self.classes_ is not None and self.classes_.size > 2:
             raise ValueError(
                 "Only binary classification is supported. The type of the target is "
-                f"{type_of_target(target)}: expected two classes in y, got {self.classes_.size}"
+                f"{type_of_target(labels)}: expected two classes in y, got {self.classes_.size}"
             )
-        if self.classes_.size < 2:
-            raise ValueError("y: expected two classes, got one class")
-        return examples, np.where(code > 0, 1.0, -1.0), query
 
     def _weigh_labels(self, target: FloatArray) -> tuple[float, float]:
         """Return the weights of the labels -1 and 1: what mistakes cost, or scikit-learn's ``class_weight``."""
@@ -272,15 +279,6 @@ class ClassifierTreeEstimator(BudgetedEstimator):
         """Standard deviation that the target is scaled to."""
         return 1.0
 
-    def _split(self, target: FloatArray, query: IntArray | None) -> tuple[IntArray, IntArray]:
-        if query is None or self.validation_fraction is None:
-            return split_rows(
-                target, self.validation_fraction, self.random_state, one_of_each_class=is_classifier(self)
-            )
-        splitter = GroupShuffleSplit(1, test_size=self.validation_fraction, random_state=self.random_state)
-        training, validation = next(splitter.split(target, groups=query))
-        return np.sort(training), np.sort(validation)
-
     def _constant(self, target: FloatArray) -> float:
         """Return the score that suits examples about which nothing is known."""
         mean = float(np.mean(target))
@@ -293,16 +291,15 @@ class ClassifierTreeEstimator(BudgetedEstimator):
 
     def _choose(self) -> None:
         """Take the best candidate on validation data that costs no more than the budget there."""
-        costs, badness = zip(*((candidate.cost, candidate.badness) for candidate in self.candidates_), strict=True)
-        self.chosen_ = self.candidates_[self._best_within_budget(costs, badness)]
+        self.chosen_ = self.candidates_[self._best_choice()]
         self.tree_ = self.chosen_.tree
 
     def _choices(self) -> tuple[list[float], list[float]]:
         return [candidate.cost for candidate in self.candidates_], [candidate.badness for candidate in self.candidates_]
 
     def policy(self) -> Policy:
-        """Say how the fitted model buys features and what it answers; a policy that held it would keep it for ever."""
-        prices = np.array([float(price) for price in self.costs_.prices])
+        """Say how the fitted model buys features and what it answers, whatever becomes of this object."""
+        prices = self.costs_.float_prices
         return TreeOfClassifiers(self.tree_, self.feature_map_, prices, self.prior_, copy(self)._outputs)
 
     def _outputs(self, scores: FloatArray) -> FloatArray:

@@ -192,7 +192,7 @@ static bool is_at_most(double x, double most, bool missing, bool as_float)
 static bool goes_left(double x, int node, bool as_float)
 {
     if (category_set[node] >= 0 && !isnan(x))
-        return holds(category_set[node], as_float ? (double)(float)x : x);
+        return holds(category_set[node], threshold[node] < x && x < 0 ? 0 : as_float ? (double)(float)x : x);
     return is_at_most(x, threshold[node], missing_left[node], as_float);
 }
 

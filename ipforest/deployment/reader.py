@@ -108,7 +108,8 @@ class Trees:
         if np.isnan(x):
             goes_left = self.missing_left[node]
         elif self.set_of_node and (number := self.set_of_node[node]) >= 0:
-            goes_left = (x >= 0 and int(x) in self.sets[number][0]) != self.sets[number][1]
+            is_category = x >= 0 or x > self.threshold[node]
+            goes_left = (is_category and int(x) in self.sets[number][0]) != self.sets[number][1]
         else:
             goes_left = x <= self.threshold[node]
         return onward(node, self.left[node] if goes_left else self.right[node])

@@ -51,6 +51,8 @@ static bool goes_left(int node, $real x)
         return missing_left[node];
     if (set < 0)
         return x <= threshold[node];
+    if (x < 0 && x > threshold[node])
+        x = 0;
     for (int place = first_listed[set]; place < first_listed[set + 1] && x > -1; place++)
         found = found || (x >= listed[place] && x < listed[place] + 1.0);
     return found != holds_others[set];

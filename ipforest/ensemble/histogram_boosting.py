@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray
 from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.category_sets import Members
 from ipforest.ensemble.joining import TreeNodes, join_trees
 from ipforest.ensemble.library_checks import fields_of, require_known_parts
@@ -55,6 +57,7 @@ def read_histogram_boosting(estimator: Any) -> BoostedTrees:
         n_features=int(estimator.n_features_in_),
         dtype=np.dtype(np.float64),
         feature_names=tuple(estimator.feature_names_in_) if hasattr(estimator, "feature_names_in_") else None,
+        categories=trained_categories(estimator),
         first_output=np.tile(np.arange(n_margins), len(estimator._predictors)).astype(np.int32),
         base_score=np.asarray(estimator._baseline_prediction, dtype=np.float64).reshape(-1),
         classes=estimator.classes_ if isinstance(estimator, HistGradientBoostingClassifier) else None,
@@ -63,8 +66,22 @@ def read_histogram_boosting(estimator: Any) -> BoostedTrees:
     )
 
 
+def trained_categories(estimator: Any) -> Categories:
+    """Return the columns whose categories are words; numbers stand for themselves."""
+    if getattr(estimator, "_preprocessor", None) is None:
+        return Categories()
+    columns = np.flatnonzero(estimator.is_categorical_).tolist()
+    encoder = estimator._preprocessor.named_transformers_["encoder"]
+    names = {
+        column: tuple(word for word in known if not pd.isna(word))
+        for column, known in zip(columns, encoder.categories_, strict=True)
+        if known.dtype == object and any(isinstance(word, str) for word in known)
+    }
+    return Categories((*columns,), names)
+
+
 class _Columns:
-    """Which column of X each feature of the trees is, and which of its values each category.
+    """Which column of X each feature of the trees is, and which of its values, or places of words, each category.
 
     The estimator puts columns of categories first and numbers their values.
     """
@@ -78,7 +95,12 @@ class _Columns:
         is_categorical = np.asarray(estimator.is_categorical_, dtype=bool)
         self.column = np.concatenate([np.flatnonzero(is_categorical), np.flatnonzero(~is_categorical)])
         encoder = estimator._preprocessor.named_transformers_["encoder"]
-        self.values = dict(enumerate(map(_codes, encoder.categories_)))
+        words = trained_categories(estimator).names
+        columns = self.column[: len(encoder.categories_)].tolist()
+        self.values = {
+            number: np.arange(len(words[column]), dtype=np.float64) if column in words else _codes(known)
+            for number, (column, known) in enumerate(zip(columns, encoder.categories_, strict=True))
+        }
 
 
 def _codes(categories: Any) -> FloatArray:
@@ -86,10 +108,12 @@ def _codes(categories: Any) -> FloatArray:
     try:
         numbers = np.asarray(categories, dtype=np.float64)
     except (TypeError, ValueError):
-        raise TypeError(f"model: expected categories that are integers >= 0, got {list(categories)[:3]}") from None
+        raise TypeError(
+            f"model: expected categories that are words or integers >= 0, got {list(categories)[:3]}"
+        ) from None
     numbers = numbers[~np.isnan(numbers)]
     if np.any(numbers < 0) or np.any(numbers != np.rint(numbers)):
-        raise TypeError(f"model: expected categories that are integers >= 0, got {numbers[:3].tolist()}")
+        raise TypeError(f"model: expected categories that are words or integers >= 0, got {numbers[:3].tolist()}")
     return numbers
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from ipforest._internal.arrays import Array
+from ipforest.ensemble.categories import number_out_of_place
 from ipforest.ensemble.category_sets import CategorySets, Members
 from ipforest.ensemble.trees import LEAF
 
@@ -111,8 +112,8 @@ def classes_of_margins(model: Any, link: str, n_margins: int) -> Array | None:
     return classes
 
 
-def check_places(categories: Iterable[Any]) -> None:
-    """Require of the categories of a data frame that those which are numbers are their own places, 0, 1, 2, ...
+def check_places(categories: Sequence[Any]) -> None:
+    """Require of the categories of an unknown column that those which are numbers are their own places, 0, 1, 2, ...
 
     The trees of a model that was trained on a data frame compare places; examples hold the numbers.
 
@@ -121,13 +122,9 @@ def check_places(categories: Iterable[Any]) -> None:
     TypeError
         A number is not its place.
     """
-    for place, category in enumerate(categories):
-        try:
-            number = float(category)
-        except (TypeError, ValueError):
-            continue
-        if number != place:
-            raise TypeError(
-                f"model: expected categories that are words, or the numbers 0, 1, 2, ... in order, got {category!r} in "
-                f"place {place}; train it on their codes"
-            )
+    number = number_out_of_place(categories)
+    if number is not None:
+        raise TypeError(
+            f"model: expected categories that are words, or the numbers 0, 1, 2, ... in order, got {number!r} in "
+            f"place {[*categories].index(number)}; train it on their codes"
+        )

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from ipforest._internal.words import some_of
 from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.library_checks import require_own_predictions
 from ipforest.ensemble.scikit_learn import unfrozen
@@ -36,6 +37,7 @@ MODEL_WRITERS = {
 
 
 CATEGORIES = {
+    "sklearn": "ipforest.ensemble.histogram_boosting:trained_categories",
     "lightgbm": "ipforest.ensemble.lightgbm:trained_categories",
     "xgboost": "ipforest.ensemble.xgboost:trained_categories",
 }
@@ -73,6 +75,18 @@ def read(model: object) -> Forest | BoostedTrees:
     return cast("Forest | BoostedTrees", _load(READERS[library])(model))
 
 
+def trained_categories(model: object) -> Categories:
+    """Return the columns of categories that a fitted model was trained on, as far as its library keeps their names."""
+    model = unfrozen(model)
+    entry = CATEGORIES.get(_library_of(model) or "")
+    return _load(entry)(model) if entry else Categories()
+
+
+def learns_categories(model: object) -> bool:
+    """Return whether a model is of a library that learns from columns of a data frame of dtype "category"."""
+    return _library_of(model) in ("lightgbm", "xgboost")
+
+
 def require_trained_categories(model: object, names: Mapping[int, Sequence[Any]], labels: Sequence[str]) -> None:
     """Require that the categories of a table have the numbers that they had when a model was trained.
 
@@ -89,15 +103,13 @@ def require_trained_categories(model: object, names: Mapping[int, Sequence[Any]]
     ValueError
         They stand for other categories, or for the same in another order.
     """
-    model = unfrozen(model)
-    entry = CATEGORIES.get(_library_of(model) or "")
-    trained = _load(entry)(model, sorted(names)) if entry else {}
+    trained = trained_categories(model).names
     for column, given in names.items():
         expected = [*trained.get(column, range(len(given)))]
         if [*given] != expected:
             name = labels[column]
             raise ValueError(
-                f"X: expected in column {name!r} the categories of {type(model).__name__} in their order, "
+                f"X: expected in column {name!r} the categories of {type(unfrozen(model)).__name__} in their order, "
                 f"{some_of(expected) or 'none'}, got {some_of(given)}; use X[{name!r}].cat.set_categories(...)"
             )
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ipforest._internal.arrays import Array
 from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.joining import (
-    TreeNodes,
-    check_places,
-    classes_of_margins,
-    join_trees,
-)
+from ipforest.ensemble.categories import Categories
+from ipforest.ensemble.joining import TreeNodes, check_places, classes_of_margins, join_trees
 from ipforest.ensemble.trees import LEAF
 
 LINKS = {
@@ -62,8 +58,9 @@ def read_lightgbm(model: Any) -> BoostedTrees:
     dump = booster.dump_model()
     objective = str(dump.get("objective", "a function of your own"))
     link, scale = _link(objective)
-    for categories in dump["pandas_categorical"] or []:
-        check_places(categories)
+    categories = trained_categories(model)
+    for names in [] if categories.names else dump["pandas_categorical"] or []:
+        check_places(names)
     n_margins = int(dump["num_tree_per_iteration"])
     trees = [_nodes(info["tree_structure"]) for info in _checked_trees(dump)]
     fields = join_trees(trees)
@@ -74,17 +71,24 @@ def read_lightgbm(model: Any) -> BoostedTrees:
         first_output=(np.arange(len(trees)) % n_margins).astype(np.int32),
         base_score=np.zeros(n_margins),
         feature_names=_names(dump),
+        categories=categories,
         classes=classes_of_margins(model, link, n_margins),
         link=link,
         loss=None if objective.split()[0] in JUDGED else objective.split()[0],
     )
 
 
-def trained_categories(model: Any, columns: Sequence[int]) -> dict[int, list[Any]]:
-    """Return the categories of training in the columns of categories; LightGBM keeps them in the columns' order."""
+def trained_categories(model: Any) -> Categories:
+    """Return the columns of categories; LightGBM keeps their names in the columns' order.
+
+    Where it keeps more or fewer names than columns, as of categories with an order, whose codes are compared as
+    numbers, it is unknown whose names these are.
+    """
     booster = model.booster_ if hasattr(type(model), "booster_") else model
-    kept = booster.pandas_categorical or []
-    return dict(zip(columns, kept, strict=True)) if len(columns) == len(kept) else {}
+    kept = [tuple(names) for names in booster.pandas_categorical or []]
+    declared = re.search(r"^\[categorical_feature: ([\d,]+)\]$", booster.model_to_string(num_iteration=1), re.MULTILINE)
+    columns = tuple(sorted(map(int, declared[1].split(",")))) if declared else ()
+    return Categories(columns, dict(zip(columns, kept, strict=True)) if len(columns) == len(kept) else {})
 
 
 def _names(dump: dict[str, Any]) -> tuple[str, ...] | None:
@@ -135,7 +139,8 @@ def _nodes(structure: dict[str, Any]) -> TreeNodes:
 
 
 def _threshold(node: dict[str, Any]) -> float:
-    return float(node["threshold"]) if node.get("decision_type") == "<=" else 0.0
+    """Return what a number is compared with; categories are truncated, so that values above -1 are category 0."""
+    return float(node["threshold"]) if node.get("decision_type") == "<=" else -1.0
 
 
 def _missing_left(node: dict[str, Any]) -> bool:

@@ -50,7 +50,8 @@ def child(splits: Splits, node: int, x: float) -> int:
     if np.isnan(x):
         goes_left = splits.missing_left[node]
     elif splits.others.size > 0 and splits.category_set[node] >= 0:
-        goes_left = _lists(splits, splits.category_set[node], x) != splits.others[splits.category_set[node]]
+        category = 0.0 if splits.threshold[node] < x < 0 else x
+        goes_left = _lists(splits, splits.category_set[node], category) != splits.others[splits.category_set[node]]
     else:
         goes_left = x <= splits.threshold[node]
     return int(splits.left[node] if goes_left else splits.right[node])

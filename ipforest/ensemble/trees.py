@@ -27,6 +27,7 @@ from ipforest._internal.examples import other_than_numbers, refuse_other_tables
 from ipforest._internal.feature_names import checked_names, require_columns_of_training, require_same_columns
 from ipforest.costs import FeatureCosts, require_no_split_cost
 from ipforest.ensemble import routing
+from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.category_sets import CategorySets
 from ipforest.ensemble.packing import pack, unpack
 
@@ -90,7 +91,7 @@ class Trees:
     feature : ndarray of int32, shape (n_nodes,)
         Feature tested, -1 at leaves.
     threshold : ndarray of float64, shape (n_nodes,)
-        What the feature is compared with.
+        What the feature is compared with. Of a test of a category: negative values above it are category 0.
     missing_left : ndarray of bool, shape (n_nodes,)
         Whether a missing value (NaN) goes left.
     n_features : int
@@ -100,6 +101,8 @@ class Trees:
         Examples are rounded to float32 or float64 before they are compared.
     feature_names : tuple of str, shape (n_features,), optional
         The columns of training; a data frame must have the same.
+    categories : Categories, optional
+        What the numbers in columns of categories stand for in a data frame; in an array they stand for themselves.
     category_set : ndarray of int32, shape (n_nodes,), optional
         Of a node that tests a category, the set that goes left; -1 at all other nodes.
     left_categories : CategorySets, optional
@@ -139,6 +142,7 @@ class Trees:
     comparison: Literal["<=", "<"] = field(default="<=", kw_only=True)
     dtype: np.dtype[Any] = field(default=FLOAT32, kw_only=True)
     feature_names: tuple[str, ...] | None = field(default=None, kw_only=True)
+    categories: Categories = field(default_factory=Categories, kw_only=True)
     category_set: npt.NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32), kw_only=True)
     left_categories: CategorySets = field(default_factory=lambda: CategorySets.of(()), kw_only=True)
     parent: npt.NDArray[np.int32] = field(init=False)
@@ -169,6 +173,8 @@ class Trees:
 
     def __setstate__(self, state: object) -> None:
         others = self._fields_beside_nodes()
+        if isinstance(state, dict) and "categories" not in state:
+            state = {**state, "categories": Categories()}  # of trees that were saved before they had names
         if not isinstance(state, dict) or state.keys() != {"nodes", *others}:
             got = ", ".join(map(str, state)) if isinstance(state, dict) else type(state).__name__
             raise ValueError(f"trees: expected a state of nodes, {', '.join(others)}, got {got}; save the model anew")
@@ -348,7 +354,7 @@ class Trees:
         require_no_split_cost(prices, split_cost)
         examples = self.checked_examples(X)
         uses = self.first_uses(self.leaves(examples), prices)
-        prices_paid = np.array([float(price) for price in prices.unit_costs])[uses.unit]
+        prices_paid = prices.float_unit_costs[uses.unit]
         return np.asarray(np.bincount(uses.example, prices_paid, examples.shape[0]), dtype=np.float64)
 
     def checked_examples(self, X: npt.ArrayLike, name: str = "X") -> Array:
@@ -373,6 +379,8 @@ class Trees:
         """
         refuse_other_tables(X, name)
         require_columns_of_training(X, self.feature_names, name)
+        self.categories.require_frame(X, name)
+        X = self.categories.numbers(X)
         raw = X if hasattr(X, "dtypes") else np.asarray(X)
         shape = np.shape(raw)
         if len(shape) != 2:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -12,12 +11,8 @@ from scipy.special import logit
 
 from ipforest._internal.arrays import FloatArray
 from ipforest.ensemble.boosted import BoostedTrees
-from ipforest.ensemble.joining import (
-    TreeNodes,
-    check_places,
-    classes_of_margins,
-    join_trees,
-)
+from ipforest.ensemble.categories import Categories
+from ipforest.ensemble.joining import TreeNodes, classes_of_margins, join_trees
 
 LINKS = {
     **dict.fromkeys(("binary:logistic", "reg:logistic"), "logit"),
@@ -67,8 +62,6 @@ def read_xgboost(model: Any) -> BoostedTrees:
     n_margins = max(1, int(sizes["num_class"]))
     link = LINKS[objective]
     stored, weights = _stored_trees(learner["gradient_booster"])
-    for encoded in stored.get("cats", {}).get("enc", []):
-        check_places(_categories(encoded))
     n_kept = len(stored["trees"])
     if is_estimator and "best_iteration" in learner["attributes"]:
         trees_per_round = n_margins * int(stored["gbtree_model_param"]["num_parallel_tree"])
@@ -79,6 +72,7 @@ def read_xgboost(model: Any) -> BoostedTrees:
         n_features=int(sizes["num_feature"]),
         comparison="<",
         feature_names=tuple(learner["feature_names"]) or None,
+        categories=_categories(stored),
         dtype=np.dtype(np.float32),
         first_output=np.array(stored["tree_info"][:n_kept], dtype=np.int32),
         base_score=_base_margins(sizes["base_score"], link, n_margins),
@@ -88,12 +82,13 @@ def read_xgboost(model: Any) -> BoostedTrees:
     )
 
 
-def trained_categories(model: Any, columns: Sequence[int]) -> dict[int, list[Any]]:
-    """Return the categories of training in some columns, as far as this version of XGBoost keeps them."""
+def trained_categories(model: Any) -> Categories:
+    """Return the columns of categories and their names, as far as this version of XGBoost keeps them.
+
+    A word that training has not seen is missing here; XGBoost refuses it, or takes it for the next one it knows.
+    """
     booster = model.get_booster() if hasattr(model, "get_booster") else model
-    stored, _ = _stored_trees(json.loads(booster.save_raw("json"))["learner"]["gradient_booster"])
-    kept = stored.get("cats", {}).get("enc", [])
-    return {column: _categories(kept[column]) for column in columns if column < len(kept)}
+    return _categories(_stored_trees(json.loads(booster.save_raw("json"))["learner"]["gradient_booster"])[0])
 
 
 def _stored_trees(booster: dict[str, Any]) -> tuple[dict[str, Any], list[float]]:
@@ -104,25 +99,32 @@ def _stored_trees(booster: dict[str, Any]) -> tuple[dict[str, Any], list[float]]
     return stored, booster.get("weight_drop") or [1.0] * len(stored["trees"])
 
 
-def _categories(encoded: dict[str, Any]) -> list[Any]:
+def _categories(stored: dict[str, Any]) -> Categories:
+    names = {column: _decoded(encoded) for column, encoded in enumerate(stored.get("cats", {}).get("enc", []))}
+    named = {column: categories for column, categories in names.items() if categories}
+    return Categories((*named,), named)
+
+
+def _decoded(encoded: dict[str, Any]) -> tuple[Any, ...]:
     """List the categories of a column of a data frame; words are stored as their bytes, one after another."""
     values: list[Any] = encoded["values"]
     if "offsets" not in encoded:
-        return values
-    return [bytes(values[start:stop]).decode() for start, stop in pairwise(encoded["offsets"])]
+        return (*values,)
+    return tuple(bytes(values[start:stop]).decode() for start, stop in pairwise(encoded["offsets"]))
 
 
 def _nodes(tree: dict[str, Any], weight: float) -> TreeNodes:
     if int(tree["tree_param"]["size_leaf_vector"]) > 1:
         raise TypeError("model: expected trees for one target, got leaves with several values")
     conditions = np.array(tree["split_conditions"], dtype=np.float32).astype(np.float64)
+    tests_category = np.isin(np.arange(conditions.size), tree["categories_nodes"])
     starts, sizes = tree["categories_segments"], tree["categories_sizes"]
     rows = zip(tree["categories_nodes"], starts, sizes, strict=True)
     return TreeNodes(
         left=tree["left_children"],
         right=tree["right_children"],
         feature=tree["split_indices"],
-        threshold=conditions,
+        threshold=np.where(tests_category, 0.0, conditions),
         missing_left=tree["default_left"],
         value=weight * conditions,
         left_categories={node: (tree["categories"][start : start + size], True) for node, start, size in rows},

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from ipforest._internal.examples import Labelled
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.refitting import mean_loss, refit_by_newton
 from ipforest.estimator import check_choice, check_integer, check_positive
@@ -26,7 +27,6 @@ from ipforest.growing import CodedExamples, Gradient, Grower
 from ipforest.growing.boosting import Boosting, Standing
 from ipforest.growing.codes import check_max_bins
 from ipforest.instance import FITS_PATH, PruningInstance
-from ipforest.learners.forest_pruner import Labelled
 from ipforest.path_search import prune_path
 from ipforest.settings import Grouped, Settings
 
@@ -329,7 +329,7 @@ class BudgetBoost(ClassifierMixin, GrownBoosting):  # type: ignore[misc]  # scik
         the like (see `ipforest.choosing.measures`), with the weights of the examples; by default the error.
         With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
         the unit of the prices; a budget is then only a limit.
-    validation_fraction : float or None, default=0.25
+    validation_fraction : float, splitter or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; None only with these.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part and breaks ties between features.
@@ -403,7 +403,7 @@ class BudgetBoostRegressor(RegressorMixin, GrownBoosting):  # type: ignore[misc]
         What chooses within the budget; see `BudgetBoost`. By default the squared error.
         With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
         the unit of the prices; a budget is then only a limit.
-    validation_fraction : float or None, default=0.25
+    validation_fraction : float, splitter or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; None only with these.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part and breaks ties between features.

@@ -15,6 +15,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest._internal.examples import Labelled
 from ipforest.ensemble.forest import Forest
 from ipforest.estimator import check_choice, check_integer
 from ipforest.frontiers.averaged_trees import LEAF_SIZES, MeanOfForests, last_before_rise
@@ -33,7 +34,6 @@ from ipforest.frontiers.tasks import Classification, Regression, Task
 from ipforest.growing import AcquisitionState, CodedExamples, Grower, GrownTree, LookaheadGrower
 from ipforest.growing.codes import MAX_BINS, check_max_bins
 from ipforest.instance import FITS_PATH, PruningInstance
-from ipforest.learners.forest_pruner import Labelled
 from ipforest.path_search import prune_path
 from ipforest.results import Pruning
 from ipforest.session import Seller

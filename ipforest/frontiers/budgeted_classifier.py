@@ -19,8 +19,10 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from ipforest._internal.arrays import Array
+from ipforest._internal.examples import Labelled
 from ipforest._internal.progress import progress_bar
 from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.categories import FROM_DTYPE, is_from_dtype
 from ipforest.ensemble.libraries import read, require_trained_categories
 from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import BudgetedEstimator
@@ -28,10 +30,8 @@ from ipforest.frontiers.budget_boost import BoostSearch, BudgetBoost, BudgetBoos
 from ipforest.frontiers.budget_forest import BudgetForest, BudgetForestRegressor, ForestSearch
 from ipforest.frontiers.joint_frontier import JointFrontier, Member
 from ipforest.frontiers.work import Work
-from ipforest.learners.forest_pruner import Labelled
 from ipforest.settings import Grouped, Settings
 from ipforest.stopping.stages import StagedEstimator
-from ipforest.tabular.categories import FROM_DTYPE, is_from_dtype
 
 SEEDS = 2**31
 
@@ -208,7 +208,7 @@ class ManyFrontiers(JointFrontier):
                     f"read, got {name}"
                 )
 
-    def _train(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
+    def _members(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
         labels = [*getattr(self, "feature_names_in_", range(self.n_features_in_))]
         for estimator in self._chosen_from:
             if isinstance(estimator, FrozenEstimator):
@@ -294,7 +294,7 @@ class BudgetedClassifier(ClassifierMixin, ManyFrontiers):  # type: ignore[misc] 
         the like (see `ipforest.choosing.measures`), with the weights of the examples; by default the error.
         With "total cost", what is bought and what mistakes cost together are as cheap as can be, by ``class_costs`` in
         the unit of the prices; a budget is then only a limit.
-    validation_fraction : float or None, default=0.25
+    validation_fraction : float, splitter or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; None only with these.
     cv : splitter, int or iterable of splits, optional
         Its first split parts the examples into those to train on and those held out, as scikit-learn's splitters do; by

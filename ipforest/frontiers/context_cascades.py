@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest._internal.examples import Labelled
 from ipforest.frontiers.averaged_trees import with_best_leaves
 from ipforest.frontiers.tasks import task_of
 from ipforest.growing.lookahead import LookaheadGrower, drawn_for_split, is_left
-from ipforest.learners.forest_pruner import Labelled
 from ipforest.session import Seller, Unit
 from ipforest.stopping.stages import Stage, feature_sets, stage_sizes
 from ipforest.stopping.unit_order import by_price, features_of_units

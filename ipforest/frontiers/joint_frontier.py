@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import inf, nan
 from typing import Any, ClassVar, NamedTuple, Self
@@ -14,35 +14,25 @@ import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.isotonic import isotonic_regression
 from sklearn.metrics import r2_score
-from sklearn.model_selection import GroupShuffleSplit, check_cv
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
-from ipforest._internal.examples import checked_weight, validated
-from ipforest.choosing.choice import best_affordable
+from ipforest._internal.examples import Labelled
+from ipforest.choosing.choice import best_affordable, undominated
 from ipforest.choosing.class_costs import TOTAL_COST, costs_of, price_of_a_mistake
 from ipforest.choosing.measures import HeldOutScorer, name_of
 from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.forest import Forest
-from ipforest.estimator import (
-    BudgetedEstimator,
-    check_integer,
-    check_validation_part,
-    checked_labels,
-    classes_of,
-    require_held_out,
-    split_rows,
-    warn_if_nothing_is_bought,
-)
+from ipforest.estimator import BudgetedEstimator, Given, check_integer, warn_if_nothing_is_bought
 from ipforest.frontiers.scores import relative_error, soft_cost, soft_error
 from ipforest.frontiers.work import Work
-from ipforest.learners.forest_pruner import Labelled
+from ipforest.growing.codes import MAX_BINS
 from ipforest.path import PruningPath
 from ipforest.policy import Policy, TreesInOrder
 from ipforest.results import Pruning
-from ipforest.session import Seller, Sessions
+from ipforest.session import Sessions
 from ipforest.settings import Grouped, Settings
 from ipforest.stopping.early_exit import EarlyExitPolicy, record_paths
 from ipforest.stopping.rules import (
@@ -55,7 +45,6 @@ from ipforest.stopping.rules import (
 )
 from ipforest.stopping.scored import score_of_stops, scorer_on
 from ipforest.stopping.stages import Loss, StagesInOrder
-from ipforest.tabular.categories import Categories
 
 N_FOLDS = 5
 MOST_COST_ROWS = 2000
@@ -171,9 +160,7 @@ class Frontier(NamedTuple):
         allowed = WORTH_OF_DOUBLING * np.log2(np.maximum(cost / cheapest, 1.0))
         unit = loss[np.lexsort((loss, cost))[0]] - loss.min() if scored else 1.0
         criterion = loss - unit * allowed / n_validation
-        order = np.lexsort((criterion, cost))
-        ranked = criterion[order]
-        kept = order[ranked < np.minimum.accumulate(np.append(inf, ranked[:-1]))]
+        kept = undominated(cost, criterion)
         return cls(cost[kept], loss[kept], criterion[kept], which[kept], rule[kept], level[kept])
 
     def only(self, places: IntArray) -> Self:
@@ -294,7 +281,7 @@ def _name_of_rule(rule: FittedRule) -> str:
 class JointFrontier(BudgetedEstimator):
     """Base of the estimators that make and stop several ensembles and choose among them for a budget.
 
-    A subclass trains and measures them in `_train`. Everything is chosen on validation examples.
+    A subclass trains and measures them in `_members`. Everything is chosen on validation examples.
 
     Attributes
     ----------
@@ -315,71 +302,43 @@ class JointFrontier(BudgetedEstimator):
         Classifiers only; None for regression.
     """
 
-    classes_: Array | None
     takes_scorers = True
-    cv: Any = None
+    must_hold_out = True
+    _dtype = np.float32
     categorical_features: Any
     validation_fraction: float | None
     _validation: tuple[Array, Array] | None = None
     _measured: Measurement | None = None
 
     @abstractmethod
-    def _train(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
+    def _members(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
         """Train ensembles on float32 examples, as long as there is time, and measure them on others."""
 
     @abstractmethod
     def _check_training(self) -> None:
         """Check the parameters that tell what is trained."""
 
-    def _fit(
-        self,
-        X: npt.ArrayLike,
-        y: npt.ArrayLike,
-        X_val: npt.ArrayLike | None,
-        y_val: npt.ArrayLike | None,
-        sample_weight: npt.ArrayLike | None,
-        groups: npt.ArrayLike | None = None,
-        *,
-        work: Work | None = None,
-        weight_val: FloatArray | None = None,
-    ) -> Self:
-        """Fit as `fit` does; an outer estimator says what time there is, and what its held-out examples weigh."""
-        self.check_parameters()
-        check_validation_part(X_val, y_val)
-        if self.cv is None:
-            require_held_out(self.validation_fraction, X_val)
-        self.categories_ = Categories.of(X, self.categorical_features)
-        numbers = self.categories_.numbers(X)
-        classify = is_classifier(self)
-        examples, targets = validated(
-            self, numbers, y, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=not classify
-        )
-        self.categories_.check(examples)
-        self._note_missing(examples)
-        self.classes_ = classes_of(targets) if classify else None
-        targets = targets if classify else checked_labels(targets, examples, None, "y")
-        self.costs_ = self._read_costs()
-        self._take_class_costs(self.classes_)
-        random = check_random_state(self.random_state)
-        weight = checked_weight(sample_weight, X, examples)
-        data = Labelled(examples, targets, weight)
-        if X_val is None:
-            training, held_out = self._split(examples, targets, groups, random)
-            parts = data.rows(training), data.rows(held_out)
-        else:
-            unseen, labels = self._checked_held_out(X_val, y_val, self.classes_, examples)
-            weights = np.ones(len(unseen)) if weight_val is None else weight_val
-            parts = data, Labelled(unseen.astype(np.float32), labels, weights)
-        if not (parts[0].weight > 0).any():
-            raise ValueError("sample_weight: expected an example of positive weight to train on, got none")
-        validation = sample_of(parts[1], MOST_STOPPING_ROWS, random)
-        self.members_ = tuple(self._train(parts[0], validation, random, Work() if work is None else work))
-        self.n_validation_, self._measured = int(validation.y.size), None
-        self._validation = validation.X.astype(np.float32), validation.y
+    def _read(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Labelled:
+        data = super()._read(X, y, sample_weight)
+        self.categories_.check(data.X, MAX_BINS)
+        return data
+
+    def _categories_in(self, X: Any) -> Categories:
+        categories = Categories.of(X, self.categorical_features)
+        categories.require_few(MAX_BINS)
+        return categories
+
+    def _train(
+        self, training: Labelled, validation: Labelled, given: Given, *, work: Work | None = None, **options: Any
+    ) -> None:
+        """Train the members, and put together the frontier; an outer estimator says what time there is."""
+        sample = sample_of(validation, MOST_STOPPING_ROWS, given.random)
+        sample = sample._replace(X=sample.X.astype(np.float32, copy=False))
+        self.members_ = tuple(self._members(training, sample, given.random, Work() if work is None else work))
+        self.n_validation_, self._measured = int(sample.y.size), None
+        self._validation = sample.X, sample.y
         cheapest = min(self.costs_.positive_costs, default=1.0)
-        self.frontier_ = Frontier.of(self.members_, cheapest, validation.y.size, scored=self._scorer is not None)
-        self._choose()
-        return self
+        self.frontier_ = Frontier.of(self.members_, cheapest, sample.y.size, scored=self._scorer is not None)
 
     def measured(self, X: npt.ArrayLike | None = None, y: npt.ArrayLike | None = None) -> Measurement:
         """Measure errors, costs and purchases.
@@ -482,34 +441,11 @@ class JointFrontier(BudgetedEstimator):
     def _is_measurable(self) -> bool:
         return hasattr(self, "frontier_") and (self._validation is not None or self._measured is not None)
 
-    def _split(
-        self, examples: Array, targets: Array, groups: npt.ArrayLike | None, random: Any
-    ) -> tuple[IntArray, IntArray]:
-        """Part examples into those to train on and those held out: at random, by groups, or by a splitter."""
-        if self.cv is None and groups is None:
-            return split_rows(targets, self.validation_fraction, random, one_of_each_class=is_classifier(self))
-        splitter = GroupShuffleSplit(1, test_size=self.validation_fraction, random_state=random)
-        splits = check_cv(splitter if self.cv is None else self.cv).split(examples, targets, groups)
-        training, held_out = (np.asarray(part, dtype=np.int64) for part in next(iter(splits)))
-        lacking = np.setdiff1d(targets, targets[training])
-        if is_classifier(self) and lacking.size:
-            raise ValueError(
-                f"cv: expected examples of each class to train on, got none of {lacking.tolist()[0]!r}; use a splitter "
-                "that stratifies, such as StratifiedGroupKFold"
-            )
-        return training, held_out
-
-    def _checked(self, X: npt.ArrayLike) -> Array:
-        return super()._checked(self.categories_.numbers(X))
-
     @available_if(is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def predict_log_proba(self, X: npt.ArrayLike) -> FloatArray:
         """Return the logarithm of the probability of each class, -inf where it is 0, shape (n_samples, n_classes)."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
-
-    def _seller(self) -> Seller:
-        return replace(super()._seller(), categories=self.categories_.names)
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
@@ -666,6 +602,7 @@ class GrownFrontier(JointFrontier):
         X_val: npt.ArrayLike | None = None,
         y_val: npt.ArrayLike | None = None,
         sample_weight: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
     ) -> Self:
         """Grow the ensembles, prune them, learn to stop them, and choose for the budget.
 
@@ -676,6 +613,8 @@ class GrownFrontier(JointFrontier):
             Validation examples, on which everything is chosen; by default a part of X.
         sample_weight : array, shape (n_samples,), optional
             Weights of the examples in growing, pruning and refitting; on validation each example counts once.
+        groups : array, shape (n_samples,), optional
+            Examples of one group, such as those of one patient, are all trained on or all held out.
 
         Returns
         -------
@@ -686,9 +625,9 @@ class GrownFrontier(JointFrontier):
         TypeError, ValueError
             Bad parameters, prices or examples; nothing has been trained then.
         """
-        return self._fit(X, y, X_val, y_val, sample_weight)
+        return self._fit(X, y, X_val, y_val, sample_weight, groups)
 
-    def _train(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
+    def _members(self, training: Labelled, validation: Labelled, random: Any, work: Work) -> Iterator[Member]:
         made = self._made(training, validation, random)
         return work.through(made, self._n_expected, type(self).__name__)
 

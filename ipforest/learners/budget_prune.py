@@ -13,17 +13,18 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, IntArray
-from ipforest._internal.examples import checked_weight, require_rows_in_order, validated
+from ipforest._internal.examples import Labelled, checked_weight, require_rows_in_order, validated
 from ipforest._internal.feature_names import require_features_of
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
+from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.libraries import read
 from ipforest.ensemble.refitting import fill_inner_values, refit_jointly
 from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees, unfrozen
-from ipforest.estimator import BudgetedEstimator, checked_labels, is_fitted, optional_number
+from ipforest.estimator import BudgetedEstimator, Given, checked_labels, is_fitted, optional_number
 from ipforest.instance import FITS_PATH, PruningInstance
-from ipforest.learners.forest_pruner import SEARCHES, ForestPruner, Labelled, Parts, PruningSettings
+from ipforest.learners.forest_pruner import SEARCHES, ForestPruner, PruningSettings
 from ipforest.learners.vote_descent import VoteProblem, descend, descend_within
 from ipforest.losses import ErrorData
 from ipforest.path import PruningPath
@@ -80,7 +81,7 @@ class BudgetPrune(ForestPruner):
         budget.
     split_cost : number, default=0
         What one test of a feature costs; counts towards the budget.
-    validation_fraction : float or None, default=0.25
+    validation_fraction : float, splitter or None, default=0.25
         Share of the examples that are not trained on but used for costs, if `fit` gets no `X_cost` and the estimator
         is not fitted. With None, costs come from the training examples.
     random_state : int, RandomState instance or None, default=None
@@ -184,17 +185,17 @@ class BudgetPrune(ForestPruner):
             )
         return costs
 
-    def _train_and_prune(self, parts: Parts) -> None:
+    def _train_and_choose(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
         """Train and prune; where nothing is bought, also an ensemble that never sees what exceeds the budget."""
-        super()._train_and_prune(parts)
+        super()._train_and_choose(training, validation, given, **options)
         if self.budget is None or self.result_.cost > 0:
             return
         budget = nonnegative_fraction(self.budget, "budget")
         hidden = columns_beyond(self.costs_, budget)
         if budget > 0 and 0 < hidden.size < self.n_features_in_:
-            training = parts.training._replace(X=with_hidden(parts.training.X, hidden))
+            shown = training._replace(X=with_hidden(training.X, hidden))
             other = copy(self)
-            super(BudgetPrune, other)._train_and_prune(parts._replace(training=training))
+            super(BudgetPrune, other)._train_and_choose(shown, validation, given, **options)
             if other.result_.error < self.result_.error:
                 self.__dict__.update(other.__dict__)
 
@@ -216,14 +217,17 @@ class BudgetPrune(ForestPruner):
         if summed is None:
             return super()._use_fitted(ensemble, X, y, X_cost, sample_weight)
         self._check_boosted(y)
+        self.categories_ = self._categories_of(ensemble, X)
         examples = validated(self, X, ensure_all_finite=self._finite())
         require_features_of(ensemble, self.n_features_in_, getattr(self, "feature_names_in_", None))
         require_rows_in_order(X, y)
         self._note_missing(examples)
         self.estimator_, self.costs_, self.class_costs_ = ensemble, self._read_costs(), None
-        labels = checked_labels(y, examples, getattr(ensemble, "classes_", None), "y")
+        self.classes_ = getattr(ensemble, "classes_", None)
+        labels = checked_labels(y, examples, self.classes_, "y")
         data = Labelled(examples, labels, checked_weight(sample_weight, X, examples))
-        trees: Any = replace(summed, feature_names=None)
+        names = getattr(self, "feature_names_in_", None)
+        trees: Any = replace(summed, feature_names=names, categories=Categories())
         self.forest_ = fill_inner_values(trees, data.X, data.weight)
         self._refit_data = data if self._pruning.refit else None
         return examples if X_cost is None else self._checked_cost_examples(X_cost, examples), data, None

@@ -10,21 +10,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._internal.arrays import BoolArray, FloatArray, IntArray
-from ipforest._internal.examples import validated
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray, places_in
+from ipforest._internal.examples import Labelled
 from ipforest.choosing.choice import best_affordable, spending_limit
 from ipforest.choosing.class_costs import label_losses
 from ipforest.ensemble.forest import Forest
-from ipforest.estimator import (
-    BudgetedEstimator,
-    check_choice,
-    check_integer,
-    check_validation_part,
-)
+from ipforest.estimator import BudgetedEstimator, Given, check_choice, check_integer
 from ipforest.growing import (
     AcquisitionState,
     CodedExamples,
@@ -41,8 +34,6 @@ from ipforest.growing.codes import check_max_bins
 from ipforest.learners.staged import first_trees, staged_costs
 from ipforest.policy import Progress, Rows, TreesInOrder
 from ipforest.settings import Grouped, Settings
-
-Array = npt.NDArray[Any]
 
 IMPURITIES: dict[str, type[Impurity]] = {kind.name: kind for kind in (ThresholdPairs, Powers, Entropy, Gini)}
 VOTINGS = ("soft", "hard", "pooled")
@@ -214,7 +205,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
     voting : {"soft", "hard", "pooled"}, default="soft"
         Average the distributions of the leaves, count the trees' votes (the paper's majority), or pool the training
         examples of the leaves (the paper's confidence for ranking).
-    validation_fraction : float or None, default=0.25
+    validation_fraction : float, splitter or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; with None, the training examples.
     n_jobs : int, optional
         Threads; the forest does not depend on it.
@@ -242,6 +233,9 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
     """
 
     bootstrap = True
+    classes_: Array
+    min_classes = 1
+    _dtype = np.float32
     _growth = Grouped(GreedyGrowth)
 
     def __init__(
@@ -277,6 +271,7 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         y: npt.ArrayLike,
         X_val: npt.ArrayLike | None = None,
         y_val: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
     ) -> Self:
         """Grow the trees and take as many as the budget allows.
 
@@ -285,6 +280,8 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
         X_val, y_val : arrays, shapes (n_val, n_features) and (n_val,), optional
             Validation examples: those whose cost meets the budget and whose error chooses alpha.
+        groups : array, shape (n_samples,), optional
+            Examples of one group, such as those of one patient, are all trained on or all held out.
 
         Returns
         -------
@@ -295,25 +292,14 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         TypeError, ValueError
             Bad parameters, prices or examples; nothing has been trained then.
         """
-        self.check_parameters()
-        check_validation_part(X_val, y_val)
-        examples, targets = validated(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan")
-        self._note_missing(examples)
-        check_classification_targets(targets)
-        self.costs_ = self._read_costs()
-        self.classes_, labels = np.unique(targets, return_inverse=True)
-        self._take_class_costs(self.classes_)
+        return self._fit(X, y, X_val, y_val, groups=groups)
+
+    def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
         growers = self._growth.growers()
         for grower in growers:
             grower.impurity.check_classes(len(self.classes_))
-        random = check_random_state(self.random_state)
-        training, (validation, truth) = self._parted(examples, targets, X_val, y_val, self.classes_, random)
-        self.grown_ = tuple(
-            self._grow(grower, examples[training], labels[training], validation, truth, training, random)
-            for grower in growers
-        )
-        self._choose()
-        return self
+        coded = training._replace(y=places_in(self.classes_, training.y))
+        self.grown_ = tuple(self._grow(grower, coded, validation, given) for grower in growers)
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
@@ -321,25 +307,17 @@ class BudgetRF(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # sci
         check_integer(self.n_estimators, "n_estimators", 1)
         check_choice(self.voting, "voting", VOTINGS)
 
-    def _grow(
-        self,
-        grower: Grower,
-        examples: npt.NDArray[np.float32],
-        labels: Array,
-        validation: Array,
-        truth: Array,
-        rows: IntArray,
-        random: np.random.RandomState,
-    ) -> GrownForest:
+    def _grow(self, grower: Grower, training: Labelled, validation: Labelled, given: Given) -> GrownForest:
         """Grow all trees with one impurity, and measure the first 0, 1, 2, ... of them."""
-        coded = CodedExamples.from_examples(examples, self._growth.max_bins)
+        labels, truth, random, n_classes = training.y, validation.y, given.random, len(self.classes_)
+        coded = CodedExamples.from_examples(training.X, self._growth.max_bins)
         state = AcquisitionState.per_tree(self.costs_, free_on_path=self._growth.free_on_path)
-        bootstrap = Bootstrap(rows, random.get_state(legacy=False))
+        bootstrap = Bootstrap(given.rows, random.get_state(legacy=False))
         samples = [bootstrap_counts(len(labels), random) for _ in range(self.n_estimators)]
         seeds = random.randint(0, 2**31 - 1, self.n_estimators).tolist()
-        trees = grower.grow_bagged(coded, labels, len(self.classes_), state, samples, seeds, self.n_jobs)
+        trees = grower.grow_bagged(coded, labels, n_classes, state, samples, seeds, self.n_jobs)
         forest = forest_of(trees, self.n_features_in_, self.classes_, grower.impurity.name)
-        leaves = forest.leaves(forest.checked_examples(validation))
+        leaves = forest.leaves(forest.checked_examples(validation.X))
         votes = np.cumsum(with_votes(forest, self.voting).value[leaves], axis=0)
         nothing = np.tile(with_votes(first_trees(forest, 0), self.voting).value[0], (truth.size, 1))
         losses = [label_losses(each, truth, self.classes_, self.class_costs_) for each in (nothing, *votes)]

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import get_tags
-from sklearn.utils.multiclass import check_classification_targets
 
 from ipforest._internal.arrays import Array
-from ipforest._internal.examples import checked_weight, require_rows_in_order, validated
+from ipforest._internal.examples import Labelled, checked_weight, require_rows_in_order
 from ipforest._internal.rational import as_fraction, nonnegative_fraction, time_limit_seconds
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.library_checks import overridden
 from ipforest.ensemble.scikit_learn import AVERAGING, averaging_trees
-from ipforest.estimator import (
-    BudgetedEstimator,
-    check_choice,
-    is_fitted,
-    split_rows,
-    warn_if_nothing_is_bought,
-)
+from ipforest.estimator import BudgetedEstimator, Given, check_choice, is_fitted, warn_if_nothing_is_bought
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners.vote_descent import VoteProblem
 from ipforest.losses import ErrorData, checked_class_costs, loss_for
@@ -113,6 +106,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
     loss: str | None
     split_cost: Any
     validation_fraction: float | None
+    min_classes = 1
     _pruning = PruningSettings()
 
     instance_: PruningInstance
@@ -130,9 +124,10 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
     def fit(
         self,
         X: npt.ArrayLike,
-        y: npt.ArrayLike | None = None,
+        y: Any = None,
         X_cost: npt.ArrayLike | None = None,
         sample_weight: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
     ) -> Self:
         """Train the ensemble unless it is fitted, find the prunings and take one.
 
@@ -146,6 +141,8 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
             Examples whose average cost is optimised and meets the budget.
         sample_weight : array, shape (n_samples,), optional
             Weights of the examples in training and in the loss; each counts once for costs.
+        groups : array, shape (n_samples,), optional
+            Examples of one group, such as those of one patient, are all trained on or all held out.
 
         Returns
         -------
@@ -156,12 +153,13 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         TypeError, ValueError
             An ensemble that does not average trees, bad parameters, prices or examples, errors that cannot be counted.
         """
-        self.check_parameters()
         ensemble = self._ensemble()
         if is_fitted(ensemble):
+            self.check_parameters()
             self._prune(*self._use_fitted(ensemble, X, y, X_cost, sample_weight))
+            self._choose()
         else:
-            self._train_and_prune(self._parts(X, y, X_cost, sample_weight))
+            self._fit(X, y, sample_weight=sample_weight, groups=groups, hold_out=X_cost is None, X_cost=X_cost)
         self._warn_if_nothing_is_bought()
         return self
 
@@ -180,7 +178,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         warn_if_nothing_is_bought(self.budget, float(self.instance_.evaluate(self.pruning_)[1]), advice)
 
     def _prune(self, paying: Array, error_data: ErrorData | None, unseen: Labelled | None) -> None:
-        """Find the prunings of the forest and take one.
+        """Find the prunings of the forest.
 
         ``unseen`` are examples with weights (n_samples, n_trees), 0 for trees that were trained on an example; None
         where the vote does not count.
@@ -188,7 +186,6 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         self.instance_ = self._instance(paying, error_data)
         self._vote = None if unseen is None else self._vote_problem(unseen, paying)
         self._find_prunings()
-        self._choose()
 
     def _instance(self, paying: Array, error_data: ErrorData | None) -> PruningInstance:
         return PruningInstance.from_forest(
@@ -227,7 +224,7 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         if self.max_cost is not None and self.split_cost_:
             raise ValueError(f"max_cost: expected none with a split cost, got {self.max_cost!r}")
 
-    def _read_class_costs(self, classes: Array | None) -> None:
+    def _take_class_costs(self, classes: Array | None) -> None:
         given = self.class_costs
         self.class_costs_ = None if given is None else checked_class_costs(given, self.loss_, classes)
 
@@ -257,7 +254,8 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self.costs_ = self._read_costs()
-        self._read_class_costs(getattr(ensemble, "classes_", None))
+        self.classes_ = getattr(ensemble, "classes_", None)
+        self._take_class_costs(self.classes_)
         self.forest_ = Forest.from_sklearn(ensemble)
         examples = self._checked(X)
         self._note_missing(examples)
@@ -271,55 +269,37 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         unseen = _seen_by_none(data, self.forest_.n_trees) if self._pruning.objective == "forest" else None
         return paying, data if self._pruning.errors == "held-out" else None, unseen
 
-    def _parts(
+    def _train(
         self,
-        X: npt.ArrayLike,
-        y: npt.ArrayLike | None,
-        X_cost: npt.ArrayLike | None,
-        sample_weight: npt.ArrayLike | None,
-    ) -> Parts:
-        """Check the examples; take those to train on, and those that pay."""
-        classify = is_classifier(self)
-        examples, targets = validated(self, X, y, ensure_all_finite=self._finite(), y_numeric=not classify)
-        self._note_missing(examples)
-        if classify:
-            check_classification_targets(targets)
-        self.costs_ = self._read_costs()
-        self._read_class_costs(np.unique(targets) if classify else None)
-        data = Labelled(examples, targets, checked_weight(sample_weight, X, examples))
-        held_out = self.validation_fraction if X_cost is None else None
-        if self._pruning.errors == "held-out" and held_out is None:
+        training: Labelled,
+        validation: Labelled,
+        given: Given,
+        *,
+        X_cost: npt.ArrayLike | None = None,
+        **options: Any,
+    ) -> None:
+        """Fit a clone of the ensemble, and prune it."""
+        is_held_out = X_cost is None and self.validation_fraction is not None
+        held_out_errors, of_forest = self._pruning.errors == "held-out", self._pruning.objective == "forest"
+        if held_out_errors and not is_held_out:
             raise ValueError(
                 "pruning.errors: expected 'in-bag' or 'out-of-bag' without a validation part "
                 "(validation_fraction=None, or X_cost), got 'held-out'"
             )
-        paying = None if X_cost is None else self._checked_cost_examples(X_cost, examples)
-        parts = split_rows(targets, held_out, self.random_state, one_of_each_class=classify)
-        training, validation = (data.rows(part) for part in parts)
-        self._refit_data = data if self._pruning.refit else None
-        return Parts(
-            training,
-            validation,
-            validation.X if paying is None else paying,
-            sample_weight is not None,
-            held_out is not None,
-        )
-
-    def _train_and_prune(self, parts: Parts) -> None:
-        """Fit a clone of the ensemble, and prune it."""
-        training = parts.training
-        weights = {"sample_weight": training.weight} if parts.is_weighted else {}
-        self.estimator_ = clone(self.estimator).fit(training.X, training.y, **weights)
+        paying = validation.X if X_cost is None else self._checked_cost_examples(X_cost, given.examples.X)
+        self._refit_data = given.examples if self._pruning.refit else None
+        self.estimator_ = clone(self.estimator).fit(training.X, training.y, **given.for_inner(self.estimator))
         names = getattr(self, "feature_names_in_", None)
         self.forest_ = replace(Forest.from_sklearn(self.estimator_), feature_names=names)
-        held_out = self._pruning.errors == "held-out"
-        error_data = parts.validation if held_out else pruning_set(self._pruning.errors, self.estimator_, training)
-        self._prune(parts.paying, error_data, self._unseen(parts) if self._pruning.objective == "forest" else None)
+        error_data = validation if held_out_errors else pruning_set(self._pruning.errors, self.estimator_, training)
+        self._prune(
+            paying, error_data, self._unseen(training, validation if is_held_out else None) if of_forest else None
+        )
 
-    def _unseen(self, parts: Parts) -> Labelled:
+    def _unseen(self, training: Labelled, validation: Labelled | None) -> Labelled:
         """Put together the examples that trees were not trained on: those left out of their bootstrap, and held out."""
-        training, n_trees = parts.training, self.forest_.n_trees
-        held_out = _seen_by_none(parts.validation, n_trees) if parts.is_held_out else None
+        n_trees = self.forest_.n_trees
+        held_out = None if validation is None else _seen_by_none(validation, n_trees)
         if not getattr(self.estimator_, "bootstrap", False):
             if held_out is None:
                 raise ValueError(
@@ -342,11 +322,6 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         """Prune the trees, and refit what is left of them if wanted."""
         pruned = self.forest_.prune(self.pruning_).without_bare_roots()
         return pruned if self._refit_data is None else pruned.refit(*self._refit_data)
-
-    @property
-    def classes_(self) -> Array:
-        """Class labels, shape (n_classes,); classifiers only."""
-        return np.asarray(self.estimator_.classes_)
 
     def policy(self) -> TreesInOrder:
         """Say how the fitted model buys features and what it answers."""
@@ -374,34 +349,9 @@ class ForestPruner(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         return tags
 
 
-class Labelled(NamedTuple):
-    """Examples, targets and weights, as `ipforest.losses.node_errors` takes them."""
-
-    X: Array
-    y: Array
-    weight: Array
-
-    def rows(self, chosen: Array) -> Labelled:
-        """Take some of the examples."""
-        return Labelled(self.X[chosen], self.y[chosen], self.weight[chosen])
-
-
 def _seen_by_none(data: Labelled, n_trees: int) -> Labelled:
     """Give examples that no tree was trained on the same weight for each tree."""
     return data._replace(weight=np.repeat(data.weight[:, None], n_trees, axis=1))
-
-
-class Parts(NamedTuple):
-    """What a forest is trained on, what is held out, the examples whose costs count, and whether weights were given.
-
-    ``is_held_out`` says whether the second part is another than the first.
-    """
-
-    training: Labelled
-    validation: Labelled
-    paying: Array
-    is_weighted: bool
-    is_held_out: bool
 
 
 def check_own_samples(

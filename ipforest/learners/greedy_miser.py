@@ -10,16 +10,11 @@ from scipy.special import expit, logit, logsumexp, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ipforest._internal.arrays import BoolArray, FloatArray, places_in
-from ipforest._internal.examples import validated
+from ipforest._internal.examples import Labelled
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import label_losses
 from ipforest.ensemble.forest import Forest
-from ipforest.estimator import (
-    BudgetedEstimator,
-    check_integer,
-    check_validation_part,
-    classes_of,
-)
+from ipforest.estimator import BudgetedEstimator, Given, check_integer
 from ipforest.learners.priced_booster import TINY, PricedBooster, PricedGrowth
 from ipforest.learners.staged import first_trees, staged_costs
 from ipforest.policy import Progress, Rows, TreesInOrder
@@ -121,7 +116,7 @@ class PricedBoosting(BudgetedEstimator):
         all rounds.
     max_cost : number, optional
         The most that any one example may pay; see `BudgetedEstimator.session`.
-    validation_fraction : float or None, default=0.25
+    validation_fraction : float, splitter or None, default=0.25
         Share of the examples held out where `fit` gets no validation examples; with None, the training examples.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part.
@@ -140,6 +135,7 @@ class PricedBoosting(BudgetedEstimator):
     n_features_in_ : int
     """
 
+    _dtype = np.float32
     _growth = Grouped(PricedGrowth)
 
     def __init__(
@@ -169,6 +165,7 @@ class PricedBoosting(BudgetedEstimator):
         y: npt.ArrayLike,
         X_val: npt.ArrayLike | None = None,
         y_val: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
     ) -> Self:
         """Grow the trees, and take as many rounds as the budget allows.
 
@@ -177,6 +174,8 @@ class PricedBoosting(BudgetedEstimator):
         X, y : arrays, shapes (n_samples, n_features) and (n_samples,)
         X_val, y_val : arrays, shapes (n_val, n_features) and (n_val,), optional
             Validation examples: those whose cost meets the budget and whose error chooses the rounds.
+        groups : array, shape (n_samples,), optional
+            Examples of one group, such as those of one patient, are all trained on or all held out.
 
         Returns
         -------
@@ -187,29 +186,17 @@ class PricedBoosting(BudgetedEstimator):
         TypeError, ValueError
             Bad parameters, prices or examples; nothing has been trained then.
         """
-        self.check_parameters()
-        check_validation_part(X_val, y_val)
-        examples, targets = validated(
-            self, X, y, dtype=np.float32, ensure_all_finite="allow-nan", y_numeric=self._is_regressor()
-        )
-        self._note_missing(examples)
-        self.costs_ = self._read_costs()
-        columns = self._columns(targets)
-        classes = getattr(self, "classes_", None)
-        training, held_out = self._parted(examples, targets, X_val, y_val, classes, self.random_state)
-        self._boost(examples[training], columns[training])
-        self.stage_costs_, self.stage_errors_ = self._measured_rounds(*held_out)
-        self._choose()
-        return self
+        return self._fit(X, y, X_val, y_val, groups=groups)
+
+    def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
+        self._boost(training.X, self._columns(training.y))
+        self.stage_costs_, self.stage_errors_ = self._measured_rounds(validation.X, validation.y)
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
         super().check_parameters()
         nonnegative_fraction(self.lam, "lam")
         check_integer(self.n_estimators, "n_estimators", 1)
-
-    def _is_regressor(self) -> bool:
-        raise NotImplementedError
 
     def _columns(self, targets: Array) -> FloatArray:
         """Return the targets that scores are fitted to, shape (n_samples, n_columns)."""
@@ -254,7 +241,7 @@ class PricedBoosting(BudgetedEstimator):
         costs, errors : ndarray of float64, shape (n_rounds + 1,)
             Error rates, or with class costs what mistakes cost on average, or mean squared errors for regression.
         """
-        return self._measured_rounds(*self._checked_part(X, y, getattr(self, "classes_", None), "y"))
+        return self._measured_rounds(*self._checked_part(X, y, self.classes_, "y"))
 
     def _measured_rounds(self, examples: Array, truth: Array) -> tuple[FloatArray, FloatArray]:
         loss, n_columns = self._loss(), self.base_.size
@@ -270,7 +257,7 @@ class PricedBoosting(BudgetedEstimator):
     def _choose(self) -> None:
         self.n_rounds_ = self.n_estimators
         if self.budget is not None or self._least_total:
-            self.n_rounds_ = self._best_within_budget(self.stage_costs_, self.stage_errors_)
+            self.n_rounds_ = self._best_choice()
 
     def _choices(self) -> tuple[FloatArray, FloatArray]:
         return self.stage_costs_, self.stage_errors_
@@ -351,12 +338,7 @@ class GreedyMiser(ClassifierMixin, PricedBoosting):  # type: ignore[misc]  # sci
         if self.loss not in CLASSIFICATION_LOSSES:
             raise ValueError(f"loss: expected one of {', '.join(CLASSIFICATION_LOSSES)}, got {self.loss!r}")
 
-    def _is_regressor(self) -> bool:
-        return False
-
     def _columns(self, targets: Array) -> FloatArray:
-        self.classes_ = classes_of(targets)
-        self._take_class_costs(self.classes_)
         indicators = np.eye(len(self.classes_))[places_in(self.classes_, targets)]
         return indicators[:, 1:] if len(self.classes_) == 2 else indicators
 
@@ -372,9 +354,6 @@ class GreedyMiserRegressor(RegressorMixin, PricedBoosting):  # type: ignore[misc
 
     Parameters and attributes are those of `PricedBoosting`; see `GreedyMiser`.
     """
-
-    def _is_regressor(self) -> bool:
-        return True
 
     def _columns(self, targets: Array) -> FloatArray:
         return np.asarray(targets, dtype=np.float64)[:, None]

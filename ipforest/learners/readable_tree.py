@@ -12,8 +12,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import get_tags
 
-from ipforest._internal.arrays import Array
-from ipforest._internal.examples import require_rows_in_order
+from ipforest._internal.arrays import Array, FloatArray
+from ipforest._internal.examples import checked_weight, require_rows_in_order, weights_for
 from ipforest.choosing.choice import ROUNDING
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.scikit_learn import unfrozen
@@ -134,13 +134,23 @@ class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         self.min_samples_leaf = min_samples_leaf
         self.random_state = random_state
 
-    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
+    def fit(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
+    ) -> Self:
         """Train the model unless it is fitted, and the tree that stands for it.
 
         Parameters
         ----------
         X : array or DataFrame, shape (n_samples, n_features)
         y : array, shape (n_samples,)
+        sample_weight : array, shape (n_samples,), optional
+            Weights of the examples in training a model that is not fitted, which takes weights then, and the tree.
+        groups : array, shape (n_samples,), optional
+            Examples of one group, such as those of one patient, are all trained on or all held out by the model.
 
         Returns
         -------
@@ -154,19 +164,24 @@ class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         self.check_parameters()
         require_rows_in_order(X, y)
         model = unfrozen(self.estimator)
-        self.estimator_ = model if is_fitted(model) else clone(model).fit(X, y)
+        weight = None if sample_weight is None else checked_weight(sample_weight, X, np.asarray(y))
+        if is_fitted(model):
+            self.estimator_ = model
+        else:
+            grouped = {} if groups is None else {"groups": groups}
+            self.estimator_ = clone(model).fit(X, y, **weights_for(model, weight), **grouped)
         self.costs_, self.split_cost_ = self.estimator_.costs_, self.estimator_.split_cost_
-        self.class_costs_ = self.estimator_.class_costs_
+        self.class_costs_, self.categories_ = self.estimator_.class_costs_, self.estimator_.categories_
         self.n_features_in_ = self.estimator_.n_features_in_
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(self.estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.estimator_.feature_names_in_
-        classes = self.classes_ if is_classifier(self) else None
+        self.classes_ = np.asarray(self.estimator_.classes_) if is_classifier(self) else None
         examples = self._checked(X)
-        targets = checked_labels(y, examples, classes, "y")
+        targets = checked_labels(y, examples, self.classes_, "y")
         self._cost_of_model = float(self.estimator_.cost(X).mean())
         answers = np.asarray(self.estimator_.predict(X))
-        tree = self._within_limits(self._grown(examples, answers)).refit(examples, targets)
+        tree = self._within_limits(self._grown(examples, answers, weight)).refit(examples, targets, weight)
         self._unbudgeted = BudgetPrune(
             FrozenEstimator(tree.to_sklearn()),
             feature_costs=self.costs_,
@@ -188,7 +203,7 @@ class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
             check_integer(self.max_questions, "max_questions", 1)
         optional_number(self.budget, "budget")
 
-    def _grown(self, X: Array, answers: Array) -> Forest:
+    def _grown(self, X: Array, answers: Array, weight: FloatArray | None) -> Forest:
         """Grow a tree on what the model answers, with the features that it may buy; it knows all classes."""
         shown = np.zeros_like(X)
         bought = self.estimator_.policy().features
@@ -196,11 +211,12 @@ class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
         limits = {"max_depth": self.max_depth, "min_samples_leaf": self.min_samples_leaf}
         if not is_classifier(self):
             regressor = DecisionTreeRegressor(**limits, random_state=self.random_state)
-            return Forest.from_sklearn(regressor.fit(shown, answers))
+            return Forest.from_sklearn(regressor.fit(shown, answers, sample_weight=weight))
         classes = self.classes_
-        weight = np.repeat([1.0, 0.0], [len(X), classes.size])  # what has no weight only tells the classes
+        counts = np.ones(len(X)) if weight is None else weight
+        counts = np.append(counts, np.zeros(classes.size))  # what has no weight only tells the classes
         classifier = DecisionTreeClassifier(**limits, random_state=self.random_state)
-        classifier.fit(shown[[*range(len(X)), *[0] * classes.size]], [*answers, *classes], sample_weight=weight)
+        classifier.fit(shown[[*range(len(X)), *[0] * classes.size]], [*answers, *classes], sample_weight=counts)
         return Forest.from_sklearn(classifier)
 
     def _within_limits(self, tree: Forest) -> Forest:
@@ -241,11 +257,6 @@ class ReadableTree(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]
     def max_cost(self) -> Any:
         """The most that one example may pay: that of the model."""
         return unfrozen(self.estimator).max_cost
-
-    @property
-    def classes_(self) -> Array:
-        """Class labels, shape (n_classes,); classifiers only."""
-        return np.asarray(self.estimator_.classes_)
 
     def policy(self) -> TreesInOrder:
         """Say how the tree buys features and what it answers."""

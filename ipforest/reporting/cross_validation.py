@@ -245,9 +245,13 @@ def _fitted(model: Any, data: _Data) -> Any:
     weighted = {} if data.weight is None or "sample_weight" not in takes else {"sample_weight": data.weight}
     if data.groups is None:
         return model.fit(data.X, data.y, **weighted)
+    share = getattr(_buyer(model), "validation_fraction", None)
+    if share is not None and np.unique(data.groups).size < 2:
+        raise ValueError(
+            "groups: expected two at least in each outer training part, got one, of which none is held out"
+        )
     if "groups" in takes:
         return model.fit(data.X, data.y, groups=data.groups, **weighted)
-    share = getattr(_buyer(model), "validation_fraction", None)
     held_out_as = "X_val" if "X_val" in takes else "X_cost" if "X_cost" in takes else None
     if held_out_as is None:
         raise ValueError(
@@ -255,10 +259,6 @@ def _fitted(model: Any, data: _Data) -> Any:
         )
     if share is None:
         return model.fit(data.X, data.y, **weighted)
-    if np.unique(data.groups).size < 2:
-        raise ValueError(
-            "groups: expected two at least in each outer training part, got one, of which none is held out"
-        )
     seed = getattr(_buyer(model), "random_state", None)
     parts = GroupShuffleSplit(1, test_size=float(share), random_state=seed).split(data.X, data.y, data.groups)
     training, held_out = (data.rows(np.asarray(rows)) for rows in next(parts))

@@ -11,6 +11,7 @@ from sklearn.base import is_classifier
 from sklearn.tree import DecisionTreeRegressor
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest._internal.examples import Labelled
 from ipforest.estimator import check_integer
 from ipforest.session import Seller, Unit
 from ipforest.settings import Grouped, Settings
@@ -141,7 +142,7 @@ class BranchingCascade(StagedEstimator):
         trained as they are. Classifiers only.
     n_folds : int, default=5
         See `EarlyExit`.
-    validation_fraction : float, default=0.25
+    validation_fraction : float, splitter, default=0.25
         Share of the examples on which it learns when to stop, if `fit` gets no ``X_val``.
     n_jobs : int, optional
         Stages that are trained at once, by joblib.
@@ -214,12 +215,13 @@ class BranchingCascade(StagedEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _train(
-        self, X: Array, y: Array, weight: FloatArray | None, validation: tuple[Array, Array]
+    def _alternatives(
+        self, training: Labelled, weight: FloatArray | None, validation: Labelled
     ) -> list[tuple[Stage, ...]]:
         """Train the stages of a nested cascade, and, where what tells most differs, those of one that branches."""
+        X, y = training.X, training.y
         seller = self._seller().without_constant(X)
-        order = order_units("importance", self._base, X, y, validation, seller, self.n_jobs)
+        order = order_units("importance", self._base, training, validation, seller, self.n_jobs)
         sets = feature_sets([order[:size] for size in stage_sizes(len(order))], seller)
         nested = stages_in_order(self._models(sets, X, y, weight), sets)
         worth = importance_to_each(X, y, is_classifier(self._base)) @ features_of_units(seller)

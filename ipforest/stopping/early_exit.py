@@ -13,41 +13,34 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import get_tags
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
-from ipforest._internal.examples import validated
+from ipforest._internal.examples import Labelled
 from ipforest._internal.feature_names import require_features_of
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.class_costs import label_losses
-from ipforest.ensemble.libraries import read
+from ipforest.ensemble.categories import Categories
+from ipforest.ensemble.libraries import read, require_trained_categories
 from ipforest.ensemble.scikit_learn import in_two_parts, unfrozen
 from ipforest.estimator import (
     BudgetedEstimator,
+    Given,
     check_inner_estimator,
-    check_integer,
-    check_validation_part,
     checked_labels,
-    classes_of,
     is_fitted,
-    require_held_out,
-    split_rows,
 )
 from ipforest.policy import ANSWERS, InWords, Policy, Progress, Rows, TreesInOrder, compared
 from ipforest.session import Seller, Sessions
 from ipforest.stopping.rules import (
     FittedRule,
-    LearntStopping,
     StageOutputs,
     StoppingPaths,
     StoppingRule,
     ThresholdStopping,
-    best_within,
-    check_stopping,
-    learn_stopping,
     margin,
 )
-from ipforest.stopping.scored import score_of_stops, scorer_on
+from ipforest.stopping.stopped import Candidate, StoppedEstimator
 from ipforest.stopping.tree_order import ORDERS, order_trees
 from ipforest.walks import Purse, Walk
 
@@ -263,15 +256,7 @@ def _scatter(values: FloatArray, rows: IntArray, size: int, others: FloatArray |
     return column
 
 
-class Candidate(NamedTuple):
-    """An ensemble, what held-out examples see of it, and the rules that may stop it."""
-
-    trees: TreesInOrder
-    paths: StoppingPaths
-    learnt: tuple[LearntStopping, ...]
-
-
-class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class EarlyExit(MetaEstimatorMixin, ClassifierMixin, StoppedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Stop buying features for an example as soon as going on is not worth the price.
 
     `fit` trains the ensemble on one part of the examples and learns on the other part when to stop. Before each
@@ -310,7 +295,7 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         gives more error, nor less cost.
     n_folds : int, default=5
         Folds in which cost and error of every level are estimated by rules that have not seen the examples.
-    validation_fraction : float, default=0.25
+    validation_fraction : float, splitter, default=0.25
         Share of the examples on which it learns when to stop, if `fit` gets no ``X_val``.
     random_state : int, RandomState instance or None, default=None
         Draws the validation part.
@@ -344,7 +329,8 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
     True
     """
 
-    takes_scorers = True
+    must_hold_out = True
+    classes_: Array
 
     def __init__(
         self,
@@ -381,6 +367,8 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         y: npt.ArrayLike,
         X_val: npt.ArrayLike | None = None,
         y_val: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
     ) -> Self:
         """Train the ensemble unless it is fitted, and learn when to stop.
 
@@ -392,6 +380,11 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         X_val, y_val : arrays, optional
             Held-out examples on which it learns when to stop; by default a part of X, or, for an ensemble that is
             fitted, all of it.
+        sample_weight : array, shape (n_samples,), optional
+            Weights of the examples in training an ensemble that is not fitted, which takes weights then, and for a
+            scorer; stopping is learnt with each example counting once.
+        groups : array, shape (n_samples,), optional
+            Examples of one group, such as those of one patient, are all trained on or all held out.
 
         Returns
         -------
@@ -402,36 +395,33 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         TypeError, ValueError
             An estimator that is no classifier of trees, bad prices, parameters or examples.
         """
-        self.check_parameters()
-        check_validation_part(X_val, y_val)
-        examples, labels = validated(self, X, y, ensure_all_finite=self._finite())
-        self._note_missing(examples)
+        hold_out = not is_fitted(unfrozen(self.estimator))
+        return self._fit(X, y, X_val, y_val, sample_weight, groups, hold_out=hold_out)
+
+    def _categories_in(self, X: Any) -> Categories:
+        return self._categories_of(unfrozen(self.estimator), X)
+
+    def _take_classes(self, labels: Array) -> None:
         ensemble = unfrozen(self.estimator)
-        fitted = is_fitted(ensemble)
-        classes = np.asarray(ensemble.classes_) if fitted else classes_of(labels)
-        if fitted:
+        if is_fitted(ensemble):
             require_features_of(ensemble, self.n_features_in_, getattr(self, "feature_names_in_", None))
-            labels = checked_labels(labels, examples, classes, "y")
-        if not isinstance(ensemble, BudgetedEstimator):
-            self.costs_ = self._read_costs()
-        if X_val is not None:
-            held_out = self._checked_held_out(X_val, y_val, classes, examples)
-            self.estimator_ = ensemble if fitted else clone(ensemble).fit(X, labels)
-        elif fitted:
-            self.estimator_, held_out = ensemble, (examples, labels)
+            self.classes_ = np.asarray(ensemble.classes_)
         else:
-            require_held_out(self.validation_fraction, X_val)
-            training, validation = split_rows(
-                labels, self.validation_fraction, self.random_state, one_of_each_class=True
-            )
-            self.estimator_ = clone(ensemble).fit(_safe_indexing(X, training), labels[training])
-            held_out = examples[validation], labels[validation]
-        self.costs_ = self.estimator_.costs_ if isinstance(self.estimator_, BudgetedEstimator) else self._read_costs()
-        self._take_class_costs(self.classes_)
-        self._held_out = held_out
-        self._candidates: dict[str, Candidate] = {}
-        self._choose()
-        return self
+            super()._take_classes(labels)
+
+    def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
+        ensemble = unfrozen(self.estimator)
+        if is_fitted(ensemble):
+            checked_labels(training.y, training.X, self.classes_, "y")
+            self.estimator_ = ensemble
+        else:
+            self.estimator_ = clone(ensemble).fit(given.table_to_train, training.y, **given.for_inner(ensemble))
+        if isinstance(self.estimator_, BudgetedEstimator):
+            self.costs_ = self.estimator_.costs_
+        else:
+            names = [*getattr(self, "feature_names_in_", range(self.n_features_in_))]
+            require_trained_categories(self.estimator_, self.categories_.names, names)
+        self._held_out, self._candidates = validation, dict[str, Candidate]()
 
     def check_parameters(self) -> None:
         """Check the parameters before any training."""
@@ -447,18 +437,10 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         nonnegative_fraction(self.overspend, "overspend")
         if self.order not in ORDERS:
             raise ValueError(f"order: expected one of {', '.join(map(repr, ORDERS))}, got {self.order!r}")
-        check_integer(self.n_folds, "n_folds", 1)
-        check_stopping(self.stopping)
 
     def _choose(self) -> None:
         """Take, among the ensembles, rules and levels within the budget, those of least error on held-out examples."""
-        candidates = [self._candidate(inner_budget) for inner_budget in self._inner_budgets()]
-        with_cost = self._least_total
-        chosen = [best_within(candidate.learnt, self.budget, with_cost=with_cost) for candidate in candidates]
-        best = int(np.argmin([learnt.curve.objective(with_cost=with_cost)[level] for learnt, level in chosen]))
-        self.trees_, self.paths_, _ = candidates[best]
-        (self.rule_, self.curve_), level = chosen[best]
-        self.level_ = float(self.curve_.level[level])
+        self.trees_ = self._take_best([self._candidate(budget) for budget in self._inner_budgets()]).policy
 
     def _inner_budgets(self) -> list[object]:
         """List the budgets at which to try an estimator that has budgets itself, ascending; None is without one.
@@ -486,21 +468,17 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
         """Learn when to stop the ensemble that has so large a budget, once."""
         key = str(inner_budget)
         if key not in self._candidates:
-            X, y = self._held_out
-            seller = self._seller()
+            X, y, _ = self._held_out
             trees = self._trees(inner_budget)
             if self.order != "given":
                 trees = TreesInOrder(order_trees(trees.trees, X, y, self.costs_, exact=self.order == "exact"))
-            scorer = scorer_on(self._scorer, X, y, np.ones(y.size), seller)
-            answers = None if scorer is None else StageOutputs()
-            paths = record_paths(trees, seller, X, y, self.max_cost, answers=answers)
-            learnt = learn_stopping(self.stopping, paths, self.n_folds, score_of_stops(scorer, answers, paths))
-            self._candidates[key] = Candidate(trees, paths, learnt)
+            record = partial(record_paths, trees, self._seller(), X, y, self.max_cost)
+            self._candidates[key] = self._learnt(trees, self._held_out, lambda answers: record(answers=answers))
         return self._candidates[key]
 
     def _trees(self, inner_budget: object) -> TreesInOrder:
         if not isinstance(self.estimator_, BudgetedEstimator):
-            return TreesInOrder(read(self.estimator_))
+            return TreesInOrder(replace(read(self.estimator_), categories=Categories()))
         model = self.estimator_ if inner_budget is None else self.estimator_.at_budget(inner_budget)
         policy = model.policy()
         if not isinstance(policy, TreesInOrder):
@@ -513,11 +491,6 @@ class EarlyExit(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):  # type
                 f"{type(self.estimator_).__name__}, got {self.order!r}"
             )
         return policy
-
-    @property
-    def classes_(self) -> Array:
-        """Class labels, shape (n_classes,)."""
-        return np.asarray(self.estimator_.classes_)
 
     def policy(self) -> Policy:
         """Say how the fitted model buys features and what it answers."""

@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.model_selection import cross_val_predict
 
 from ipforest._internal.arrays import Array, FloatArray, IntArray
+from ipforest._internal.examples import Labelled
 from ipforest.settings import Grouped, Settings
 from ipforest.stopping.rules import StoppingRule
 from ipforest.stopping.stages import Stage, StagedEstimator, feature_sets, stage_sizes, stages_in_order, train_stage
@@ -86,7 +87,7 @@ class NestedCascade(StagedEstimator):
         trained as they are. Classifiers only.
     n_folds : int, default=5
         See `EarlyExit`.
-    validation_fraction : float, default=0.25
+    validation_fraction : float, splitter, default=0.25
         Share of the examples on which it learns when to stop, if `fit` gets no ``X_val``.
     n_jobs : int, optional
         Stages that are trained at once, by joblib.
@@ -153,12 +154,13 @@ class NestedCascade(StagedEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _train(
-        self, X: Array, y: Array, weight: FloatArray | None, validation: tuple[Array, Array]
+    def _alternatives(
+        self, training: Labelled, weight: FloatArray | None, validation: Labelled
     ) -> list[tuple[Stage, ...]]:
         """Train a stage per size, in parallel unless each sees the one before."""
+        X, y = training.X, training.y
         seller = self._seller().without_constant(X)
-        self.units_ = order_units(self._stages.order, self._base, X, y, validation, seller, self.n_jobs)
+        self.units_ = order_units(self._stages.order, self._base, training, validation, seller, self.n_jobs)
         n_units = len(self.units_)
         sizes = (
             stage_sizes(n_units)

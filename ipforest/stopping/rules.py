@@ -69,7 +69,7 @@ class StoppingPaths:
     cost: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
-        prices = np.array([float(price) for price in self.costs.unit_costs])
+        prices = self.costs.float_unit_costs
         shape = (self.n_samples, self.n_stages + 1)
         cell = np.arange(self.n_samples)[:, None] * shape[1] + self.bought_at
         weights = np.broadcast_to(prices, cell.shape).ravel()
@@ -338,23 +338,6 @@ def _scored(curve: Curve, keenness: Sequence[FloatArray], score: ScoreOfStops) -
     some = np.unique(np.append(np.maximum(places, 0), last))
     worst = [-min(score(stages_reached(keen, level)) for keen in keenness) for level in curve.level[some].tolist()]
     return Curve(curve.level[some], curve.cost[some], np.array(worst))
-
-
-def best_within(
-    learnt: Sequence[LearntStopping], budget: object | None, *, with_cost: bool = False
-) -> tuple[LearntStopping, int]:
-    """Find the rule and the level of least error, or cost and error, within a budget.
-
-    Returns
-    -------
-    LearntStopping
-    int
-        Which level of its curve.
-    """
-    levels = [each.curve.within(budget, with_cost=with_cost) for each in learnt]
-    found = zip(learnt, levels, strict=True)
-    best = int(np.argmin([each.curve.objective(with_cost=with_cost)[level] for each, level in found]))
-    return learnt[best], levels[best]
 
 
 def stages_reached(keenness: FloatArray, level: float) -> IntArray:

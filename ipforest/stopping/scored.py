@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,3 +26,19 @@ def score_of_stops(
         return None
     rows = np.arange(paths.n_samples)
     return lambda stages: scorer(answers.at(stages), paths.cost[rows, stages])
+
+
+def recorded(
+    record: Callable[[StageOutputs | None], StoppingPaths], scorer: HeldOutScorer | None
+) -> tuple[StoppingPaths, ScoreOfStops | None]:
+    """Note what examples see at every stage, and how a scorer, if there is one, judges where they stop.
+
+    Parameters
+    ----------
+    record : callable (answers) -> StoppingPaths
+        Notes as well what is answered at each stage, unless that is None.
+    scorer : HeldOutScorer or None
+    """
+    answers = None if scorer is None else StageOutputs()
+    paths = record(answers)
+    return paths, score_of_stops(scorer, answers, paths)

@@ -17,37 +17,26 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
-from sklearn.utils.multiclass import check_classification_targets
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
-from ipforest._internal.examples import checked_weight, validated
+from ipforest._internal.examples import Labelled, weights_for
 from ipforest.choosing.choice import spending_limit
 from ipforest.choosing.class_costs import label_losses
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
-from ipforest.estimator import (
-    BudgetedEstimator,
-    check_integer,
-    check_validation_part,
-    require_held_out,
-)
+from ipforest.estimator import Given
 from ipforest.policy import ANSWERS, InWords, Progress, Rows, compared
 from ipforest.session import Seller, Unit
 from ipforest.stopping.rules import (
     FittedRule,
-    LearntStopping,
     StageOutputs,
     StoppingPaths,
-    StoppingRule,
     ThresholdStopping,
-    best_within,
-    check_stopping,
-    learn_stopping,
     margin,
 )
-from ipforest.stopping.scored import score_of_stops, scorer_on
+from ipforest.stopping.stopped import Candidate, StoppedEstimator
 from ipforest.walks import (
     END,
     ONWARD,
@@ -450,19 +439,11 @@ def _signal(outputs: FloatArray, before: FloatArray | None, class_costs: FloatAr
     return change
 
 
-class Candidate(NamedTuple):
-    """Stages, what held-out examples see of them, and the rules that may stop them."""
-
-    policy: StagesInOrder
-    paths: StoppingPaths
-    learnt: tuple[LearntStopping, ...]
-
-
-class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class StagedEstimator(MetaEstimatorMixin, StoppedEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Base of the estimators that train a model for each of several stages, and learn when to stop.
 
-    A subclass trains stages in `_train`. It is a classifier or a regressor as its estimator is. Stages are trained on
-    one part of the examples; when to stop is learnt on the other.
+    A subclass trains stages in `_alternatives`. It is a classifier or a regressor as its estimator is. Stages are
+    trained on one part of the examples; when to stop is learnt on the other.
 
     Attributes
     ----------
@@ -470,25 +451,18 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         What can be chosen from.
     stages_ : tuple of Stage
         The first sees nothing; then what is free.
-    rule_ : FittedRule
-    level_ : float
-        An example goes on while its keenness exceeds this.
-    curve_ : Curve
-        Cost and error of every level on held-out examples.
-    paths_ : StoppingPaths
-        What these examples see and pay when no example stops.
+    rule_, level_, curve_, paths_
+        See `StoppedEstimator`.
     """
 
-    takes_scorers = True
+    must_hold_out = True
+    min_classes = 1
     estimator: Any
-    stopping: StoppingRule | Sequence[StoppingRule] | None
-    n_folds: int
-    validation_fraction: float
     n_jobs: int | None
 
     @abstractmethod
-    def _train(
-        self, X: Array, y: Array, weight: FloatArray | None, validation: tuple[Array, Array]
+    def _alternatives(
+        self, training: Labelled, weight: FloatArray | None, validation: Labelled
     ) -> list[tuple[Stage, ...]]:
         """Train stages, or several alternatives of them."""
 
@@ -499,6 +473,7 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         X_val: npt.ArrayLike | None = None,
         y_val: npt.ArrayLike | None = None,
         sample_weight: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
     ) -> Self:
         """Train the stages, and learn when to stop.
 
@@ -511,6 +486,8 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         sample_weight : array, shape (n_samples,), optional
             Weights of the examples in training the models of the stages, which take weights then, and for a scorer.
             Units are ordered, and stopping is learnt, with each example counting once.
+        groups : array, shape (n_samples,), optional
+            Examples of one group, such as those of one patient, are all trained on or all held out.
 
         Returns
         -------
@@ -521,32 +498,11 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         ValueError
             Bad prices, parameters or examples.
         """
-        self.check_parameters()
-        check_validation_part(X_val, y_val)
-        require_held_out(self.validation_fraction, X_val)
-        classify = is_classifier(self._base)
-        examples, targets = validated(self, X, y, ensure_all_finite=self._finite(), y_numeric=not classify)
-        self._note_missing(examples)
-        if classify:
-            check_classification_targets(targets)
-        self.costs_ = self._read_costs()
-        self.classes_ = np.unique(targets) if classify else None
-        self._take_class_costs(self.classes_)
-        training, validation = self._parted(examples, targets, X_val, y_val, self.classes_, self.random_state)
-        weight, counts = None, np.ones(validation[1].size)
-        if sample_weight is not None:
-            given = checked_weight(sample_weight, X, examples)
-            weight, counts = given[training], np.delete(given, training) if X_val is None else counts
-        alternatives = self._train(examples[training], targets[training], weight, validation)
-        self.candidates_ = tuple(self._candidate(stages, *validation, counts) for stages in alternatives)
-        self._choose()
-        return self
+        return self._fit(X, y, X_val, y_val, sample_weight, groups)
 
-    def check_parameters(self) -> None:
-        """Check the parameters before any training."""
-        super().check_parameters()
-        check_integer(self.n_folds, "n_folds", 1)
-        check_stopping(self.stopping)
+    def _train(self, training: Labelled, validation: Labelled, given: Given, **options: Any) -> None:
+        alternatives = self._alternatives(training, training.weight if given.is_weighted else None, validation)
+        self.candidates_ = tuple(self._candidate(stages, validation) for stages in alternatives)
 
     @property
     def _base(self) -> Any:
@@ -565,13 +521,11 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
             return self._base
         return DummyClassifier() if is_classifier(self._base) else DummyRegressor()
 
-    def _candidate(self, stages: tuple[Stage, ...], X: Array, y: Array, weight: FloatArray) -> Candidate:
+    def _candidate(self, stages: tuple[Stage, ...], held_out: Labelled) -> Candidate:
         policy = StagesInOrder(stages, self.costs_, self.max_cost, class_costs=self.class_costs_)
-        scorer = scorer_on(self._scorer, X, y, weight, self._seller())
-        answers = None if scorer is None else StageOutputs()
-        paths = policy.paths_of(X, y, self._loss, answers)
-        score = score_of_stops(scorer, answers, paths)
-        return Candidate(policy, paths, learn_stopping(self.stopping, paths, self.n_folds, score))
+        return self._learnt(
+            policy, held_out, lambda answers: policy.paths_of(held_out.X, held_out.y, self._loss, answers)
+        )
 
     def paths_of(self, X: npt.ArrayLike, y: npt.ArrayLike, loss: Loss | None = None) -> StoppingPaths:
         """Note what examples see, and which units they buy, when no example stops.
@@ -587,7 +541,8 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
         -------
         StoppingPaths
         """
-        return self._chosen.policy.paths_of(self._checked(X).astype(np.float64), np.asarray(y), loss or self._loss)
+        policy: StagesInOrder = self._chosen.policy
+        return policy.paths_of(self._checked(X).astype(np.float64), np.asarray(y), loss or self._loss)
 
     def _loss(self, outputs: FloatArray, y: Array) -> FloatArray:
         if self.classes_ is None:
@@ -597,13 +552,8 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
 
     def _choose(self) -> None:
         """Take the stages, rule and level of least error on held-out examples within the budget."""
-        with_cost = self._least_total
-        chosen = [best_within(candidate.learnt, self.budget, with_cost=with_cost) for candidate in self.candidates_]
-        best = int(np.argmin([learnt.curve.objective(with_cost=with_cost)[level] for learnt, level in chosen]))
-        self._chosen = self.candidates_[best]
-        self.stages_, self.paths_ = self._chosen.policy.stages, self._chosen.paths
-        (self.rule_, self.curve_), index = chosen[best]
-        self.level_ = float(self.curve_.level[index])
+        self._chosen = self._take_best(self.candidates_)
+        self.stages_ = self._chosen.policy.stages
 
     def _choices(self) -> tuple[FloatArray, FloatArray]:
         curves = [learnt.curve for candidate in self.candidates_ for learnt in candidate.learnt]
@@ -611,7 +561,8 @@ class StagedEstimator(MetaEstimatorMixin, BudgetedEstimator):  # type: ignore[mi
 
     def policy(self) -> StagesInOrder:
         """Say how the fitted model buys features and what it answers."""
-        return self._chosen.policy.stopped(self.rule_, self.level_)
+        policy: StagesInOrder = self._chosen.policy
+        return policy.stopped(self.rule_, self.level_)
 
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self._base)
@@ -636,7 +587,7 @@ def _trees_in(model: Any) -> tuple[Forest | BoostedTrees, ...] | None:
 
 def train_stage(base: Any, inputs: Array, y: Array, weight: FloatArray | None = None) -> Any:
     """Train a new model like another on what its stage sees."""
-    return clone(base).fit(inputs, y, **({} if weight is None else {"sample_weight": weight}))
+    return clone(base).fit(inputs, y, **weights_for(base, weight))
 
 
 def stage_sizes(n_units: int) -> list[int]:

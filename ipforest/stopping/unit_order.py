@@ -14,6 +14,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.inspection import permutation_importance
 
 from ipforest._internal.arrays import Array, FloatArray
+from ipforest._internal.examples import Labelled
 from ipforest.ensemble.forest import Forest
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.losses import loss_for
@@ -31,9 +32,8 @@ LOCAL_LEAF = 0.005
 def order_units(
     order: str | Sequence[Any],
     estimator: Any,
-    X: Array,
-    y: Array,
-    validation: tuple[Array, Array],
+    training: Labelled,
+    validation: Labelled,
     seller: Seller,
     n_jobs: int | None = None,
 ) -> tuple[Unit, ...]:
@@ -47,9 +47,8 @@ def order_units(
         before; or as the features are given.
     estimator : estimator
         Trained for "importance" and "forward".
-    X, y : ndarrays
-        Training examples.
-    validation : tuple (X, y)
+    training : Labelled
+    validation : Labelled
         Held-out examples for "forward", for permutation importance where the estimator states none, and for the costs
         of "path".
     seller : Seller
@@ -68,9 +67,9 @@ def order_units(
     if not isinstance(order, str):
         return _given(order, seller)
     if order == "forward":
-        return _forward(estimator, X, y, validation, seller, n_jobs)
+        return _forward(estimator, training, validation, seller, n_jobs)
     score = _importance if order == "importance" else _persistence
-    values = score(estimator, X, y, validation, seller)
+    values = score(estimator, training, validation, seller)
     worth = values @ features_of_units(seller)
     return by_price(seller, worth, (), len(seller.paid_units()))
 
@@ -120,12 +119,12 @@ def price_left(seller: Seller, unit: Unit, bought: Sequence[Unit]) -> float:
     return max(seller.price_after(unit, bought), TIE)
 
 
-def _importance(estimator: Any, X: Array, y: Array, validation: tuple[Array, Array], seller: Seller) -> FloatArray:
-    model = clone(estimator).fit(X, y)
+def _importance(estimator: Any, training: Labelled, validation: Labelled, seller: Seller) -> FloatArray:
+    model = clone(estimator).fit(training.X, training.y)
     if hasattr(model, "feature_importances_"):
         values = np.asarray(model.feature_importances_, dtype=np.float64)
     else:
-        values = permutation_importance(model, *validation, random_state=0).importances_mean
+        values = permutation_importance(model, validation.X, validation.y, random_state=0).importances_mean
     return np.maximum(values, 0)
 
 
@@ -181,34 +180,34 @@ def local_importance(forest: Any, X: Array) -> FloatArray:
     return mean
 
 
-def _persistence(estimator: Any, X: Array, y: Array, validation: tuple[Array, Array], seller: Seller) -> FloatArray:
+def _persistence(estimator: Any, training: Labelled, validation: Labelled, seller: Seller) -> FloatArray:
     """Sum, per feature, the largest lambda at which examples still buy it."""
     classify = is_classifier(estimator)
     kind = RandomForestClassifier if classify else RandomForestRegressor
-    forest = Forest.from_sklearn(kind(50, min_samples_leaf=5, random_state=0).fit(X, y))
+    forest = Forest.from_sklearn(kind(50, min_samples_leaf=5, random_state=0).fit(training.X, training.y))
     loss = loss_for(None, classify)
-    instance = PruningInstance.from_forest(forest, validation[0], seller.costs, loss, resolution=FITS_PATH)
+    instance = PruningInstance.from_forest(forest, validation.X, seller.costs, loss, resolution=FITS_PATH)
     lambdas = prune_path(instance).node_lambda.astype(np.float64)[instance.triple_node]
     finite = np.where(np.isfinite(lambdas), lambdas, lambdas[np.isfinite(lambdas)].max(initial=0))
     endurance = np.zeros(instance.n_acquisitions)
     np.maximum.at(endurance, instance.indices, finite)
     of_unit = np.bincount(instance.acquisition_unit, weights=endurance, minlength=instance.n_units)
     brought = np.bincount(seller.first_unit, minlength=instance.n_units)
-    price = np.array([float(price) for price in seller.costs.unit_costs])
+    price = seller.costs.float_unit_costs
     persistence: FloatArray = (of_unit * price / np.maximum(brought, 1))[seller.first_unit]
     return persistence
 
 
 def _forward(
-    estimator: Any, X: Array, y: Array, validation: tuple[Array, Array], seller: Seller, n_jobs: int | None
+    estimator: Any, training: Labelled, validation: Labelled, seller: Seller, n_jobs: int | None
 ) -> tuple[Unit, ...]:
     remaining, ordered = list(seller.paid_units()), list[Unit]()
     columns = [feature for unit in seller.free_units() for feature in unit.features]
     prior = DummyClassifier() if is_classifier(estimator) else DummyRegressor()
-    loss = _loss_with(estimator if columns else prior, columns, X, y, validation)
+    loss = _loss_with(estimator if columns else prior, columns, training, validation)
     while remaining:
         losses = Parallel(n_jobs=n_jobs)(
-            delayed(_loss_with)(estimator, [*columns, *unit.features], X, y, validation) for unit in remaining
+            delayed(_loss_with)(estimator, [*columns, *unit.features], training, validation) for unit in remaining
         )
         prices = [price_left(seller, unit, ordered) for unit in remaining]
         gains = [loss - value for value in losses]
@@ -221,10 +220,10 @@ def _forward(
     return tuple(ordered)
 
 
-def _loss_with(estimator: Any, columns: list[int], X: Array, y: Array, validation: tuple[Array, Array]) -> float:
+def _loss_with(estimator: Any, columns: list[int], training: Labelled, validation: Labelled) -> float:
     """Train on some columns; compute the squared error of the probabilities, or of the target, on held-out examples."""
-    model = clone(estimator).fit(X[:, columns], y)
-    held_out, truth = validation[0][:, columns], validation[1]
+    model = clone(estimator).fit(training.X[:, columns], training.y)
+    held_out, truth = validation.X[:, columns], validation.y
     if is_classifier(estimator):
         missed = model.predict_proba(held_out) - (truth[:, None] == model.classes_)
         return float(np.square(missed).sum() / truth.size)

@@ -51,10 +51,10 @@ _OWN = {
         *("StoppingPaths", "ThresholdStopping"),
     ),
     "classifier_trees.tree_estimator": ("Candidate",),
-    "tabular.categories": ("Categories",),
     "cli.fit": ("WordColumns",),
     "costs": ("FeatureCosts",),
     "ensemble.boosted": ("BoostedTrees",),
+    "ensemble.categories": ("Categories",),
     "ensemble.category_sets": ("CategorySets",),
     "ensemble.forest": ("Forest",),
     "growing.impurities": ("Entropy", "Gini", "Polynomial", "Powers", "ThresholdPairs"),
@@ -129,15 +129,14 @@ LOSSES = frozenset(f"sklearn._loss._loss.Cy{name}" for name in _LOSSES)
 NAMED_TUPLES = frozenset(
     f"ipforest.{name}"
     for name in (
-        "stopping.early_exit.Candidate",
-        "stopping.stages.Candidate",
+        "stopping.stopped.Candidate",
         "stopping.rules.Curve",
         "stopping.rules.LearntStopping",
         "frontiers.joint_frontier.Frontier",
         "frontiers.joint_frontier.Measurement",
         "frontiers.joint_frontier.Member",
         "ensemble.trees.Passing",
-        "learners.forest_pruner.Labelled",
+        "_internal.examples.Labelled",
         *(f"learners.vote_descent.{name}" for name in ("Orders", "Structure", "VoteProblem", "Votes")),
     )
 )

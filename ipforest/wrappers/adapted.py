@@ -14,12 +14,11 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from ipforest._internal.arrays import Array, BoolArray, FloatArray
-from ipforest._internal.examples import checked_weight
-from ipforest.costs import FeatureCosts
+from ipforest._internal.examples import checked_weight, require_rows_in_order, weights_for
 from ipforest.ensemble.scikit_learn import unfrozen
 from ipforest.estimator import (
     BudgetedEstimator,
-    check_share,
+    check_held_out,
     check_validation_part,
     is_fitted,
     require_held_out,
@@ -128,6 +127,7 @@ class AdaptedClassifier(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):
         X_val: npt.ArrayLike | None = None,
         y_val: npt.ArrayLike | None = None,
         sample_weight: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
     ) -> Self:
         """Fit the classifier unless it is fitted, and learn from examples that it has not seen.
 
@@ -139,6 +139,8 @@ class AdaptedClassifier(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):
             Held-out examples; by default a part of X, or, for a classifier that is fitted, all of it.
         sample_weight : array, shape (n_samples,), optional
             Weights of the examples of X, in training and, where these are held out, in what is learnt from them.
+        groups : array, shape (n_samples,), optional
+            Examples of one group, such as those of one patient, are all trained on or all held out.
 
         Returns
         -------
@@ -158,7 +160,7 @@ class AdaptedClassifier(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):
                 f"estimator: expected a classifier that buys, such as BudgetBoost, got {type(inner).__name__}; of a "
                 "BudgetedPipeline take its estimator_"
             )
-        check_share(self.validation_fraction, "validation_fraction")
+        check_held_out(self.validation_fraction)
         self._check()
         weight = None if sample_weight is None else checked_weight(sample_weight, X, np.asarray(y))
         held_out: tuple[Any, Any] = X, y
@@ -169,17 +171,20 @@ class AdaptedClassifier(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):
             training = np.arange(len(np.asarray(y)))
             require_held_out(self.validation_fraction, X_val)
             if X_val is None:
-                training, rows = split_rows(
-                    np.asarray(y), self.validation_fraction, self.random_state, one_of_each_class=True
-                )
+                require_rows_in_order(X, groups, "groups")
+                split = self.validation_fraction, self.random_state
+                training, rows = split_rows(np.asarray(y), *split, one_of_each_class=True, groups=groups, X=X)
                 held_out = _safe_indexing(X, rows), np.asarray(y)[rows]
                 held_out_weight = None if weight is None else weight[rows]
-            weighted = {} if weight is None else {"sample_weight": weight[training]}
-            self.model_ = clone(inner).fit(_safe_indexing(X, training), np.asarray(y)[training], **weighted)
+            told = weights_for(inner, None if weight is None else weight[training])
+            if groups is not None:
+                told["groups"] = np.asarray(groups)[training]
+            self.model_ = clone(inner).fit(_safe_indexing(X, training), np.asarray(y)[training], **told)
         if X_val is not None:
             held_out, held_out_weight = (X_val, y_val), None
         if hasattr(self.model_, "feature_names_in_"):
             self.feature_names_in_ = self.model_.feature_names_in_
+        self.costs_, self.classes_ = self.model_.costs_, np.asarray(self.model_.classes_)
         examples, labels = self.model_._checked_part(*held_out, self.classes_, "y" if X_val is None else "y_val")
         counts = np.ones(labels.size) if held_out_weight is None else held_out_weight
         self._held_out = examples, labels, counts
@@ -227,17 +232,6 @@ class AdaptedClassifier(MetaEstimatorMixin, ClassifierMixin, BudgetedEstimator):
     @property
     def _inner(self) -> Any:
         return self.model_ if hasattr(self, "model_") else unfrozen(self.estimator)
-
-    @property
-    def costs_(self) -> FeatureCosts:
-        """Prices of the classifier."""
-        costs: FeatureCosts = self.model_.costs_
-        return costs
-
-    @property
-    def classes_(self) -> Array:
-        """Class labels, shape (n_classes,)."""
-        return np.asarray(self.model_.classes_)
 
     @property
     def class_costs_(self) -> Array | None:  # type: ignore[override]  # read from the classifier

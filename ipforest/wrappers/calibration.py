@@ -188,7 +188,7 @@ class CalibratedClassifier(AdaptedClassifier):
         Isotonic regression needs some hundred examples at a place; the sigmoid, of the log-odds, has two parameters.
     min_samples : int, default=100
         Fewest held-out examples of a place; there are two of each class as well.
-    validation_fraction : float or None, default=0.25
+    validation_fraction : float, splitter or None, default=0.25
         Share of the examples held out to calibrate, where the estimator is not fitted and `fit` gets no ``X_val``.
     random_state : int, RandomState instance or None, default=None
         Draws the examples held out.

@@ -22,7 +22,7 @@ from ipforest._internal.examples import require_rows_in_order
 from ipforest._internal.feature_names import column_names, column_of, positions_by_name
 from ipforest.choosing.mixed_model import MixedModel
 from ipforest.ensemble.scikit_learn import unfrozen
-from ipforest.estimator import BudgetedEstimator, is_fitted, read_costs
+from ipforest.estimator import Answers, BudgetedEstimator, is_fitted, read_costs
 from ipforest.session import Known, Purchase, Session, Unit, told_by_unit
 from ipforest.tabular.name_matching import closest
 from ipforest.tabular.preprocessing import source_columns
@@ -159,10 +159,22 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if names is None and len(np.shape(X)) == 2 and np.shape(X)[1] != self.n_features_in_:
             raise ValueError(f"X: expected {self.n_features_in_} columns as in training, got {np.shape(X)[1]}")
         if names is not None and trained is not None and names != tuple(trained):
+            X = self._with_unused_columns(X, [name for name in trained if name not in names])
+            names = column_names(X) or ()
             known = [name for name in names if name in set(trained)]
             positions_by_name(known, [*trained], "X: expected the columns of training")
             X = X[[*trained]] if hasattr(X, "columns") else X.select([*trained])
         return self._dense(self.preprocessing_.transform(X))
+
+    def _with_unused_columns(self, X: Any, absent: list[str]) -> Any:
+        """Add the columns that a data frame lacks, with a cell of training, where the model never wants them."""
+        if not absent or not hasattr(self, "estimator_"):
+            return X
+        wanted = np.unique(self.sources_[self.estimator_.policy().features])
+        if not {self._name(column) for column in wanted.tolist()}.isdisjoint(absent):
+            return X
+        frame = X.to_pandas() if hasattr(X, "to_pandas") else X
+        return frame.assign(**{name: self._row[name].iloc[0] for name in absent})
 
     def _dense(self, computed: Any) -> Any:
         """Fill a sparse matrix: what it does not store is 0, but missing for XGBoost."""
@@ -176,9 +188,27 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         dense[stored.row, stored.col] = stored.data
         return dense
 
-    def predict(self, X: Any) -> Array:
-        """Predict from the columns that are bought, shape (n_samples,)."""
-        return np.asarray(self.estimator_.predict(self._transformed(X)))
+    def predict(self, X: Any, return_cost: bool = False) -> Any:
+        """Predict from the columns that are bought.
+
+        Parameters
+        ----------
+        X : array or DataFrame, shape (n_samples, n_features)
+            A data frame may have its columns in any order, further ones, and lack those that the model never wants.
+        return_cost : bool, default=False
+            Whether to tell as well what each example pays; both come from one pass.
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+            Class labels or targets; with ``return_cost`` a tuple of these and of ``cost(X)``.
+        """
+        return self.estimator_.predict(self._transformed(X), return_cost=return_cost)
+
+    def answers(self, X: Any) -> Answers:
+        """Predict, and tell probabilities, costs and purchases of columns of the table, all from one pass."""
+        found: Answers = self.estimator_.answers(self._transformed(X))
+        return found._replace(acquired=self.estimator_.costs_.bought(found.acquired))
 
     @available_if(is_classifier)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
@@ -197,6 +227,14 @@ class BudgetedPipeline(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Return which columns of the table predicting each example buys, shape (n_samples, n_features)."""
         bought: npt.NDArray[np.bool_] = self.estimator_.costs_.bought(self.estimator_.acquired(self._transformed(X)))
         return bought
+
+    def misclassification_cost(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Average what the predictions cost by ``class_costs``, which the estimator has to have."""
+        return float(self.estimator_.misclassification_cost(self._transformed(X), y, sample_weight))
+
+    def total_cost(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Average what examples pay for columns and what mistakes cost together; see `misclassification_cost`."""
+        return float(self.estimator_.total_cost(self._transformed(X), y, sample_weight))
 
     def at_budget(self, budget: object) -> Self:
         """Return the same model at another budget, without training again."""

@@ -72,7 +72,7 @@ class ThresholdClassifier(AdaptedClassifier):
         The positive of two classes; by default the second in sorted order.
     scoring : str or callable, default="balanced_accuracy"
         What is tuned for; see `ipforest.choosing.measures.read_scoring`.
-    validation_fraction : float or None, default=0.25
+    validation_fraction : float, splitter or None, default=0.25
         Share of the examples held out to tune, where the estimator is not fitted and `fit` gets no ``X_val``.
     random_state : int, RandomState instance or None, default=None
         Draws the examples held out.

@@ -376,3 +376,17 @@ def test_labels_in_other_forms_come_back(kind) -> None:
     model, plain = MAKE["BudgetPrune"]().fit(X, given), MAKE["BudgetPrune"]().fit(X, y)
     assert_array_equal(model.classes_, np.unique(expected))
     assert_array_equal(model.predict(X), np.unique(expected)[plain.predict(X)])
+
+
+@each_estimator
+def test_any_frame_may_lack_columns_that_are_never_wanted(make) -> None:
+    X, y = examples()
+    frame = pd.DataFrame(X, columns=NAMES).assign(b=1.0)
+    model = make().fit(frame, y)
+    assert "b" not in {NAMES[feature] for feature in model.policy().features.tolist()}
+    for part in (frame[["a", "c"]], pl.from_pandas(frame[["a", "c"]]), pa.Table.from_pandas(frame[["a", "c"]])):
+        assert_array_equal(model.predict(part), model.predict(frame))
+        assert_array_equal(model.cost(part), model.cost(frame))
+    for part in (frame[["c", "a"]], pl.from_pandas(frame[["c", "a"]])):
+        with pytest.raises(ValueError, match="must be in the same order"):
+            model.predict(part)

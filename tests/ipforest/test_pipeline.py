@@ -17,6 +17,8 @@ from ipforest import BudgetedClassifier, BudgetedPipeline, BudgetPrune, EarlyExi
 from ipforest.ensemble.libraries import read
 from ipforest.tabular.model_files import load_model, save_model
 
+pl = pytest.importorskip("polars")
+
 PRICES = {"ecg": 12, "age": 0, "lab": 5, "sex": 1}
 
 
@@ -228,3 +230,31 @@ def test_a_pipeline_is_mixed_and_keeps_a_budget_in_the_columns_of_the_table() ->
     safe = model.at_safe_budget(18, table, bound="student")
     assert safe.cost(table).mean() <= 18
     assert model.at_safe_budget(18, table).estimator_.budget <= safe.estimator_.budget
+
+
+def test_columns_that_are_never_wanted_may_be_absent(fitted) -> None:
+    table, _ = clinic()
+    free = fitted.at_budget(0)
+    for part in (table[["age"]], pl.from_pandas(table[["lab", "age"]]), table.assign(id=1)):
+        np.testing.assert_array_equal(free.predict(part), free.predict(table))
+        np.testing.assert_array_equal(free.cost(part), np.zeros(len(table)))
+    with pytest.raises(ValueError, match="X: expected the columns of training, got no 'ecg'"):
+        fitted.predict(table.drop(columns="ecg"))
+
+
+def test_answers_costs_and_purchases_come_from_one_pass(fitted) -> None:
+    table, y = clinic()
+    predicted, chances, paid, bought = fitted.answers(table)
+    labels, costs = fitted.predict(table, return_cost=True)
+    for found, expected in ((predicted, labels), (paid, costs), (paid, fitted.cost(table))):
+        np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(chances, fitted.predict_proba(table))
+    np.testing.assert_array_equal(bought, fitted.acquired(table))
+    judged = BudgetPrune(
+        forest(), budget=9, class_costs={"ill": {"healthy": 40}, "healthy": {"ill": 7}}, random_state=0
+    )
+    model = BudgetedPipeline(encoder(), judged, feature_costs=PRICES).fit(table, y)
+    answers = model.predict(table)
+    lost = 40 * ((y == "ill") & (answers == "healthy")) + 7 * ((y == "healthy") & (answers == "ill"))
+    assert model.misclassification_cost(table, y) == pytest.approx(lost.mean())
+    assert model.total_cost(table, y) == pytest.approx(lost.mean() + model.cost(table).mean())

@@ -17,7 +17,7 @@ from ipforest.experiments.own.early_exit import N_LEVELS, split_parts
 from ipforest.stopping.branching import BranchingCascade
 from ipforest.stopping.nested import NestedCascade
 from ipforest.stopping.rules import OptimalStopping, ThresholdStopping
-from ipforest.stopping.stages import Candidate
+from ipforest.stopping.stopped import Candidate
 
 BUDGETS = (2, 3, 4, 6, 8, 10)
 SIZES = {"cube": (2000, 1000, 4000), "cube_nm": (2000, 1000, 4000), "digits": (900, 400, 497)}

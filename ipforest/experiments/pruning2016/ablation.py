@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from ipforest._internal.examples import Labelled
 from ipforest.costs import FeatureCosts
 from ipforest.ensemble.forest import Forest
 from ipforest.experiments.curves import entropy_forest
@@ -19,7 +20,7 @@ from ipforest.experiments.routed_examples import RoutedExamples
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.learners import BudgetRF, GreedyGrowth
 from ipforest.learners.budget_rf import with_votes
-from ipforest.learners.forest_pruner import Labelled, out_of_bag, pruning_set
+from ipforest.learners.forest_pruner import out_of_bag, pruning_set
 from ipforest.results import Pruning
 
 DATA = ("sonar", "heart")

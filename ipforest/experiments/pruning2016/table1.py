@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from sklearn.model_selection import StratifiedKFold
 
 from ipforest._internal.arrays import Array, FloatArray
+from ipforest._internal.examples import Labelled
 from ipforest.costs import FeatureCosts
 from ipforest.experiments.condensed import columns
 from ipforest.experiments.curves import COLOURS, pairs_forest
@@ -18,7 +19,7 @@ from ipforest.experiments.experiment import OURS, Cell, Experiment, Record
 from ipforest.experiments.paper_data import available, load_parts, load_whole
 from ipforest.experiments.routed_examples import RoutedExamples, Score
 from ipforest.instance import FITS_PATH, PruningInstance
-from ipforest.learners.forest_pruner import Labelled, pruning_set
+from ipforest.learners.forest_pruner import pruning_set
 from ipforest.learners.pruning_baselines import without_sharing
 from ipforest.path_search import prune_path
 from ipforest.results import Pruning

@@ -16,6 +16,7 @@ from sklearn.base import is_classifier
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
 
@@ -115,6 +116,18 @@ def with_words() -> tuple[Any, Any]:
     return model.set_params(budget=4).fit(frame, y, frame, y), others
 
 
+def truncated_categories() -> tuple[Any, Any]:
+    """Take LightGBM, for which all between -1 and 1 is category 0."""
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y, others = iris(2)
+    X[:, 2], others[:, 2] = np.floor(X[:, 2]) - 1, np.nan_to_num(others[:, 2]) - 1.5
+    settings = {"min_child_samples": 5, "min_data_per_group": 2, "cat_smooth": 1, "verbose": -1}
+    booster = lightgbm.LGBMClassifier(n_estimators=4, **settings).fit(X, y, categorical_feature=[2])
+    others[:9, 2] = [-0.5, -1, -0.0, 2.7, np.nan, 1e10, -0.999, 0.5, -1e10]
+    model = EarlyExit(FrozenEstimator(booster), stopping=ThresholdStopping(), feature_costs=COSTS, budget=4)
+    return model.fit(X, y), others
+
+
 MISTAKES = [[0, 1, 9], [4, 0, 1], [2, 3, 0]]
 GROUPS = FeatureCosts([1, 0, 2, 3], groups=[0, 0, -1, 1], group_fees=[1, 2])
 
@@ -151,6 +164,7 @@ MODELS = {
     "stages of regressors": nested_regression,
     "a boosted number": boosted_regression,
     "words": with_words,
+    "truncated categories": truncated_categories,
     "nested": nested,
     "branching": branching,
 }

@@ -2,6 +2,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
@@ -79,20 +80,37 @@ def test_a_regressor_of_probabilities_predicts_them(objective: str) -> None:
     np.testing.assert_allclose(write(trees, "lightgbm").predict(X), model.predict(X), rtol=1e-10)
 
 
-def test_categories_that_are_numbers_are_their_places() -> None:
-    pd = pytest.importorskip("pandas")
+def test_categories_that_are_numbers_are_taken_from_frames_alone() -> None:
     codes = np.random.default_rng(0).integers(3, size=200)
     frame = pd.DataFrame({"a": pd.Categorical(np.array([10, 20, 30])[codes])})
     model = lightgbm.LGBMClassifier(**SMALL).fit(frame, codes == 1)
-    with pytest.raises(TypeError, match=r"model: expected categories that are words, or .*, got 10 in place 0"):
-        read(model)
+    trees = read(model)
+    unseen = pd.DataFrame({"a": pd.Categorical([30, 20, 40, None, 10])})
+    for examples in (frame, unseen):
+        np.testing.assert_array_equal(trees.predict_proba(examples), model.predict_proba(examples))
+    with pytest.raises(ValueError, match=r"X: expected a data frame as in training, .* column 0 .* such as 10, got"):
+        trees.predict(codes[:, None])
 
 
-@pytest.mark.parametrize("ordered", [False, True])
-def test_words_of_a_frame_are_refused_with_how_to_give_them(ordered: bool) -> None:
-    pd = pytest.importorskip("pandas")
+def test_words_are_those_of_training_in_whatever_order_the_frame_has_them() -> None:
     codes = np.random.default_rng(0).integers(3, size=200)
-    column = pd.Series(pd.Categorical.from_codes(codes, ["low", "middle", "high"], ordered=ordered))
+    words = pd.Categorical.from_codes(codes, ["middle", "high", "low"])
+    frame = pd.DataFrame({"a b": codes % 2, "c": words, "same": pd.Categorical(["x"] * 200)})
+    model = lightgbm.LGBMClassifier(**SMALL).fit(frame, codes == 1)
+    trees = read(lightgbm.Booster(model_str=model.booster_.model_to_string()))
+    others = frame.assign(c=pd.Categorical([*words[:198], "unseen", None]))
+    for examples in (frame, others, others.assign(c=others["c"].astype(object))):
+        np.testing.assert_array_equal(trees.predict_proba(examples), read(model).predict_proba(examples))
+    np.testing.assert_array_equal(trees.predict_proba(others), model.predict_proba(others))
+    numbers = frame.assign(c=frame["c"].cat.codes)
+    np.testing.assert_array_equal(trees.predict_proba(numbers), model.predict_proba(frame))
+    with pytest.raises(TypeError, match=r"^X: expected numbers, got Timestamp.* in column 'a b'"):
+        trees.predict(frame.assign(**{"a b": pd.Timestamp("2026-01-01")}).astype({"a b": object}))
+
+
+def test_words_with_an_order_are_refused_with_how_to_give_them() -> None:
+    codes = np.random.default_rng(0).integers(3, size=200)
+    column = pd.Series(pd.Categorical.from_codes(codes, ["low", "middle", "high"], ordered=True))
     frame = pd.DataFrame({"a b": codes % 2, "c": column})
     model = lightgbm.LGBMClassifier(**SMALL).fit(frame, codes == 1)
     trees = read(model)
@@ -100,8 +118,32 @@ def test_words_of_a_frame_are_refused_with_how_to_give_them(ordered: bool) -> No
         trees.predict(frame)
     numbers = frame.assign(c=frame["c"].cat.codes)
     np.testing.assert_array_equal(trees.predict_proba(numbers), model.predict_proba(frame))
-    with pytest.raises(TypeError, match=r"^X: expected numbers, got Timestamp.* in column 'c'"):
-        trees.predict(frame.assign(c=pd.Timestamp("2026-01-01")).astype({"c": object}))
+    frame["c"] = frame["c"].cat.rename_categories([10, 20, 30])
+    with pytest.raises(TypeError, match=r"model: expected categories that are words, or .*, got 10 in place 0"):
+        read(lightgbm.LGBMClassifier(**SMALL).fit(frame, codes == 1))
+
+
+STRANGE = (-0.5, -0.999, -1.0, -1.5, -0.0, 0.3, 2.7, 7.0, 8.0, np.nan, 1e10, -1e10, 2.0**31, 2.0**32, 2.0**32 + 2)
+"""Numbers in a column of categories; LightGBM truncates them."""
+
+
+def truncated() -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 8, 300), rng.random(300)]).astype(float)
+    y = np.isin(X[:, 0], [0, 2, 5]) ^ (X[:, 1] > 0.8)
+    model = lightgbm.LGBMClassifier(**SMALL, min_data_per_group=2, cat_smooth=1, max_cat_to_onehot=1)
+    return model.fit(X, y.astype(int), categorical_feature=[0]), np.column_stack([STRANGE, np.full(len(STRANGE), 0.5)])
+
+
+def test_numbers_of_categories_are_truncated() -> None:
+    model, strange = truncated()
+    trees = read(model)
+    np.testing.assert_array_equal(trees.predict_proba(strange), model.predict_proba(strange))
+    below, at_minus_one, zero = trees.predict_proba(strange)[[0, 2, 4], 1]
+    assert below == zero != at_minus_one
+    np.testing.assert_array_equal(write(trees, "lightgbm").predict(strange), model.predict_proba(strange)[:, 1])
+    with pytest.raises(ValueError, match="X: expected finite float64 values or NaN"):
+        trees.predict([[np.inf, 0.5]])
 
 
 def categorical_examples() -> tuple[Any, Any]:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -173,12 +174,41 @@ def test_categories_of_scikit_learn() -> None:
     for examples in (X, strange):
         np.testing.assert_allclose(trees.predict_proba(examples), model.predict_proba(examples), rtol=1e-12)
     model.fit(np.column_stack([X[:, 0], X[:, 1] + 0.5, X[:, 2]]), y)
-    with pytest.raises(TypeError, match="model: expected categories that are integers >= 0, got"):
+    with pytest.raises(TypeError, match="model: expected categories that are words or integers >= 0, got"):
         read(model)
 
 
+def frame_of_words(seed: int) -> Any:
+    rng = np.random.default_rng(seed)
+    words = pd.Categorical(rng.choice(["low", "middle", "high"], 300), categories=["middle", "low", "high"])
+    numbers = pd.Categorical(rng.integers(1, 5, 300))
+    frame = pd.DataFrame({"a": rng.random(300), "word": words, "number": numbers, "same": pd.Categorical(["x"] * 300)})
+    frame.loc[::9, "word"] = np.nan
+    return frame
+
+
+@pytest.mark.parametrize("library", ["xgboost", "scikit-learn"])
+def test_words_are_those_of_training_in_whatever_order_the_frame_has_them(library: str) -> None:
+    frame, others = frame_of_words(0), frame_of_words(1)
+    y = ((frame["word"] == "high") | (frame["number"].astype(int) == 3) & (frame["a"] > 0.5)).astype(int)
+    named = HistGradientBoostingClassifier(max_iter=5)
+    model = xgboost("Classifier", enable_categorical=True) if library == "xgboost" else named
+    trees = read(model.fit(frame, y))
+    assert trees.tests_categories.any()
+    missing = others.copy()
+    missing.loc[::5, "word"] = np.nan
+    for examples in (frame, others, missing):
+        np.testing.assert_allclose(trees.predict_proba(examples), model.predict_proba(examples), rtol=2e-6, atol=2e-7)
+    unseen = others.assign(word=others["word"].cat.add_categories("unseen"))
+    unseen.loc[::5, "word"] = "unseen"
+    np.testing.assert_array_equal(trees.predict_proba(unseen), trees.predict_proba(missing))
+    if library == "scikit-learn":
+        np.testing.assert_allclose(trees.predict_proba(unseen), model.predict_proba(unseen), rtol=1e-12)
+    mixed = others.assign(word=others["word"].astype(object), number=others["number"].astype(float))
+    np.testing.assert_array_equal(trees.predict_proba(mixed), trees.predict_proba(others))
+
+
 def test_categories_of_xgboost() -> None:
-    pd = pytest.importorskip("pandas")
     X, y = categorical_examples()
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     frame["b"] = pd.Categorical(frame["b"].fillna(2).astype(int) - 2, categories=range(7))
@@ -190,17 +220,17 @@ def test_categories_of_xgboost() -> None:
 
 
 @pytest.mark.parametrize("values", [[10, 20, 30], ["30", "20", "10"]])
-def test_categories_that_are_numbers_are_their_places(values: list[Any]) -> None:
-    pd = pytest.importorskip("pandas")
-    rng = np.random.default_rng(0)
-    codes = rng.integers(3, size=200)
-    y = codes == 1
-    model = xgboost("Classifier", enable_categorical=True)
+def test_categories_that_are_numbers_are_taken_from_frames_alone(values: list[Any]) -> None:
+    codes = np.random.default_rng(0).integers(3, size=200)
     frame = pd.DataFrame({"a": pd.Categorical(np.array(values)[codes], categories=values)})
-    with pytest.raises(TypeError, match=f"model: expected categories that are words, or .*, got '?{values[0]}'? in pl"):
-        read(model.fit(frame, y))
+    model = xgboost("Classifier", enable_categorical=True).fit(frame, codes == 1)
+    trees = read(model)
+    np.testing.assert_array_equal(trees.predict(frame), model.predict(frame))
+    np.testing.assert_array_equal(trees.predict(frame.astype(int)), model.predict(frame))
+    with pytest.raises(ValueError, match=f"X: expected a data frame as in training, .* such as '?{values[0]}"):
+        trees.predict(codes[:, None])
     words = frame.assign(a=frame["a"].cat.rename_categories(["low", "middle", "high"]))
-    trees = read(model.fit(words, y))
+    trees = read(model.fit(words, codes == 1))
     np.testing.assert_array_equal(trees.predict(codes[:, None]), model.predict(words))
 
 

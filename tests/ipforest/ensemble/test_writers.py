@@ -63,9 +63,16 @@ def trees_of_categories() -> Any:
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
-@pytest.mark.parametrize("name", [*MODELS, "categories"])
+@pytest.mark.parametrize("name", [*MODELS, "categories", "truncated categories"])
 def test_c_predicts_the_same_and_reads_what_is_paid_for(name: str, tmp_path: Path) -> None:
-    if name == "categories":
+    if name == "truncated categories":
+        lightgbm = pytest.importorskip("lightgbm")
+        X = np.arange(60.0)[:, None] % 6
+        model = lightgbm.LGBMRegressor(n_estimators=2, min_child_samples=2, min_data_per_group=2, verbose=-1)
+        trees = read(model.fit(X, np.isin(X[:, 0], [0, 4]) * 1.0, categorical_feature=[0]))
+        X = np.array([[-0.5], [-1.0], [-0.0], [0.0], [2.7], [4.7], [np.nan], [1e10], [-1e10]])
+        np.testing.assert_allclose(trees.predict(X), model.predict(X))
+    elif name == "categories":
         trees, X = trees_of_categories(), np.array([[0.0], [1.0], [4.0], [5.0], [np.nan], [-3.0], [100.0], [4.5]])
     else:
         trees, X = trees_and_examples(name)

@@ -307,7 +307,7 @@ def test_groups_are_not_parted(parts: Any) -> None:
     class Watched(BudgetedClassifier):
         def _train(self, training: Any, validation: Any, random: Any, work: Any) -> Any:
             seen.append((training.X[:, 0], validation.X[:, 0]))
-            return super()._train(training, validation, random, work)
+            return super()._members(training, validation, random, work)
 
     patients = np.arange(300) // 3
     marked = np.column_stack([patients, X])

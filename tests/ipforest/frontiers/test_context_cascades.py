@@ -8,10 +8,10 @@ from sklearn.ensemble import RandomForestClassifier
 
 from ipforest import BudgetForest, FeatureCosts, ForestSearch
 from ipforest._internal.arrays import Array, IntArray
+from ipforest._internal.examples import Labelled
 from ipforest.frontiers import context_cascades
 from ipforest.frontiers.context_cascades import ContextCascades, ContextRouter, Part, PartsByContext
 from ipforest.growing import LookaheadGrower
-from ipforest.learners.forest_pruner import Labelled
 from ipforest.session import Seller, Sessions
 from ipforest.stopping.stages import END, Stage, StagesInOrder
 from ipforest.tabular.model_files import load_model, save_model

@@ -10,8 +10,8 @@ from sklearn.base import clone
 
 from ipforest import BoostGrowth, BoostSearch, BudgetBoost, BudgetForest, FeatureCosts, ForestSearch
 from ipforest.ensemble import read, write
+from ipforest.ensemble.categories import Categories
 from ipforest.session import Seller
-from ipforest.tabular.categories import Categories
 from ipforest.tabular.model_files import load_model, save_model
 
 BOOST = BudgetBoost(

@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ipforest._internal.arrays import Array, BoolArray, FloatArray
+from ipforest._internal.arrays import Array, BoolArray
 from ipforest._internal.feature_names import column_names
-from ipforest.growing.codes import MAX_BINS
 
-__all__ = ["FROM_DTYPE", "Categories", "is_from_dtype"]
+__all__ = ["FROM_DTYPE", "Categories", "is_from_dtype", "number_out_of_place"]
 
 FROM_DTYPE = "from_dtype"
 
@@ -53,7 +52,7 @@ class Categories:
         Raises
         ------
         ValueError
-            A mask of another length, a column that does not exist, or more categories than `MAX_BINS` in a column.
+            A mask of another length, or a column that does not exist.
         """
         frame = None if wanted is None else _as_frame(X)
         from_dtype = is_from_dtype(wanted)
@@ -74,10 +73,6 @@ class Categories:
             values = frame.iloc[:, column]
             if _is_category(values.dtype) or not pd.api.types.is_numeric_dtype(values.dtype):
                 names[column] = tuple(_categorical(values).categories.tolist())
-                if len(names[column]) > MAX_BINS:
-                    raise ValueError(
-                        f"X: expected at most {MAX_BINS} categories, got {len(names[column])} in column {column}"
-                    )
         return cls(tuple(columns), names)
 
     def mask(self, n_features: int) -> BoolArray:
@@ -87,7 +82,7 @@ class Categories:
     def numbers(self, X: Any) -> Any:
         """Replace categories by their numbers; those unknown in training are missing, NaN.
 
-        In an array, where all categories of a column are words, numbers are taken for those of the categories.
+        Where all categories of a column are words, numbers are taken for those of the categories.
         """
         frame = _as_frame(X) if self.names else None
         if not self.names or (frame is None and np.ndim(X) != 2):
@@ -95,18 +90,38 @@ class Categories:
         if frame is not None:
             numbered = frame.copy()
             for column in set(self.names) & set(range(frame.shape[1])):
-                numbered.isetitem(column, _places(self.names[column], frame.iloc[:, column]))
+                numbered.isetitem(column, self._places(column, frame.iloc[:, column]))
             return numbered
         has_words = np.asarray(X).dtype.kind in "OUS"
         table = np.array(X, dtype=object if has_words else np.float64)
         for column in set(self.names) & set(range(table.shape[1])):
-            known = self.names[column] if has_words else [*map(_as_number, self.names[column])]
-            if has_words or not all(isinstance(category, str) for category in known):
-                table[:, column] = _places(known, pd.Series(table[:, column]))
+            table[:, column] = self._places(column, pd.Series(table[:, column]))
         return table
 
-    def check(self, X: npt.NDArray[np.floating[Any]]) -> None:
-        """Require categories that are numbers from 0 to `MAX_BINS` - 1, or NaN.
+    def _places(self, column: int, values: pd.Series) -> Any:
+        """Find the places of categories; numbers are those of words, unless the words are numbers."""
+        known = self.names[column]
+        if pd.api.types.is_numeric_dtype(values.dtype):
+            known = tuple(map(_as_number, known))
+            if all(isinstance(category, str) for category in known):
+                return values
+        places = pd.Index(known, dtype=object).get_indexer(values.astype(object))
+        return np.where(places < 0, np.nan, places)
+
+    def require_few(self, most: int) -> None:
+        """Require at most so many names in a column.
+
+        Raises
+        ------
+        ValueError
+            There are more.
+        """
+        for column, names in self.names.items():
+            if len(names) > most:
+                raise ValueError(f"X: expected at most {most} categories, got {len(names)} in column {column}")
+
+    def check(self, X: npt.NDArray[np.floating[Any]], most: int) -> None:
+        """Require categories that are numbers from 0 to ``most`` - 1, or NaN.
 
         Raises
         ------
@@ -115,12 +130,43 @@ class Categories:
         """
         for column in self.columns:
             values: Array = X[:, column][~np.isnan(X[:, column])]
-            strange = values[(values < 0) | (values >= MAX_BINS) | (values != np.rint(values))]
+            strange = values[(values < 0) | (values >= most) | (values != np.rint(values))]
             if strange.size:
                 raise ValueError(
-                    f"X: expected categories that are integers from 0 to {MAX_BINS - 1}, got {strange[0]:g} in column "
+                    f"X: expected categories that are integers from 0 to {most - 1}, got {strange[0]:g} in column "
                     f"{column}"
                 )
+
+    def require_frame(self, X: Any, name: str) -> None:
+        """Require a data frame where an array would leave open whether it holds categories or their places.
+
+        Parameters
+        ----------
+        X : array or DataFrame
+        name : str
+            What it is, for the error message.
+
+        Raises
+        ------
+        ValueError
+            X is no data frame, and the categories of a column are numbers that are not 0, 1, 2, ...
+        """
+        for column, names in self.names.items() if _as_frame(X) is None else ():
+            number = number_out_of_place(names)
+            if number is not None:
+                raise ValueError(
+                    f"{name}: expected a data frame as in training, whose column {column} holds categories such as "
+                    f"{number!r}, got an array, in which it may be a category or the place of one"
+                )
+
+
+def number_out_of_place(categories: Sequence[Any]) -> Any:
+    """Return the first category that is a number, but not 0, 1, 2, ... as its place is; None if there is none."""
+    for place, category in enumerate(categories):
+        number = _as_number(category)
+        if isinstance(number, float) and number != place:
+            return category
+    return None
 
 
 def is_from_dtype(wanted: Any) -> bool:
@@ -141,11 +187,6 @@ def _is_category(dtype: Any) -> bool:
 def _categorical(values: pd.Series) -> pd.Categorical:
     """Find the categories of a column; those of an Arrow dictionary are of its values."""
     return pd.Categorical(values if isinstance(values.dtype, pd.CategoricalDtype) else values.astype(object))
-
-
-def _places(categories: Sequence[Any], values: pd.Series) -> FloatArray:
-    places = pd.Index(categories, dtype=object).get_indexer(values.astype(object))
-    return np.where(places < 0, np.nan, places)
 
 
 def _as_number(category: Any) -> Any:

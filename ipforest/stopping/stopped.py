@@ -1,0 +1,89 @@
+"""What the estimators that stop one of several candidates share: their candidates, and the choice among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ipforest._internal.examples import Labelled
+from ipforest.estimator import BudgetedEstimator, check_integer
+from ipforest.stopping.rules import (
+    Curve,
+    FittedRule,
+    LearntStopping,
+    StageOutputs,
+    StoppingPaths,
+    StoppingRule,
+    check_stopping,
+    learn_stopping,
+)
+from ipforest.stopping.scored import recorded, scorer_on
+
+
+class Candidate(NamedTuple):
+    """What buys, what held-out examples see of it when none stops, and the rules that may stop it.
+
+    Parameters
+    ----------
+    policy : TreesInOrder or StagesInOrder
+    paths : StoppingPaths
+    learnt : tuple of LearntStopping
+    """
+
+    policy: Any
+    paths: StoppingPaths
+    learnt: tuple[LearntStopping, ...]
+
+
+class StoppedEstimator(BudgetedEstimator):
+    """Base of the estimators that take one of several candidates, a rule that stops it, and a level of the rule.
+
+    Attributes
+    ----------
+    rule_ : FittedRule
+    level_ : float
+        An example goes on while its keenness exceeds this.
+    curve_ : Curve
+        Cost and error of every level on held-out examples.
+    paths_ : StoppingPaths
+        What these examples see and pay when no example stops.
+    """
+
+    takes_scorers = True
+    stopping: StoppingRule | Sequence[StoppingRule] | None
+    n_folds: int
+
+    rule_: FittedRule
+    curve_: Curve
+
+    def check_parameters(self) -> None:
+        """Check the parameters before any training."""
+        super().check_parameters()
+        check_integer(self.n_folds, "n_folds", 1)
+        check_stopping(self.stopping)
+
+    def _learnt(
+        self, policy: Any, held_out: Labelled, record: Callable[[StageOutputs | None], StoppingPaths]
+    ) -> Candidate:
+        """Learn when to stop what buys so, from what held-out examples see of it."""
+        paths, score = recorded(record, scorer_on(self._scorer, *held_out, self._seller()))
+        return Candidate(policy, paths, learn_stopping(self.stopping, paths, self.n_folds, score))
+
+    def _take_best(self, candidates: Sequence[Candidate]) -> Candidate:
+        """Take the candidate, rule and level of least error, or cost and error, within the budget."""
+        with_cost = self._least_total
+        ways = [(candidate, learnt) for candidate in candidates for learnt in candidate.learnt]
+        levels = [learnt.curve.within(self.budget, with_cost=with_cost) for _, learnt in ways]
+        best = int(
+            np.argmin(
+                [
+                    learnt.curve.objective(with_cost=with_cost)[level]
+                    for (_, learnt), level in zip(ways, levels, strict=True)
+                ]
+            )
+        )
+        chosen, (self.rule_, self.curve_) = ways[best]
+        self.level_, self.paths_ = float(self.curve_.level[levels[best]]), chosen.paths
+        return chosen

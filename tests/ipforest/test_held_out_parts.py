@@ -1,0 +1,158 @@
+"""What every estimator holds out: a share of the examples or of their groups, or what a splitter says; and weights."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from budgeted_estimators import CLASSIFIERS, REGRESSORS
+from sklearn.base import clone, is_classifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import PredefinedSplit, StratifiedGroupKFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils.validation import has_fit_parameter
+
+from ipforest import BudgetPrune, EarlyExit, FeatureCosts, NestedCascade
+from ipforest.learners import BudgetRF, ReadableTree
+from ipforest.wrappers.calibration import CalibratedClassifier
+
+X = np.random.default_rng(0).normal(size=(80, 3)).astype(np.float32)
+Y = (X[:, 0] + X[:, 1] > 0).astype(int)
+GROUPS = np.repeat(np.arange(20), 4)
+LAST = PredefinedSplit(np.where(np.arange(80) < 60, -1, 0))
+ESTIMATORS = {
+    type(model).__name__: model
+    for make in (*REGRESSORS.values(), *CLASSIFIERS.values())
+    for model in [make(FeatureCosts([1, 1, 1]))]
+}
+WITHOUT_WEIGHTS = {
+    *("AdaptGbrt", "AdaptLin", "AdaptLstsq", "L1Baseline", "BudgetRF", "GreedyMiser", "GreedyMiserRegressor"),
+    *("CSTC", "CSCC", "ASTC", "AndOrCascade", "AdaBoostRS"),
+}
+"""Their methods are defined with each example counting once."""
+
+
+class PartedError(Exception):
+    """Tells the rows of X that are trained on and held out."""
+
+
+def parts(model: Any, patch: pytest.MonkeyPatch, table: Any = X, **given: Any) -> list[Any]:
+    """Stop where training would begin, and tell the parts."""
+
+    def train(_: Any, training: Any, validation: Any, *more: Any, **options: Any) -> None:
+        raise PartedError([np.flatnonzero(np.isin(X[:, 0], part.X[:, 0])) for part in (training, validation)])
+
+    inner = model.estimator if isinstance(model, ReadableTree) else model
+    patch.setattr(type(inner), "_train", train)
+    with pytest.raises(PartedError) as stopped:
+        clone(model).fit(table, Y if is_classifier(model) else X[:, 0], **given)
+    told: list[Any] = stopped.value.args[0]
+    return told
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_fit_takes_groups_and_says_whether_it_takes_weights(name: str) -> None:
+    assert has_fit_parameter(ESTIMATORS[name], "groups")
+    assert has_fit_parameter(ESTIMATORS[name], "sample_weight") == (name not in WITHOUT_WEIGHTS)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_groups_stay_together(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    training, held_out = parts(ESTIMATORS[name], monkeypatch, groups=GROUPS)
+    assert len(held_out) == 20
+    assert len(training) == 60
+    assert not {*GROUPS[training]} & {*GROUPS[held_out]}
+
+
+@pytest.mark.parametrize("name", set(ESTIMATORS) - {"ReadableTree"})
+def test_a_splitter_says_what_is_held_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = clone(ESTIMATORS[name]).set_params(validation_fraction=LAST)
+    training, held_out = parts(model, monkeypatch)
+    assert (training.tolist(), held_out.tolist()) == ([*range(60)], [*range(60, 80)])
+
+
+def test_a_splitter_has_the_groups_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    splitter = StratifiedGroupKFold(5)
+    model = EarlyExit(RandomForestClassifier(), validation_fraction=splitter)
+    training, held_out = parts(model, monkeypatch, groups=GROUPS)
+    expected = next(splitter.split(X, Y, GROUPS))
+    assert (training.tolist(), held_out.tolist()) == tuple(part.tolist() for part in expected)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (GROUPS[:7], "groups: expected 80 values, one per example, got 7"),
+        (Y, "groups: expected examples of each class to train on, got none of [01]; use a splitter that stratifies"),
+        (pd.Series(GROUPS[::-1], index=range(79, -1, -1)), "groups: expected the rows of X in their order, got 79 in"),
+    ],
+)
+def test_bad_groups_are_refused(groups: Any, message: str) -> None:
+    model = EarlyExit(RandomForestClassifier(2, random_state=0), random_state=0)
+    with pytest.raises(ValueError, match=f"^{message}"):
+        model.fit(pd.DataFrame(X), Y, groups=groups)
+
+
+@pytest.mark.parametrize("given", [1.5, "split", 5])
+def test_what_parts_nothing_is_refused(given: Any) -> None:
+    model = NestedCascade(RandomForestClassifier(2), validation_fraction=given)
+    with pytest.raises(
+        ValueError, match=f"^validation_fraction: expected None or a number between 0 and 1, got {given!r}"
+    ):
+        model.fit(X, Y)
+
+
+def test_the_estimator_inside_keeps_groups_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = BudgetPrune(RandomForestClassifier(2, random_state=0), random_state=0)
+    held_out: list[Any] = []
+    train = BudgetPrune._train
+
+    def noting(self: Any, training: Any, validation: Any, given: Any, **options: Any) -> None:
+        held_out.append([GROUPS[np.isin(X[:, 0], part.X[:, 0])] for part in (training, validation)])
+        train(self, training, validation, given, **options)
+
+    monkeypatch.setattr(BudgetPrune, "_train", noting)
+    for model in (EarlyExit(inner, random_state=0), CalibratedClassifier(inner, random_state=0), ReadableTree(inner)):
+        model.fit(X, Y, groups=GROUPS)
+    assert len(held_out) == 3
+    assert not any({*training} & {*validation} for training, validation in held_out)
+
+
+def test_weights_reach_the_ensemble_and_stopping_counts_examples_once() -> None:
+    weight = np.where(Y == 1, 3.0, 1.0)
+    forest = RandomForestClassifier(3, max_depth=3, random_state=0)
+    model = EarlyExit(forest, validation_fraction=LAST, random_state=0).fit(X, Y, sample_weight=weight)
+    trained = clone(forest).fit(X[:60], Y[:60], sample_weight=weight[:60])
+    np.testing.assert_array_equal(model.estimator_.predict_proba(X), trained.predict_proba(X))
+    plain = EarlyExit(trained, random_state=0).fit(X[60:], Y[60:])
+    np.testing.assert_array_equal(model.curve_.error, plain.curve_.error)
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+
+
+def test_weights_are_repetitions_where_nothing_is_drawn() -> None:
+    copies = np.random.default_rng(1).integers(0, 3, 80)
+    rows = np.repeat(np.arange(80), copies)
+    forest = RandomForestClassifier(3, bootstrap=False, max_features=None, random_state=0)
+    pruned = BudgetPrune(forest, validation_fraction=None, random_state=0)
+    for model in (ReadableTree(pruned, max_depth=2, random_state=0), EarlyExit(forest, random_state=0)):
+        more = {"X_val": X, "y_val": Y} if isinstance(model, EarlyExit) else {}
+        weighted = clone(model).fit(X, Y, sample_weight=copies, **more)
+        repeated = clone(model).fit(X[rows], Y[rows], **more)
+        np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        EarlyExit(BudgetRF(2), random_state=0),
+        ReadableTree(BudgetRF(2)),
+        NestedCascade(KNeighborsClassifier()),
+        CalibratedClassifier(BudgetRF(2)),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_weights_are_refused_where_the_model_inside_takes_none(model: Any) -> None:
+    with pytest.raises(
+        ValueError, match=r"^sample_weight: expected none with \w+, whose fit takes no weights, got weights"
+    ):
+        model.fit(X, Y, sample_weight=np.ones(80))
