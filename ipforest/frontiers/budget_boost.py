@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -24,7 +24,7 @@ from ipforest.frontiers.joint_frontier import (
     spread_prunings,
 )
 from ipforest.growing import CodedExamples, Gradient, Grower
-from ipforest.growing.boosting import Boosting, Standing
+from ipforest.growing.boosting import Boosting
 from ipforest.growing.codes import check_max_bins
 from ipforest.instance import FITS_PATH, PruningInstance
 from ipforest.path_search import prune_path
@@ -33,10 +33,6 @@ from ipforest.settings import Grouped, Settings
 REFITS = ("newton", "alternate", None)
 LARGEST, SMALLEST = 0.3, 1e-4
 """A typical unit is priced first at the one, last at the other share of the loss of the best constant."""
-
-RACED = 0.2
-"""Ensembles of all sizes of trees are grown for so large a share of the prices, then only that of the least validation
-loss."""
 
 SINGLE = 1e-3
 """The same where the price does not fall."""
@@ -59,7 +55,7 @@ class BoostGrowth(Settings):
     ----------
     learning_rate : float, default=0.1
     max_leaf_nodes : int or sequence of int, default=(8, 32)
-        Leaves per tree; of several sizes each begins an ensemble, and the one of least validation loss goes on.
+        Leaves per tree; of several sizes each gives an ensemble.
     min_samples_leaf : int, default=5
     l2 : float, default=1
         Penalty on squared leaf values, > 0.
@@ -127,14 +123,6 @@ class BoostSearch(FrontierSearch):
         check_choice(self.refit, self.named("refit"), REFITS)
 
 
-class _Grown(NamedTuple):
-    """Where training examples stand, the validation loss there, and what stood after each price."""
-
-    standing: Standing
-    loss: float
-    prefixes: list[BoostedTrees]
-
-
 class GrownBoosting(GrownFrontier):
     """Base of `BudgetBoost` and `BudgetBoostRegressor`, which differ in what they learn."""
 
@@ -168,9 +156,8 @@ class GrownBoosting(GrownFrontier):
 
     @property
     def _n_expected(self) -> int:
-        n_grown = 1 + bool(self._search.single_price)
-        n_raced = (len(self._growth.leaf_sizes()) - 1) * int(RACED * self._search.n_lambdas)
-        return int(3 + n_raced + n_grown * (self._search.n_lambdas + self._search.n_prunings))
+        n_grown = len(self._growth.leaf_sizes()) + bool(self._search.single_price)
+        return int(3 + n_grown * (self._search.n_lambdas + self._search.n_prunings))
 
     def _made(self, training: Labelled, validation: Labelled, random: Any) -> Iterator[Member]:
         return (self._member(trees, validation) for trees in self._ensembles(training, validation, random))
@@ -184,41 +171,33 @@ class GrownBoosting(GrownFrontier):
         start = data.start()
         yield start
         highest = mean_loss(start, X, data.y, data.weight) / price_scale(self.costs_)
-        n_lambdas, sizes = self._search.n_lambdas, self._growth.leaf_sizes()
-        falling = (highest * np.geomspace(LARGEST, SMALLEST, n_lambdas)).tolist()
-        n_raced = max(1, int(RACED * n_lambdas)) if len(sizes) > 1 else 0
-        first = _Grown(data.standing(start), mean_loss(start, validation.X, validation.y), [])
-        raced = [
-            (grower, self._grow(data, first, grower, falling[:n_raced], 0, validation, random))
-            for grower in map(self._grower, sizes)
-        ]
-        grower, ahead = min(raced, key=lambda each: each[1].loss)
-        for _, each in raced:
-            yield from each.prefixes
-        plans = [(grower, ahead, falling[n_raced:], n_raced)]
+        falling = np.geomspace(LARGEST, SMALLEST, self._search.n_lambdas)
+        sizes = self._growth.leaf_sizes()
+        plans = [(leaves, falling) for leaves in sizes]
         if self._search.single_price:
-            plans.append((self._grower(min(sizes)), first, [highest * SINGLE] * n_lambdas, 0))
-        for grower, begun, prices, n_before in plans:
-            grown = self._grow(data, begun, grower, prices, n_before, validation, random)
-            yield from grown.prefixes
-            trees = grown.standing.trees
-            if self._search.n_prunings and trees is not start:
-                yield from self._pruned(data, trees, replace(grower, price_weight=(prices or falling)[-1]), paying)
-        simply_good = [(data, plans[0][0])]
+            plans.append((min(sizes), np.full(self._search.n_lambdas, SINGLE)))
+        ends = []
+        for leaves, shares in plans:
+            prices = (highest * shares).tolist()
+            grower = self._grower(leaves, prices[-1])
+            prefixes, loss = self._grow(data, start, grower, prices, validation, random)
+            yield from prefixes
+            if self._search.n_prunings and prefixes:
+                yield from self._pruned(data, prefixes[-1], grower, paying)
+            ends.append((loss, leaves))
+        simply_good = [(data, min(ends)[1])]
         if self._growth.max_bins is None or self._growth.max_bins > COARSE:
             coarse = replace(data, coded=CodedExamples.from_examples(X, COARSE, categorical))
-            simply_good.append((coarse, self._grower(min(sizes))))
-        for examples, grower in simply_good:
-            trees = self._unpriced(examples, start, grower, validation, random)
+            simply_good.append((coarse, min(sizes)))
+        for examples, leaves in simply_good:
+            trees = self._unpriced(examples, start, self._grower(leaves, 0.0), validation, random)
             if trees is not start:
                 yield trees
 
-    def _grower(self, max_leaf_nodes: int) -> Grower:
+    def _grower(self, leaves: int, price: float) -> Grower:
+        growth = self._growth
         return Grower(
-            Gradient(self._growth.l2),
-            max_leaf_nodes=max_leaf_nodes,
-            min_samples_leaf=self._growth.min_samples_leaf,
-            price_weight=0.0,
+            Gradient(growth.l2), max_leaf_nodes=leaves, min_samples_leaf=growth.min_samples_leaf, price_weight=price
         )
 
     def _unpriced(
@@ -248,18 +227,17 @@ class GrownBoosting(GrownFrontier):
     def _grow(
         self,
         data: Boosting,
-        begun: _Grown,
+        start: BoostedTrees,
         grower: Grower,
         prices: Sequence[float],
-        n_before: int,
         validation: Labelled,
         random: Any,
-    ) -> _Grown:
-        """Grow on at one price after another, after so many prices before; note what stands after each."""
-        standing, least, prefixes = begun.standing, begun.loss, []
-        ends = np.linspace(0, self.n_estimators, CHUNKS * self._search.n_lambdas + 1).round().astype(int)
-        chunks = np.diff(ends).reshape(-1, CHUNKS)[n_before:]
-        for price, rounds in zip(prices, chunks.tolist(), strict=False):
+    ) -> tuple[list[BoostedTrees], float]:
+        """Grow at one price after another; return what stands after each, and the least validation loss."""
+        standing, least, prefixes = data.standing(start), mean_loss(start, validation.X, validation.y), []
+        ends = np.linspace(0, self.n_estimators, CHUNKS * len(prices) + 1).round().astype(int)
+        chunks = np.diff(ends).reshape(len(prices), CHUNKS)
+        for price, rounds in zip(prices, chunks.tolist(), strict=True):
             before, priced = standing, replace(grower, price_weight=price)
             for n_rounds in filter(None, rounds):
                 grown = data.grow(standing, n_rounds, priced, int(random.randint(2**30)))
@@ -269,7 +247,7 @@ class GrownBoosting(GrownFrontier):
                 standing, least = grown, loss
             if standing is not before:
                 prefixes.append(standing.trees)
-        return _Grown(standing, least, prefixes)
+        return prefixes, least
 
     def _pruned(self, data: Boosting, grown: BoostedTrees, grower: Grower, paying: Labelled) -> Iterator[BoostedTrees]:
         """Prune at several lambdas, and refit."""

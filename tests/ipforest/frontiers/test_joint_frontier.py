@@ -27,7 +27,6 @@ from ipforest import (
     prune_path,
 )
 from ipforest.ensemble import BoostedTrees, Forest
-from ipforest.ensemble.refitting import mean_loss
 from ipforest.frontiers import AveragedTrees
 from ipforest.frontiers.alternation import alternate, penalised_loss
 from ipforest.frontiers.budget_boost import COARSE
@@ -182,20 +181,6 @@ def test_prices_fall_while_trees_grow() -> None:
     assert costs[1:second] == sorted(costs[1:second])
     for less, more in itertools.pairwise(trees[:second]):
         np.testing.assert_array_equal(more.first(less.n_trees).value, less.value)
-
-
-def test_of_several_sizes_of_trees_the_one_of_least_validation_loss_goes_on() -> None:
-    X, y = load_breast_cancer(return_X_y=True)
-    search = BoostSearch(n_lambdas=5, n_prunings=0, single_price=False)
-    model = BudgetBoost(25, growth=BoostGrowth(max_leaf_nodes=(2, 8)), search=search, random_state=0)
-    model.fit(X[:300], y[:300], X[300:], y[300:])
-    start, stumps, large, *further, _, _ = [member.policy.trees for member in model.members_]
-    assert (stumps.n_trees, large.n_trees) == (start.n_trees + 5, start.n_trees + 5)
-    assert stumps.n_nodes == start.n_nodes + 3 * 5 < large.n_nodes
-    assert mean_loss(stumps, X[300:], y[300:]) > mean_loss(large, X[300:], y[300:])
-    assert len(further) > 1
-    for trees in further:
-        np.testing.assert_array_equal(trees.first(large.n_trees).value, large.value)
 
 
 def test_one_more_ensemble_of_the_smallest_trees_is_grown_at_a_single_low_price() -> None:
