@@ -115,7 +115,7 @@ def write(trees: Any, target: str) -> Any:
     ----------
     trees : Forest, BoostedTrees, or fitted estimator of this package
         An estimator is refused where more than its trees decides: class costs, a cap, a rule that stops buying; but
-        "json" and "c" hold these, and stages. Its trees by themselves (``pruned_``, ``trees_.trees``) are written
+        "json" and "c" hold these, and stages, gates, calibration and decision thresholds. Its trees by themselves (``pruned_``, ``trees_.trees``) are written
         without these: as what they predict, no more.
     target : str
         "sklearn": a Forest as a fitted RandomForestClassifier or RandomForestRegressor.
