@@ -295,7 +295,7 @@ def rows_with_gaps(n: int) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
-@pytest.mark.parametrize("name", ["a gate", "a calibrated gate", "isotonic", "a threshold of each", "sums of scores"])
+@pytest.mark.parametrize("name", ["a calibrated gate", "isotonic", "a threshold of each"])
 def test_c_is_an_adapted_model_on_ten_thousand_rows(name: str, tmp_path: Path) -> None:
     require_same_in_c(MODELS[name]()[0], rows_with_gaps(10_000), tmp_path / "model.c")
 
@@ -319,6 +319,100 @@ def test_c_answers_and_buys_as_the_estimator(exported: tuple[Any, Any], tmp_path
         return
     names = (ctypes.c_char_p * len(model.classes_)).in_dll(loaded, "model_classes")
     assert [name.decode() for name in names] == model.classes_.tolist()
+
+
+def in_onnx(model: Any) -> Any:
+    """Write a model as ONNX; return a function that runs it on a table."""
+    runtime, settings = pytest.importorskip("onnxruntime"), onnxruntime_settings()
+    session = runtime.InferenceSession(write(model, "onnx").SerializeToString(), settings)
+    names = [output.name for output in session.get_outputs()]
+    return lambda X: dict(zip(names, session.run(None, {"X": X}), strict=True))
+
+
+def onnxruntime_settings() -> Any:
+    settings = pytest.importorskip("onnxruntime").SessionOptions()
+    settings.intra_op_num_threads = 1
+    return settings
+
+
+def require_same_in_onnx(model: Any, X: Any) -> None:
+    run = in_onnx(model)
+    found = run(X)
+    np.testing.assert_allclose(found["cost"], model.cost(X))
+    if is_classifier(model):
+        np.testing.assert_array_equal(found["label"], model.predict(X))
+        np.testing.assert_allclose(found["probabilities"], model.predict_proba(X), atol=1e-12)
+    else:
+        np.testing.assert_allclose(found["label"], model.predict(X))
+    assert len(run(X[:0])["label"]) == 0
+
+
+@pytest.mark.slow
+def test_onnx_answers_and_pays_as_the_estimator(exported: tuple[Any, Any]) -> None:
+    require_same_in_onnx(*exported)
+
+
+def near_thresholds(model: Any, X: Any) -> Any:
+    """Put values of some rows exactly at the thresholds of a model, and one number of either precision off them."""
+    trees = document_of(model)["trees"]
+    rng, rows = np.random.default_rng(3), X.copy()
+    inner = np.flatnonzero(np.array(trees["left"]) >= 0)
+    for row in rows[: len(rows) // 2]:
+        node = rng.choice(inner)
+        at = np.float64(trees["threshold"][node])
+        nearby = [at, np.nextafter(at, np.inf), np.nextafter(at, -np.inf)]
+        nearby += [np.float64(np.nextafter(np.float32(at), np.float32(end))) for end in (np.inf, -np.inf)]
+        row[trees["feature"][node]] = rng.choice(nearby)
+    return rows
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["threshold", "staged", "certified", "boosted, three classes", "isotonic", "a cap"])
+def test_onnx_is_the_estimator_on_ten_thousand_rows_at_thresholds_and_next_to_them(name: str) -> None:
+    model, others = MODELS[name]()
+    X = rows_with_gaps(10_000) if np.isnan(others).any() else np.nan_to_num(rows_with_gaps(10_000))
+    require_same_in_onnx(model, near_thresholds(model, X))
+
+
+@pytest.mark.slow
+def test_onnx_is_a_grown_model_on_ten_thousand_rows_at_every_budget() -> None:
+    """Boosted trees and forests of a cascade, missing values and categories, price by price."""
+    words, _ = with_words()
+    X = rows_with_gaps(10_000)
+    X[:, 2] = np.random.default_rng(4).integers(-1, 6, 10_000) % 4
+    X[::7, 2] = np.nan
+    for budget in (2, 3, 4, 6):
+        require_same_in_onnx(words.at_budget(budget), X)
+    cascade, _ = nested()
+    for budget in (1, 2, 3):
+        require_same_in_onnx(cascade.at_budget(budget), rows_with_gaps(10_000))
+
+
+@pytest.mark.slow
+def test_onnx_keeps_classes_of_every_kind_and_refuses_others() -> None:
+    X, y, others = iris(3)
+    places = np.unique(y, return_inverse=True)[1]
+    fitted = {
+        "whole numbers that no float holds": places + 2**62 + 1,
+        "numbers": places + 0.5,
+        "booleans": places > 0,
+        "letters": np.array(["\xe9", 'a"b', "c\nd"])[places],
+    }
+    for labels in fitted.values():
+        model = EarlyExit(forest(2), stopping=ThresholdStopping(), budget=2, random_state=0).fit(X, labels, X, labels)
+        found = in_onnx(model)(others)["label"]
+        np.testing.assert_array_equal(found, model.predict(others))
+        assert found.dtype == labels.dtype or found.dtype == object
+    large = places.astype(np.uint64) + np.uint64(2**63)
+    model = EarlyExit(forest(2), stopping=ThresholdStopping(), budget=2, random_state=0).fit(X, large, X, large)
+    with pytest.raises(ValueError, match=r"classes: expected texts or numbers of 64 bits, got 9223372036854775808, "):
+        write(model, "onnx")
+
+
+def test_onnx_names_features_and_categories() -> None:
+    model, _ = with_words()
+    told = {each.key: json.loads(each.value) for each in write(model, "onnx").metadata_props}
+    assert told == {"features": ["0", "1", "2", "3"], "categories": {"2": ["a", "b", "c", "d"]}}
 
 
 def test_the_reader_needs_numpy_alone() -> None:
