@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ipforest.deployment.document import document_of
-from ipforest.deployment.reader import SETTLED_SLACK, TIE, Trees
+from ipforest.deployment.reader import SETTLED_SLACK, SUREST, TIE, Trees
 from ipforest.estimator import BudgetedEstimator
 
 LINKS = ["mean", "identity", "log", "logit", "half logit", "multinomial logit"]
+KINDS = ["trees", "stages", "linear"]
 RULES = [None, "threshold", "staged", "certified"]
 
 SOURCE = Template("""\
@@ -27,6 +28,7 @@ SOURCE = Template("""\
    model_cost(bought) adds up the prices. model_predict_batch(X, n, label, output, bought) predicts the rows of a table
    X[n][N_FEATURES]. */
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,6 +37,7 @@ SOURCE = Template("""\
 #define N_OUTPUTS $n_outputs
 #define N_UNITS $n_units
 #define WIDTH $width
+#define N_MAPS $n_maps
 
 typedef double (*model_read)(int feature, void *context);
 
@@ -46,9 +49,6 @@ const int model_first_category[N_FEATURES + 1] = {$first_category};
 enum { LINK_MEAN, LINK_IDENTITY, LINK_LOG, LINK_LOGIT, LINK_HALF_LOGIT, LINK_MULTINOMIAL };
 enum { RULE_NONE, RULE_THRESHOLD, RULE_STAGED, RULE_CERTIFIED };
 
-static const int rule = $rule;
-static const double level = $level;
-static const bool is_free[N_FEATURES] = {$free};
 static const int comes_with[N_FEATURES] = {$comes_with};
 
 /* Prices; what a feature needs is paid once. What would take an example above the limit cannot be had. */
@@ -61,6 +61,41 @@ static const bool missing_seen[N_FEATURES] = {$missing_seen};
 static const bool has_class_costs = $has_class_costs;
 static const double class_cost[][N_OUTPUTS] = {$class_cost};
 static const bool classifies = $classifies;
+
+/* Parts, each a model that buys: one, or a gate and the two between which it chooses by a threshold. */
+enum { PART_TREES, PART_STAGES, PART_LINEAR };
+static const bool has_gate = $has_gate;
+static const double gate_threshold = $gate_threshold;
+static const int part_kind[] = {$part_kind};
+static const int rule_of[] = {$rule};
+static const double level_of[] = {$level};
+static const bool is_free[][N_FEATURES] = {$free};
+static const int ensemble_of[] = {$ensemble_of};
+static const int stage_of[] = {$stage_of};
+
+/* Linear parts: what they weigh, shifted and scaled; an output per column. */
+static const int first_term[] = {$first_term};
+static const int term_feature[] = {$term_feature};
+static const double term_mean[] = {$term_mean};
+static const double term_spread[] = {$term_spread};
+static const double term_weight[][WIDTH] = {$term_weight};
+static const double intercept[][WIDTH] = {$intercept};
+static const int linear_link[] = {$linear_link};
+static const int n_scores[] = {$n_scores};
+
+/* Calibration: by the number of features that were tested, and by class, a sigmoid or points of a function. */
+static const int n_calibrations = $n_calibrations;
+static const int first_place[] = {$first_place};
+static const int place_begins[] = {$place_begins};
+static const bool is_sigmoid[] = {$is_sigmoid};
+static const int first_point[] = {$first_point};
+static const double point_x[] = {$point_x};
+static const double point_y[] = {$point_y};
+
+/* Decision thresholds; of two classes, which one is predicted from its threshold on, or -1. */
+static const bool has_thresholds = $has_thresholds;
+static const double decision_threshold[N_OUTPUTS] = {$decision_threshold};
+static const int positive = $positive;
 
 /* Ensembles: their trees, how they are summed up, and the precision in which they compare. */
 static const int first_tree[] = {$first_tree};
@@ -85,17 +120,18 @@ static const double value[][WIDTH] = {$value};
 static const double lowest[][WIDTH] = {$lowest};
 static const double highest[][WIDTH] = {$highest};
 
-/* The rule: where the bins of a stage, or of a history, begin; how keen each is to go on. */
+/* Rules: where the bins of a stage, or of a history, begin; how keen each is to go on. */
+static const int first_row[] = {$first_row};
+static const int first_lambda_row[] = {$first_lambda_row};
 static const int first_edge[] = {$first_edge};
 static const double edge[] = {$edge};
 static const int first_lambda[] = {$first_lambda};
 static const double lambda[] = {$lambda};
-static const int n_rule_stages = $n_rule_stages;
+static const int n_rule_stages[] = {$n_rule_stages};
 static const int next_stage[] = {$next_stage};
 static const int first_child[] = {$first_child};
 
 /* Stages: features, ensembles or constants, and where examples go on. Empty where there is one ensemble. */
-static const int n_stages = $n_stages;
 static const int first_of_stage[] = {$first_of_stage};
 static const int stage_feature[] = {$stage_feature};
 static const int first_ensemble[] = {$first_ensemble};
@@ -118,6 +154,7 @@ struct example {
     bool known[N_FEATURES];
     bool bought[N_FEATURES];
     bool barred[N_FEATURES];
+    bool tested[N_FEATURES];
 };
 
 static void note_units(const bool *bought, bool paid[N_UNITS])
@@ -196,11 +233,14 @@ static bool goes_left(double x, int node, bool as_float)
     return is_at_most(x, threshold[node], missing_left[node], as_float);
 }
 
-static int reached(const struct example *e, int ensemble, int tree)
+static int reached(const struct example *e, int ensemble, int tree, bool *tested_or_null)
 {
     int node = root[tree];
-    while (left[node] >= 0 && e->known[feature_of[node]])
+    while (left[node] >= 0 && e->known[feature_of[node]]) {
+        if (tested_or_null != NULL)
+            tested_or_null[feature_of[node]] = true;
         node = goes_left(e->x[feature_of[node]], node, narrow[ensemble]) ? left[node] : right[node];
+    }
     return node;
 }
 
@@ -224,7 +264,8 @@ static void linked(int link, const double *margin, int n, double *output)
         output[N_OUTPUTS - 1] = 1 / (1 + exp((link == LINK_LOGIT ? -1 : -2) * margin[0]));
         break;
     default:
-        output[N_OUTPUTS - 1] = margin[0];
+        for (int k = 0; k < n; k++)
+            output[N_OUTPUTS - n + k] = margin[k];
     }
     if (N_OUTPUTS == 2)
         output[0] = 1 - output[N_OUTPUTS - 1];
@@ -317,7 +358,7 @@ static bool foresee(const struct example *e, int ensemble, bool by_cost, double 
     double counted[WIDTH] = {0}, everything[WIDTH] = {0}, low[WIDTH] = {0}, high[WIDTH] = {0};
     int n_counted = 0;
     for (int tree = first_tree[ensemble]; tree < first_tree[ensemble + 1]; tree++) {
-        const int node = reached(e, ensemble, tree);
+        const int node = reached(e, ensemble, tree, NULL);
         const bool counts = left[node] < 0 || (averages && node != root[tree]);
         n_counted += counts;
         for (int k = 0; k < width_of[ensemble]; k++) {
@@ -360,7 +401,7 @@ static int bin_of(int row, double signal)
     return bin;
 }
 
-static double keenness(int stage, const double *output, double width, int *memory)
+static double keenness(int part, int stage, const double *output, double width, int *memory)
 {
     double first = -INFINITY, second = -INFINITY;
     for (int k = 0; k < N_OUTPUTS; k++) {
@@ -372,35 +413,58 @@ static double keenness(int stage, const double *output, double width, int *memor
             second = here;
     }
     const double signal = classifies ? first - second : -width;
-    if (rule == RULE_THRESHOLD)
+    const int row = first_row[part], lambdas = first_lambda_row[part];
+    if (rule_of[part] == RULE_THRESHOLD)
         return -signal;
-    if (rule == RULE_STAGED)
-        return stage >= n_rule_stages ? INFINITY
-                                      : lambda[first_lambda[stage] + bin_of(stage, signal)] - $tie * signal;
-    if (next_stage[*memory] == stage)
-        *memory = first_child[*memory] + bin_of(*memory, signal);
-    return lambda[*memory];
+    if (rule_of[part] == RULE_STAGED)
+        return stage >= n_rule_stages[part]
+                   ? INFINITY
+                   : lambda[first_lambda[lambdas + stage] + bin_of(row + stage, signal)] - $tie * signal;
+    if (next_stage[row + *memory] == stage)
+        *memory = first_child[row + *memory] + bin_of(row + *memory, signal);
+    return lambda[first_lambda[lambdas] + *memory];
 }
 
-static void walk(struct example *e, double output[N_OUTPUTS])
+static void walk(struct example *e, int part, double output[N_OUTPUTS])
 {
+    const int ensemble = ensemble_of[part];
     int stage = 0, memory = 0;
     double width;
     bool stops = false;
-    for (int tree = first_tree[0]; tree < first_tree[1] && !stops; tree++) {
+    for (int tree = first_tree[ensemble]; tree < first_tree[ensemble + 1] && !stops; tree++) {
         int node;
-        while (!stops && left[node = reached(e, 0, tree)] >= 0 && !e->barred[feature_of[node]]) {
+        while (!stops && left[node = reached(e, ensemble, tree, e->tested)] >= 0 && !e->barred[feature_of[node]]) {
             const int feature = feature_of[node];
-            if (rule != RULE_NONE && !is_free[feature]) {
-                const bool settled = foresee(e, 0, has_class_costs, output, &width);
-                const double keen = keenness(stage++, output, width, &memory);
-                stops = settled || keen <= level;
+            if (rule_of[part] != RULE_NONE && !is_free[part][feature]) {
+                const bool settled = foresee(e, ensemble, has_class_costs, output, &width);
+                const double keen = keenness(part, stage++, output, width, &memory);
+                stops = settled || keen <= level_of[part];
             }
             if (!stops)
                 buy(e, feature);
         }
     }
-    foresee(e, 0, false, output, &width);
+    foresee(e, ensemble, false, output, &width);
+}
+
+static void see(struct example *e, int feature)
+{
+    buy(e, feature);
+    e->tested[feature] = true;
+}
+
+static void weigh(struct example *e, int part, double output[N_OUTPUTS])
+{
+    double margin[WIDTH] = {0};
+    for (int term = first_term[part]; term < first_term[part + 1]; term++) {
+        see(e, term_feature[term]);
+        const double x = (e->x[term_feature[term]] - term_mean[term]) / term_spread[term];
+        for (int k = 0; k < n_scores[part]; k++)
+            margin[k] += isnan(x) ? 0 : fmax(-DBL_MAX, fmin(x, DBL_MAX)) * term_weight[term][k];
+    }
+    for (int k = 0; k < n_scores[part]; k++)
+        margin[k] += intercept[part][k];
+    linked(linear_link[part], margin, n_scores[part], output);
 }
 
 static bool sees(int stage, int feature)
@@ -411,9 +475,10 @@ static bool sees(int stage, int feature)
     return false;
 }
 
-static void climb(struct example *e, double output[N_OUTPUTS])
+static void climb(struct example *e, int part, double output[N_OUTPUTS])
 {
-    int stage = 0, memory = 0;
+    const int start = stage_of[part];
+    int stage = start, memory = 0;
     double before = 0, width;
     for (;;) {
         const int n_averaged = first_ensemble[stage + 1] - first_ensemble[stage];
@@ -427,7 +492,8 @@ static void climb(struct example *e, double output[N_OUTPUTS])
         }
         for (int k = 0; k < N_OUTPUTS && n_averaged; k++)
             output[k] /= n_averaged;
-        const double keen = keenness(depth[stage], output, stage == 0 ? 0 : fabs(output[0] - before), &memory);
+        const double change = stage == start ? 0 : fabs(output[0] - before);
+        const double keen = keenness(part, depth[stage], output, change, &memory);
         before = output[0];
         int node = first_router[stage];
         while (router_left[node] >= 0)
@@ -436,35 +502,92 @@ static void climb(struct example *e, double output[N_OUTPUTS])
                        ? router_left[node]
                        : router_right[node];
         const int goal = following[node];
-        if (goal < 0 || !(keen > level))
+        if (goal < 0 || !(keen > level_of[part]))
             return;
         for (int place = first_of_stage[goal]; place < first_of_stage[goal + 1]; place++)
             if (!sees(stage, stage_feature[place]))
-                buy(e, stage_feature[place]);
+                see(e, stage_feature[place]);
         stage = goal;
     }
 }
 
+static void answer(struct example *e, int part, double output[N_OUTPUTS])
+{
+    if (part_kind[part] == PART_TREES)
+        walk(e, part, output);
+    else if (part_kind[part] == PART_STAGES)
+        climb(e, part, output);
+    else
+        weigh(e, part, output);
+}
+
+static double mapped(int map, double x)
+{
+    int point = first_point[map];
+    const int last = first_point[map + 1] - 1;
+    if (is_sigmoid[map])
+        return 1 / (1 + exp(point_x[point] * x + point_y[point]));
+    if (x <= point_x[point])
+        return point_y[point];
+    if (x >= point_x[last])
+        return point_y[last];
+    while (x >= point_x[point + 1])
+        point++;
+    return (point_y[point + 1] - point_y[point]) / (point_x[point + 1] - point_x[point]) * (x - point_x[point]) +
+           point_y[point];
+}
+
+static void calibrate(int calibration, int n_tested, double output[N_OUTPUTS])
+{
+    int place = first_place[calibration];
+    double sure[N_OUTPUTS], sum = 0, total = 0;
+    while (place + 1 < first_place[calibration + 1] && place_begins[place + 1] <= n_tested)
+        place++;
+    for (int k = 0; k < N_OUTPUTS; k++) {
+        sure[k] = fmin(fmax(output[k], $surest), 1 - $surest);
+        sum += sure[k];
+    }
+    if (N_OUTPUTS == 2) {
+        output[N_OUTPUTS - 1] = mapped(place * N_MAPS, log(sure[N_OUTPUTS - 1]) - log(sure[0]));
+        output[0] = 1 - output[N_OUTPUTS - 1];
+        return;
+    }
+    for (int k = 0; k < N_OUTPUTS; k++)
+        total += output[k] = mapped(place * N_MAPS + k, log(sure[k]) - log(sum - sure[k]));
+    for (int k = 0; k < N_OUTPUTS; k++)
+        output[k] = total > 0 ? output[k] / total : 1.0 / N_OUTPUTS;
+}
+
+static int decided(const double output[N_OUTPUTS])
+{
+    int label = 0;
+    if (positive >= 0)
+        return output[positive] >= decision_threshold[positive] ? positive : 1 - positive;
+    for (int k = 1; k < N_OUTPUTS; k++)
+        if (has_thresholds ? output[k] / decision_threshold[k] > output[label] / decision_threshold[label]
+                           : worth(output, k) > worth(output, label))
+            label = k;
+    return label;
+}
+
 int model_predict(model_read read, void *context, double *output_or_null, bool *bought)
 {
-    struct example e = {read, context, {0}, {false}, {false}, {false}};
-    double output[N_OUTPUTS];
-    int label = 0;
-    if (n_stages == 0)
-        give_up(&e);
-    if (n_stages > 0)
-        climb(&e, output);
-    else
-        walk(&e, output);
-    for (int k = 0; k < N_OUTPUTS; k++) {
-        if (classifies && worth(output, k) > worth(output, label))
-            label = k;
-        if (output_or_null != NULL)
-            output_or_null[k] = output[k];
-    }
+    struct example e = {read, context, {0}, {false}, {false}, {false}, {false}};
+    double output[N_OUTPUTS] = {0};
+    int n_tested = 0;
+    give_up(&e);
+    if (has_gate)
+        answer(&e, 0, output);
+    answer(&e, has_gate ? 1 + (output[N_OUTPUTS - 1] > gate_threshold) : 0, output);
+    for (int f = 0; f < N_FEATURES; f++)
+        n_tested += e.tested[f];
+    for (int calibration = 0; calibration < n_calibrations; calibration++)
+        calibrate(calibration, n_tested, output);
+    for (int k = 0; k < N_OUTPUTS && output_or_null != NULL; k++)
+        output_or_null[k] = output[k];
     for (int f = 0; f < N_FEATURES && bought != NULL; f++)
         bought[f] = e.bought[f];
-    return label;
+    return classifies ? decided(output) : 0;
 }
 
 static double of_row(int feature, void *row)
@@ -500,11 +623,12 @@ def write_c_model(model: BudgetedEstimator) -> str:
         The model is one that `document_of` refuses.
     """
     document = document_of(model)
-    stages = document.get("stages", [])
-    ensembles = [each for stage in stages for each in stage["trees"]] if stages else [document["trees"]]
+    parts = [document["gate"], *document["goals"]] if document["kind"] == "gate" else [document]
+    ensembles = [each for part in parts for each in _ensembles_of(part)]
     classes, costs, cap, prices = (document[name] for name in ("classes", "class_costs", "cap", "prices"))
     n_features, n_outputs = len(document["features"]), 1 if classes is None else len(classes)
-    width = max([n_outputs, *(len(each["base_score"]) for each in ensembles)])
+    scores = [each["base_score"] for each in ensembles] + [part.get("intercept", []) for part in parts]
+    width = max(n_outputs, *map(len, scores))
     categories = [document["categories"].get(str(column), []) for column in range(n_features)]
     return SOURCE.substitute(
         n_features=n_features,
@@ -515,8 +639,6 @@ def write_c_model(model: BudgetedEstimator) -> str:
         features=", ".join(map(_text, document["features"])),
         categories=", ".join(_text(name) for names in categories for name in names) or '""',
         first_category=_listed(np.cumsum([0, *map(len, categories)]).tolist()),
-        level=_number(float(document["level"])),
-        free=_listed(document["free"]),
         comes_with=_listed([members[0] for members in document["comes_with"]]),
         unit_cost=_listed(prices["unit_cost"]),
         unit_of=", ".join(_row(units, 2) for units in prices["units"]),
@@ -527,10 +649,15 @@ def write_c_model(model: BudgetedEstimator) -> str:
         classifies=_number(classes is not None),
         settled_slack=repr(SETTLED_SLACK),
         tie=repr(TIE),
-        **_rule(document["rule"]),
+        surest=repr(SUREST),
+        **_parts(document, parts),
+        **_linear(parts, width),
+        **_calibrations(document["calibrations"]),
+        **_decision(document["decision"], n_outputs),
+        **_rules([part.get("rule") for part in parts]),
         **_ensembles(ensembles, width, classify=classes is not None),
         **_sets(ensembles),
-        **_stages(stages, n_outputs),
+        **_stages(parts, n_outputs),
     )
 
 
@@ -586,25 +713,114 @@ def _ensembles(ensembles: Sequence[dict[str, Any]], width: int, *, classify: boo
     }
 
 
-def _rule(rule: dict[str, Any] | None) -> dict[str, str]:
-    """List the edges and lambdas of a rule, row by row."""
-    edges = [] if rule is None else rule.get("edges", [])
-    lambdas: list[Any] = [] if rule is None else rule.get("lambdas", [])
-    if rule is not None and rule["kind"] == "certified":
-        lambdas = [lambdas]
+def _ensembles_of(part: dict[str, Any]) -> list[dict[str, Any]]:
+    """List the ensembles of a part: one, or those that its stages average."""
+    return [part["trees"]] if "trees" in part else [each for stage in part.get("stages", []) for each in stage["trees"]]
+
+
+def _starts(sizes: Iterable[int]) -> list[int]:
+    """Say where each of several lists begins that stand one after another, and where the last one ends."""
+    starts: list[int] = np.cumsum([0, *sizes]).tolist()
+    return starts
+
+
+def _parts(document: dict[str, Any], parts: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """List what each part is, and where its ensembles and stages begin."""
+    n_features = len(document["features"])
     return {
-        "rule": str(RULES.index(None if rule is None else rule["kind"])),
-        "first_edge": _listed(np.cumsum([0, *map(len, edges)]).tolist()),
-        "edge": _listed([each for row in edges for each in row]),
-        "first_lambda": _listed(np.cumsum([0, *map(len, lambdas)]).tolist()),
-        "lambda": _listed([float(each) for row in lambdas for each in row]),
-        "n_rule_stages": str(len(edges)),
-        "next_stage": _listed([] if rule is None else rule.get("next_stage", [])),
-        "first_child": _listed([] if rule is None else rule.get("first_child", [])),
+        "has_gate": _number(document["kind"] == "gate"),
+        "gate_threshold": _number(document.get("threshold", 0.0)),
+        "part_kind": _listed([KINDS.index(part["kind"]) for part in parts]),
+        "level": _listed([float(part.get("level", "-inf")) for part in parts]),
+        "free": ", ".join(_row(part.get("free", document["free"]), n_features) for part in parts),
+        "ensemble_of": _listed(_starts(len(_ensembles_of(part)) for part in parts)),
+        "stage_of": _listed(_starts(len(part.get("stages", [])) for part in parts)),
     }
 
 
-def _stages(stages: Sequence[dict[str, Any]], n_outputs: int) -> dict[str, str]:
+def _linear(parts: Sequence[dict[str, Any]], width: int) -> dict[str, str]:
+    """List the terms of linear parts one after another."""
+
+    def joined(name: str) -> list[Any]:
+        return [entry for part in parts if part["kind"] == "linear" for entry in part[name]]
+
+    linear = [part if part["kind"] == "linear" else {} for part in parts]
+    return {
+        "first_term": _listed(_starts(len(part.get("features", [])) for part in linear)),
+        "term_feature": _listed(joined("features")),
+        "term_mean": _listed(joined("mean")),
+        "term_spread": _listed(joined("spread")),
+        "term_weight": ", ".join(_row(row, width) for row in joined("weights")) or "{0}",
+        "intercept": ", ".join(_row(part.get("intercept", []), width) for part in linear),
+        "linear_link": _listed([LINKS.index(part.get("link", "identity")) for part in linear]),
+        "n_scores": _listed([len(part.get("intercept", [])) for part in linear]),
+    }
+
+
+def _calibrations(calibrations: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """List the maps of all places and classes one after another; a sigmoid is a point of slope and intercept."""
+    maps = [each for calibration in calibrations for place in calibration["maps"] for each in place]
+    is_sigmoid = [not isinstance(each[0], list) for each in maps]
+    points = [[[each[0]], [each[1]]] if flat else each for each, flat in zip(maps, is_sigmoid, strict=True)]
+    return {
+        "n_calibrations": str(len(calibrations)),
+        "n_maps": str(len(calibrations[0]["maps"][0]) if calibrations else 1),
+        "first_place": _listed(_starts(len(each["first"]) for each in calibrations)),
+        "place_begins": _listed([first for each in calibrations for first in each["first"]]),
+        "is_sigmoid": _listed(is_sigmoid),
+        "first_point": _listed(_starts(len(x) for x, _ in points)),
+        "point_x": _listed([each for x, _ in points for each in x]),
+        "point_y": _listed([each for _, y in points for each in y]),
+    }
+
+
+def _decision(decision: dict[str, Any] | None, n_outputs: int) -> dict[str, str]:
+    given = decision or {"threshold": [1.0] * n_outputs, "positive": None}
+    return {
+        "has_thresholds": _number(decision is not None),
+        "decision_threshold": _listed(given["threshold"]),
+        "positive": str(-1 if given["positive"] is None else given["positive"]),
+    }
+
+
+def _rules(rules: Sequence[dict[str, Any] | None]) -> dict[str, str]:
+    """List the edges and lambdas of rules one after another, row by row."""
+    given = [rule or {"kind": None} for rule in rules]
+    edges = [rule.get("edges", []) for rule in given]
+    lambdas = [[rule["lambdas"]] if rule["kind"] == "certified" else rule.get("lambdas", []) for rule in given]
+    rows = [row for each in edges for row in each]
+    lambda_rows = [row for each in lambdas for row in each]
+
+    def by_row(name: str) -> str:
+        """List an entry per row of edges, 0 for rules that have none."""
+        return _listed(
+            [entry for rule, each in zip(given, edges, strict=True) for entry in rule.get(name, [0] * len(each))]
+        )
+
+    return {
+        "rule": _listed([RULES.index(rule["kind"]) for rule in given]),
+        "first_row": _listed(_starts(map(len, edges))),
+        "first_lambda_row": _listed(_starts(map(len, lambdas))),
+        "first_edge": _listed(_starts(map(len, rows))),
+        "edge": _listed([each for row in rows for each in row]),
+        "first_lambda": _listed(_starts(map(len, lambda_rows))),
+        "lambda": _listed([float(each) for row in lambda_rows for each in row]),
+        "n_rule_stages": _listed(map(len, edges)),
+        "next_stage": by_row("next_stage"),
+        "first_child": by_row("first_child"),
+    }
+
+
+def _stages(parts: Sequence[dict[str, Any]], n_outputs: int) -> dict[str, str]:
+    """List the stages of all parts one after another."""
+    stages = [stage for part in parts for stage in part.get("stages", [])]
+    numbered = zip(_starts(len(part.get("stages", [])) for part in parts), parts, strict=False)
+    goals = [
+        goal + start if goal >= 0 else goal
+        for start, part in numbered
+        for stage in part.get("stages", [])
+        for goal in stage["following"]
+    ]
     leaf: dict[str, Any] = {
         "left": [-1],
         "right": [-1],
@@ -624,7 +840,6 @@ def _stages(stages: Sequence[dict[str, Any]], n_outputs: int) -> dict[str, str]:
         return [entry for router in routers for entry in router[name]]
 
     return {
-        "n_stages": str(len(stages)),
         "first_of_stage": _listed(np.cumsum([0, *(len(stage["features"]) for stage in stages)]).tolist()),
         "stage_feature": _listed([feature for stage in stages for feature in stage["features"]]),
         "first_ensemble": _listed(np.cumsum([0, *(len(stage["trees"]) for stage in stages)]).tolist()),
@@ -638,7 +853,7 @@ def _stages(stages: Sequence[dict[str, Any]], n_outputs: int) -> dict[str, str]:
         "router_threshold": _listed(joined("threshold")),
         "router_missing_left": _listed(joined("missing_left")),
         "router_narrow": _listed([router["dtype"] == "float32" for router in routers for _ in router["left"]]),
-        "following": _listed([goal for stage in stages for goal in stage["following"]]),
+        "following": _listed(goals),
     }
 
 

@@ -11,9 +11,12 @@ from math import isinf
 from typing import Any
 
 import numpy as np
+from sklearn.isotonic import IsotonicRegression
 from sklearn.utils.validation import check_is_fitted
 
-from ipforest._internal.arrays import Array, BoolArray, IntArray
+from ipforest._internal.arrays import Array, BoolArray, FloatArray, IntArray
+from ipforest.adaptive.gated_policy import FULL, AllAtOnce, Constant, GatedPolicy, LinearScores
+from ipforest.classifier_trees.feature_map import ScaledFeatures
 from ipforest.costs import two_units
 from ipforest.deployment.reader import FORMAT, VERSION
 from ipforest.ensemble.boosted import BoostedTrees
@@ -21,11 +24,15 @@ from ipforest.ensemble.forest import Forest
 from ipforest.ensemble.libraries import read
 from ipforest.estimator import BudgetedEstimator
 from ipforest.frontiers.averaged_trees import MeanOfForests
-from ipforest.policy import TreesInOrder
+from ipforest.learners.greedy_miser import Logistic, Squared, SummedTrees
+from ipforest.policy import Policy, TreesInOrder
+from ipforest.session import Seller
 from ipforest.stopping.early_exit import EarlyExitPolicy
 from ipforest.stopping.rules import CertifiedRule, FittedRule, StagedRule, ThresholdStopping
 from ipforest.stopping.stages import Stage, StagesInOrder
 from ipforest.walks import END
+from ipforest.wrappers.adapted import PolicyAround
+from ipforest.wrappers.calibration import CalibratedPolicy, Calibration
 
 MAX_FLOAT = float(np.finfo(np.float64).max)
 """Stands for an infinite threshold, which JSON does not write: all numbers are at most this."""
@@ -42,7 +49,8 @@ def document_of(model: BudgetedEstimator) -> dict[str, Any]:
     Parameters
     ----------
     model : fitted estimator
-        Its trees in order, these with a rule that stops buying, or stages whose models are trees.
+        Its trees in order, these with a rule that stops buying, stages whose models are trees, or a gate between two
+        of these; calibrated, and with decision thresholds, or not.
 
     Returns
     -------
@@ -52,14 +60,14 @@ def document_of(model: BudgetedEstimator) -> dict[str, Any]:
     Raises
     ------
     TypeError
-        A stage has a model that is no ensemble of trees.
+        A stage, or a model behind a gate, is no ensemble of trees.
     ValueError
         Something decides that the document does not hold: delayed features, a stage that sees what the one before
-        answers, decision thresholds, another policy than trees or stages.
+        answers, a cap on what a gate buys, another policy than these.
     """
     check_is_fitted(model)
     _check_exportable(model)
-    seller, policy = model._seller(), model.policy()
+    seller, (policy, calibrations) = model._seller(), _calibrations(model.policy())
     purse, first_unit = seller.purse(model.max_cost), seller.first_unit
     document: dict[str, Any] = {
         "format": FORMAT,
@@ -72,37 +80,148 @@ def document_of(model: BudgetedEstimator) -> dict[str, Any]:
         "cap": None,
         "free": seller.free_features.tolist(),
         "comes_with": [np.flatnonzero(first_unit == unit).tolist() for unit in first_unit],
-        "rule": None,
-        "level": "-inf",
+        "calibrations": [_calibration(each) for each in calibrations],
+        "decision": None if seller.decision is None else _decision(seller.decision),
     }
-    if isinstance(policy, EarlyExitPolicy):
-        document |= {"rule": _rule(policy._rule), "level": _number(policy._level)}
-        policy = policy._trees
-    elif isinstance(policy, StagesInOrder):
-        stages = [_stage(policy, number) for number in range(len(policy.stages))]
-        return document | {
-            "kind": "stages",
-            "stages": stages,
-            "rule": _rule(policy._rule),
-            "level": _number(policy._level),
-        }
-    if type(policy) is not TreesInOrder:
-        raise ValueError(f"model: expected averaged trees or stages, got one that decides by {policy.decides_by}")
-    if purse.has_limit:
+    if purse.has_limit and not isinstance(policy, StagesInOrder):
+        if isinstance(policy, GatedPolicy | SummedTrees):
+            raise ValueError(
+                f"{type(model).__name__}: expected no cap, as what {policy.decides_by} answers before all is bought is "
+                f"not exported, got max_cost={model.max_cost}"
+            )
         document |= {"cap": {"limit": purse.limit, "missing_seen": purse.missing_seen.tolist()}}
-    return document | {"kind": "trees", "trees": _trees(policy.trees, np.arange(model.n_features_in_))}
+    if isinstance(policy, GatedPolicy):
+        return document | _gate(policy, seller)
+    return document | _part(policy, "model", seller.costs.n_features)
 
 
 def _check_exportable(model: BudgetedEstimator) -> None:
     parts = {
         "delayed features": bool(model.costs_.delayed.any()),
-        "decision thresholds": model._seller().decision is not None,
+        "a price of each test (split_cost)": model.split_cost_ != 0,
     }
     decides = [part for part, is_there in parts.items() if is_there]
     if decides:
         raise ValueError(
             f"{type(model).__name__}: expected a model that an export holds whole, got one with {' and '.join(decides)}"
         )
+
+
+def _calibrations(policy: Policy) -> tuple[Policy, list[Calibration]]:
+    """Return the policy that buys, and the calibrations of its answers in the order in which they apply."""
+    found: list[Calibration] = []
+    while isinstance(policy, PolicyAround):
+        if isinstance(policy, CalibratedPolicy):
+            found.insert(0, policy._calibration)
+        policy = policy.inner
+    return policy, found
+
+
+def _calibration(calibration: Calibration) -> dict[str, Any]:
+    """Describe the maps of each place: a sigmoid by slope and intercept, isotonic ones by their points."""
+    maps = [
+        [_map(each) for each in calibrator.calibrated_classifiers_[0].calibrators]
+        for calibrator in calibration.calibrators
+    ]
+    return {"first": calibration.first.tolist(), "maps": maps}
+
+
+def _map(calibrator: Any) -> list[Any]:
+    if isinstance(calibrator, IsotonicRegression):
+        return [calibrator.X_thresholds_.tolist(), calibrator.y_thresholds_.tolist()]
+    return [float(calibrator.a_), float(calibrator.b_)]
+
+
+def _decision(decision: Any) -> dict[str, Any]:
+    """Describe decision thresholds."""
+    return {"threshold": decision.threshold.tolist(), "positive": decision.positive}
+
+
+def _gate(policy: GatedPolicy, seller: Seller) -> dict[str, Any]:
+    """Describe a gate and the models to which it sends examples."""
+    names, n_features = ("gate", "cheap model", "full model"), seller.costs.n_features
+    gate, cheap, full = (_part(part, name, n_features) for part, name in zip(policy._parts, names, strict=True))
+    costs, others = getattr(policy._parts[FULL], "_class_costs", None), seller.class_costs
+    if full.get("rule") is not None and not np.array_equal(_or_empty(costs), _or_empty(others)):
+        raise ValueError("full model: expected one that stops by the class costs of the gate, got other class costs")
+    return {"kind": "gate", "gate": gate, "goals": [cheap, full], "threshold": policy._threshold}
+
+
+def _or_empty(costs: FloatArray | None) -> FloatArray:
+    return np.empty(0) if costs is None else costs
+
+
+def _part(policy: Policy, name: str, n_features: int) -> dict[str, Any]:
+    """Describe a policy that buys and answers by itself.
+
+    Parameters
+    ----------
+    policy : Policy
+    name : str
+        What it is, for the error message.
+    n_features : int
+    """
+    columns = np.arange(n_features)
+    if isinstance(policy, StagesInOrder):
+        stages = [_stage(policy, number) for number in range(len(policy.stages))]
+        return {"kind": "stages", "stages": stages, "rule": _rule(policy._rule), "level": _number(policy._level)}
+    rule: dict[str, Any] = {"rule": None, "level": "-inf"}
+    if isinstance(policy, EarlyExitPolicy):
+        rule = {"rule": _rule(policy._rule), "level": _number(policy._level), "free": policy._free.tolist()}
+        policy = policy._trees
+    if type(policy) is TreesInOrder:
+        return {"kind": "trees", "trees": _trees(policy.trees, columns), **rule}
+    if isinstance(policy, SummedTrees) and rule["rule"] is None:
+        return {"kind": "trees", "trees": _summed(policy, columns), **rule}
+    if isinstance(policy, Constant):
+        return _linear(np.empty(0, dtype=np.int64), np.empty((0, 0)), policy._outputs, "identity")
+    if isinstance(policy, LinearScores) and isinstance(policy._feature_map, ScaledFeatures):
+        wants, weights, scaled = policy._wants, policy._weights, policy._feature_map
+        linear = _linear(wants, weights[wants], weights[-1], _link_of(policy._loss, weights.shape[1]))
+        return linear | {"mean": scaled.mean_[wants].tolist(), "spread": scaled.spread_[wants].tolist()}
+    part = type(policy._model).__name__ if isinstance(policy, AllAtOnce) else policy.decides_by
+    raise ValueError(f"{name}: expected averaged trees or stages, got one that decides by {part}")
+
+
+def _linear(features: IntArray, weights: FloatArray, intercept: FloatArray, link: str) -> dict[str, Any]:
+    """Describe a linear function of features, in the order in which they are bought."""
+    return {
+        "kind": "linear",
+        "features": features.tolist(),
+        "mean": [],
+        "spread": [],
+        "weights": weights.tolist(),
+        "intercept": intercept.tolist(),
+        "link": link,
+    }
+
+
+def _link_of(loss: Squared, n_scores: int) -> str:
+    """Name what a loss turns scores into outputs by."""
+    if type(loss) is Squared:
+        return "identity"
+    if type(loss) is Logistic:
+        return "logit" if n_scores == 1 else "multinomial logit"
+    raise ValueError(f"scores: expected targets or log-odds, got scores of {type(loss).__name__}")
+
+
+def _summed(policy: SummedTrees, features: IntArray) -> dict[str, Any]:
+    """Describe trees whose values are added to a base, which the first tree of each column takes in.
+
+    So sums are formed in the same order as in Python.
+    """
+    n_columns, trees = policy._base.size, policy.trees
+    tree = np.repeat(np.arange(trees.n_trees), np.diff(trees.tree_offsets))
+    added = np.where((tree < policy._n_trees)[:, None], trees.value[:, :1], 0.0)
+    takes_base = tree < min(n_columns, policy._n_trees)
+    added[takes_base, 0] += policy._base[tree[takes_base]]
+    base = np.zeros(n_columns) if policy._n_trees else policy._base
+    return _trees(trees, features) | {
+        "link": _link_of(policy._loss, n_columns),
+        "value": np.where(trees.is_leaf[:, None], added, 0.0).tolist(),
+        "first_output": (np.arange(trees.n_trees) % n_columns).tolist(),
+        "base_score": base.tolist(),
+    }
 
 
 def _stage(policy: StagesInOrder, number: int) -> dict[str, Any]:

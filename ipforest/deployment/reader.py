@@ -1,10 +1,4 @@
-"""Predict from an exported model, one feature at a time, with numpy alone.
-
-This file needs nothing else of the package: copy it to where the model runs. ``schema.json`` describes the document.
-
-    answer = Model(json.load(open("model.json"))).predict_one(lambda feature: sensors[feature].read())
-    answer.label, answer.probabilities, answer.bought
-"""
+"""Predict from an exported model (see ``schema.json``), one feature at a time, with numpy and this file alone."""
 
 from __future__ import annotations
 
@@ -13,9 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-FORMAT, VERSION, SETTLED_SLACK, TIE = "ipforest-model", 2, 1e-9, 1e-9
-NEEDED = ("kind", "classes", "features", "free", "comes_with", "rule", "level")
+FORMAT, VERSION, SETTLED_SLACK, TIE, SUREST = "ipforest-model", 3, 1e-9, 1e-9, 1e-4
+NEEDED = ("kind", "classes", "features", "free", "comes_with")
+BY_KIND = {"trees": ("trees", "rule", "level"), "stages": ("stages", "rule", "level"), "gate": ("gate", "goals")}
 ADDED: dict[str, Any] = {"class_costs": None, "cap": None, "categories": {}, "prices": None}  # not in version 1
+ADDED |= {"calibrations": [], "decision": None}  # not in version 2
+ROUTER = {"root": [0], "category_set": [], "first_output": [0], "base_score": [0.0], "link": "mean"}
 
 LINKS: dict[str, Callable[[Any], Any]] = {
     "identity": lambda margins: margins,
@@ -27,15 +24,33 @@ LINKS: dict[str, Callable[[Any], Any]] = {
 
 
 class Answer(NamedTuple):
-    """What one example is answered: a class or a target, the probabilities of classes, what was asked for, and paid.
-
-    The features that were asked for stand in order, without those that came with them.
-    """
+    """A class or a target, the probabilities of classes, what was asked for in order, and what was paid."""
 
     label: Any
     probabilities: Any
     bought: tuple[int, ...]
     paid: float | None
+
+
+def both(outputs: Any) -> Any:
+    """Give the probabilities of both classes where there is that of the second."""
+    return np.array([1 - outputs[0], outputs[0]]) if len(outputs) == 1 else outputs
+
+
+def calibrated(calibration: dict[str, Any], asked: int, outputs: Any) -> Any:
+    """Calibrate class probabilities by the maps of a place, which is how many features were tested."""
+    maps = calibration["maps"][np.searchsorted(calibration["first"], asked, side="right") - 1]
+    sure = np.clip(outputs, SUREST, 1 - SUREST)
+    odds = (np.log(sure) - np.log(sure[::-1] if sure.size == 2 else sure.sum() - sure))[-len(maps) :]
+    mapped = np.array(
+        [
+            np.interp(x, *each) if isinstance(each[0], list) else 1 / (1 + np.exp(each[0] * x + each[1]))
+            for x, each in zip(odds, maps, strict=True)
+        ]
+    )
+    return (
+        both(mapped) if len(maps) == 1 else mapped / mapped.sum() if mapped.any() else np.full(sure.size, 1 / sure.size)
+    )
 
 
 def onward(place: int, following: int) -> int:
@@ -49,7 +64,8 @@ class Known:
     """What is known of one example; the rest is fetched when it is asked for."""
 
     def __init__(self, fetch: Callable[[int], Any], document: dict[str, Any]) -> None:
-        self._fetch, self._document, self.bought, n = fetch, document, list[int](), len(document["features"])
+        self._fetch, self._document, n = fetch, document, len(document["features"])
+        self.bought, self.tested = list[int](), set[int]()
         self.values, (self.known, self.barred) = np.full(n, np.nan), np.zeros((2, n), dtype=bool)
         self._give_up()
 
@@ -62,6 +78,12 @@ class Known:
                 number = names.index(value) if value in names else np.nan if isinstance(value, str) else value
                 self.values[each], self.known[each] = float(number), True
             self._give_up()
+
+    def see(self, features: list[int]) -> None:
+        """Buy all of some features for a model that sees them."""
+        for feature in features:
+            self.buy(feature)
+        self.tested.update(features)
 
     def _spent(self) -> tuple[Any, float]:
         """Return what each feature would cost in addition, and what is paid."""
@@ -86,15 +108,14 @@ class Trees:
     """Averaged or summed trees."""
 
     def __init__(self, document: dict[str, Any], *, classify: bool) -> None:
-        names = ("root", "left", "right", "feature", "threshold", "missing_left", "category_set", "sets")
-        self.classify = classify
-        self.root, self.left, self.right, self.feature, *others = (document[name] for name in names)
-        self.threshold, self.missing_left, self.set_of_node, self.sets = others
-        self.value = np.array(document["value"], dtype=np.float64)
+        self.classify, self.root, self.sets = classify, document["root"], document.get("sets", [])
+        self.left, self.right, self.feature = document["left"], document["right"], document["feature"]
+        self.threshold, self.missing_left = document["threshold"], document["missing_left"]
+        self.set_of_node, self.value = document["category_set"], np.array(document["value"], dtype=np.float64)
         self.first_output, self.base = document["first_output"], np.array(document["base_score"], dtype=np.float64)
         self.link, self.dtype, self.averages = document["link"], np.dtype(document["dtype"]), document["link"] == "mean"
         self.lowest, self.highest = self.value.copy(), self.value.copy()
-        for node in reversed(range(len(self.left))):
+        for node in reversed(range(len(self.value))):
             if self.left[node] >= 0:
                 sides = [self.left[node], self.right[node]]
                 self.lowest[node] = self.lowest[sides].min(axis=0)
@@ -114,10 +135,11 @@ class Trees:
             goes_left = x <= self.threshold[node]
         return onward(node, self.left[node] if goes_left else self.right[node])
 
-    def reached(self, tree: int, example: Known) -> int:
-        """Find the node of a tree to which what is known leads."""
+    def reached(self, tree: int, example: Known, tested: set[int]) -> int:
+        """Find the node of a tree to which what is known leads; note what is tested."""
         node = self.root[tree]
         while self.left[node] >= 0 and example.known[self.feature[node]]:
+            tested.add(self.feature[node])
             node = self.child(node, example.values)
         return int(node)
 
@@ -126,7 +148,7 @@ class Trees:
         counted, everything, low, high = np.zeros((4, self.base.size))
         n_counted, width = 0, self.value.shape[1]
         for tree, (root, first) in enumerate(zip(self.root, self.first_output, strict=True)):
-            node, columns = self.reached(tree, example), slice(first, first + width)
+            node, columns = self.reached(tree, example, set()), slice(first, first + width)
             if self.left[node] < 0 or (self.averages and node != root):
                 counted[columns] += self.value[node]
                 n_counted += 1
@@ -142,7 +164,7 @@ class Trees:
 
     def _linked(self, margins: Any) -> Any:
         outputs = LINKS[self.link](margins)
-        return np.array([1 - outputs[0], outputs[0]]) if self.classify and outputs.size == 1 else outputs
+        return both(outputs) if self.classify else outputs
 
     def _settled(self, low: Any, high: Any, costs: Any) -> bool:
         if costs is not None:
@@ -174,54 +196,50 @@ def keenness(rule: dict[str, Any], stage: int, signal: float, memory: int) -> tu
     return float(rule["lambdas"][memory]), memory
 
 
-class Model:
-    """An exported model, from the document that `json.load` gives."""
+def router_of(stage: dict[str, Any]) -> Trees | None:
+    """Read the tree that sends examples on from a stage, if there is one."""
+    router = stage.get("router")
+    nodes = {"value": [[0.0]] * len(router["left"])} if router else {}
+    return Trees({**ROUTER, **nodes, **router}, classify=False) if router else None
 
-    def __init__(self, document: dict[str, Any]) -> None:
-        got = document.get("format"), document.get("version")
-        if got not in ((FORMAT, VERSION), (FORMAT, 1)):
-            raise ValueError(f"document: expected {FORMAT!r}, version {VERSION}, got {got[0]!r}, version {got[1]!r}")
-        if lacking := [name for name in (*NEEDED, document.get("kind", "kind")) if name not in document]:
-            raise ValueError(f"document: expected {', '.join(NEEDED)}, got one without {', '.join(lacking)}")
-        self._document = {**ADDED, **document}
-        self.classes, self.features, self._rule = document["classes"], document["features"], document["rule"]
-        self._level, self._free, costs = float(document["level"]), document["free"], self._document["class_costs"]
-        self._costs, classify = None if costs is None else np.array(costs, dtype=np.float64), self.classes is not None
-        self._trees = Trees(document["trees"], classify=classify) if document["kind"] == "trees" else None
-        self._stages = document.get("stages", [])
-        self._models = [[Trees(each, classify=classify) for each in stage["trees"]] for stage in self._stages]
 
-    def predict_one(self, fetch: Callable[[int], Any]) -> Answer:
-        """Predict one example; ``fetch`` gives a feature by its number, NaN where it is missing; categories by name."""
-        example = Known(fetch, self._document)
-        outputs = self._walk(self._trees, example) if self._trees else self._climb(example)
-        label = outputs[0] if self.classes is None else self.classes[int(np.argmax(self._worth(outputs)))]
-        return Answer(label, outputs, tuple(example.bought), example.paid())
+class Part:
+    """What buys and answers: trees or stages, which a rule may stop, or a linear function of features."""
 
-    def predict(self, X: Any) -> list[Any]:
-        """Predict the label of each row of a table, shape (n_samples, n_features)."""
-        return [self.predict_one(row.__getitem__).label for row in X]
+    def __init__(self, part: dict[str, Any], document: dict[str, Any], *, classify: bool) -> None:
+        self._part, self._classify, costs = part, classify, document["class_costs"]
+        self._costs = None if costs is None else np.array(costs, dtype=np.float64)
+        self._rule: Any = part.get("rule")
+        self._level, self._free = float(part.get("level", "-inf")), part.get("free", document["free"])
+        self._stages = part.get("stages", [part] if "trees" in part else [])
+        trees = [each["trees"] if isinstance(each["trees"], list) else [each["trees"]] for each in self._stages]
+        self._models = [[Trees(each, classify=classify) for each in averaged] for averaged in trees]
+        self._routers = [router_of(each) for each in self._stages]
+        self.answer = {"trees": self._walk, "stages": self._climb, "linear": self._weigh}[part["kind"]]
 
-    def _worth(self, outputs: Any) -> Any:
+    def worth(self, outputs: Any) -> Any:
         """Return what speaks for each label: its probability, or minus its expected cost."""
         return outputs if self._costs is None else -(outputs @ self._costs)
 
-    def _sureness(self, outputs: Any, otherwise: float) -> float:
-        return float(np.diff(np.sort(self._worth(outputs))[-2:])[0]) if outputs.size > 1 else otherwise
+    def _goes_on(self, stage: int, outputs: Any, otherwise: float, memory: int) -> tuple[bool, int]:
+        """Tell whether the rule lets an example go on, by how much what speaks for its label leads."""
+        sure = float(np.diff(np.sort(self.worth(outputs))[-2:])[0]) if outputs.size > 1 else otherwise
+        keen, memory = keenness(self._rule, stage, sure, memory)
+        return keen > self._level, memory
 
-    def _walk(self, trees: Trees, example: Known) -> Any:
+    def _walk(self, example: Known) -> Any:
         """Go through the trees in order; before each purchase the rule may stop."""
-        stage = memory = 0
+        (trees,), stage, memory = self._models[0], 0, 0
         for tree in range(len(trees.root)):
-            while trees.left[node := trees.reached(tree, example)] >= 0:
+            while trees.left[node := trees.reached(tree, example, example.tested)] >= 0:
                 feature = trees.feature[node]
                 if example.barred[feature]:
                     break
                 if self._rule is not None and not self._free[feature]:
                     outputs, settled, width = trees.foresee(example, self._costs)
-                    keen, memory = keenness(self._rule, stage, self._sureness(outputs, width), memory)
+                    goes_on, memory = self._goes_on(stage, outputs, width, memory)
                     stage += 1
-                    if settled or keen <= self._level:
+                    if settled or not goes_on:
                         return trees.foresee(example)[0]
                 example.buy(feature)
         return trees.foresee(example)[0]
@@ -230,27 +248,62 @@ class Model:
         """Go from stage to stage; at each the rule may stop."""
         stage, memory, before = 0, 0, None
         while True:
-            here, outputs = self._stages[stage], self._outputs(stage, example)
+            here, models = self._stages[stage], self._models[stage]
+            outputs = np.mean([each.foresee(example)[0] for each in models] or [here["constant"]], axis=0)
             change = 0.0 if before is None else float(np.abs(outputs - before)[0])
-            keen, memory = keenness(self._rule, here["depth"], self._sureness(outputs, -change), memory)
-            goal = self._goal(here, example.values)
-            if goal < 0 or not keen > self._level:
+            goes_on, memory = self._goes_on(here["depth"], outputs, -change, memory)
+            router = self._routers[stage]
+            node = 0 if router is None else router.reached(0, example, set())
+            goal = here["following"][node]
+            if goal < 0 or not goes_on:
                 return outputs
-            for feature in self._stages[goal]["features"]:
-                example.buy(feature)
+            example.see(self._stages[goal]["features"])
             stage, before = onward(stage, goal), outputs
 
-    def _outputs(self, stage: int, example: Known) -> Any:
-        if (constant := self._stages[stage]["constant"]) is not None:
-            return np.array(constant, dtype=np.float64)
-        return np.mean([trees.foresee(example)[0] for trees in self._models[stage]], axis=0)
+    def _weigh(self, example: Known) -> Any:
+        """Buy all features, and weigh them; a missing one counts as its mean."""
+        part, features = self._part, self._part["features"]
+        example.see(features)
+        scaled = np.nan_to_num((example.values[features] - part["mean"]) / part["spread"])
+        margins = scaled @ np.reshape(part["weights"], (len(features), -1)) if features else 0.0
+        outputs = LINKS[part["link"]](margins + np.array(part["intercept"]))
+        return both(outputs) if self._classify else outputs
 
-    @staticmethod
-    def _goal(stage: dict[str, Any], values: Any) -> int:
-        """Find the stage to which an example goes on; a router that is a tree sees numbers as float32."""
-        node, router = 0, stage["router"]
-        while router is not None and router["left"][node] >= 0:
-            x = float(np.dtype(router["dtype"]).type(values[router["feature"][node]]))
-            goes_left = router["missing_left"][node] if np.isnan(x) else x <= router["threshold"][node]
-            node = onward(node, router["left" if goes_left else "right"][node])
-        return int(stage["following"][node])
+
+class Model:
+    """An exported model, from the document that `json.load` gives."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        got = document.get("format"), document.get("version")
+        if got[0] != FORMAT or got[1] not in range(1, VERSION + 1):
+            raise ValueError(f"document: expected {FORMAT!r}, version {VERSION}, got {got[0]!r}, version {got[1]!r}")
+        needed = (*NEEDED, *BY_KIND.get(document.get("kind", ""), ()))
+        if lacking := [name for name in needed if name not in document]:
+            raise ValueError(f"document: expected {', '.join(needed)}, got one without {', '.join(lacking)}")
+        whole = self._document = {**ADDED, **document}
+        self.classes, self.features = document["classes"], document["features"]
+        self._gate = Part(document["gate"], whole, classify=False) if "gate" in document else None
+        self._goals = [Part(each, whole, classify=self.classes is not None) for each in document.get("goals", [whole])]
+
+    def predict_one(self, fetch: Callable[[int], Any]) -> Answer:
+        """Predict one example; ``fetch`` gives a feature by its number, NaN where it is missing; categories by name."""
+        example = Known(fetch, self._document)
+        goal = self._gate is not None and self._gate.answer(example)[0] > self._document["threshold"]
+        outputs = self._goals[int(goal)].answer(example)
+        for each in self._document["calibrations"]:
+            outputs = calibrated(each, len(example.tested), outputs)
+        label = outputs[0] if self.classes is None else self.classes[self._place(outputs)]
+        return Answer(label, outputs, tuple(example.bought), example.paid())
+
+    def predict(self, X: Any) -> list[Any]:
+        """Predict the label of each row of a table, shape (n_samples, n_features)."""
+        return [self.predict_one(row.__getitem__).label for row in X]
+
+    def _place(self, outputs: Any) -> int:
+        """Find the number of the class that is predicted."""
+        if (decision := self._document["decision"]) is None:
+            return int(np.argmax(self._goals[-1].worth(outputs)))
+        least, positive = np.array(decision["threshold"]), decision["positive"]
+        if positive is None:
+            return int(np.argmax(outputs / least))
+        return int(positive if outputs[positive] >= least[positive] else 1 - positive)

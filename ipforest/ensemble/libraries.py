@@ -24,6 +24,7 @@ READERS = {
 WRITERS = {
     "sklearn": "ipforest.ensemble.scikit_learn:forest_to_sklearn",
     "lightgbm": "ipforest.ensemble.lightgbm:write_lightgbm",
+    "xgboost": "ipforest.ensemble.xgboost:write_xgboost",
     "onnx": "ipforest.ensemble.onnx:write_onnx",
     "c": "ipforest.ensemble.c_source:write_c",
 }
@@ -32,6 +33,7 @@ WRITERS = {
 MODEL_WRITERS = {
     "json": "ipforest.deployment.document:write_json",
     "c": "ipforest.deployment.c_model:write_c_model",
+    "onnx": "ipforest.deployment.onnx_model:write_onnx_model",
 }
 """Writer of estimators in which more than trees decides, by format."""
 
@@ -127,11 +129,12 @@ def write(trees: Any, target: str) -> Any:
     ----------
     trees : Forest, BoostedTrees, or fitted estimator of this package
         An estimator is refused where more than its trees decides: class costs, a cap, a rule that stops buying; but
-        "json" and "c" hold these, and stages. Its trees by themselves (``pruned_``, ``trees_.trees``) are written
-        without these: as what they predict, no more.
+        "json", "c" and "onnx" hold these, and stages, gates, calibration and decision thresholds. Its trees by
+        themselves (``pruned_``, ``trees_.trees``) are written without these: as what they predict, no more.
     target : str
         "sklearn": a Forest as a fitted RandomForestClassifier or RandomForestRegressor.
         "lightgbm": BoostedTrees as a `lightgbm.Booster`; its ``model_to_string`` is LightGBM's text model.
+        "xgboost": BoostedTrees as an `xgboost.Booster`; its ``save_raw("json")`` is XGBoost's JSON.
         "onnx": an `onnx.ModelProto`. "c": C source, as text. "json": text for `ipforest.deployment.reader`, of an
         estimator of this package with all that decides; see ``ipforest/deployment/schema.json``.
 

@@ -1,4 +1,4 @@
-"""Read XGBoost's boosters from their JSON model."""
+"""Read and write XGBoost's boosters by their JSON model."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.special import logit
+from scipy.special import expit, logit
 
-from ipforest._internal.arrays import FloatArray
+from ipforest._internal.arrays import Array, FloatArray
 from ipforest.ensemble.boosted import BoostedTrees
 from ipforest.ensemble.categories import Categories
 from ipforest.ensemble.joining import TreeNodes, classes_of_margins, join_trees
@@ -36,6 +36,23 @@ JUDGED = (
     *("reg:squarederror", "count:poisson"),
 )
 """Objectives that are the loss of their link."""
+
+WRITTEN = {
+    "identity": "reg:squarederror",
+    "log": "count:poisson",
+    "logit": "binary:logistic",
+    "half logit": "binary:logistic",
+    "multinomial logit": "multi:softprob",
+}
+"""Objective under which each link is written."""
+
+CLASSES = "ipforest_classes"
+"""Attribute of a written booster: its classes as JSON, null for targets."""
+
+NO_PARENT = 2**31 - 1
+
+ROUNDING = 1e-7
+"""Of a base score as XGBoost holds it, in units of the margin or of 1."""
 
 
 def read_xgboost(model: Any) -> BoostedTrees:
@@ -76,10 +93,176 @@ def read_xgboost(model: Any) -> BoostedTrees:
         dtype=np.dtype(np.float32),
         first_output=np.array(stored["tree_info"][:n_kept], dtype=np.int32),
         base_score=_base_margins(sizes["base_score"], link, n_margins),
-        classes=classes_of_margins(model, link, n_margins),
+        classes=_classes(model, learner["attributes"], link, n_margins),
         link=link,
         loss=None if objective in JUDGED else objective,
     )
+
+
+def _classes(model: Any, attributes: dict[str, str], link: str, n_margins: int) -> Array | None:
+    """Return the classes, those that a written booster keeps."""
+    if CLASSES not in attributes or hasattr(model, "get_booster"):
+        return classes_of_margins(model, link, n_margins)
+    classes = json.loads(attributes[CLASSES])
+    return None if classes is None else np.array(classes)
+
+
+def write_xgboost(trees: BoostedTrees) -> Any:
+    """Return boosted trees as an `xgboost.Booster`; see `ipforest.ensemble.write`.
+
+    XGBoost holds thresholds and leaves as float32, rounds examples to float32, and compares with <. Thresholds are
+    written so that every float32 value goes where it goes here. Base scores that XGBoost, which holds them as
+    predictions, would round too much become a first round of single leaves. Classes are in an attribute of the booster,
+    from which `ipforest.ensemble.read` takes them; XGBoost numbers them.
+
+    Raises
+    ------
+    TypeError
+        They are no `BoostedTrees`.
+    ValueError
+        Tests of categories, another loss than that of XGBoost's objectives, a threshold or a leaf that float32 does
+        not hold, or several classes with fewer margins.
+    """
+    from xgboost import Booster
+
+    booster = Booster()
+    booster.load_model(bytearray(xgboost_text(trees).encode()))
+    return booster
+
+
+def xgboost_text(trees: BoostedTrees) -> str:
+    """Write the JSON of an XGBoost model; see `write_xgboost`."""
+    if not isinstance(trees, BoostedTrees):
+        raise TypeError(f"trees: expected BoostedTrees, which XGBoost adds up, got {type(trees).__name__}")
+    if trees.tests_categories.any():
+        raise ValueError("trees: expected tests of numbers, got tests of categories")
+    objective = WRITTEN[trees.link] if trees.loss is None else trees.loss
+    if LINKS.get(objective) != {"half logit": "logit"}.get(trees.link, trees.link):
+        raise ValueError(f"trees: expected the loss of their link or one of XGBoost, got {trees.loss!r}")
+    factor, n_margins = 2.0 if trees.link == "half logit" else 1.0, trees.base_score.size
+    base, leaves = _written_base(factor * trees.base_score, LINKS[objective])
+    parts = [(column, _leaf(number, score)) for number, (column, score) in enumerate(leaves)]
+    for first, (start, stop) in zip(trees.first_output.tolist(), trees, strict=True):
+        for column in range(trees.value.shape[1]):
+            parts.append((first + column, _written_tree(trees, start, stop, column, factor, len(parts))))
+    info = [margin for margin, _ in parts]
+    is_regular = info == [number % n_margins for number in range(len(parts))]
+    rounds = [*range(0, len(parts) + 1, n_margins)] if is_regular and len(parts) % n_margins == 0 else [0, len(parts)]
+    sizes = {
+        "base_score": json.dumps(base),
+        "boost_from_average": "1",
+        "num_class": str(n_margins if n_margins > 1 else 0),
+        "num_feature": str(trees.n_features),
+        "num_target": "1",
+    }
+    model = {
+        "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(len(parts))},
+        "iteration_indptr": rounds,
+        "tree_info": info,
+        "trees": [tree for _, tree in parts],
+    }
+    classes = None if trees.classes is None else trees.classes.tolist()
+    learner = {
+        "attributes": {CLASSES: json.dumps(classes)},
+        "feature_names": [*(trees.feature_names or ())],
+        "feature_types": [],
+        "gradient_booster": {"model": model, "name": "gbtree"},
+        "learner_model_param": sizes,
+        "objective": {"name": objective, **_parameters(objective, n_margins)},
+    }
+    return json.dumps({"learner": learner, "version": [3, 0, 0]})
+
+
+def _parameters(objective: str, n_margins: int) -> dict[str, Any]:
+    """Give the parameters of an objective that XGBoost wants to read."""
+    if objective.startswith("multi:"):
+        return {"softmax_multiclass_param": {"num_class": str(n_margins)}}
+    if objective == "count:poisson":
+        return {"poisson_regression_param": {"max_delta_step": "0.7"}}
+    return {"reg_loss_param": {"scale_pos_weight": "1"}}
+
+
+def _written_base(margins: FloatArray, link: str) -> tuple[list[float], list[tuple[int, float]]]:
+    """Return base scores as XGBoost holds them, and leaves (margin, value) that stand for those it would round."""
+    scores = {"logit": expit, "log": np.exp}.get(link, np.asarray)(margins)
+    written = [_short(score) for score in scores.tolist()]
+    with np.errstate(divide="ignore"):
+        found = _base_margins(json.dumps(written), link, margins.size)
+    if (np.abs(found - margins) <= ROUNDING * np.maximum(1.0, np.abs(margins))).all():
+        return written, []
+    neutral = {"logit": 0.5, "log": 1.0}.get(link, 0.0)
+    return [neutral] * margins.size, [*enumerate(margins.tolist())]
+
+
+def _short(value: float) -> float:
+    """Round to float32, and give the number of fewest digits that is rounded to it.
+
+    Raises
+    ------
+    ValueError
+        float32 does not hold it.
+    """
+    with np.errstate(over="ignore"):
+        single = np.float32(value)
+    if not np.isfinite(single):
+        raise ValueError(f"trees: expected thresholds and leaves that float32 holds, as in XGBoost, got {value!r}")
+    return float(str(single))
+
+
+def _leaf(number: int, value: float) -> dict[str, Any]:
+    return _tree(number, [-1], [-1], [0], [_short(value)], [0])
+
+
+def _written_tree(
+    trees: BoostedTrees, start: int, stop: int, column: int, factor: float, number: int
+) -> dict[str, Any]:
+    """Write the nodes of one tree, with what they add to one of its margins."""
+    nodes = slice(start, stop)
+    is_leaf, added = trees.is_leaf[nodes], factor * trees.value[nodes, column]
+    above = np.nextafter(trees.float32_thresholds()[nodes], np.float32(np.inf))
+    return _tree(
+        number,
+        np.where(is_leaf, -1, trees.left[nodes] - start).tolist(),
+        np.where(is_leaf, -1, trees.right[nodes] - start).tolist(),
+        np.where(is_leaf, 0, trees.feature[nodes]).tolist(),
+        [_short(each) for each in np.where(is_leaf, added, above).tolist()],
+        np.where(is_leaf, 0, trees.missing_left[nodes]).tolist(),
+    )
+
+
+def _tree(
+    number: int,
+    left: list[int],
+    right: list[int],
+    feature: list[int],
+    conditions: list[float],
+    missing_left: list[int],
+) -> dict[str, Any]:
+    parents, zeros = [NO_PARENT] * len(left), [0.0] * len(left)
+    for node, children in enumerate(zip(left, right, strict=True)):
+        for child in children:
+            if child >= 0:
+                parents[child] = node
+    return {
+        "id": number,
+        "tree_param": {
+            "num_deleted": "0",
+            "num_feature": str(max(feature) + 1),
+            "num_nodes": str(len(left)),
+            "size_leaf_vector": "1",
+        },
+        "left_children": left,
+        "right_children": right,
+        "parents": parents,
+        "split_indices": feature,
+        "split_conditions": conditions,
+        "split_type": [0] * len(left),
+        "default_left": missing_left,
+        "base_weights": zeros,
+        "loss_changes": zeros,
+        "sum_hessian": zeros,
+        **{name: list[int]() for name in ("categories", "categories_nodes", "categories_segments", "categories_sizes")},
+    }
 
 
 def trained_categories(model: Any) -> Categories:

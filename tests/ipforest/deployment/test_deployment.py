@@ -18,6 +18,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeRegressor
 
 import ipforest.deployment
@@ -27,17 +28,22 @@ from ipforest import (
     BranchingCascade,
     BudgetBoostRegressor,
     BudgetForest,
+    BudgetPrune,
     EarlyExit,
     FeatureCosts,
     ForestSearch,
     NestedCascade,
     NestedStages,
 )
+from ipforest.adaptive import AdaptGbrt, AdaptLin, BoostedSearch, GateSearch
 from ipforest.deployment import document_of, write_c_model, write_json
 from ipforest.deployment.reader import Model
 from ipforest.ensemble import write
+from ipforest.learners.greedy_miser import GreedyMiser
 from ipforest.stopping.rules import CertifiedStopping, OptimalStopping, ThresholdStopping
 from ipforest.stopping.stages import Stage, StagesInOrder
+from ipforest.wrappers.calibration import calibrated
+from ipforest.wrappers.thresholds import ThresholdClassifier
 
 ROOM = Path(ipforest.deployment.__file__).parent
 NAMES = np.array(["setosa", 'versi"color', "virginica"])
@@ -149,7 +155,61 @@ def branching() -> tuple[Any, Any]:
     return model, others
 
 
+def gated(full: Any, budget: float = 4, n_classes: int = 3) -> tuple[Any, Any]:
+    """Train boosted trees and a gate of these before a full model."""
+    X, y, others = iris(n_classes)
+    search, prices = BoostedSearch(shares=[0.5], lambdas=[0.01, 0.05]), None if hasattr(full, "costs_") else COSTS
+    model = AdaptGbrt(full, n_estimators=3, search=search, feature_costs=prices, budget=budget, random_state=0)
+    return model.fit(X, y, X, y), others
+
+
+def linear_gate(n_classes: int) -> tuple[Any, Any]:
+    """Train a linear gate and a linear classifier before a forest."""
+    X, y, others = iris(n_classes)
+    search = GateSearch(shares=[0.3], lambdas=3)
+    model = AdaptLin(forest(), search=search, feature_costs=COSTS, budget=3, random_state=0)
+    return model.fit(X, y, X, y), others
+
+
+def summed() -> tuple[Any, Any]:
+    X, y, others = iris(3)
+    model = GreedyMiser(4, lam=0.01, feature_costs=COSTS, budget=4, random_state=0)
+    return model.fit(X, y, X, y), others
+
+
+def calibrated_model(fitted: tuple[Any, Any], n_classes: int = 3, **settings: Any) -> tuple[Any, Any]:
+    model, others = fitted
+    X, y, _ = iris(n_classes)
+    return calibrated(model, X if np.isnan(others).any() else np.nan_to_num(X), y, min_samples=20, **settings), others
+
+
+def with_thresholds(fitted: tuple[Any, Any], threshold: Any) -> tuple[Any, Any]:
+    model, others = fitted
+    X, y, _ = iris(len(model.classes_))
+    return ThresholdClassifier(FrozenEstimator(model), threshold=threshold).fit(X, y), others
+
+
+UNEVEN = dict(zip(NAMES, [0.1, 0.4, 0.8], strict=True))
+
 MODELS = {
+    "a gate": lambda: gated(forest()),
+    "a gate before a stopped model": lambda: gated(stopped(OptimalStopping(n_bins=3, min_support=5))[0], 5),
+    "a gate before stages": lambda: gated(nested()[0], 4),
+    "a gate between two classes": lambda: gated(forest(), n_classes=2),
+    "a linear gate": lambda: linear_gate(3),
+    "a linear gate between two classes": lambda: linear_gate(2),
+    "sigmoids": lambda: calibrated_model(stopped(ThresholdStopping())),
+    "sigmoids of two classes": lambda: calibrated_model(stopped(ThresholdStopping(), 2), 2),
+    "isotonic": lambda: calibrated_model(stopped(OptimalStopping(n_bins=3, min_support=5)), method="isotonic"),
+    "isotonic, two classes": lambda: calibrated_model(stopped(ThresholdStopping(), 2), 2, method="isotonic"),
+    "calibrated with class costs and a cap": lambda: calibrated_model(
+        stopped(OptimalStopping(n_bins=3, min_support=5), max_cost=4, feature_costs=GROUPS, class_costs=MISTAKES)
+    ),
+    "calibrated stages": lambda: calibrated_model(nested(), method="isotonic"),
+    "a calibrated gate": lambda: calibrated_model(gated(forest())),
+    "a threshold of two": lambda: with_thresholds(stopped(ThresholdStopping(), 2), 0.8),
+    "a threshold of each": lambda: with_thresholds(calibrated_model(stopped(ThresholdStopping())), UNEVEN),
+    "sums of scores": summed,
     "threshold": lambda: stopped(ThresholdStopping()),
     "staged": lambda: stopped(OptimalStopping(n_bins=3, min_support=5)),
     "certified": lambda: stopped(CertifiedStopping(n_bins=2, min_support=10), 2),
@@ -169,12 +229,14 @@ MODELS = {
     "branching": branching,
 }
 
+SLOW = [name for name in MODELS if "gate" in name or "isotonic" in name or "calibrated" in name or "sums" in name]
+
 
 def answers_of(model: Any, X: Any) -> Any:
     return model.predict_proba(X) if is_classifier(model) else model.predict(X)[:, None]
 
 
-@pytest.fixture(scope="module", params=MODELS)
+@pytest.fixture(scope="module", params=[pytest.param(n, marks=pytest.mark.slow) if n in SLOW else n for n in MODELS])
 def exported(request: pytest.FixtureRequest) -> tuple[Any, Any]:
     return MODELS[request.param]()
 
@@ -237,6 +299,30 @@ def test_c_is_the_estimator_on_ten_thousand_rows_at_every_budget(tmp_path: Path)
     assert len(costs) > 1
 
 
+def rows_with_gaps(n: int) -> Any:
+    """Draw examples like those of irises, some with values exactly at those of training, and gaps."""
+    rng = np.random.default_rng(2)
+    X = load_iris().data[rng.integers(0, 150, n)] + rng.choice([0, 0.2], n)[:, None] * rng.normal(size=(n, 4))
+    return np.where(rng.random(X.shape) < 0.1, np.nan, X)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+@pytest.mark.parametrize("name", ["a calibrated gate", "isotonic", "a threshold of each"])
+def test_c_is_an_adapted_model_on_ten_thousand_rows(name: str, tmp_path: Path) -> None:
+    require_same_in_c(MODELS[name]()[0], rows_with_gaps(10_000), tmp_path / "model.c")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["a gate", "isotonic", "a threshold of each", "nested"])
+def test_the_reader_is_the_model_on_ten_thousand_rows(name: str) -> None:
+    (model, _), X = MODELS[name](), rows_with_gaps(10_000)
+    reader = Model(document_of(model))
+    answers = [reader.predict_one(row.__getitem__) for row in X]
+    assert [answer.label for answer in answers] == model.predict(X).tolist()
+    np.testing.assert_allclose([answer.paid for answer in answers], model.cost(X))
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
 def test_c_answers_and_buys_as_the_estimator(exported: tuple[Any, Any], tmp_path: Path) -> None:
@@ -246,6 +332,100 @@ def test_c_answers_and_buys_as_the_estimator(exported: tuple[Any, Any], tmp_path
         return
     names = (ctypes.c_char_p * len(model.classes_)).in_dll(loaded, "model_classes")
     assert [name.decode() for name in names] == model.classes_.tolist()
+
+
+def in_onnx(model: Any) -> Any:
+    """Write a model as ONNX; return a function that runs it on a table."""
+    runtime, settings = pytest.importorskip("onnxruntime"), onnxruntime_settings()
+    session = runtime.InferenceSession(write(model, "onnx").SerializeToString(), settings)
+    names = [output.name for output in session.get_outputs()]
+    return lambda X: dict(zip(names, session.run(None, {"X": X}), strict=True))
+
+
+def onnxruntime_settings() -> Any:
+    settings = pytest.importorskip("onnxruntime").SessionOptions()
+    settings.intra_op_num_threads = 1
+    return settings
+
+
+def require_same_in_onnx(model: Any, X: Any) -> None:
+    run = in_onnx(model)
+    found = run(X)
+    np.testing.assert_allclose(found["cost"], model.cost(X))
+    if is_classifier(model):
+        np.testing.assert_array_equal(found["label"], model.predict(X))
+        np.testing.assert_allclose(found["probabilities"], model.predict_proba(X), atol=1e-12)
+    else:
+        np.testing.assert_allclose(found["label"], model.predict(X))
+    assert len(run(X[:0])["label"]) == 0
+
+
+@pytest.mark.slow
+def test_onnx_answers_and_pays_as_the_estimator(exported: tuple[Any, Any]) -> None:
+    require_same_in_onnx(*exported)
+
+
+def near_thresholds(model: Any, X: Any) -> Any:
+    """Put values of some rows exactly at the thresholds of a model, and one number of either precision off them."""
+    trees = document_of(model)["trees"]
+    rng, rows = np.random.default_rng(3), X.copy()
+    inner = np.flatnonzero(np.array(trees["left"]) >= 0)
+    for row in rows[: len(rows) // 2]:
+        node = rng.choice(inner)
+        at = np.float64(trees["threshold"][node])
+        nearby = [at, np.nextafter(at, np.inf), np.nextafter(at, -np.inf)]
+        nearby += [np.float64(np.nextafter(np.float32(at), np.float32(end))) for end in (np.inf, -np.inf)]
+        row[trees["feature"][node]] = rng.choice(nearby)
+    return rows
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["threshold", "staged", "certified", "boosted, three classes", "isotonic", "a cap"])
+def test_onnx_is_the_estimator_on_ten_thousand_rows_at_thresholds_and_next_to_them(name: str) -> None:
+    model, others = MODELS[name]()
+    X = rows_with_gaps(10_000) if np.isnan(others).any() else np.nan_to_num(rows_with_gaps(10_000))
+    require_same_in_onnx(model, near_thresholds(model, X))
+
+
+@pytest.mark.slow
+def test_onnx_is_a_grown_model_on_ten_thousand_rows_at_every_budget() -> None:
+    """Boosted trees and forests of a cascade, missing values and categories, price by price."""
+    words, _ = with_words()
+    X = rows_with_gaps(10_000)
+    X[:, 2] = np.random.default_rng(4).integers(-1, 6, 10_000) % 4
+    X[::7, 2] = np.nan
+    for budget in (2, 3, 4, 6):
+        require_same_in_onnx(words.at_budget(budget), X)
+    cascade, _ = nested()
+    for budget in (1, 2, 3):
+        require_same_in_onnx(cascade.at_budget(budget), rows_with_gaps(10_000))
+
+
+@pytest.mark.slow
+def test_onnx_keeps_classes_of_every_kind_and_refuses_others() -> None:
+    X, y, others = iris(3)
+    places = np.unique(y, return_inverse=True)[1]
+    fitted = {
+        "whole numbers that no float holds": places + 2**62 + 1,
+        "numbers": places + 0.5,
+        "booleans": places > 0,
+        "letters": np.array(["\xe9", 'a"b', "c\nd"])[places],
+    }
+    for labels in fitted.values():
+        model = EarlyExit(forest(2), stopping=ThresholdStopping(), budget=2, random_state=0).fit(X, labels, X, labels)
+        found = in_onnx(model)(others)["label"]
+        np.testing.assert_array_equal(found, model.predict(others))
+        assert found.dtype == labels.dtype or found.dtype == object
+    large = places.astype(np.uint64) + np.uint64(2**63)
+    model = EarlyExit(forest(2), stopping=ThresholdStopping(), budget=2, random_state=0).fit(X, large, X, large)
+    with pytest.raises(ValueError, match=r"classes: expected texts or numbers of 64 bits, got 9223372036854775808, "):
+        write(model, "onnx")
+
+
+def test_onnx_names_features_and_categories() -> None:
+    model, _ = with_words()
+    told = {each.key: json.loads(each.value) for each in write(model, "onnx").metadata_props}
+    assert told == {"features": ["0", "1", "2", "3"], "categories": {"2": ["a", "b", "c", "d"]}}
 
 
 def test_the_reader_needs_numpy_alone() -> None:
@@ -264,7 +444,7 @@ def test_the_reader_needs_numpy_alone() -> None:
     )
     assert json.loads(found.stdout) == model.predict(rows).tolist()
     lines = [line for line in (ROOM / "reader.py").read_text().splitlines() if line.strip()]
-    assert len([line for line in lines if not line.lstrip().startswith('"""')]) <= 200
+    assert len([line for line in lines if not line.lstrip().startswith('"""')]) <= 240
 
 
 def test_what_comes_with_a_feature_is_known_with_it() -> None:
@@ -296,9 +476,32 @@ def test_what_cannot_be_exported_is_named() -> None:
         write_c_model(waits)
 
 
-@pytest.mark.parametrize("header", [{}, {"format": "ipforest-model", "version": 3}, {"format": "other", "version": 1}])
+@pytest.mark.slow
+def test_gates_and_prices_that_cannot_be_exported_are_named() -> None:
+    X, y, _ = iris(2)
+    whole, search = np.nan_to_num(X), BoostedSearch(shares=[0.5], lambdas=[0.05])
+
+    def gate(full: Any, **settings: Any) -> Any:
+        return AdaptGbrt(full, n_estimators=2, search=search, random_state=0, **settings).fit(whole, y, whole, y)
+
+    with pytest.raises(ValueError, match=r"full model: expected averaged trees or stages, got one that .* by SVC"):
+        document_of(gate(SVC(random_state=0)))
+    with pytest.raises(ValueError, match=r"AdaptGbrt: expected no cap, as what a gate .* got max_cost=2"):
+        document_of(gate(forest(2), max_cost=2))
+    summed = GreedyMiser(2, max_cost=2, random_state=0).fit(whole, y, whole, y)
+    with pytest.raises(ValueError, match=r"GreedyMiser: expected no cap, as what a sum of scores .*"):
+        document_of(summed)
+    squared = GreedyMiser(2, loss="squared", random_state=0).fit(whole, y, whole, y)
+    with pytest.raises(ValueError, match="scores: expected targets or log-odds, got scores of SquaredOnClasses"):
+        document_of(squared)
+    tests = BudgetPrune(forest(2), split_cost=1, budget=9, random_state=0).fit(whole, y)
+    with pytest.raises(ValueError, match=r"BudgetPrune: .* got one with a price of each test \(split_cost\)"):
+        document_of(tests)
+
+
+@pytest.mark.parametrize("header", [{}, {"format": "ipforest-model", "version": 4}, {"format": "other", "version": 1}])
 def test_other_documents_are_refused(header: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="document: expected 'ipforest-model', version 2, got"):
+    with pytest.raises(ValueError, match="document: expected 'ipforest-model', version 3, got"):
         Model(header)
 
 

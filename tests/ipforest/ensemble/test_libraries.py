@@ -48,7 +48,9 @@ def test_other_models_are_refused(model, text: str) -> None:
 
 def test_other_targets_are_refused() -> None:
     forest = read(fitted("classifier", "tree"))
-    with pytest.raises(ValueError, match="target: expected one of sklearn, lightgbm, onnx, c, json, got 'cobol'"):
+    with pytest.raises(
+        ValueError, match="target: expected one of sklearn, lightgbm, xgboost, onnx, c, json, got 'cobol'"
+    ):
         write(forest, "cobol")
     with pytest.raises(TypeError, match="trees: expected a Forest or BoostedTrees, got int"):
         write(3, "sklearn")

@@ -101,3 +101,78 @@ def test_categories_are_not_written_as_onnx() -> None:
     pytest.importorskip("onnx")
     with pytest.raises(ValueError, match="trees: expected tests of numbers, got tests of categories"):
         write(trees_of_categories(), "onnx")
+
+
+def near_thresholds(trees: Any, X: Any) -> Any:
+    """Put values of single precision at thresholds, and next to them, into some rows."""
+    rng, rows = np.random.default_rng(0), np.asarray(X, dtype=np.float32)
+    inner = trees.internal_nodes
+    for row in rows[::2]:
+        node = rng.choice(inner)
+        at = trees.float32_thresholds()[node]
+        nearby = [at, np.nextafter(at, np.float32(np.inf)), np.nextafter(at, np.float32(-np.inf))]
+        row[trees.feature[node]] = rng.choice(nearby)
+    return rows
+
+
+def margins_of(booster: Any, X: Any) -> Any:
+    xgboost = pytest.importorskip("xgboost")
+    return booster.predict(xgboost.DMatrix(X), output_margin=True).reshape(len(X), -1)
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "forest"])
+def test_xgboost_predicts_the_same_at_thresholds_and_next_to_them(name: str) -> None:
+    pytest.importorskip("xgboost")
+    trees, X = trees_and_examples(name)
+    booster = write(trees, "xgboost")
+    rows = near_thresholds(trees, X)
+    factor = 2 if name == "half logit" else 1
+    margins = factor * trees.margins(rows.astype(trees.dtype))
+    np.testing.assert_allclose(margins_of(booster, rows), margins, rtol=2e-6, atol=2e-6)
+    again = read(booster)
+    np.testing.assert_allclose(again.margins(rows), margins, rtol=1e-6, atol=1e-6)
+    assert (again.classes is None) == (trees.classes is None)
+    if trees.classes is not None:
+        np.testing.assert_array_equal(again.classes, trees.classes)
+
+
+@pytest.mark.parametrize("objective", ["binary:logistic", "multi:softprob", "reg:gamma", "count:poisson"])
+def test_what_xgboost_has_made_is_written_as_it_was(objective: str) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    X, labels = load_iris(return_X_y=True)
+    y = {"binary:logistic": labels > 0, "multi:softprob": labels}.get(objective, X[:, 0])
+    data = xgboost.DMatrix(np.where(X > 6, np.nan, X), y, feature_names=["a", "b", "c", "d"])
+    parameters = {"objective": objective, "max_depth": 3, **({"num_class": 3} if objective[0] == "m" else {})}
+    booster = xgboost.train(parameters, data, num_boost_round=4)
+    first = read(booster)
+    second = read(write(first, "xgboost"))
+    for field in ("tree_offsets", "left", "right", "first_output", "base_score"):
+        np.testing.assert_array_equal(getattr(first, field), getattr(second, field), err_msg=field)
+    inner = first.internal_nodes
+    for field in ("feature", "threshold", "missing_left"):
+        np.testing.assert_array_equal(getattr(first, field)[inner], getattr(second, field)[inner], err_msg=field)
+    np.testing.assert_array_equal(first.value[first.is_leaf], second.value[first.is_leaf])
+    assert (first.link, first.loss, first.feature_names) == (second.link, second.loss, second.feature_names)
+    np.testing.assert_array_equal(write(first, "xgboost").predict(data), booster.predict(data))
+
+
+def test_xgboost_keeps_names_of_classes_and_takes_trees_in_any_order() -> None:
+    pytest.importorskip("xgboost")
+    trees, X = trees_and_examples("multinomial logit")
+    some = replace(trees, classes=np.array(["\xe9", "b", 'c"']))
+    shuffled = replace(some, first_output=some.first_output[::-1])
+    again = read(write(shuffled, "xgboost"))
+    assert again.classes.tolist() == ["\xe9", "b", 'c"']
+    np.testing.assert_allclose(again.margins(X), shuffled.margins(X), atol=1e-6)
+
+
+def test_what_xgboost_cannot_hold_is_refused() -> None:
+    trees, _ = trees_and_examples("identity")
+    with pytest.raises(ValueError, match="trees: expected tests of numbers, got tests of categories"):
+        write(trees_of_categories(), "xgboost")
+    with pytest.raises(ValueError, match="trees: expected the loss of their link or one of XGBoost, got 'huber'"):
+        write(replace(trees, loss="huber"), "xgboost")
+    with pytest.raises(ValueError, match=r"trees: expected thresholds and leaves that float32 holds, .* got 1e"):
+        write(replace(trees, value=np.full_like(trees.value, 1e300)), "xgboost")
+    with pytest.raises(TypeError, match="trees: expected BoostedTrees, which XGBoost adds up, got Forest"):
+        write(trees_and_examples("forest")[0], "xgboost")
