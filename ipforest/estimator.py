@@ -1031,8 +1031,6 @@ def split_rows(
 def _first_split(
     y: Array, held_out: Any, random_state: Any, *, one_of_each_class: bool, groups: npt.ArrayLike | None, X: Any
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    if groups is not None and np.shape(groups)[:1] != y.shape:
-        raise ValueError(f"groups: expected {y.shape[0]} values, one per example, got {np.size(groups)}")
     splitter = held_out
     if not hasattr(held_out, "split"):
         splitter = GroupShuffleSplit(1, test_size=held_out, random_state=random_state)
