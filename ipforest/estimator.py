@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ipforest._internal.arrays import Array, FloatArray, one_line
 from ipforest._internal.examples import FLOATS, Labelled, checked_weight, require_rows_in_order, validated, weights_for
-from ipforest._internal.feature_names import column_names, column_numbers
+from ipforest._internal.feature_names import column_labels, column_names, column_numbers
 from ipforest._internal.rational import nonnegative_fraction
 from ipforest.choosing.choice import ROUNDING, best_affordable, best_mix
 from ipforest.choosing.class_costs import TOTAL_COST, costs_of, read_class_costs
@@ -166,7 +166,9 @@ class Given(NamedTuple):
 
     @property
     def table_to_train(self) -> Any:
-        """The examples trained on as they came, for models that know columns by their names."""
+        """The examples trained on, those of a data frame as they came, for models that know columns by their names."""
+        if column_labels(self.table) is None:
+            return self.examples.X[self.rows]
         return self.table if self.rows.size == self.examples.y.size else _safe_indexing(self.table, self.rows)
 
 
